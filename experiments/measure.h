@@ -1,0 +1,46 @@
+/* measure: what an experiment computes at one grid point.
+ * A measure reads the point's parameters, and fills the columns it declared. Measures are lines of the table spec_measures; each lives in an
+ * experiments/measure_*.c. A new experiment over known measures is a text file, no C. */
+#ifndef SPECLAB_MEASURE_H
+#define SPECLAB_MEASURE_H
+
+#include "experiments/grid.h"
+#include "experiments/table.h"
+
+#include <stdint.h>
+
+/* One point: its parameters, and how much work to spend on it. */
+typedef struct {
+    const spec_grid *grid;
+    uint64_t index;
+    uint64_t rounds;           /* Monte Carlo rounds, or 0 to stop by standard_error */
+    double standard_error;
+    uint64_t seed;             /* this point's own, hashed from the run's seed and the point's identity */
+    int threads;
+    uint64_t limit;            /* most branches of an enumeration; 0: the default */
+    const volatile int *stop;  /* set by ctrl-C; may be NULL */
+    struct spec_model_cache *models; /* models opened by earlier points of this run */
+} spec_point;
+
+/* How a row stands against its check. */
+typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;
+
+typedef struct {
+    const char *name, *summary;
+    const char *const *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default */
+    const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
+    /* Fill the columns of `table`'s current row; several rows may be appended (then each but the last is appended by the measure). */
+    int (*run)(spec_table *table, spec_check *ret_check, const spec_point *point, spec_error *error);
+} spec_measure;
+
+extern const spec_measure *const spec_measures[]; /* NULL-terminated, experiments/measure.c */
+int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
+
+/* A parameter of the point, or the measure's default. The error names the parameter and the value. */
+const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name);
+int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
+                      double high, spec_error *error);
+int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name, int low, int high,
+                   spec_error *error);
+
+#endif

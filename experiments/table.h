@@ -1,0 +1,50 @@
+/* table: rows of results, written as CSV, JSON lines of one array, an aligned table or Markdown.
+ * A row is written whole or not at all, and flushed, so that a kill loses at most the row in work. Columns are fixed at the start. Numbers
+ * print as %.10g (NaN: empty in CSV, null in JSON), the same bytes on every run. The table owns its cells. */
+#ifndef SPECLAB_TABLE_H
+#define SPECLAB_TABLE_H
+
+#include "speclab/status.h"
+
+#include <stdio.h>
+
+typedef enum { SPEC_FORMAT_TABLE, SPEC_FORMAT_CSV, SPEC_FORMAT_JSON, SPEC_FORMAT_MARKDOWN } spec_format;
+
+typedef struct {
+    enum { SPEC_CELL_EMPTY, SPEC_CELL_NUMBER, SPEC_CELL_INTEGER, SPEC_CELL_TEXT } kind;
+    double number;
+    long long integer;
+    char *text; /* owned */
+} spec_cell;
+
+typedef struct spec_table {
+    int n_columns;
+    char **column;
+    size_t n_rows, capacity;
+    spec_cell *cell;  /* (n_rows, n_columns) */
+    spec_cell *row;   /* (n_columns) the row being filled */
+    char *provenance; /* lines without "# ", '\n'-separated; may be "" */
+} spec_table;
+
+int spec_table_init(spec_table *table, const char *const *columns, int n_columns);
+void spec_table_free(spec_table *table);
+int spec_table_column(const spec_table *table, const char *name); /* index or -1 */
+
+/* Fill the row being made, by column name (an assert if there is none), then append it. */
+void spec_table_number(spec_table *table, const char *column, double value);
+void spec_table_integer(spec_table *table, const char *column, long long value);
+void spec_table_text(spec_table *table, const char *column, const char *value);
+int spec_table_append(spec_table *table);
+const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);
+
+/* CSV in pieces (RFC 4180 quoting), for results written as they come. GSL_EFAILED with errno's reason (full disk, closed pipe). */
+int spec_table_write_head(const spec_table *table, FILE *out, spec_error *error);             /* provenance and column names */
+int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_error *error);
+
+/* All of it in a format. */
+int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error);
+
+/* Read a CSV that _write wrote; a partial last line (a kill) is left out and *opt_good_bytes is where it begins. "path:line: ..." */
+int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes, spec_error *error);
+
+#endif

@@ -1,0 +1,47 @@
+/* round: the plain records that simulation writes and analysis reads.
+ * A round is one draft-and-verify cycle; a tally adds rounds up in integers, so that merging loses nothing and is exact in
+ * any order. The caller owns every array. Headers only. */
+#ifndef SPECLAB_ROUND_H
+#define SPECLAB_ROUND_H
+
+#include <stdint.h>
+
+/* Longest draft, in tokens along one path (K), and most nodes of a draft tree. */
+enum { SPEC_K_MAX = 256, SPEC_NODES_MAX = 1024 };
+
+/* What one round did. */
+typedef struct {
+    int n_drafted;  /* draft tokens submitted for verification: K for a chain, nodes for a tree */
+    int n_accepted; /* accepted prefix, 0..K */
+    int n_emitted;  /* tokens the round adds: n_accepted + 1 (a correction or a bonus) */
+    int *token;     /* (n_emitted) the tokens; room for K + 1 */
+    int *node;      /* (n_accepted) the accepted nodes, root first; room for K */
+} spec_round;
+
+/* Many rounds added up. Every mean, variance and estimator of alpha is a function of these integers and `time`. */
+typedef struct {
+    uint64_t rounds;
+    uint64_t drafted;                     /* sum of n_drafted */
+    uint64_t accepted;                    /* sum of n_accepted */
+    uint64_t emitted;                     /* sum of n_emitted */
+    uint64_t n_accepted[SPEC_K_MAX + 1];  /* [k]: rounds with n_accepted = k */
+    uint64_t tested[SPEC_K_MAX];          /* [i]: rounds whose draft token i (0-based) was put to the test */
+    uint64_t passed[SPEC_K_MAX];          /* [i]: of these, rounds in which it was accepted */
+    double time;                          /* virtual time, in target calls */
+} spec_tally;
+
+static inline void spec_tally_merge(spec_tally *into, const spec_tally *from)
+{
+    into->rounds += from->rounds;
+    into->drafted += from->drafted;
+    into->accepted += from->accepted;
+    into->emitted += from->emitted;
+    for (int k = 0; k <= SPEC_K_MAX; k++) into->n_accepted[k] += from->n_accepted[k];
+    for (int i = 0; i < SPEC_K_MAX; i++) {
+        into->tested[i] += from->tested[i];
+        into->passed[i] += from->passed[i];
+    }
+    into->time += from->time;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* status: how speclab's functions fail.
+ * What can fail returns int: GSL_SUCCESS (0) or one of GSL's codes, and writes one line for the user into a spec_error.
+ * Library code never prints and never exits; on failure outputs are zeroed. Headers only. */
+#ifndef SPECLAB_STATUS_H
+#define SPECLAB_STATUS_H
+
+#include <gsl/gsl_errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* One line for the user: "what is wrong, where, and what would be right", without a newline at its end. */
+typedef struct {
+    char text[512];
+} spec_error;
+
+/* Write the line and return `status`, so that a failure is one statement: return spec_fail(error, GSL_EDOM, "...").
+ * opt_error may be NULL. */
+__attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *opt_error, int status, const char *format,
+                                                                  ...)
+{
+    if (opt_error != NULL) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(opt_error->text, sizeof opt_error->text, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+/* Run `call`; unless it succeeds, keep its code in `status` and jump to the function's one label `done:`. */
+#define SPEC_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        if ((status = (call)) != GSL_SUCCESS) goto done;                                                               \
+    } while (0)
+
+#endif

@@ -1,0 +1,92 @@
+/* model: what is the next-token distribution?
+ * A model is immutable and shared by threads; what changes while it reads one text lives in a session, one for each text and
+ * thread. Tokens are 0..vocab-1; a row is a normalised distribution over them, double. The caller owns models and sessions. */
+#ifndef SPECLAB_MODEL_H
+#define SPECLAB_MODEL_H
+
+#include "models/settings.h"
+#include "speclab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Most tokens of context that a stateless model may look back on (spec_model.order). */
+enum { SPEC_ORDER_MAX = 16 };
+
+typedef struct spec_model spec_model;
+typedef struct spec_model_kind spec_model_kind;
+
+/* The common head of every model; a kind's own struct begins with it. */
+struct spec_model {
+    const spec_model_kind *kind;
+    char *spec;      /* the text it was opened from */
+    int vocab;       /* V >= 1 */
+    int order;       /* a row depends on the last `order` tokens alone, 0..SPEC_ORDER_MAX; -1: on all of them (stateful) */
+    int end_of_text; /* the token that ends a text, or -1 */
+    bool one_hot;    /* every row has all its mass on one token (temperature 0) */
+};
+
+/* A kind of model: a line of the table spec_model_kinds. */
+struct spec_model_kind {
+    const char *name;
+    const char *usage;     /* "zipf?V=1000&s=1.1": every key with its default */
+    const char *summary;   /* one line */
+    const char *reference; /* key of docs/references.md, or "" */
+    bool needs_target;     /* built from another model (perturb?of=target) */
+
+    /* Build a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive the new one. The kind reads its
+     * own keys from `settings`; the caller checks for unknown ones and applies temperature, top_k, top_p, min_p. */
+    int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
+    void (*close)(spec_model *model);
+
+    /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them). Returns a
+     * row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where there is none. */
+    const double *(*row)(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
+                         spec_error *error);
+
+    /* The four below may be NULL: no session data; rows one at a time; no text. */
+    int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
+    void (*session_free)(const spec_model *model, void *session);
+
+    /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A stateful model keeps what it
+     * computed for the context and finds how much of it still holds by comparing tokens: that is the roll back. */
+    int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token, const int *parent,
+                 int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+
+    /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
+    size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
+
+    /* Tokens of a text, at most `capacity`; returns how many the text has. Unknown pieces become the model's unknown token. */
+    size_t (*tokenize)(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
+
+    /* A starting context for draw number `index`: up to `capacity` tokens; returns how many. NULL: the empty context. */
+    size_t (*prompt)(const spec_model *model, unsigned long index, int *token, size_t capacity);
+};
+
+extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
+
+/* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given, and refuse
+ * unknown kinds and keys by the nearest name. Units and domains of the keys stand in each kind's usage. */
+int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
+void spec_model_close(spec_model *model); /* NULL is fine */
+
+/* One text being read by one thread. */
+typedef struct {
+    const spec_model *model;
+    void *data;   /* the kind's own */
+    int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX + 1) workspace of the default _score */
+} spec_session;
+
+int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
+void spec_session_free(spec_session *session); /* a zeroed one is fine */
+
+/* The row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the row is used. */
+const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch, spec_error *error);
+
+/* Rows for verification in one pass: ret_row[0] after `context`, ret_row[i+1] after node i, whose tokens are token[i] and whose
+ * parents parent[i] (-1: the root; parents come before children; NULL: a chain). `scratch` is (n_nodes+1, V). A row does not
+ * depend on how many nodes are scored with it, bit for bit. */
+int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
+                       int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+
+#endif

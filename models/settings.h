@@ -1,0 +1,56 @@
+/* settings: the one grammar by which models, drafts, rules and policies are named and configured.
+ *     NAME[:PATH][?key=value&key=value...]        e.g. ngram:text.txt?order=4&tokens=bytes, confidence?threshold=0.4
+ * Reading a value marks its key as used; _finish reports every key nobody asked for. The settings own their strings. */
+#ifndef SPECLAB_SETTINGS_H
+#define SPECLAB_SETTINGS_H
+
+#include "speclab/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SPEC_SETTINGS_MAX = 32 };
+
+typedef struct {
+    char *text; /* the whole spec, as given */
+    char *name; /* before ':' or '?', never empty */
+    char *path; /* between ':' and '?'; "" where there is none */
+    int n;
+    char *key[SPEC_SETTINGS_MAX];
+    char *value[SPEC_SETTINGS_MAX];
+    bool used[SPEC_SETTINGS_MAX];
+} spec_settings;
+
+/* Split `text`. GSL_EINVAL with a line for: empty or over-long (64 kB) text, control characters, no name, a pair without
+ * '=' or key, a key given twice, more than SPEC_SETTINGS_MAX pairs. Frees nothing that was there before. */
+int spec_settings_init(spec_settings *settings, const char *text, spec_error *error);
+void spec_settings_free(spec_settings *settings);
+
+/* The value of `key`, or NULL; marks it used. */
+const char *spec_settings_text(spec_settings *settings, const char *key);
+
+/* A finite number within [low, high]; `fallback` where the key is absent (it need not lie within). */
+int spec_settings_double(double *ret_value, spec_settings *settings, const char *key, double fallback, double low,
+                         double high, spec_error *error);
+int spec_settings_int(int *ret_value, spec_settings *settings, const char *key, int fallback, int low, int high,
+                      spec_error *error);
+int spec_settings_u64(uint64_t *ret_value, spec_settings *settings, const char *key, uint64_t fallback,
+                      spec_error *error);
+
+/* The index of the value among the NULL-terminated `choices`. */
+int spec_settings_choice(int *ret_index, spec_settings *settings, const char *key, int fallback,
+                         const char *const *choices, spec_error *error);
+
+/* GSL_EINVAL naming the first key that was never read, and the nearest of `opt_known` (comma-separated) if one is near. */
+int spec_settings_finish(const spec_settings *settings, const char *opt_known, spec_error *error);
+
+/* The candidate nearest to `name` by edit distance (transpositions count one), or NULL if none is near enough to be meant:
+ * at most a third of the longer length, at least 1. Candidates are NULL-terminated. */
+const char *spec_settings_nearest(const char *name, const char *const *candidates);
+
+/* Parse a whole string as a finite double, an int or a uint64_t; false where anything is left over or out of range. */
+bool spec_settings_parse_double(double *ret_value, const char *text);
+bool spec_settings_parse_int(int *ret_value, const char *text);
+bool spec_settings_parse_u64(uint64_t *ret_value, const char *text);
+
+#endif

@@ -1,0 +1,70 @@
+/* decode: the loop that everything runs in: draft, score, verify, emit, roll back.
+ * It knows models only through their interface, and chance only through spec_chance, so Monte Carlo, enumeration and real models run
+ * the same lines. A decoder is one thread's; it owns its sessions and buffers, and borrows the models. */
+#ifndef SPECLAB_DECODE_H
+#define SPECLAB_DECODE_H
+
+#include "models/model.h"
+#include "sim/chance.h"
+#include "sim/drafter.h"
+#include "sim/policy.h"
+#include "sim/verify.h"
+#include "speclab/round.h"
+
+/* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed. */
+typedef struct {
+    double draft;  /* c: one draft call over one target call */
+    double verify; /* one verification pass; 1 where a pass of K+1 tokens costs what a pass of one does */
+    double fixed;  /* per round, besides */
+} spec_costs;
+
+#define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
+
+typedef struct {
+    const spec_model *target;
+    const spec_model *opt_draft; /* NULL for strategies that need none */
+    const char *drafting;        /* strategy, e.g. "chain" */
+    const char *policy;          /* length policy, e.g. "fixed" */
+    const char *rule;            /* verification rule, e.g. "token" */
+    int K;                       /* 0..SPEC_K_MAX */
+    spec_costs costs;
+} spec_decoder_config;
+
+#define SPEC_DECODER_DEFAULT                                                                                           \
+    ((spec_decoder_config){.drafting = "chain", .policy = "fixed", .rule = "token", .K = 5, .costs = SPEC_COSTS_DEFAULT})
+
+typedef struct {
+    spec_decoder_config config;
+    const spec_rule *rule;
+    spec_policy policy, fresh_policy;
+    spec_drafter drafter;
+    spec_session target;
+    spec_draft draft;
+    const double **target_row;  /* (K+2) */
+    double *target_store;       /* (K+1, V) */
+    double *weight;             /* (V) */
+    spec_round round;
+    int *context;               /* the text so far: prompt and emitted tokens */
+    size_t n_context, context_capacity;
+} spec_decoder;
+
+/* GSL_EINVAL for unknown names, K out of range, and models of different vocabularies (both sizes are named). */
+int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
+void spec_decoder_free(spec_decoder *decoder);
+
+/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. */
+int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
+
+/* One round: the context grows by decoder->round.n_emitted tokens, and the round is added to `tally`. */
+int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *tally, spec_error *error);
+
+/* Rounds until the context has grown by n_tokens, to the token: the text is cut there (the tally counts whole rounds), or after the
+ * target's end of text. ret_token (n_tokens) receives the text, ret_n its length. */
+int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
+                spec_tally *tally, spec_error *error);
+
+/* The same length of text by the target alone, one token a call: what speculation is measured against. ret_time: target calls. */
+int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
+                      double *ret_time, spec_error *error);
+
+#endif

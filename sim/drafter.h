@@ -1,0 +1,40 @@
+/* drafter: where draft tokens come from.
+ * A strategy reads the context, asks the policy before each token and the chance for each sampled one, and fills a draft. Strategies
+ * are lines of the table spec_drafter_kinds; a drafter is one thread's instance and owns its session of the draft model. */
+#ifndef SPECLAB_DRAFTER_H
+#define SPECLAB_DRAFTER_H
+
+#include "models/model.h"
+#include "sim/chance.h"
+#include "sim/draft.h"
+#include "sim/policy.h"
+
+typedef struct spec_drafter spec_drafter;
+
+typedef struct {
+    const char *name, *usage, *summary, *reference;
+    bool needs_model;
+    int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error); /* NULL: no keys */
+    /* Fill `ret_draft` (emptied before) with at most policy->now tokens after the context. */
+    int (*draft)(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n, const spec_policy *policy,
+                 spec_chance *chance, spec_error *error);
+} spec_drafter_kind;
+
+struct spec_drafter {
+    const spec_drafter_kind *kind;
+    spec_session session;        /* of the draft model; zeroed where the strategy needs none */
+    int *path;                   /* context being extended; grown as needed */
+    size_t path_capacity;
+    int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
+};
+
+extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
+
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL where the strategy needs a model and opt_draft is NULL. */
+int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
+void spec_drafter_free(spec_drafter *drafter);
+
+int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                       const spec_policy *policy, spec_chance *chance, spec_error *error);
+
+#endif

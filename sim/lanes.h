@@ -1,0 +1,23 @@
+/* lanes: 32 interleaved PCG32 (XSH-RR 64/32, [ONeill14]) generators, the vector generator of the acceptance engine.
+ * Lane l of stream i has state and increment hashed from (seed, i, l). Each lane has period 2^64 and 64-bit state: enough for tallies of
+ * 1e13 draws, not for cryptography, nor where one draw must resolve probabilities below 2^-32. AVX-512, AVX2 and C agree bit for bit. */
+#ifndef SPECLAB_LANES_H
+#define SPECLAB_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SPEC_LANES = 32 };
+
+typedef struct {
+    uint64_t state[SPEC_LANES];
+    uint64_t increment[SPEC_LANES]; /* odd */
+} spec_lanes;
+
+void spec_lanes_init(spec_lanes *lanes, uint64_t seed, uint64_t stream);
+
+/* n_steps steps of all lanes: out[s * SPEC_LANES + l] is lane l's draw at step s. */
+void spec_lanes_fill(spec_lanes *lanes, uint32_t *out, size_t n_steps);
+void spec_lanes_fill_ref(spec_lanes *lanes, uint32_t *out, size_t n_steps);
+
+#endif

@@ -1,0 +1,28 @@
+/* output_law: the exact law of the first m tokens that a decoder emits, by enumeration of every decision.
+ * It runs the decoding loop itself, to a fixed number of tokens (never of rounds). A law is an array of V^m probabilities, the first
+ * token being the most significant digit. Exact to about 1e-15 a branch; branches are counted and limited. */
+#ifndef SPECLAB_OUTPUT_LAW_H
+#define SPECLAB_OUTPUT_LAW_H
+
+#include "sim/decode.h"
+
+#define SPEC_OUTPUT_LAW_LIMIT 50000000ull /* branches, unless the user raises it */
+
+typedef struct {
+    double *law;          /* (V^m) what the decoder emits */
+    double *target_law;   /* (V^m) what the rule promises: the target's law, or its argmax text for SPEC_LOSSLESS_ARGMAX */
+    size_t size;          /* V^m */
+    uint64_t branches;
+    double total;         /* sum of the branch probabilities, 1 up to rounding */
+    double accepted;      /* expected n_accepted of the first round */
+    double tv;            /* total variation distance of the two laws */
+    double max_error;     /* largest difference of the two laws */
+} spec_output_law;
+
+/* Enumerate the law after `prompt`. GSL_EFAILED where there are more branches than `limit` (the line says how to raise it),
+ * GSL_EINVAL where V^m is absurd (> 2^24). */
+int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt, size_t n_prompt,
+                         int n_tokens, uint64_t limit, spec_error *error);
+void spec_output_law_free(spec_output_law *law);
+
+#endif

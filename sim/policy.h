@@ -1,0 +1,47 @@
+/* policy: how many tokens a round drafts.
+ * A policy is asked before each token is drawn, and sees only what is already included: so it cannot anticipate, which is what
+ * losslessness needs (docs/formulas.md#non-anticipation). The one policy that retracts a drawn token is a negative control. */
+#ifndef SPECLAB_POLICY_H
+#define SPECLAB_POLICY_H
+
+#include "models/settings.h"
+#include "sim/draft.h"
+
+typedef struct spec_policy spec_policy;
+
+typedef struct {
+    const char *name, *usage, *summary, *reference;
+    bool anticipates; /* a negative control: not lossless for sampled drafts */
+
+    int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error); /* NULL: no keys */
+    void (*begin)(spec_policy *policy);                                           /* a round begins; NULL */
+
+    /* Draft one more token? `draft` holds what is included; next_row (V) is the law of the next token, NULL if it is one-hot.
+     * NULL: always, up to the policy's K. */
+    bool (*go_on)(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
+
+    /* Take the node just appended back and stop? Only a negative control has this. */
+    bool (*retract)(const spec_policy *policy, const spec_draft *draft);
+
+    void (*observe)(spec_policy *policy, const spec_round *round);            /* learn from the outcome; NULL */
+    double (*charged)(const spec_policy *policy, const spec_round *round);    /* draft calls that cost; NULL: n_drafted */
+} spec_policy_kind;
+
+struct spec_policy {
+    const spec_policy_kind *kind;
+    int K;            /* as configured: the most tokens a round may draft */
+    int now;          /* this round's limit, <= K */
+    double threshold; /* the kind's own */
+};
+
+extern const spec_policy_kind *const spec_policy_kinds[]; /* NULL-terminated */
+
+/* `spec` is e.g. "fixed", "heuristic", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". 0 <= K <= SPEC_K_MAX. */
+int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
+void spec_policy_begin(spec_policy *policy);
+bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
+bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft);
+void spec_policy_observe(spec_policy *policy, const spec_round *round);
+double spec_policy_charged(const spec_policy *policy, const spec_round *round);
+
+#endif

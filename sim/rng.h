@@ -1,0 +1,40 @@
+/* rng: PCG64-DXSM [ONeill14; NumPy's PCG64DXSM] as a GSL generator, with numbered streams.
+ * Stream i of a seed has state and increment hashed from (seed, i): raw PCG increments are not independent streams. Work item i
+ * draws from stream i on whichever thread it runs. 128-bit state, period 2^128. */
+#ifndef SPECLAB_RNG_H
+#define SPECLAB_RNG_H
+
+#include <gsl/gsl_rng.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The generator. get: the high 32 bits... of a 64-bit word would waste half: gsl_rng_get returns all 64 bits where unsigned long
+ * has them; gsl_rng_uniform returns 53 bits in [0,1). gsl_rng_set(r, s) is stream 0 of seed s. */
+extern const gsl_rng_type *const spec_rng_pcg64dxsm;
+
+/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + inc (mod 2^128), output DXSM of the state before the step. */
+typedef struct {
+    unsigned __int128 state;
+    unsigned __int128 increment; /* odd */
+} spec_rng_state;
+
+/* Put `rng` (of type spec_rng_pcg64dxsm) at the start of stream `stream` of `seed`. */
+void spec_rng_stream(gsl_rng *rng, uint64_t seed, uint64_t stream);
+spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream);
+
+/* A seed for a named thing: a hash of `seed` and the bytes of `name`, so that a grid point's stream depends on its own
+ * parameters alone. */
+uint64_t spec_rng_named_seed(uint64_t seed, const char *name);
+
+/* Next 64 bits; next double in [0,1) with 53 bits. */
+uint64_t spec_rng_next(spec_rng_state *state);
+double spec_rng_next_double(spec_rng_state *state);
+
+/* Fill arrays: the same values as n single calls. */
+void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n);
+void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n);
+
+/* Set the raw state and increment, as NumPy's PCG64DXSM(...).state shows them; for known-answer tests. */
+void spec_rng_set_raw(spec_rng_state *state, unsigned __int128 raw_state, unsigned __int128 raw_increment);
+
+#endif
