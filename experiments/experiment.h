@@ -10,7 +10,7 @@ typedef struct {
     char *name;     /* file name without folder and .cfg */
     char *text;     /* the file, or the verb's arguments: part of the provenance */
     char *title, *question, *theory, *finding; /* prose for the report; may be "" */
-    char *figure;   /* name of a plots/*.gp script, or "" */
+    char *figure;   /* name of a script in plots/, without .gp, or "" */
     const spec_measure *measure;
     spec_grid grid;
     char **show;    /* (n_show) the columns of the result, in order; n_show = 0: parameters, then the measure's */
