@@ -14,9 +14,10 @@ CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 LIBS    := gsl libconfig jansson
+# Targets that install the libraries first, or need none, are read without them.
+NEEDS_NOTHING := help clean layers libraries demo check sanitize uninstall
 PKG     := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),$(LIBS))
-NEEDS_NOTHING := help clean layers libraries demo check
-CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
+CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' -DSPEC_SHARE='"$(PREFIX)/share/speclab"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
 CFLAGS_release  := -O3 -g
 CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan     := -O1 -g -fsanitize=thread
@@ -63,6 +64,98 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 
 .PHONY: tests
 tests: $(TESTS) $(BIN)
+
+.PHONY: check
+check: ## install what is missing, build, and pass the tests
+	@.ci/libraries
+	@$(MAKE) --no-print-directory layers
+	@$(MAKE) --no-print-directory unit
+
+.PHONY: unit
+unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)
+	@SPECLAB=$(BIN) tests/run.sh $(TESTS)
+
+.PHONY: check-long
+check-long: tests ## the unit tests with samples 20 times as large
+	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
+
+.PHONY: sanitize
+sanitize: ## the tests under the address and undefined sanitizers, and the engine's under the thread sanitizer
+	@$(MAKE) --no-print-directory CONFIG=asan unit
+	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
+
+ENGINE := $(patsubst %,$(BUILD)/tests/sim/test_%,montecarlo acceptance)
+.PHONY: engine
+engine: $(ENGINE)
+	@OMP_NUM_THREADS=2 tests/run.sh $(ENGINE)
+
+.PHONY: layers
+layers: ## check the dependency law of the folders
+	@tests/layers.sh
+
+.PHONY: libraries
+libraries: ## install the libraries speclab builds with
+	@.ci/libraries
+
+.PHONY: demo
+demo: ## the main job in 90 s: prove, simulate, sweep and plot into out/report.md (TEXT=file for a text of yours)
+	@.ci/libraries
+	@$(MAKE) --no-print-directory all
+	@cli/demo.sh $(BIN) out $(if $(TEXT),'$(TEXT)')
+
+BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
+$(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+.PHONY: bench
+bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks in the same run
+	@$(BUILD)/tests/bench/bench
+
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%)
+FUZZ_SECONDS ?= 600
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  FUZZ $@"
+	$(Q)clang $(CPPFLAGS) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	    -DSPEC_FUZZ -Wno-source-uses-openmp -o $@ $< $(filter-out %_avx2.c %_avx512.c,$(LIB_SRC)) -DSPEC_PORTABLE $(LDLIBS)
+
+.PHONY: fuzz
+fuzz: $(FUZZ) ## fuzz the parsers (FUZZ_SECONDS=600 each)
+	@for f in $(FUZZ); do mkdir -p build/fuzz/corpus/$$(basename $$f); echo "$$f, $(FUZZ_SECONDS) s"; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+	        -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$(basename $$f) tests/fuzz/seeds/$$(basename $$f) || exit 1; done
+
+.PHONY: mutate
+mutate: tests ## break one line at a time in the rules and the formulas, and count the breaks that a test sees
+	@python3 tests/mutate/mutate.py
+
+MAN := $(patsubst cli/verb_%.c,build/man/speclab-%.1,$(wildcard cli/verb_*.c)) build/man/speclab.1
+build/man/speclab.1: $(BIN)
+	@mkdir -p $(@D)
+	$(Q)help2man --no-info --name='a laboratory for speculative decoding' --output=$@ $(BIN)
+build/man/speclab-%.1: $(BIN)
+	@mkdir -p $(@D)
+	$(Q)help2man --no-info --name="$$($(BIN) $* --help | sed -n 2p)" --output=$@ '$(BIN) $*'
+
+.PHONY: man
+man: $(MAN) ## man pages, from --help
+
+.PHONY: install
+install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/speclab/experiments share/speclab/plots share/speclab/docs \
+	    share/man/man1 share/bash-completion/completions)
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/speclab
+	install -m 644 experiments/*.cfg $(DESTDIR)$(PREFIX)/share/speclab/experiments
+	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/speclab/plots
+	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/speclab/docs
+	install -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/speclab
+	[ ! -d build/man ] || install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -rf $(DESTDIR)$(PREFIX)/bin/speclab $(DESTDIR)$(PREFIX)/share/speclab $(DESTDIR)$(PREFIX)/share/man/man1/speclab*.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/speclab
 
 .PHONY: clean
 clean: ## remove everything that was built
