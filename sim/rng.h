@@ -8,14 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The generator. get: the high 32 bits... of a 64-bit word would waste half: gsl_rng_get returns all 64 bits where unsigned long
- * has them; gsl_rng_uniform returns 53 bits in [0,1). gsl_rng_set(r, s) is stream 0 of seed s. */
+__extension__ typedef unsigned __int128 spec_u128;
+
+/* The generator for GSL: gsl_rng_get returns a whole 64-bit word (unsigned long must have 64 bits; the source does not compile
+ * elsewhere), gsl_rng_uniform a double in [0,1) with 53 bits, gsl_rng_set(r, s) goes to stream 0 of seed s. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
-/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + inc (mod 2^128), output DXSM of the state before the step. */
+/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM of the state before the step. */
 typedef struct {
-    unsigned __int128 state;
-    unsigned __int128 increment; /* odd */
+    spec_u128 state;
+    spec_u128 increment; /* odd */
 } spec_rng_state;
 
 /* Put `rng` (of type spec_rng_pcg64dxsm) at the start of stream `stream` of `seed`. */
@@ -26,7 +28,7 @@ spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream);
  * parameters alone. */
 uint64_t spec_rng_named_seed(uint64_t seed, const char *name);
 
-/* Next 64 bits; next double in [0,1) with 53 bits. */
+/* Next 64 bits; next double in [0,1): the high 53 of them. */
 uint64_t spec_rng_next(spec_rng_state *state);
 double spec_rng_next_double(spec_rng_state *state);
 
@@ -34,7 +36,7 @@ double spec_rng_next_double(spec_rng_state *state);
 void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n);
 void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n);
 
-/* Set the raw state and increment, as NumPy's PCG64DXSM(...).state shows them; for known-answer tests. */
-void spec_rng_set_raw(spec_rng_state *state, unsigned __int128 raw_state, unsigned __int128 raw_increment);
+/* Set the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer tests. */
+void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment);
 
 #endif

@@ -1,0 +1,183 @@
+#include "sim/acceptance.h"
+
+#include "models/settings.h"
+#include "sim/acceptance_kernels.h"
+#include "sim/cpu.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct {
+    spec_acceptance_positional *positional;
+    spec_acceptance_markov *markov;
+} kernels;
+
+static const kernels kernels_ref = {spec_acceptance_positional_ref, spec_acceptance_markov_ref};
+
+static kernels kernels_of(spec_isa isa)
+{
+    switch (isa) {
+#if defined(__x86_64__)
+    case SPEC_ISA_AVX512:
+        return (kernels){spec_acceptance_positional_avx512, spec_acceptance_markov_avx512};
+    case SPEC_ISA_AVX2:
+        return (kernels){spec_acceptance_positional_avx2, spec_acceptance_markov_avx2};
+#endif
+    default:
+        return kernels_ref;
+    }
+}
+
+/* ---- the process ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *const process_name[] = {"iid", "decay", "markov", NULL};
+
+const char *const spec_process_usages[] = {
+    "iid\tevery draft token is accepted with chance alpha, independently",
+    "decay?rate=0.95\tdraft token i = 0, 1, ... is accepted with chance alpha * rate^i",
+    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state, whose neighbours have correlation rho",
+    NULL,
+};
+
+static int process_read(spec_process *process, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    int kind = 0;
+    while (process_name[kind] != NULL && strcmp(process_name[kind], settings->name) != 0) kind++;
+
+    switch (kind) {
+    case 0:
+        process->kind = SPEC_PROCESS_IID;
+        break;
+    case 1:
+        process->kind = SPEC_PROCESS_DECAY;
+        SPEC_TRY(spec_settings_double(&process->decay, settings, "rate", 0.95, 0.0, 1.0, error));
+        break;
+    case 2:
+        process->kind = SPEC_PROCESS_MARKOV;
+        SPEC_TRY(spec_settings_double(&process->rho, settings, "rho", 0.5, -1.0, 1.0, error));
+        SPEC_TRY(spec_settings_double(&process->spread, settings, "spread", 0.2, 0.0, 0.5, error));
+        break;
+    default: {
+        const char *nearest = spec_settings_nearest(settings->name, process_name);
+        status = nearest != NULL
+                     ? spec_fail(error, GSL_EINVAL, "unknown process \"%.80s\"; did you mean \"%s\"?", settings->name, nearest)
+                     : spec_fail(error, GSL_EINVAL, "unknown process \"%.80s\"; there are iid, decay, markov", settings->name);
+        goto done;
+    }
+    }
+    SPEC_TRY(spec_settings_finish(settings, kind == 1 ? "rate" : kind == 2 ? "rho,spread" : NULL, error));
+
+done:
+    return status;
+}
+
+int spec_process_init(spec_process *process, const char *spec, double alpha, spec_error *error)
+{
+    const double slack = 1e-12; /* alpha + spread = 1 must not fail by a rounding */
+    int status = GSL_SUCCESS;
+    spec_settings settings = {0};
+    *process = (spec_process){.kind = SPEC_PROCESS_IID, .alpha = alpha, .decay = 1.0};
+
+    if (!(alpha >= 0.0 && alpha <= 1.0)) {
+        status = spec_fail(error, GSL_EDOM, "alpha = %g is outside [0,1]", alpha);
+        goto done;
+    }
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(process_read(process, &settings, error));
+    if (alpha - process->spread < -slack || alpha + process->spread > 1.0 + slack) {
+        status = spec_fail(error, GSL_EDOM, "markov: alpha = %g with spread = %g leaves [0,1]; spread may be at most %g", alpha,
+                           process->spread, fmin(alpha, 1.0 - alpha));
+    }
+
+done:
+    spec_settings_free(&settings);
+    if (status != GSL_SUCCESS) memset(process, 0, sizeof *process);
+    return status;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------------------------------------------- */
+
+/* A chance as a number of 32-bit words, 0 .. 2^32. */
+static uint64_t threshold(double chance)
+{
+    return (uint64_t)(fmin(fmax(chance, 0.0), 1.0) * 0x1p32 + 0.5);
+}
+
+static spec_event event(double chance)
+{
+    const uint64_t t = threshold(chance);
+    return t == 0 ? (spec_event){0, 0} : (spec_event){(uint32_t)(t - 1), UINT32_MAX};
+}
+
+static void run_positional(const kernels *kernel, uint64_t *tail, spec_lanes *lanes, const spec_process *process, int K,
+                           uint64_t n_rounds)
+{
+    uint32_t limit[SPEC_K_MAX];
+    double chance = process->alpha;
+    int n = 0; /* positions that anyone can pass */
+    for (; n < K && threshold(chance) > 0; n++) {
+        limit[n] = event(chance).limit;
+        if (process->kind == SPEC_PROCESS_DECAY) chance *= process->decay;
+    }
+    kernel->positional(tail, lanes, limit, n, n_rounds);
+}
+
+static void run_markov(const kernels *kernel, uint64_t *tail, spec_lanes *lanes, const spec_process *process, int K,
+                       uint64_t n_rounds)
+{
+    const spec_acceptance_hidden hidden = {
+        .begin = event(0.5),
+        .flip = event((1.0 - process->rho) / 2.0),
+        .pass = {event(process->alpha - process->spread), event(process->alpha + process->spread)},
+    };
+    kernel->markov(tail, lanes, &hidden, K, n_rounds);
+}
+
+/* Everything the tally wants follows from the tails: tail[i] rounds got past draft token i. */
+static void add_tails(spec_tally *tally, const uint64_t *tail, int K, uint64_t n_rounds)
+{
+    uint64_t accepted = 0, reached = n_rounds;
+    for (int i = 0; i < K; i++) {
+        tally->tested[i] += reached;
+        tally->passed[i] += tail[i];
+        tally->n_accepted[i] += reached - tail[i];
+        accepted += tail[i];
+        reached = tail[i];
+    }
+    tally->n_accepted[K] += reached;
+    tally->rounds += n_rounds;
+    tally->drafted += n_rounds * (uint64_t)K;
+    tally->accepted += accepted;
+    tally->emitted += accepted + n_rounds;
+}
+
+static void run(const kernels *kernel, spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds,
+                uint64_t seed, uint64_t stream)
+{
+    assert(K >= 0 && K <= SPEC_K_MAX);
+    uint64_t tail[SPEC_K_MAX] = {0};
+    spec_lanes lanes;
+    spec_lanes_init(&lanes, seed, stream);
+    if (process->kind == SPEC_PROCESS_MARKOV) {
+        run_markov(kernel, tail, &lanes, process, K, n_rounds);
+    } else {
+        run_positional(kernel, tail, &lanes, process, K, n_rounds);
+    }
+    add_tails(tally, tail, K, n_rounds);
+}
+
+void spec_acceptance_rounds(spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds, uint64_t seed,
+                            uint64_t stream)
+{
+    const kernels kernel = kernels_of(spec_cpu_isa());
+    run(&kernel, tally, process, K, n_rounds, seed, stream);
+}
+
+void spec_acceptance_rounds_ref(spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds, uint64_t seed,
+                                uint64_t stream)
+{
+    run(&kernels_ref, tally, process, K, n_rounds, seed, stream);
+}
