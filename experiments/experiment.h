@@ -6,10 +6,13 @@
 
 #include "experiments/measure.h"
 
+/* Rounds of a point where neither rounds nor a standard error is given. */
+#define SPEC_EXPERIMENT_ROUNDS 1000000ull
+
 typedef struct {
     char *name;     /* file name without folder and .cfg */
-    char *text;     /* the file, or the verb's arguments: part of the provenance */
-    char *title, *question, *theory, *finding; /* prose for the report; may be "" */
+    char *text;     /* the file and its overrides, or the verb's arguments: part of the provenance */
+    char *title, *question, *theory, *finding, *time; /* prose for the report; may be "" */
     char *figure;   /* name of a script in plots/, without .gp, or "" */
     const spec_measure *measure;
     spec_grid grid;
@@ -17,32 +20,48 @@ typedef struct {
     int n_show;
     uint64_t rounds;
     double standard_error;
-    uint64_t seed;
+    uint64_t seed;  /* 42 unless given */
 } spec_experiment;
 
-/* Read a file. `opt_set` are "key=value" overrides (NULL-terminated) of top-level numbers and grid lists, and ${NAME} in texts of the file
- * is replaced by them (e.g. TEXT=file). Errors read "file:line: what". */
+/* An experiment without a grid, for a verb to fill: the verb adds axes to ->grid and sets rounds, seed and so on. `text` (the arguments) goes
+ * into the provenance. GSL_EINVAL for an unknown measure. */
+int spec_experiment_init(spec_experiment *experiment, const char *name, const char *text, const char *measure,
+                         spec_error *error);
+
+/* Read a file. `opt_set` are "key=value" overrides (NULL-terminated): of top-level numbers and strings, of `defaults` (the ${NAME} in texts of
+ * the file), of grid axes, and of parameters of the measure that the grid leaves out. Errors read "file:line: what". */
 int spec_experiment_load(spec_experiment *experiment, const char *path, const char *const *opt_set, spec_error *error);
+
+/* The same from memory; `path` names it in errors, and gives the experiment its name. At most SPEC_EXPERIMENT_BYTES. */
+enum { SPEC_EXPERIMENT_BYTES = 1 << 17 };
+int spec_experiment_parse(spec_experiment *experiment, const char *path, const char *bytes, size_t n,
+                          const char *const *opt_set, spec_error *error);
 void spec_experiment_free(spec_experiment *experiment);
 
 typedef struct {
-    const char *csv_path;     /* write here as rows come; NULL: only into the table */
-    bool resume;              /* keep the finished rows of csv_path */
-    int threads;
+    const char *csv_path;     /* write here as rows come, over what was there; NULL: only into the table */
+    FILE *opt_csv;            /* where csv_path is NULL: write rows to this stream (standard output) as they come */
+    bool resume;              /* keep the finished rows of csv_path, whose head must be what this run would write; else GSL_EINVAL */
+    int threads;              /* 0: all */
     uint64_t limit;
     const volatile int *stop;
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* in points; may be NULL */
     void *context;
 } spec_run_options;
 
 typedef struct {
     spec_table table;
     uint64_t holds, fails; /* checked rows */
+    uint64_t resumed;      /* points that were kept from an earlier run */
 } spec_result;
 
-/* Run every point. On GSL_EFAILED after a stop or a write error, finished rows are on disk and in the result. */
+/* Run every point. On failure (a stop, a full disk, a point that cannot be computed) the finished rows are on disk and in the result, which is
+ * to be freed in any case. GSL_EINVAL for an experiment that cannot run: unknown or missing parameters, columns that do not exist. */
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment, const spec_run_options *options,
                         spec_error *error);
 void spec_result_free(spec_result *result);
+
+/* The result that a CSV file holds, with its rows judged by the measure that its provenance names (where it names one we know). */
+int spec_result_read(spec_result *result, const char *path, spec_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #define SPECLAB_MEASURE_H
 
 #include "experiments/grid.h"
+#include "experiments/model_cache.h"
 #include "experiments/table.h"
 
 #include <stdint.h>
@@ -19,24 +20,40 @@ typedef struct {
     int threads;
     uint64_t limit;            /* most branches of an enumeration; 0: the default */
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
-    struct spec_model_cache *models; /* models opened by earlier points of this run */
+    spec_model_cache *models;  /* models opened by earlier points of this run */
 } spec_point;
 
 /* How a row stands against its check. */
 typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;
 
-typedef struct {
+typedef struct spec_measure spec_measure;
+struct spec_measure {
     const char *name, *summary;
     const char *const *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default */
     const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
-    /* Fill the columns of `table`'s current row; several rows may be appended (then each but the last is appended by the measure). */
-    int (*run)(spec_table *table, spec_check *ret_check, const spec_point *point, spec_error *error);
-} spec_measure;
+    const char *const *checked;    /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
+    /* How many rows the point gives, known before it is run; NULL: one. */
+    int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error);
+    /* Fill the columns of `table`'s current row; of several rows each but the last is appended by the measure. */
+    int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error);
+};
 
 extern const spec_measure *const spec_measures[]; /* NULL-terminated, experiments/measure.c */
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
-/* A parameter of the point, or the measure's default. The error names the parameter and the value. */
+/* Judge a row by the measure's checked columns, by their names:
+ *     z, *_z     a number of standard errors; beyond SPEC_CHECK_Z in size it fails
+ *     p, *_p     a p-value; below SPEC_CHECK_P it fails
+ *     verdict    fails where it begins with "NOT", says nothing where it begins with "biased", else holds
+ * Empty and absent cells say nothing. One failure fails the row. */
+#define SPEC_CHECK_Z 5.0
+#define SPEC_CHECK_P 1e-6
+spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
+
+/* The default of a parameter; NULL where it has none; *opt_known tells whether the measure reads such a parameter. */
+const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known);
+
+/* A parameter of the point, or the measure's default; NULL where there is neither. The errors name the parameter and the value. */
 const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name);
 int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
                       double high, spec_error *error);

@@ -1,0 +1,74 @@
+#include "experiments/model_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether models of this spec's kind are built from a target; false for what no kind is named, which _open will report. */
+static bool needs_target(const char *spec)
+{
+    size_t n = strcspn(spec, ":?");
+    for (int i = 0; spec_model_kinds[i] != NULL; i++) {
+        const char *name = spec_model_kinds[i]->name;
+        if (strlen(name) == n && strncmp(name, spec, n) == 0) return spec_model_kinds[i]->needs_target;
+    }
+    return false;
+}
+
+static char *key_of(const char *spec, const spec_model *opt_target)
+{
+    const char *target = opt_target != NULL && needs_target(spec) ? opt_target->spec : "";
+    size_t size = strlen(spec) + strlen(target) + 2;
+    char *key = malloc(size);
+    if (key != NULL) snprintf(key, size, "%s\n%s", spec, target); /* specs hold no control characters */
+    return key;
+}
+
+int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,
+                          const spec_model *opt_target, spec_error *error)
+{
+    *ret_model = NULL;
+    char *key = key_of(spec, opt_target);
+    if (key == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    for (int i = 0; i < cache->n; i++) {
+        if (strcmp(cache->entry[i].key, key) != 0) continue;
+        free(key);
+        *ret_model = cache->entry[i].model;
+        return GSL_SUCCESS;
+    }
+    spec_model *model = NULL;
+    int status = GSL_SUCCESS;
+    if (cache->n == cache->capacity) {
+        int capacity = cache->capacity == 0 ? 8 : 2 * cache->capacity;
+        struct spec_model_cache_entry *entry = realloc(cache->entry, (size_t)capacity * sizeof *entry);
+        if (entry == NULL) {
+            status = spec_fail(error, GSL_ENOMEM, "out of memory");
+            goto done;
+        }
+        cache->entry = entry;
+        cache->capacity = capacity;
+    }
+    SPEC_TRY(spec_model_open(&model, spec, opt_target, error));
+    cache->entry[cache->n++] = (struct spec_model_cache_entry){.key = key, .model = model};
+    key = NULL;
+    *ret_model = model;
+done:
+    free(key);
+    return status;
+}
+
+void spec_model_cache_trim(spec_model_cache *cache, int n_max)
+{
+    if (cache->n <= n_max) return;
+    for (int i = cache->n - 1; i >= 0; i--) { /* drafts before the targets they were built from */
+        spec_model_close(cache->entry[i].model);
+        free(cache->entry[i].key);
+    }
+    cache->n = 0;
+}
+
+void spec_model_cache_free(spec_model_cache *cache)
+{
+    spec_model_cache_trim(cache, 0);
+    free(cache->entry);
+    *cache = (spec_model_cache){0};
+}
