@@ -1,4 +1,4 @@
-/* chance: every random decision of a rule, a draft or the loop, asked for in one of two ways.
+/* chance: every random decision of a rule, a draft or the loop, asked for in one of two ways: accept or pick.
  * A chance is sampled (draws from a generator), enumerated (walks every branch with its exact probability) or scripted (a test
  * forces the branches), so the code that runs in the Monte Carlo engine is the code whose output law is computed exactly. */
 #ifndef SPECLAB_CHANCE_H
@@ -25,8 +25,9 @@ spec_chance spec_chance_sampled(gsl_rng *rng);
  * drawing. At most one uniform. num and den must be finite and not negative. */
 bool spec_chance_accept(spec_chance *chance, double num, double den);
 
-/* An index of 0..n-1 with probability weight[i] / sum(weight): never one of weight zero. One uniform, none where only one weight
- * is positive under enumeration. The weights must be finite, not negative, with a positive sum. */
+/* An index of 0..n-1 with probability weight[i] / sum(weight): never one of weight zero, nor where rounding carries the scan past
+ * the end. Sampled: one uniform, also where only one weight is positive. Enumerated: no decision in that case. The weights must be
+ * finite, not negative, with a positive sum. */
 int spec_chance_pick(spec_chance *chance, const double *weight, int n);
 
 /* ---- enumerated: replay the code once for every branch -----------------------------------------------------------------------
@@ -37,21 +38,25 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n);
  *         law[outcome] += spec_enumeration_probability(&walk);
  *     } while (spec_enumeration_next(&walk));
  *     if (walk.refused) ...                                    more branches than the limit: the law is not complete
- */
+ *
+ * Branches of probability zero are skipped and certain decisions take no step. Time: (branches) x (time of one run); memory: the
+ * longest path, 24 bytes a decision. The chance points at its walk, so a walk must not be moved or copied. */
 typedef struct spec_enumeration {
     spec_chance chance;
     uint64_t branches; /* finished so far, this one included once _next was called */
     uint64_t limit;    /* most branches; 0: none */
-    bool refused;      /* the limit was met before the end */
-    int depth, length, capacity;
+    bool refused;      /* the limit was met before the end, or memory ran out */
+    int depth;         /* decisions asked so far in this run */
+    int length;        /* decisions on the path: those beyond depth are still to be replayed */
+    int capacity;
     struct spec_enumeration_step {
-        int choice;       /* the branch taken: 0 rejected / 1 accepted, or the picked index */
-        bool more;        /* a later branch of positive probability is left */
-        double probability;
-    } *step;
+        double probability; /* of the branch taken; negative: not known before the decision is asked again */
+        int choice;         /* the branch taken: 0 rejected / 1 accepted, or the picked index */
+        bool more;          /* a later branch of positive probability is left */
+    } *step;                /* (capacity) */
 } spec_enumeration;
 
-int spec_enumeration_init(spec_enumeration *walk, uint64_t limit);
+int spec_enumeration_init(spec_enumeration *walk, uint64_t limit); /* GSL_ENOMEM */
 void spec_enumeration_free(spec_enumeration *walk);
 double spec_enumeration_probability(const spec_enumeration *walk); /* of the branch just walked */
 bool spec_enumeration_next(spec_enumeration *walk);                /* go to the next branch; false after the last */
@@ -59,9 +64,9 @@ bool spec_enumeration_next(spec_enumeration *walk);                /* go to the 
 /* ---- scripted: a test forces each decision ------------------------------------------------------------------------------------- */
 typedef struct spec_script {
     spec_chance chance;
-    const int *answer; /* (n) 0/1 for an accept, an index for a pick; an accept that needs no draw still takes one answer */
-    int n, used;
-    bool broken;       /* an answer of probability zero was forced, or the script ran out */
+    const int *answer; /* (n) 0/1 for an accept, an index for a pick; a decision that needs no draw still takes one answer */
+    int n, used;       /* answers, and how many were taken: a script that was followed to its end has used == n */
+    bool broken;       /* an answer of probability zero was forced (the decision then fell otherwise), or the script ran out */
     double *opt_asked; /* (n) the probability of each forced answer, or NULL */
 } spec_script;
 

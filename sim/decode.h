@@ -11,7 +11,8 @@
 #include "sim/verify.h"
 #include "speclab/round.h"
 
-/* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed. */
+/* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed.
+ * A strategy without a model makes no draft calls; the policy says how many of the others are charged. */
 typedef struct {
     double draft;  /* c: one draft call over one target call */
     double verify; /* one verification pass; 1 where a pass of K+1 tokens costs what a pass of one does */
@@ -40,10 +41,10 @@ typedef struct {
     spec_drafter drafter;
     spec_session target;
     spec_draft draft;
-    const double **target_row;  /* (K+2) */
+    const double **target_row;  /* (K+1), K here and below being the most that the policy may draft */
     double *target_store;       /* (K+1, V) */
     double *weight;             /* (V) */
-    spec_round round;
+    spec_round round;           /* the last one */
     int *context;               /* the text so far: prompt and emitted tokens */
     size_t n_context, context_capacity;
 } spec_decoder;
@@ -52,18 +53,21 @@ typedef struct {
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 
-/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. */
+/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. GSL_EINVAL for a token outside the vocabulary. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
-/* One round: the context grows by decoder->round.n_emitted tokens, and the round is added to `tally`. */
-int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *tally, spec_error *error);
+/* One round: the context grows by decoder->round.n_emitted tokens (an end of text among them ends nothing here), and the round is added
+ * to the tally. On failure the context is as it was. */
+int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error);
 
 /* Rounds until the context has grown by n_tokens, to the token: the text is cut there (the tally counts whole rounds), or after the
- * target's end of text. ret_token (n_tokens) receives the text, ret_n its length. */
+ * target's end of text, which belongs to the text. The context is cut too, so a next call goes on from the text. ret_token (n_tokens)
+ * receives the text, ret_n its length: 0 on failure. */
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
-                spec_tally *tally, spec_error *error);
+                spec_tally *opt_tally, spec_error *error);
 
-/* The same length of text by the target alone, one token a call: what speculation is measured against. ret_time: target calls. */
+/* The same by the target alone, one token a call: what speculation is measured against; the argmax each time where the rule promises
+ * no more (SPEC_LOSSLESS_ARGMAX). ret_time: target calls, one a token. */
 int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
                       double *ret_time, spec_error *error);
 

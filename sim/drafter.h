@@ -26,15 +26,23 @@ struct spec_drafter {
     int *path;                   /* context being extended; grown as needed */
     size_t path_capacity;
     int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
+    bool lookup_full;            /* prompt lookup: only matches that are followed by as many tokens as are wanted */
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL where the strategy needs a model and opt_draft is NULL. */
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a
+ * value out of range, and where the strategy needs a model and opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 
+/* Draft after the context of n tokens. One decision for each sampled token. Fails where the draft model does. */
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
+
+/* What chain and greedy share: extend the context with the draft model, token by token, sampled from its row, or the row's argmax where
+ * opt_chance is NULL. Stops when the policy says so, and after the draft model's end of text. */
+int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                        const spec_policy *policy, spec_chance *opt_chance, spec_error *error);
 
 #endif

@@ -12,12 +12,13 @@ typedef struct spec_policy spec_policy;
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool anticipates; /* a negative control: not lossless for sampled drafts */
+    bool looks_ahead; /* _go_on reads the next row: it is computed before asking, so a stop costs that draft call */
 
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error); /* NULL: no keys */
     void (*begin)(spec_policy *policy);                                           /* a round begins; NULL */
 
-    /* Draft one more token? `draft` holds what is included; next_row (V) is the law of the next token, NULL if it is one-hot.
-     * NULL: always, up to the policy's K. */
+    /* Draft one more token? `draft` holds what is included; opt_next_row (V) is the draft model's row for the next token,
+     * NULL where there is no model or the kind does not look ahead. Asked only below the limit `now`. NULL: always. */
     bool (*go_on)(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
 
     /* Take the node just appended back and stop? Only a negative control has this. */
@@ -29,14 +30,16 @@ typedef struct {
 
 struct spec_policy {
     const spec_policy_kind *kind;
-    int K;            /* as configured: the most tokens a round may draft */
+    int K;            /* the most tokens any round may draft */
     int now;          /* this round's limit, <= K */
     double threshold; /* the kind's own */
 };
 
 extern const spec_policy_kind *const spec_policy_kinds[]; /* NULL-terminated */
 
-/* `spec` is e.g. "fixed", "heuristic", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". 0 <= K <= SPEC_K_MAX. */
+/* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". K is the most tokens a
+ * round may draft; to the heuristic schedule, which grows up to its own cap, it is the first length, and policy->K becomes the cap.
+ * GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the nearest is named), an unknown key, a value out of range. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_begin(spec_policy *policy);
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);

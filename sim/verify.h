@@ -20,7 +20,8 @@ typedef struct {
     const char *name, *summary, *reference;
     spec_rule_claim claim;
 
-    /* draft          the tree; nodes in any order with parents first
+    /* Walk from the root through accepted children; draws what it needs from `chance` and from nothing else.
+     * draft          the tree; nodes in any order with parents first. No nodes: one token from the target
      * target         (n_nodes+1) rows (V): target[0] at the root, target[i+1] after node i
      * weight         (V) workspace
      * ret_round      filled: n_drafted, n_accepted, n_emitted, token[], node[] */
@@ -35,14 +36,20 @@ int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *err
 
 /* ---- what rules share ---------------------------------------------------------------------------------------------------------- */
 
-/* The first child of `node` (-1: the root) at or after index `from`, or -1. */
+/* A round of this draft in which nothing is accepted yet; accept a node; emit the last token, a correction or a bonus. */
+void spec_verify_begin(spec_round *round, const spec_draft *draft);
+void spec_verify_accept(spec_round *round, const spec_draft *draft, int node);
+void spec_verify_end(spec_round *round, int token);
+
+/* The first child of `node` (-1: the root) at or after index `from`, or -1. Children come after their parent, so node + 1 will do
+ * for `from`, and in a chain it is found at once. */
 int spec_verify_child(const spec_draft *draft, int node, int from);
 
-/* Draw a token from `row`. */
+/* Draw a token from `row`. One decision. */
 int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 
 /* Draw a correction from norm((target - draft)+); opt_draft NULL: draft is one-hot at `token`. Where rounding left nothing, from the
- * target, which then equals the draft. weight (V) is workspace. */
+ * target, which then equals the draft. One decision. weight (V) is workspace. */
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 

@@ -1,0 +1,186 @@
+#include "sim/decode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXT_AT_FIRST = 256 };
+
+/* Room for `more` tokens after the context. */
+static int reserve(spec_decoder *decoder, size_t more, spec_error *error)
+{
+    const size_t needed = decoder->n_context + more;
+    if (needed <= decoder->context_capacity) return GSL_SUCCESS;
+    const size_t capacity = 2 * needed;
+    int *context = realloc(decoder->context, capacity * sizeof *context);
+    if (context == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a text of %zu tokens", needed);
+    decoder->context = context;
+    decoder->context_capacity = capacity;
+    return GSL_SUCCESS;
+}
+
+static int check_vocabularies(const spec_decoder_config *config, spec_error *error)
+{
+    const spec_model *target = config->target, *draft = config->opt_draft;
+    if (draft == NULL || draft->vocab == target->vocab) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "the draft has %d tokens and the target %d: they must share one vocabulary",
+                     draft->vocab, target->vocab);
+}
+
+int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    assert(config->target != NULL);
+    *decoder = (spec_decoder){.config = *config};
+    SPEC_TRY(check_vocabularies(config, error));
+    SPEC_TRY(spec_rule_find(&decoder->rule, config->rule, error));
+    SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
+    decoder->policy = decoder->fresh_policy;
+    SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
+    SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
+
+    const int K = decoder->policy.K;
+    const size_t rows = (size_t)K + 1, vocab = (size_t)config->target->vocab;
+    SPEC_TRY(spec_draft_init(&decoder->draft, K, config->target->vocab, error));
+    decoder->target_row = calloc(rows, sizeof *decoder->target_row);
+    decoder->target_store = malloc(rows * vocab * sizeof *decoder->target_store);
+    decoder->weight = malloc(vocab * sizeof *decoder->weight);
+    decoder->round.token = calloc(rows, sizeof *decoder->round.token);
+    decoder->round.node = calloc(rows, sizeof *decoder->round.node);
+    if (decoder->target_row == NULL || decoder->target_store == NULL || decoder->weight == NULL ||
+        decoder->round.token == NULL || decoder->round.node == NULL)
+        status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %zu probabilities", rows, vocab);
+    else
+        status = reserve(decoder, CONTEXT_AT_FIRST, error);
+done:
+    if (status != GSL_SUCCESS) spec_decoder_free(decoder);
+    return status;
+}
+
+void spec_decoder_free(spec_decoder *decoder)
+{
+    spec_drafter_free(&decoder->drafter);
+    spec_session_free(&decoder->target);
+    spec_draft_free(&decoder->draft);
+    free(decoder->target_row);
+    free(decoder->target_store);
+    free(decoder->weight);
+    free(decoder->round.token);
+    free(decoder->round.node);
+    free(decoder->context);
+    *decoder = (spec_decoder){0};
+}
+
+int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error)
+{
+    const int vocab = decoder->config.target->vocab;
+    for (size_t i = 0; i < n; i++)
+        if (prompt[i] < 0 || prompt[i] >= vocab)
+            return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d", i + 1, prompt[i], vocab - 1);
+    decoder->n_context = 0;
+    decoder->policy = decoder->fresh_policy;
+    const int status = reserve(decoder, n, error);
+    if (status != GSL_SUCCESS) return status;
+    if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
+    decoder->n_context = n;
+    return GSL_SUCCESS;
+}
+
+/* ---- a round ------------------------------------------------------------------------------------------------------------------- */
+
+static double round_time(const spec_decoder *decoder)
+{
+    const spec_costs *costs = &decoder->config.costs;
+    const double calls =
+        decoder->drafter.kind->needs_model ? spec_policy_charged(&decoder->policy, &decoder->round) : 0.0;
+    return costs->draft * calls + costs->verify + costs->fixed;
+}
+
+static void add_to_tally(spec_tally *tally, const spec_round *round, double time)
+{
+    const int accepted = round->n_accepted;
+    tally->rounds++;
+    tally->drafted += (uint64_t)round->n_drafted;
+    tally->accepted += (uint64_t)accepted;
+    tally->emitted += (uint64_t)round->n_emitted;
+    tally->n_accepted[accepted]++;
+    for (int i = 0; i < accepted; i++) {
+        tally->tested[i]++;
+        tally->passed[i]++;
+    }
+    if (accepted < round->n_drafted) tally->tested[accepted]++;
+    tally->time += time;
+}
+
+int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error)
+{
+    spec_draft *draft = &decoder->draft;
+    spec_round *round = &decoder->round;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
+
+    spec_policy_begin(&decoder->policy);
+    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy, chance,
+                                error));
+    SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token, draft->parent,
+                                draft->n_nodes, decoder->target_row, decoder->target_store, error));
+    decoder->rule->verify(round, draft, decoder->target_row, decoder->weight, chance);
+    assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
+
+    int *end = decoder->context + decoder->n_context;
+    for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
+    decoder->n_context += (size_t)round->n_emitted;
+
+    if (opt_tally != NULL) add_to_tally(opt_tally, round, round_time(decoder));
+    spec_policy_observe(&decoder->policy, round);
+done:
+    return status;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------------------------------------- */
+
+int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
+                spec_tally *opt_tally, spec_error *error)
+{
+    const int end_of_text = decoder->config.target->end_of_text;
+    const size_t start = decoder->n_context;
+    size_t n = 0;
+    bool ended = false;
+    *ret_n = 0;
+    while (n < n_tokens && !ended) {
+        const int status = spec_decoder_round(decoder, chance, opt_tally, error);
+        if (status != GSL_SUCCESS) return status;
+        for (int i = 0; i < decoder->round.n_emitted && n < n_tokens && !ended; i++) {
+            ret_token[n++] = decoder->round.token[i];
+            ended = decoder->round.token[i] == end_of_text;
+        }
+    }
+    decoder->n_context = start + n;
+    *ret_n = n;
+    return GSL_SUCCESS;
+}
+
+int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
+                      double *ret_time, spec_error *error)
+{
+    const spec_model *target = decoder->config.target;
+    const bool argmax = decoder->rule->claim == SPEC_LOSSLESS_ARGMAX;
+    size_t n = 0;
+    *ret_n = 0;
+    *ret_time = 0.0;
+    while (n < n_tokens) {
+        const int status = reserve(decoder, 1, error);
+        if (status != GSL_SUCCESS) return status;
+        const double *row =
+            spec_session_row(&decoder->target, decoder->context, decoder->n_context, decoder->target_store, error);
+        if (row == NULL) return GSL_EFAILED;
+        const int token =
+            argmax ? spec_verify_argmax(row, target->vocab) : spec_verify_sample(row, target->vocab, chance);
+        decoder->context[decoder->n_context++] = token;
+        ret_token[n++] = token;
+        if (token == target->end_of_text) break;
+    }
+    *ret_n = n;
+    *ret_time = (double)n;
+    return GSL_SUCCESS;
+}

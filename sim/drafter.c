@@ -1,0 +1,112 @@
+#include "sim/drafter.h"
+
+#include "sim/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup;
+
+const spec_drafter_kind *const spec_drafter_kinds[] = {
+    &spec_draft_chain,
+    &spec_draft_greedy,
+    &spec_draft_lookup,
+    NULL,
+};
+
+enum { N_KINDS = sizeof spec_drafter_kinds / sizeof *spec_drafter_kinds };
+
+static int find(const spec_drafter_kind **ret_kind, const char *name, spec_error *error)
+{
+    const char *names[N_KINDS] = {NULL};
+    for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
+        names[i] = spec_drafter_kinds[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *ret_kind = spec_drafter_kinds[i];
+            return GSL_SUCCESS;
+        }
+    }
+    const char *near = spec_settings_nearest(name, names);
+    if (near != NULL) return spec_fail(error, GSL_EINVAL, "no draft strategy '%.80s'; did you mean '%s'?", name, near);
+    return spec_fail(error, GSL_EINVAL, "no draft strategy '%.80s'; speclab list shows the strategies", name);
+}
+
+int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error)
+{
+    spec_settings settings = {0};
+    int status = GSL_SUCCESS;
+    *drafter = (spec_drafter){0};
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(find(&drafter->kind, settings.name, error));
+    if (drafter->kind->init != NULL) SPEC_TRY(drafter->kind->init(drafter, &settings, error));
+    SPEC_TRY(spec_settings_finish(&settings, drafter->kind->usage, error));
+    if (drafter->kind->needs_model) {
+        if (opt_draft == NULL) {
+            status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model", drafter->kind->name);
+            goto done;
+        }
+        SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
+    }
+done:
+    spec_settings_free(&settings);
+    if (status != GSL_SUCCESS) spec_drafter_free(drafter);
+    return status;
+}
+
+void spec_drafter_free(spec_drafter *drafter)
+{
+    spec_session_free(&drafter->session);
+    free(drafter->path);
+    *drafter = (spec_drafter){0};
+}
+
+int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                       const spec_policy *policy, spec_chance *chance, spec_error *error)
+{
+    ret_draft->n_nodes = 0;
+    return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
+}
+
+/* Put what the model can see of the context into `path`, with room for `more` tokens; returns its length, or -1. */
+static long begin_path(spec_drafter *drafter, const int *context, size_t n, int more)
+{
+    const int order = drafter->session.model->order;
+    const size_t seen = order >= 0 && (size_t)order < n ? (size_t)order : n;
+    const size_t needed = seen + (size_t)more;
+    if (needed > drafter->path_capacity) {
+        const size_t capacity = 2 * needed;
+        int *path = realloc(drafter->path, capacity * sizeof *path);
+        if (path == NULL) return -1;
+        drafter->path = path;
+        drafter->path_capacity = capacity;
+    }
+    if (seen > 0) memcpy(drafter->path, context + (n - seen), seen * sizeof *drafter->path);
+    return (long)seen;
+}
+
+int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                        const spec_policy *policy, spec_chance *opt_chance, spec_error *error)
+{
+    const spec_model *model = drafter->session.model;
+    long n_path = begin_path(drafter, context, n, policy->now);
+    if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
+
+    const bool looks_ahead = policy->kind->looks_ahead;
+    while (looks_ahead ? ret_draft->n_nodes < policy->now : spec_policy_go_on(policy, ret_draft, NULL)) {
+        const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)n_path,
+                                             spec_draft_slot(ret_draft), error);
+        if (row == NULL) return GSL_EFAILED;
+        if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
+
+        const int token =
+            opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_verify_argmax(row, model->vocab);
+        spec_draft_append(ret_draft, token, ret_draft->n_nodes - 1, row, opt_chance != NULL);
+        if (spec_policy_retract(policy, ret_draft)) {
+            ret_draft->n_nodes--;
+            break;
+        }
+        if (token == model->end_of_text) break;
+        drafter->path[n_path++] = token;
+    }
+    return GSL_SUCCESS;
+}

@@ -1,0 +1,75 @@
+#include "sim/policy.h"
+
+#include <assert.h>
+#include <string.h>
+
+extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_policy_oracle;
+extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak, spec_policy_confidence_drop;
+
+const spec_policy_kind *const spec_policy_kinds[] = {
+    &spec_policy_fixed,      &spec_policy_heuristic, &spec_policy_oracle,          &spec_policy_confidence,
+    &spec_policy_cumulative, &spec_policy_peak,      &spec_policy_confidence_drop, NULL,
+};
+
+enum { N_KINDS = sizeof spec_policy_kinds / sizeof *spec_policy_kinds };
+
+static int find(const spec_policy_kind **ret_kind, const char *name, spec_error *error)
+{
+    const char *names[N_KINDS] = {NULL};
+    for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
+        names[i] = spec_policy_kinds[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *ret_kind = spec_policy_kinds[i];
+            return GSL_SUCCESS;
+        }
+    }
+    const char *near = spec_settings_nearest(name, names);
+    if (near != NULL) return spec_fail(error, GSL_EINVAL, "no length policy '%.80s'; did you mean '%s'?", name, near);
+    return spec_fail(error, GSL_EINVAL, "no length policy '%.80s'; speclab list shows the policies", name);
+}
+
+int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error)
+{
+    spec_settings settings = {0};
+    int status = GSL_SUCCESS;
+    *policy = (spec_policy){.K = K, .now = K};
+    if (K < 0 || K > SPEC_K_MAX) {
+        status = spec_fail(error, GSL_EINVAL, "K is %d; a draft may have 0 to %d tokens", K, SPEC_K_MAX);
+        goto done;
+    }
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(find(&policy->kind, settings.name, error));
+    if (policy->kind->init != NULL) SPEC_TRY(policy->kind->init(policy, &settings, error));
+    SPEC_TRY(spec_settings_finish(&settings, policy->kind->usage, error));
+done:
+    spec_settings_free(&settings);
+    if (status != GSL_SUCCESS) *policy = (spec_policy){0};
+    return status;
+}
+
+void spec_policy_begin(spec_policy *policy)
+{
+    if (policy->kind->begin != NULL) policy->kind->begin(policy);
+    assert(policy->now >= 0 && policy->now <= policy->K);
+}
+
+bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
+{
+    if (draft->n_nodes >= policy->now) return false;
+    return policy->kind->go_on == NULL || policy->kind->go_on(policy, draft, opt_next_row);
+}
+
+bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft)
+{
+    return policy->kind->retract != NULL && policy->kind->retract(policy, draft);
+}
+
+void spec_policy_observe(spec_policy *policy, const spec_round *round)
+{
+    if (policy->kind->observe != NULL) policy->kind->observe(policy, round);
+}
+
+double spec_policy_charged(const spec_policy *policy, const spec_round *round)
+{
+    return policy->kind->charged != NULL ? policy->kind->charged(policy, round) : (double)round->n_drafted;
+}
