@@ -1,0 +1,124 @@
+#include "sim/fixed_pair.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const uint64_t always = (uint64_t)1 << 63;
+
+/* Steps taken together: many enough that the processor overlaps their cache misses, few enough to stay in its first cache. */
+enum { BLOCK = 128, WORDS = 3 };
+
+/* 2^63 min(1, target/draft). The quotient of two doubles, the smaller one first, rounds to 1 at most. */
+static uint64_t threshold(double target, double draft)
+{
+    return target >= draft ? always : (uint64_t)ldexp(target / draft, 63);
+}
+
+/* The draft's alias table with the tests of its tokens, in one allocation aligned so that no column straddles a cache line. */
+static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const double *target, const double *draft,
+                        bool never_reject, spec_error *error)
+{
+    size_t size = (size_t)pair->vocab * sizeof *pair->column;
+    void *memory = NULL;
+    if (posix_memalign(&memory, sizeof *pair->column, size) != 0)
+        return spec_fail(error, GSL_ENOMEM, "no memory for a pair of %d tokens", pair->vocab);
+    pair->column = memory;
+    for (int j = 0; j < pair->vocab; j++) {
+        const struct spec_alias_column *from = &alias->column[j];
+        struct spec_fixed_pair_column *to = &pair->column[j];
+        *to = (struct spec_fixed_pair_column){.keep = from->keep, .token = {from->own, from->other}};
+        for (int side = 0; side < 2; side++) {
+            uint32_t token = to->token[side];
+            to->accept[side] = never_reject ? always : threshold(target[token], draft[token]);
+        }
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft, int vocab, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    double *row = NULL;
+    spec_alias alias = {0};
+
+    *pair = (spec_fixed_pair){0};
+    if (vocab < 1) return spec_fail(error, GSL_EINVAL, "a pair of distributions needs at least one token, not %d", vocab);
+    row = malloc(3 * (size_t)vocab * sizeof *row);
+    if (row == NULL) return spec_fail(error, GSL_ENOMEM, "no memory for a pair of %d tokens", vocab);
+    double *t = row, *d = row + vocab, *residual = row + 2 * (size_t)vocab, left = 0;
+    SPEC_TRY(spec_alias_normalise(t, target, vocab, error));
+    SPEC_TRY(spec_alias_normalise(d, draft, vocab, error));
+    for (int i = 0; i < vocab; i++) {
+        pair->alpha += fmin(t[i], d[i]);
+        residual[i] = fmax(t[i] - d[i], 0);
+        left += residual[i];
+    }
+    pair->vocab = vocab;
+    SPEC_TRY(spec_alias_init(&alias, d, vocab, error));
+    SPEC_TRY(pack_columns(pair, &alias, t, d, left == 0, error));
+    if (left > 0) SPEC_TRY(spec_alias_init(&pair->residual, residual, vocab, error));
+    else pair->alpha = 1; /* equal up to rounding */
+done:
+    free(row);
+    spec_alias_free(&alias);
+    if (status != GSL_SUCCESS) spec_fixed_pair_free(pair);
+    return status;
+}
+
+void spec_fixed_pair_free(spec_fixed_pair *pair)
+{
+    free(pair->column);
+    spec_alias_free(&pair->residual);
+    *pair = (spec_fixed_pair){0};
+}
+
+/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends on chance, and the lines that will
+ * be read are asked for a whole pass ahead. */
+static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n, uint32_t *token)
+{
+    const unsigned vocab = (unsigned)pair->vocab;
+    uint32_t index[BLOCK];
+    uint64_t fraction[BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        spec_u128 product = (spec_u128)word[WORDS * i] * vocab;
+        index[i] = (uint32_t)(product >> 64);
+        fraction[i] = (uint64_t)product;
+        __builtin_prefetch(&pair->column[index[i]]);
+    }
+
+    size_t n_rejected = 0;
+    uint16_t rejected[BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        const struct spec_fixed_pair_column *column = &pair->column[index[i]];
+        const int side = fraction[i] >= column->keep;
+        token[i] = column->token[side];
+        rejected[n_rejected] = (uint16_t)i;
+        n_rejected += word[WORDS * i + 1] >> 1 >= column->accept[side];
+    }
+
+    for (size_t r = 0; r < n_rejected; r++) {
+        spec_u128 product = (spec_u128)word[WORDS * rejected[r] + 2] * vocab;
+        index[r] = (uint32_t)(product >> 64);
+        fraction[r] = (uint64_t)product;
+        __builtin_prefetch(&pair->residual.column[index[r]]);
+    }
+    for (size_t r = 0; r < n_rejected; r++) {
+        const struct spec_alias_column *column = &pair->residual.column[index[r]];
+        token[rejected[r]] = fraction[r] < column->keep ? column->own : column->other;
+    }
+    return n - n_rejected;
+}
+
+size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n, uint32_t *opt_token)
+{
+    uint64_t word[WORDS * BLOCK];
+    uint32_t unwanted[BLOCK];
+    size_t n_accepted = 0;
+    for (size_t done = 0; done < n; done += BLOCK) {
+        size_t now = n - done < BLOCK ? n - done : BLOCK;
+        spec_rng_fill_u64(rng, word, WORDS * now);
+        n_accepted += block(pair, word, now, opt_token != NULL ? opt_token + done : unwanted);
+    }
+    return n_accepted;
+}

@@ -1,0 +1,219 @@
+#include "sim/fixed_pair.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { V = 32000 };
+
+/* The chance, in units of 2^-64, that word * n falls below column * 2^64 + fraction. */
+static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
+{
+    return ((column << 64) + fraction + n - 1) / n;
+}
+
+/* The exact law of an emitted token, from the tables: every side of every column of the draft, its test, and what is rejected spread
+ * by the residual's columns. 64-bit mantissas, so that the sum adds nothing to be seen. */
+static void exact_law(long double *law, const spec_fixed_pair *pair)
+{
+    unsigned n = (unsigned)pair->vocab;
+    long double rejected = 0;
+    for (unsigned i = 0; i < n; i++) law[i] = 0;
+    for (unsigned j = 0; j < n; j++) {
+        const struct spec_fixed_pair_column *column = &pair->column[j];
+        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n), end = words_below(j + 1, 0, n);
+        long double share[2] = {ldexpl((long double)(side - begin), -64), ldexpl((long double)(end - side), -64)};
+        for (int s = 0; s < 2; s++) {
+            assert_true(column->accept[s] <= (uint64_t)1 << 63);
+            long double accept = ldexpl((long double)column->accept[s], -63);
+            law[column->token[s]] += share[s] * accept;
+            rejected += share[s] * (1 - accept);
+        }
+    }
+    if (pair->residual.n == 0) {
+        assert_true(rejected == 0);
+        return;
+    }
+    for (unsigned j = 0; j < n; j++) {
+        const struct spec_alias_column *column = &pair->residual.column[j];
+        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n), end = words_below(j + 1, 0, n);
+        law[column->own] += rejected * ldexpl((long double)(side - begin), -64);
+        law[column->other] += rejected * ldexpl((long double)(end - side), -64);
+    }
+}
+
+static void assert_lossless(const double *target, const double *draft, int vocab)
+{
+    spec_fixed_pair pair;
+    spec_error error = {""};
+    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, vocab, &error), GSL_SUCCESS);
+    long double *law = malloc((size_t)vocab * sizeof *law), target_sum = 0, draft_sum = 0, alpha = 0;
+    assert_non_null(law);
+    exact_law(law, &pair);
+    for (int i = 0; i < vocab; i++) {
+        target_sum += target[i];
+        draft_sum += draft[i];
+    }
+    for (int i = 0; i < vocab; i++) {
+        long double t = target[i] / target_sum, d = draft[i] / draft_sum;
+        alpha += t < d ? t : d;
+        if (fabsl(law[i] - t) > ldexpl(1, -50)) fail_msg("token %d: %.17Lg, not %.17Lg", i, law[i], t);
+        if (target[i] == 0 && law[i] != 0) fail_msg("token %d, impossible, is emitted with probability %Lg", i, law[i]);
+    }
+    assert_float_equal(pair.alpha, (double)alpha, 1e-13);
+    free(law);
+    spec_fixed_pair_free(&pair);
+}
+
+/* A row of Dirichlet(concentration, ...), unnormalised. */
+static void fill_gamma(double *row, int vocab, double concentration, gsl_rng *rng)
+{
+    for (int i = 0; i < vocab; i++) row[i] = gsl_ran_gamma(rng, concentration, 1);
+}
+
+static void large_pairs_are_lossless(void **state)
+{
+    (void)state;
+    double *target = malloc(V * sizeof *target), *draft = malloc(V * sizeof *draft);
+    assert_non_null(target);
+    assert_non_null(draft);
+    for (int i = 0; i < V; i++) {
+        target[i] = pow(i + 1, -1.1);
+        draft[i] = pow(i + 2.385, -1.0);
+    }
+    assert_lossless(target, draft, V);
+    assert_lossless(draft, target, V);
+
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    spec_rng_stream(rng, spec_test_seed(), 0);
+    fill_gamma(target, V, 1, rng);
+    fill_gamma(draft, V, 1, rng);
+    assert_lossless(target, draft, V);
+    fill_gamma(target, 999, 0.03, rng); /* concentrations so low that most weights underflow to nothing */
+    fill_gamma(draft, 999, 0.03, rng);
+    assert_lossless(target, draft, 999);
+    gsl_rng_free(rng);
+    free(target);
+    free(draft);
+}
+
+static void odd_pairs_are_lossless(void **state)
+{
+    (void)state;
+    assert_lossless((double[]){0.27}, (double[]){2.385}, 1);
+    assert_lossless((double[]){0.27, 0.73, 0, 0}, (double[]){0, 0, 0.615, 0.385}, 4);     /* disjoint: alpha = 0 */
+    assert_lossless((double[]){0, 1, 0}, (double[]){0.27, 0.115, 0.615}, 3);              /* one-hot target */
+    assert_lossless((double[]){0.27, 0.115, 0.615}, (double[]){0, 1, 0}, 3);              /* one-hot draft */
+    assert_lossless((double[]){0.27, 0, 0.73}, (double[]){0.27, 0, 0.73}, 3);             /* the same */
+    assert_lossless((double[]){0.1, 0.2, 0.7}, (double[]){0.3, 0.6, 2.1}, 3);             /* the same up to rounding */
+    assert_lossless((double[]){0.27, 1e-300, 0.73}, (double[]){1e-300, 0.27, 0.73}, 3);
+    assert_lossless((double[]){2e307, 3e307, 5e307}, (double[]){7e307, 1e-300, 1e307}, 3);
+}
+
+static void equal_distributions_never_reject(void **state)
+{
+    (void)state;
+    const double row[] = {0.27, 0.115, 0.615};
+    spec_fixed_pair pair;
+    assert_int_equal(spec_fixed_pair_init(&pair, row, row, 3, NULL), GSL_SUCCESS);
+    assert_int_equal(pair.residual.n, 0);
+    assert_true(pair.alpha == 1);
+    spec_rng_state rng = spec_rng_stream_state(1, 0);
+    assert_int_equal(spec_fixed_pair_steps(&pair, &rng, 1000, NULL), 1000);
+    spec_fixed_pair_free(&pair);
+}
+
+/* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law at distance
+ * sum (difference^2 / target) = 0.1 or more: a statistic above 40,000 where 50 is usual. */
+static void steps_emit_the_target_and_accept_alpha(void **state)
+{
+    (void)state;
+    enum { N = 50 };
+    double target[N], draft[N], sum = 0, statistic = 0;
+    gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    uint64_t seed = spec_test_seed();
+    spec_rng_stream(gsl, seed, 1);
+    fill_gamma(target, N, 2, gsl);
+    fill_gamma(draft, N, 0.7, gsl);
+    target[11] = 0;
+    draft[23] = 0;
+    for (int i = 0; i < N; i++) sum += target[i];
+    spec_fixed_pair pair;
+    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
+
+    uint64_t samples = spec_test_samples(400000), count[N] = {0};
+    uint32_t *token = malloc(samples * sizeof *token);
+    assert_non_null(token);
+    spec_rng_state rng = spec_rng_stream_state(seed, 2);
+    size_t accepted = spec_fixed_pair_steps(&pair, &rng, samples, token);
+    for (uint64_t i = 0; i < samples; i++) count[token[i]]++;
+    for (int i = 0; i < N; i++) {
+        double expected = (double)samples * target[i] / sum;
+        if (i == 11) assert_int_equal(count[i], 0);
+        else statistic += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
+    }
+    assert_true(gsl_cdf_chisq_Q(statistic, N - 2) > SPEC_TEST_P);
+    double n = (double)samples, z = ((double)accepted - n * pair.alpha) / sqrt(n * pair.alpha * (1 - pair.alpha));
+    assert_true(2 * gsl_cdf_ugaussian_Q(fabs(z)) > SPEC_TEST_P);
+    free(token);
+    gsl_rng_free(gsl);
+    spec_fixed_pair_free(&pair);
+}
+
+static void steps_do_not_depend_on_how_they_are_cut_into_calls(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double target[N], draft[N];
+    for (int i = 0; i < N; i++) {
+        target[i] = pow(i + 1, -1.2);
+        draft[i] = pow(N - i, -0.4);
+    }
+    spec_fixed_pair pair;
+    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
+    const size_t pieces[] = {0, 1, 127, 128, 129, 7, 600, 8};
+    uint32_t whole[1000], cut[1000];
+    spec_rng_state rng = spec_rng_stream_state(5, 0), again = rng, uncounted = rng;
+    size_t accepted = spec_fixed_pair_steps(&pair, &rng, 1000, whole), accepted_again = 0, at = 0;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        accepted_again += spec_fixed_pair_steps(&pair, &again, pieces[i], cut + at);
+        at += pieces[i];
+    }
+    assert_int_equal(at, 1000);
+    assert_int_equal(accepted, accepted_again);
+    assert_memory_equal(whole, cut, sizeof whole);
+    assert_int_equal(spec_fixed_pair_steps(&pair, &uncounted, 1000, NULL), accepted);
+    assert_true(rng.state == again.state && rng.state == uncounted.state);
+    spec_fixed_pair_free(&pair);
+}
+
+static void bad_rows_are_refused(void **state)
+{
+    (void)state;
+    spec_fixed_pair pair;
+    spec_error error;
+    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error), GSL_EDOM);
+    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error), GSL_EDOM);
+    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){0, 0}, 2, &error), GSL_EDOM);
+    assert_string_equal(error.text, "all 2 weights are zero");
+    assert_int_equal(spec_fixed_pair_init(&pair, NULL, NULL, 0, &error), GSL_EINVAL);
+    assert_null(pair.column);
+    assert_int_equal(pair.vocab, 0);
+    spec_fixed_pair_free(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_pairs_are_lossless),
+        cmocka_unit_test(odd_pairs_are_lossless),
+        cmocka_unit_test(equal_distributions_never_reject),
+        cmocka_unit_test(steps_emit_the_target_and_accept_alpha),
+        cmocka_unit_test(steps_do_not_depend_on_how_they_are_cut_into_calls),
+        cmocka_unit_test(bad_rows_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
