@@ -10,13 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most tokens of context that a stateless model may look back on (spec_model.order). */
-enum { SPEC_ORDER_MAX = 16 };
+/* Most tokens of context that a stateless model may look back on (spec_model.order), and the largest vocabulary a synthetic one has. */
+enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
 typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
 
-/* The common head of every model; a kind's own struct begins with it. */
+/* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text and one_hot;
+ * spec_model_open fills kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the text it was opened from */
@@ -29,7 +30,7 @@ struct spec_model {
 /* A kind of model: a line of the table spec_model_kinds. */
 struct spec_model_kind {
     const char *name;
-    const char *usage;     /* "zipf?V=1000&s=1.1": every key with its default */
+    const char *usage;     /* "zipf?V=1000&s=1.1": every key with its default; a path only where the kind takes one ("ngram:FILE?...") */
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
@@ -66,7 +67,8 @@ struct spec_model_kind {
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
 
 /* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given, and refuse
- * unknown kinds and keys by the nearest name. Units and domains of the keys stand in each kind's usage. */
+ * unknown kinds and keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood or lacks its path or
+ * target, else the kind's own failure. Units and domains of the keys stand in each kind's usage. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
 void spec_model_close(spec_model *model); /* NULL is fine */
 
@@ -74,7 +76,7 @@ void spec_model_close(spec_model *model); /* NULL is fine */
 typedef struct {
     const spec_model *model;
     void *data;   /* the kind's own */
-    int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX + 1) workspace of the default _score */
+    int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX) workspace of the default _score; NULL where the kind has its own */
 } spec_session;
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
@@ -88,5 +90,10 @@ const double *spec_session_row(spec_session *session, const int *context, size_t
  * depend on how many nodes are scored with it, bit for bit. */
 int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
                        int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+
+/* The end of the text that leads to `node` of a tree (-1: the root): the last `order` tokens of the context followed by the path, or
+ * fewer where there are not as many. Fills ret_tail (order), oldest first; returns how many. */
+size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token, const int *opt_parent,
+                         int node);
 
 #endif

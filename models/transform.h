@@ -15,6 +15,7 @@ typedef struct {
 } spec_transform;
 
 #define SPEC_TRANSFORM_NONE ((spec_transform){.temperature = 1.0, .top_p = 1.0})
+#define SPEC_TRANSFORM_KEYS "temperature,top_k,top_p,min_p,filters"
 
 bool spec_transform_is_none(const spec_transform *transform);
 

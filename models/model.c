@@ -1,0 +1,195 @@
+#include "models/model.h"
+
+#include "models/transform.h"
+#include "speclab/round.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS_MAX = 64, KEYS_MAX = 512 };
+
+/* ---- opening ------------------------------------------------------------------------------------------------------------------- */
+
+static int find_kind(const spec_model_kind **ret_kind, const char *name, spec_error *error)
+{
+    const char *known[KINDS_MAX + 1] = {NULL};
+    *ret_kind = NULL;
+    for (int i = 0; spec_model_kinds[i] != NULL && i < KINDS_MAX; i++) {
+        known[i] = spec_model_kinds[i]->name;
+        if (strcmp(known[i], name) == 0) {
+            *ret_kind = spec_model_kinds[i];
+            return GSL_SUCCESS;
+        }
+    }
+    const char *near = spec_settings_nearest(name, known);
+    if (near != NULL) {
+        return spec_fail(error, GSL_EINVAL, "no kind of model is called '%.60s'; did you mean '%s'? (speclab list models)", name,
+                         near);
+    }
+    return spec_fail(error, GSL_EINVAL, "no kind of model is called '%.60s' (speclab list models shows them all)", name);
+}
+
+/* The keys of a usage line, comma-separated: every word before a '='. */
+static void keys_of_usage(char *keys, size_t size, const char *usage)
+{
+    size_t used = 0;
+    for (const char *equals = strchr(usage, '='); equals != NULL; equals = strchr(equals + 1, '=')) {
+        const char *word = equals;
+        while (word > usage && (isalnum((unsigned char)word[-1]) || word[-1] == '_')) word--;
+        const size_t length = (size_t)(equals - word);
+        assert(used + length + 2 <= size);
+        memcpy(keys + used, word, length);
+        keys[used + length] = ',';
+        used += length + 1;
+    }
+    keys[used] = '\0';
+}
+
+/* What can be said of a spec before its kind does any work. */
+static int check_shape(const spec_model_kind *kind, const spec_settings *settings, const spec_model *opt_target,
+                       spec_error *error)
+{
+    const bool takes_path = kind->usage[strlen(kind->name)] == ':';
+    if (takes_path && settings->path[0] == '\0') {
+        return spec_fail(error, GSL_EINVAL, "%s lacks what comes after its ':', as in %s", kind->name, kind->usage);
+    }
+    if (!takes_path && settings->path[0] != '\0') {
+        return spec_fail(error, GSL_EINVAL, "%s takes no ':%.60s'; its keys follow a '?', as in %s", kind->name, settings->path,
+                         kind->usage);
+    }
+    if (kind->needs_target && opt_target == NULL) {
+        return spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name);
+    }
+    char keys[KEYS_MAX];
+    keys_of_usage(keys, sizeof keys - sizeof SPEC_TRANSFORM_KEYS, kind->usage);
+    strcat(keys, SPEC_TRANSFORM_KEYS);
+    return spec_settings_only(settings, keys, error);
+}
+
+int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_settings settings = {0};
+    const spec_model_kind *kind;
+    spec_transform transform;
+    spec_model *model = NULL;
+
+    *ret_model = NULL;
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(find_kind(&kind, settings.name, error));
+    SPEC_TRY(check_shape(kind, &settings, opt_target, error));
+    SPEC_TRY(spec_transform_read(&transform, &settings, error));
+
+    SPEC_TRY(kind->open(&model, &settings, opt_target, error));
+    assert(model->vocab >= 1 && model->order >= -1 && model->order <= SPEC_ORDER_MAX);
+    model->kind = kind;
+    model->spec = strdup(spec);
+    if (model->spec == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (!spec_transform_is_none(&transform)) {
+        spec_model *base = model;
+        SPEC_TRY(spec_transform_wrap(&model, base, &transform, error));
+    }
+    *ret_model = model;
+done:
+    if (status != GSL_SUCCESS) spec_model_close(model);
+    spec_settings_free(&settings);
+    return status;
+}
+
+void spec_model_close(spec_model *model)
+{
+    if (model == NULL) return;
+    free(model->spec);
+    model->kind->close(model);
+}
+
+/* ---- reading a text ------------------------------------------------------------------------------------------------------------ */
+
+int spec_session_init(spec_session *session, const spec_model *model, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *session = (spec_session){.model = model};
+    if (model->kind->score == NULL) {
+        session->history = calloc(SPEC_ORDER_MAX + SPEC_NODES_MAX, sizeof session->history[0]);
+        if (session->history == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    }
+    if (model->kind->session_init != NULL) SPEC_TRY(model->kind->session_init(model, &session->data, error));
+done:
+    if (status != GSL_SUCCESS) {
+        free(session->history);
+        *session = (spec_session){0};
+    }
+    return status;
+}
+
+void spec_session_free(spec_session *session)
+{
+    if (session->model != NULL && session->model->kind->session_free != NULL) {
+        session->model->kind->session_free(session->model, session->data);
+    }
+    free(session->history);
+    *session = (spec_session){0};
+}
+
+const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch, spec_error *error)
+{
+    return session->model->kind->row(session->model, session->data, context, n, scratch, error);
+}
+
+size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token, const int *opt_parent,
+                         int node)
+{
+    size_t used = 0;
+    const size_t wanted = (size_t)order;
+    for (; node >= 0 && used < wanted; node = opt_parent != NULL ? opt_parent[node] : node - 1) {
+        ret_tail[wanted - ++used] = token[node];
+    }
+    for (; n > 0 && used < wanted; n--) ret_tail[wanted - ++used] = context[n - 1];
+    if (used < wanted) memmove(ret_tail, ret_tail + (wanted - used), used * sizeof ret_tail[0]);
+    return used;
+}
+
+/* A chain's contexts are the prefixes of one array: the tail of the context and then the tokens. */
+static int score_chain(spec_session *session, const int *context, size_t n, const int *token, int n_nodes,
+                       const double **ret_row, double *scratch, spec_error *error)
+{
+    const spec_model *model = session->model;
+    const size_t order = (size_t)model->order, kept = n < order ? n : order;
+    int *history = session->history;
+    for (size_t i = 0; i < kept; i++) history[i] = context[n - kept + i];
+    for (int i = 0; i < n_nodes; i++) history[kept + (size_t)i] = token[i];
+    for (int i = 0; i <= n_nodes; i++) {
+        ret_row[i] = model->kind->row(model, session->data, history, kept + (size_t)i, scratch + (size_t)i * (size_t)model->vocab,
+                                      error);
+        if (ret_row[i] == NULL) return GSL_EFAILED;
+    }
+    return GSL_SUCCESS;
+}
+
+static int score_tree(spec_session *session, const int *context, size_t n, const int *token, const int *parent, int n_nodes,
+                      const double **ret_row, double *scratch, spec_error *error)
+{
+    const spec_model *model = session->model;
+    for (int i = 0; i <= n_nodes; i++) {
+        const size_t length = spec_session_tail(session->history, model->order, context, n, token, parent, i - 1);
+        ret_row[i] = model->kind->row(model, session->data, session->history, length, scratch + (size_t)i * (size_t)model->vocab,
+                                      error);
+        if (ret_row[i] == NULL) return GSL_EFAILED;
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
+                       int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+{
+    assert(n_nodes >= 0 && n_nodes <= SPEC_NODES_MAX);
+    const spec_model *model = session->model;
+    if (model->kind->score != NULL) {
+        return model->kind->score(model, session->data, context, n, token, parent, n_nodes, ret_row, scratch, error);
+    }
+    assert(model->order >= 0); /* a kind that reads the whole text must score it itself */
+    if (parent == NULL) return score_chain(session, context, n, token, n_nodes, ret_row, scratch, error);
+    return score_tree(session, context, n, token, parent, n_nodes, ret_row, scratch, error);
+}

@@ -1,0 +1,5 @@
+#include "models/model_kinds.h"
+
+const spec_model_kind *const spec_model_kinds[] = {
+    &spec_model_probs, &spec_model_uniform, &spec_model_zipf, &spec_model_dirichlet, &spec_model_markov, NULL,
+};

@@ -1,0 +1,16 @@
+/* model_kinds: every kind of model, one line each; the table itself is spec_model_kinds in models/model.h.
+ * To add a model: write models/NAME.c with its spec_model_NAME, declare it here, add it to models/model_kinds.c, test it. */
+#ifndef SPECLAB_MODEL_KINDS_H
+#define SPECLAB_MODEL_KINDS_H
+
+#include "models/model.h"
+
+extern const spec_model_kind spec_model_probs;
+extern const spec_model_kind spec_model_uniform;
+extern const spec_model_kind spec_model_zipf;
+extern const spec_model_kind spec_model_dirichlet;
+extern const spec_model_kind spec_model_markov;
+extern const spec_model_kind spec_model_ngram;
+extern const spec_model_kind spec_model_perturb;
+
+#endif
