@@ -4,7 +4,7 @@
 #define SPECLAB_MEASURES_H
 
 #include "experiments/measure.h"
-#include "sim/montecarlo.h"
+#include "sim/sources.h"
 
 extern const spec_measure spec_measure_acceptance, spec_measure_predict;
 
