@@ -1,17 +1,69 @@
-/* capped_geometric: the law of n_accepted when every draft token is accepted with the same chance, independently.
- * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K; n_emitted = n_accepted + 1.
- * NaN outside 0 <= alpha <= 1, K >= 0. [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */
+/* capped_geometric: the law of n_accepted when every draft token is accepted with the same chance, independently (A1).
+ * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K; n_emitted = n_accepted + 1: the correction or bonus counts.
+ * Pure functions, NaN outside 0 <= alpha <= 1, K >= 0. [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */
 #ifndef SPECLAB_CAPPED_GEOMETRIC_H
 #define SPECLAB_CAPPED_GEOMETRIC_H
 
-double spec_capped_geometric_probability(double alpha, int K, int k);     /* P(n_accepted = k); 0 for k outside 0..K */
-double spec_capped_geometric_tail(double alpha, int K, int k);            /* P(n_accepted >= k) */
-double spec_capped_geometric_mean(double alpha, int K);                   /* E[n_emitted], Eq. (1) */
-double spec_capped_geometric_variance(double alpha, int K);               /* Var[n_emitted] = Var[n_accepted] */
-double spec_capped_geometric_pgf(double alpha, int K, double z);          /* E[z^n_accepted], |z| <= 1/alpha or any finite z */
+/* Chance that exactly k of K draft tokens are accepted.
+ *
+ *     P(n_accepted = k) = alpha^k (1-alpha)   for 0 <= k < K,   alpha^K   for k = K
+ *
+ *   alpha   acceptance rate, in [0,1]
+ *   K       draft length, tokens, >= 0
+ *   k       any integer
+ *   returns a probability; 0 for k outside 0..K. NaN outside the domain of alpha and K.
+ * Assumes A1, docs/formulas.md#A1.
+ * Checked by: difference of tails; the sum over k is 1. */
+double spec_capped_geometric_probability(double alpha, int K, int k);
 
-/* The same for acceptance chances a[0..K-1] that depend on the position alone. */
+/* Chance that at least k of K draft tokens are accepted.
+ *
+ *     P(n_accepted >= k) = alpha^k   for 1 <= k <= K
+ *
+ *   returns a probability; 1 for k <= 0, 0 for k > K. NaN outside the domain of alpha and K.
+ * Assumes A1. Checked by: partial sums of the law. */
+double spec_capped_geometric_tail(double alpha, int K, int k);
+
+/* Expected tokens per round.
+ *
+ *     E[n_emitted] = (1 - alpha^(K+1)) / (1 - alpha)                                  [Leviathan23] Eq. (1)
+ *
+ *   returns tokens per target call, in [1, K+1]; K+1 at alpha = 1, the limit. Some 1e-15 of it are rounding, for every alpha and K.
+ * Assumes A1. Checked by: sum over the law in extended precision; Monte Carlo. */
+double spec_capped_geometric_mean(double alpha, int K);
+
+/* Variance of the tokens per round: Var[n_emitted] = Var[n_accepted].
+ *
+ *     Var = alpha (1 - alpha^m - m alpha^K (1-alpha)) / (1-alpha)^2,   m = 2K+1       docs/formulas.md#capped-geometric
+ *
+ *   returns tokens^2; 0 at alpha = 0, alpha = 1 and K = 0. It does not cancel where alpha nears 1: a few 1e-15 of it are rounding.
+ * Assumes A1. Checked by: sum over the law and the recursion over positions, both in extended precision. */
+double spec_capped_geometric_variance(double alpha, int K);
+
+/* Probability generating function of n_accepted.
+ *
+ *     E[z^n_accepted] = (1-alpha) sum_{k<K} (alpha z)^k + (alpha z)^K
+ *
+ *   z       any finite number; the function is a polynomial of degree K
+ *   returns the sum, by Horner's rule in K steps; 1 at z = 1. NaN for z not finite.
+ * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at 1 is E[n_accepted]. */
+double spec_capped_geometric_pgf(double alpha, int K, double z);
+
+/* Expected tokens per round when the chance depends on the position, and on nothing else.
+ *
+ *     E[n_emitted] = 1 + sum_{k=1..K} a[0] ... a[k-1]
+ *
+ *   a       (K) chance that draft token i is accepted, given that all before it were, in [0,1]; not read for K = 0
+ *   returns tokens per target call, in [1, K+1]. NaN where an a[i] is outside [0,1] or K < 0.
+ * Assumes A2 (acceptance by position), docs/formulas.md#A2. Checked by: spec_capped_geometric_mean for equal chances; sum over the law. */
 double spec_positional_mean(const double *a, int K);
+
+/* Variance of the tokens per round in the same model, from the last position to the first:
+ *
+ *     N_i = B_i (1 + N_{i+1}):   Var[N_i] = a_i Var[N_{i+1}] + a_i (1-a_i) (1 + E[N_{i+1}])^2
+ *
+ *   returns tokens^2, a sum without a negative term. NaN as above.
+ * Assumes A2. Checked by: spec_capped_geometric_variance for equal chances; sum over the law. */
 double spec_positional_variance(const double *a, int K);
 
 #endif

@@ -1,28 +1,53 @@
 /* roofline: what hardware allows: arithmetic intensity, and the time of one pass of n tokens.
- * FLOP and bytes are counted per pass; time is the larger of compute and memory time. docs/formulas.md#roofline. */
+ * FLOP and bytes are counted per pass; time is the larger of compute and memory time (A7). Pure functions, NaN outside the domain:
+ * hardware, parameters, bytes per weight and n_tokens > 0, all else >= 0, all finite. docs/formulas.md#roofline. */
 #ifndef SPECLAB_ROOFLINE_H
 #define SPECLAB_ROOFLINE_H
 
+/* A machine; the caller may fill in one of his own (name and source are not read). */
 typedef struct {
     const char *name, *source;
     double flops;     /* dense peak, FLOP/s, 16-bit */
     double bandwidth; /* bytes/s */
 } spec_hardware;
 extern const spec_hardware spec_hardware_known[]; /* ends with a NULL name: A100, H100, H200 */
+
+/* The known machine of that name, in any case of letters; NULL where there is none. */
 const spec_hardware *spec_hardware_find(const char *name);
 
+/* A dense transformer. */
 typedef struct {
-    double parameters;      /* of the model */
-    double bytes_per_weight;
-    double layers, width;   /* for attention; 0 leaves attention out */
-    double kv_bytes;        /* of the cache, per token of context */
+    double parameters;       /* of the model */
+    double bytes_per_weight; /* 2 for FP16 and BF16 */
+    double layers, width;    /* for attention; 0 leaves attention out */
+    double kv_bytes;         /* of the cache, per token of context */
 } spec_transformer_shape;
 
+/* FLOP of one pass over n_tokens new tokens after `context` cached ones: two per parameter and token, and attention.
+ *
+ *     2 parameters n + 4 layers width (n context + n (n+1)/2)                       docs/formulas.md#roofline
+ *
+ * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in every layer. */
 double spec_pass_flops(const spec_transformer_shape *shape, double n_tokens, double context);
+
+/* Bytes of the same pass: every weight is read once, the cache is read once and n entries are written.
+ *
+ *     parameters bytes_per_weight + kv_bytes (context + n)
+ *
+ * Activations are left out: they stay on the chip. */
 double spec_pass_bytes(const spec_transformer_shape *shape, double n_tokens, double context);
-double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context); /* FLOP/byte */
-double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context); /* s */
-double spec_utilization(const spec_hardware *hardware, double intensity);       /* min(1, intensity * bandwidth / flops) */
-double spec_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight); /* tokens a pass at which compute takes over */
+
+/* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
+double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context);
+
+/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels reach perhaps 0.6 to 0.9 of it. */
+double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context);
+
+/* Share of the peak that an intensity (FLOP/byte, >= 0) can keep busy: min(1, intensity * bandwidth / flops). */
+double spec_utilization(const spec_hardware *hardware, double intensity);
+
+/* Tokens in a pass at which compute time overtakes memory time, without attention: (flops / bandwidth) (bytes_per_weight / 2). Up to there
+ * the verification of more draft tokens is free. */
+double spec_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight);
 
 #endif

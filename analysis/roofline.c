@@ -1,0 +1,80 @@
+#include "analysis/roofline.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <strings.h>
+
+const spec_hardware spec_hardware_known[] = {
+    {"A100", "NVIDIA A100 80 GB: 312 TFLOP/s dense FP16; 2 TB/s, rounded (1.94 as a PCIe card, 2.04 as SXM)", 312e12, 2.0e12},
+    {"H100", "NVIDIA H100 SXM 80 GB: 989 TFLOP/s dense FP16, half of the sparse figure of the data sheet; 3.35 TB/s", 989e12,
+     3.35e12},
+    {"H200", "NVIDIA H200 SXM 141 GB: 989 TFLOP/s dense FP16, half of the sparse figure of the data sheet; 4.8 TB/s", 989e12,
+     4.8e12},
+    {NULL, NULL, 0.0, 0.0},
+};
+
+static bool is_positive(double x)
+{
+    return x > 0.0 && isfinite(x);
+}
+
+static bool is_amount(double x)
+{
+    return x >= 0.0 && isfinite(x);
+}
+
+static bool is_pass(const spec_transformer_shape *shape, double n_tokens, double context)
+{
+    return is_positive(shape->parameters) && is_positive(shape->bytes_per_weight) && is_amount(shape->layers) &&
+           is_amount(shape->width) && is_amount(shape->kv_bytes) && is_positive(n_tokens) && is_amount(context);
+}
+
+static bool is_hardware(const spec_hardware *hardware)
+{
+    return is_positive(hardware->flops) && is_positive(hardware->bandwidth);
+}
+
+const spec_hardware *spec_hardware_find(const char *name)
+{
+    const spec_hardware *hardware = spec_hardware_known;
+    while (hardware->name != NULL && strcasecmp(hardware->name, name) != 0) hardware++;
+    return hardware->name == NULL ? NULL : hardware;
+}
+
+double spec_pass_flops(const spec_transformer_shape *shape, double n_tokens, double context)
+{
+    if (!is_pass(shape, n_tokens, context)) return NAN;
+    double positions = n_tokens * context + 0.5 * n_tokens * (n_tokens + 1.0);
+    return 2.0 * shape->parameters * n_tokens + 4.0 * shape->layers * shape->width * positions;
+}
+
+double spec_pass_bytes(const spec_transformer_shape *shape, double n_tokens, double context)
+{
+    if (!is_pass(shape, n_tokens, context)) return NAN;
+    return shape->parameters * shape->bytes_per_weight + shape->kv_bytes * (context + n_tokens);
+}
+
+double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context)
+{
+    return spec_pass_flops(shape, n_tokens, context) / spec_pass_bytes(shape, n_tokens, context);
+}
+
+double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context)
+{
+    if (!is_hardware(hardware) || !is_pass(shape, n_tokens, context)) return NAN;
+    return fmax(spec_pass_flops(shape, n_tokens, context) / hardware->flops,
+                spec_pass_bytes(shape, n_tokens, context) / hardware->bandwidth);
+}
+
+double spec_utilization(const spec_hardware *hardware, double intensity)
+{
+    if (!is_hardware(hardware) || !is_amount(intensity)) return NAN;
+    return fmin(1.0, intensity * hardware->bandwidth / hardware->flops);
+}
+
+double spec_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight)
+{
+    if (!is_hardware(hardware) || !is_positive(bytes_per_weight)) return NAN;
+    return hardware->flops / hardware->bandwidth * (bytes_per_weight / 2.0);
+}

@@ -1,0 +1,154 @@
+#include "analysis/speedup.h"
+
+#include "analysis/capped_geometric.h"
+
+#include <gsl/gsl_machine.h>
+#include <gsl/gsl_roots.h>
+#include <gsl/gsl_sf_log.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A cost or a count: not negative, not NaN, not infinite (inf * 0 calls would be NaN by another way). */
+static bool is_amount(double x)
+{
+    return x >= 0.0 && isfinite(x);
+}
+
+double spec_speedup_from_emitted(double emitted, double K, double c)
+{
+    if (!is_amount(emitted) || !is_amount(K) || !is_amount(c)) return NAN;
+    return emitted / (K * c + 1.0);
+}
+
+double spec_speedup(double alpha, int K, double c)
+{
+    return spec_speedup_from_emitted(spec_capped_geometric_mean(alpha, K), K, c);
+}
+
+double spec_speedup_bound(double alpha, double c)
+{
+    double one_token = spec_speedup(alpha, 1, c);
+    return isnan(one_token) ? NAN : fmax(1.0, one_token);
+}
+
+double spec_ops_factor(double alpha, int K, double ops_ratio)
+{
+    if (!is_amount(ops_ratio)) return NAN;
+    return (K * ops_ratio + K + 1.0) / spec_capped_geometric_mean(alpha, K);
+}
+
+double spec_memory_factor(double alpha, int K)
+{
+    return 1.0 / spec_capped_geometric_mean(alpha, K);
+}
+
+double spec_oracle_emitted(double alpha)
+{
+    return spec_oracle_speedup(alpha, 0.0);
+}
+
+double spec_oracle_speedup(double alpha, double c)
+{
+    if (!is_amount(c) || !(alpha >= 0.0 && alpha <= 1.0)) return NAN;
+    return 1.0 / ((1.0 - alpha) + c * alpha);
+}
+
+int spec_best_K(double alpha, double c, int K_max)
+{
+    if (!is_amount(c) || !(alpha >= 0.0 && alpha <= 1.0) || K_max < 0) return -1;
+    if (c == 0.0) return alpha == 0.0 ? 0 : K_max; /* alpha^(K+1) would underflow and end the climb */
+    int K = 0;
+    double next = alpha, emitted = 1.0; /* alpha^(K+1), E[n_emitted at K] */
+    while (K < K_max && next * (1.0 + c * K) > c * emitted) {
+        K++;
+        emitted += next;
+        next *= alpha;
+    }
+    return K;
+}
+
+double spec_best_K_lambert(double alpha, double c)
+{
+    if (!(alpha > 0.0 && alpha < 1.0) || !(c > 0.0 && c <= 1.0)) return NAN;
+    /* v = u - 1 solves v - log(1+v) = d. Newton on this instead of W_-1(-exp(-1-d)): the exponential underflows for d > 744, and near d = 0,
+     * the branch point, W_-1 would know only half of the digits. The function is convex and the start lies right of the root
+     * (sqrt(2d) + d > v), so the steps fall until rounding stops them. */
+    double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
+    do {
+        v = next;
+        next = v + (gsl_sf_log_1plusx_mx(v) + d) * (1.0 + v) / v;
+    } while (next < v);
+    return log1p(v) / a - 1.0;
+}
+
+typedef struct {
+    int K;
+    double c;
+} break_even;
+
+/* alpha + ... + alpha^K - c K: E[n_emitted] less the cost, with the 1 taken from both. */
+static double gain(double alpha, void *params)
+{
+    const break_even *at = params;
+    return alpha * spec_capped_geometric_mean(alpha, at->K - 1) - at->c * at->K;
+}
+
+double spec_break_even_alpha(int K, double c)
+{
+    if (K < 1 || !(c >= 0.0 && c <= 1.0)) return NAN;
+    double alpha = NAN;
+    gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
+    if (solver == NULL) return alpha;
+    break_even at = {.K = K, .c = c};
+    gsl_function function = {.function = gain, .params = &at};
+    gsl_root_fsolver_set(solver, &function, 0.0, 1.0); /* gain(0) = -cK <= 0 <= K - cK = gain(1) */
+    double lower, upper;
+    do {
+        gsl_root_fsolver_iterate(solver);
+        lower = gsl_root_fsolver_x_lower(solver);
+        upper = gsl_root_fsolver_x_upper(solver);
+    } while (upper - lower > 4.0 * GSL_DBL_EPSILON * lower);
+    alpha = gsl_root_fsolver_root(solver);
+    gsl_root_fsolver_free(solver);
+    return alpha;
+}
+
+static double saved_passes(double alpha, int K, double c)
+{
+    return isnan(spec_speedup(alpha, K, c)) ? NAN : 1.0 + alpha * (K - 1.0);
+}
+
+static double all_positions(double alpha, int K, double c)
+{
+    return isnan(spec_speedup(alpha, K, c)) ? NAN : 1.0 + alpha * K;
+}
+
+static double no_bonus(double alpha, int K, double c)
+{
+    return spec_speedup_from_emitted(spec_capped_geometric_mean(alpha, K) - 1.0, K, c);
+}
+
+static double run_length(double alpha, int K, double c)
+{
+    double emitted = spec_capped_geometric_mean(alpha, K);
+    return spec_speedup_from_emitted(emitted, emitted, c);
+}
+
+static double free_draft(double alpha, int K, double c)
+{
+    return isnan(spec_speedup(alpha, K, c)) ? NAN : spec_capped_geometric_mean(alpha, K);
+}
+
+const spec_folklore spec_folklore_rules[] = {
+    {"saved-passes", "1 + alpha (K-1)",
+     "forgets that a rejection ends the round, the correction token and the cost of drafting", saved_passes},
+    {"all-positions", "1 + alpha K",
+     "forgets that a rejection ends the round and the cost of drafting; exact tokens per round if alpha is accepted over drafted",
+     all_positions},
+    {"no-bonus", "E[n_accepted] / (1 + K c)", "forgets the correction or bonus token that every round adds", no_bonus},
+    {"run-length", "L / (1 + L c), L = E[n_emitted]",
+     "forgets the cost of the draft tokens that are thrown away: a round drafts K tokens, not L", run_length},
+    {"free-draft", "E[n_emitted]", "forgets the cost of drafting", free_draft},
+    {NULL, NULL, NULL, NULL},
+};
