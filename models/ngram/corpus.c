@@ -1,0 +1,113 @@
+#include "models/ngram/corpus.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 18 };
+
+int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *corpus = (spec_corpus){.descriptor = -1, .left = limit == 0 ? UINT64_MAX : limit};
+    struct stat info;
+    corpus->path = strdup(path);
+    corpus->block = malloc(BLOCK);
+    if (corpus->path == NULL || corpus->block == NULL) {
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%s: out of memory", path));
+    }
+    if (stat(path, &info) != 0) {
+        const int reason = errno;
+        const int found = glob(path, 0, NULL, &corpus->files);
+        corpus->globbed = true;
+        if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%s: out of memory", path));
+        if (found != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(reason)));
+    }
+done:
+    if (status != GSL_SUCCESS) spec_corpus_free(corpus);
+    return status;
+}
+
+void spec_corpus_free(spec_corpus *corpus)
+{
+    if (corpus->block != NULL && corpus->descriptor >= 0) close(corpus->descriptor);
+    if (corpus->globbed) globfree(&corpus->files);
+    free(corpus->path);
+    free(corpus->block);
+    *corpus = (spec_corpus){.descriptor = -1};
+}
+
+static size_t n_files(const spec_corpus *corpus)
+{
+    return corpus->globbed ? corpus->files.gl_pathc : 1;
+}
+
+static const char *file_path(const spec_corpus *corpus, size_t i)
+{
+    return corpus->globbed ? corpus->files.gl_pathv[i] : corpus->path;
+}
+
+static int open_next(spec_corpus *corpus, spec_error *error)
+{
+    const char *path = file_path(corpus, corpus->next);
+    struct stat info;
+    corpus->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (corpus->descriptor < 0 || fstat(corpus->descriptor, &info) != 0) {
+        return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return spec_fail(error, GSL_EFAILED, "%s: is a folder; name its files, as in %s/*.txt", path, path);
+    }
+    corpus->next++;
+    return GSL_SUCCESS;
+}
+
+/* Fill the block after its first `length` bytes; *ret_ended where the file or the limit ended. */
+static int fill(spec_corpus *corpus, size_t length, bool *ret_ended, spec_error *error)
+{
+    *ret_ended = false;
+    corpus->length = length;
+    while (corpus->length < BLOCK && !*ret_ended) {
+        size_t room = BLOCK - corpus->length;
+        if (room > corpus->left) room = (size_t)corpus->left;
+        const ssize_t got = room == 0 ? 0 : read(corpus->descriptor, corpus->block + corpus->length, room);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            return spec_fail(error, GSL_EFAILED, "%s: %s", file_path(corpus, corpus->next - 1), strerror(errno));
+        }
+        *ret_ended = got == 0;
+        corpus->length += (size_t)got;
+        corpus->left -= (uint64_t)got;
+        corpus->total += (uint64_t)got;
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret_block = (spec_block){0};
+    if (corpus->descriptor < 0) {
+        assert(unread == 0);
+        if (corpus->next == n_files(corpus) || corpus->left == 0) {
+            return corpus->total > 0 ? GSL_SUCCESS : spec_fail(error, GSL_EINVAL, "%s: the text is empty", corpus->path);
+        }
+        SPEC_TRY(open_next(corpus, error));
+    } else {
+        assert(unread <= BLOCK / 2 && unread <= corpus->length);
+        memmove(corpus->block, corpus->block + corpus->length - unread, unread);
+    }
+    bool ended;
+    SPEC_TRY(fill(corpus, unread, &ended, error));
+    if (ended) {
+        close(corpus->descriptor);
+        corpus->descriptor = -1;
+    }
+    *ret_block = (spec_block){.text = corpus->block, .length = corpus->length, .ends_text = ended};
+done:
+    return status;
+}

@@ -1,0 +1,22 @@
+/* ngram: an n-gram model of real text, learnt from files when it is opened.
+ *     ngram:PATH?order=4&tokens=bytes|chars|words&V=0&limit=0
+ * An order-n model conditions on n-1 tokens by interpolated Kneser-Ney (models/ngram/kneser_ney.h). PATH is a file, a pipe or a pattern of
+ * glob(3), each file one text; n-grams do not cross from one to the next. Owns all it learnt. */
+#ifndef SPECLAB_NGRAM_H
+#define SPECLAB_NGRAM_H
+
+#include "models/model.h"
+
+/* order   1..6, default 4
+ * tokens  bytes (default): V = 256. chars: the text's UTF-8 characters by first appearance; token 0 is U+FFFD, which stands for invalid
+ *         bytes and unknown characters. words: see models/ngram/piece.h; token 0 is <unk>, the others are numbered by frequency.
+ * V       words only: most tokens, <unk> included, 2..2^20; 0: 32768
+ * limit   read the first so many bytes; 0: all
+ *
+ * Models of the same path, limit, tokens and V share their vocabulary, whatever their orders; all byte models do.
+ * Text is read in blocks. Memory: 16 to 24 bytes for a slot of the table of distinct n-grams of the highest order (at most 3/4 full) and as
+ * much while it doubles and sorts; words also keep 4 bytes for each token of the text while learning.
+ * No token ends a text (end_of_text is -1). Prompts are pieces of up to 32 tokens from all over the text. Sessions need no data. */
+extern const spec_model_kind spec_model_ngram;
+
+#endif

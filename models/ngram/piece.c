@@ -1,0 +1,81 @@
+#include "models/ngram/piece.h"
+
+#include <stdbool.h>
+
+const char *const spec_tokens_names[] = {"bytes", "chars", "words", NULL};
+
+size_t spec_piece_character(uint32_t *ret_code, const unsigned char *text, size_t length)
+{
+    const uint32_t lead = text[0];
+    if (lead < 0x80) {
+        *ret_code = lead;
+        return 1;
+    }
+    *ret_code = SPEC_PIECE_INVALID;
+    const size_t n = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4 || length < n) return 1;
+    uint32_t code = lead & (0x7Fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xC0) != 0x80) return 1;
+        code = code << 6 | (text[i] & 0x3Fu);
+    }
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return 1;
+    *ret_code = code;
+    return n;
+}
+
+static bool is_space(uint32_t code)
+{
+    return code == ' ' || (code >= '\t' && code <= '\r');
+}
+
+static bool is_apostrophe(uint32_t code)
+{
+    return code == '\'' || code == 0x2019;
+}
+
+static bool is_letter(uint32_t code)
+{
+    if (code < 0x80) {
+        const uint32_t lower = code | 0x20;
+        return (lower >= 'a' && lower <= 'z') || (code >= '0' && code <= '9');
+    }
+    if (code < 0xC0) return code == 0xAA || code == 0xB5 || code == 0xBA;
+    if (code == 0xD7 || code == 0xF7) return false;
+    if (code >= 0x2000 && code <= 0x2BFF) return false; /* general punctuation ... miscellaneous symbols and arrows */
+    if (code >= 0x3000 && code <= 0x303F) return false; /* CJK symbols and punctuation */
+    if (code >= 0xFF01 && code <= 0xFF0F) return false; /* full-width punctuation */
+    if (code >= 0x1F000 && code <= 0x1FAFF) return false; /* emoji */
+    return code != SPEC_PIECE_INVALID && code != 0xFFFD;
+}
+
+static size_t word_length(const unsigned char *text, size_t length)
+{
+    uint32_t code;
+    size_t end = 0;
+    if (text[0] == ' ' && length > 1) {
+        spec_piece_character(&code, text + 1, length - 1);
+        if (is_space(code) || code == SPEC_PIECE_INVALID) return 1;
+        end = 1;
+    }
+    end += spec_piece_character(&code, text + end, length - end);
+    if (!is_letter(code)) return end;
+    while (end < length) {
+        size_t next = end + spec_piece_character(&code, text + end, length - end);
+        if (is_apostrophe(code) && next < length) next += spec_piece_character(&code, text + next, length - next);
+        if (!is_letter(code) || next > SPEC_PIECE_MAX) break;
+        end = next;
+    }
+    return end;
+}
+
+size_t spec_piece_length(spec_tokens tokens, const unsigned char *text, size_t length)
+{
+    uint32_t code;
+    switch (tokens) {
+    case SPEC_TOKENS_BYTES: return 1;
+    case SPEC_TOKENS_CHARS: return spec_piece_character(&code, text, length);
+    default: return word_length(text, length);
+    }
+}

@@ -1,0 +1,83 @@
+#include "models/ngram/prompts.h"
+
+#include <string.h>
+
+/* SplitMix64's finaliser [Steele14], so that neither text nor draws meet a regular pattern. */
+static uint64_t mix(uint64_t word)
+{
+    word += 0x9E3779B97F4A7C15u;
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
+    return word ^ word >> 31;
+}
+
+/* Place the next piece in the stretch that begins at or after the tokens seen so far. */
+static void place(spec_prompts *prompts)
+{
+    const uint64_t stretch = prompts->stretch, number = (prompts->tokens + stretch - 1) / stretch;
+    prompts->begin = number * stretch + mix(number) % (stretch - SPEC_PROMPT_TOKENS + 1);
+}
+
+void spec_prompts_init(spec_prompts *prompts)
+{
+    *prompts = (spec_prompts){.stretch = SPEC_PROMPT_TOKENS, .open = -1};
+    place(prompts);
+}
+
+static void thin_out(spec_prompts *prompts)
+{
+    for (int i = 0; 2 * i < prompts->n; i++) {
+        prompts->length[i] = prompts->length[2 * i];
+        memmove(prompts->token[i], prompts->token[2 * i], sizeof prompts->token[i]);
+    }
+    prompts->n = (prompts->n + 1) / 2;
+    prompts->stretch *= 2;
+    place(prompts);
+}
+
+void spec_prompts_push(spec_prompts *prompts, const int *token, size_t n)
+{
+    while (n > 0) {
+        if (prompts->open < 0 && prompts->begin - prompts->tokens >= n) {
+            prompts->tokens += n;
+            return;
+        }
+        if (prompts->open < 0) {
+            const size_t skip = (size_t)(prompts->begin - prompts->tokens);
+            token += skip;
+            n -= skip;
+            prompts->tokens += skip;
+            if (prompts->n == SPEC_PROMPTS_MAX) {
+                thin_out(prompts);
+                continue;
+            }
+            prompts->open = prompts->n++;
+            prompts->length[prompts->open] = 0;
+        }
+        int *length = &prompts->length[prompts->open];
+        prompts->token[prompts->open][(*length)++] = *token++;
+        prompts->tokens++;
+        n--;
+        if (*length == SPEC_PROMPT_TOKENS) {
+            prompts->open = -1;
+            place(prompts);
+        }
+    }
+}
+
+void spec_prompts_boundary(spec_prompts *prompts)
+{
+    if (prompts->open < 0) return;
+    prompts->open = -1;
+    place(prompts);
+}
+
+size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token, size_t capacity)
+{
+    if (prompts->n == 0) return 0;
+    const int chosen = (int)(mix(index) % (uint64_t)prompts->n);
+    size_t n = (size_t)prompts->length[chosen];
+    if (n > capacity) n = capacity;
+    memcpy(token, prompts->token[chosen], n * sizeof *token);
+    return n;
+}
