@@ -50,7 +50,7 @@ static int next_number(double *ret_value, bool *ret_more, reader *in, bool first
     for (char *c = piece; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f) *c = '?';
     }
-    if (length == 0) return fail_at(in, error, "a number is missing at", "");
+    if (length == 0) return fail_at(in, error, "a number is missing before", in->text);
     if (length > NUMBER_MAX || !spec_settings_parse_double(ret_value, piece)) {
         return fail_at(in, error, "not a finite number:", piece);
     }
@@ -69,10 +69,10 @@ static int read_numbers(int *ret_n, double *opt_row, reader in, spec_error *erro
         bool more;
         SPEC_TRY(next_number(&value, &more, &in, n == 0, error));
         if (!more) break;
-        if (n == SPEC_VOCAB_MAX) SPEC_TRY(fail_at(&in, error, "more than 2^20 numbers, near", ""));
+        if (n == SPEC_VOCAB_MAX) SPEC_TRY(fail_at(&in, error, "more than 2^20 numbers, from", "here on"));
         if (opt_row != NULL) opt_row[n] = value;
     }
-    if (n == 0) SPEC_TRY(fail_at(&in, error, "no number at all in", in.name));
+    if (n == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "probs:%.160s holds no number", in.name));
 done:
     *ret_n = status == GSL_SUCCESS ? n : 0;
     return status;
