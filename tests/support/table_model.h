@@ -1,0 +1,47 @@
+/* table_model: models for tests whose rows stand in a table, one for each context of at most two tokens.
+ * A text shorter than two tokens has rows of its own, so every place of a short text has another law. The model owns its table. */
+#ifndef SPECLAB_TESTS_TABLE_MODEL_H
+#define SPECLAB_TESTS_TABLE_MODEL_H
+
+#include "models/model.h"
+
+#include <stdint.h>
+
+typedef struct {
+    spec_model head;
+    int n_rows;
+    double *row;     /* (n_rows, V) */
+    int fails_after; /* a row after a context of at least this many tokens fails; -1: never */
+} table_model;
+
+/* An order-2 model whose rows are all uniform. Returns &model->head. */
+const spec_model *table_model_init(table_model *model, int vocab);
+void table_model_free(table_model *model);
+
+/* Give every context this row (V): an order-0 law. */
+void table_model_fill(table_model *model, const double *row);
+
+/* The row after a context, by another route than the session's. */
+const double *table_model_row(const table_model *model, const int *context, size_t n);
+
+/* How the rows of a random pair are related. */
+typedef enum {
+    PAIR_PLAIN,    /* two Dirichlet(1) rows */
+    PAIR_ZEROS,    /* each with about half of its tokens at zero */
+    PAIR_LEVELS,   /* weights 1, 2 or 3: ties within and between the rows */
+    PAIR_EQUAL,    /* the same row twice */
+    PAIR_NEAR,     /* the same row but for the last bits */
+    PAIR_DISJOINT, /* no common support (V = 1: the same row) */
+    PAIR_ONE_HOT,  /* all mass on one token each */
+    PAIR_MIXED,    /* each context is of another family */
+    PAIR_FAMILIES
+} pair_family;
+
+extern const char *const pair_family_names[];
+
+/* Fill both tables at random; `state` is the state of a SplitMix64 sequence. */
+void table_pair_randomize(table_model *target, table_model *draft, pair_family family, uint64_t *state);
+
+double table_uniform(uint64_t *state); /* in (0,1) */
+
+#endif
