@@ -122,8 +122,9 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     spec_policy_begin(&decoder->policy);
     SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy, chance,
                                 error));
-    SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token, draft->parent,
-                                draft->n_nodes, decoder->target_row, decoder->target_store, error));
+    SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
+                                draft->branches ? draft->parent : NULL, draft->n_nodes, decoder->target_row,
+                                decoder->target_store, error));
     decoder->rule->verify(round, draft, decoder->target_row, decoder->weight, chance);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 

@@ -31,6 +31,12 @@ void spec_draft_free(spec_draft *draft)
     *draft = (spec_draft){0};
 }
 
+void spec_draft_reset(spec_draft *draft)
+{
+    draft->n_nodes = 0;
+    draft->branches = false;
+}
+
 double *spec_draft_slot(spec_draft *draft)
 {
     assert(draft->n_nodes < draft->capacity);
@@ -46,7 +52,14 @@ void spec_draft_append(spec_draft *draft, int token, int parent, const double *o
     draft->parent[node] = parent;
     draft->row[node] = opt_row;
     draft->sampled[node] = sampled;
+    draft->branches = draft->branches || parent != node - 1;
     draft->n_nodes = node + 1;
+}
+
+void spec_draft_retract(spec_draft *draft)
+{
+    assert(draft->n_nodes > 0);
+    draft->n_nodes--;
 }
 
 const double *spec_draft_law(const spec_draft *draft, int node)

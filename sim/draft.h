@@ -12,6 +12,7 @@
 typedef struct {
     int capacity, vocab;
     int n_nodes;        /* 0..capacity */
+    bool branches;      /* some node's parent is not the node before it */
     int *token;         /* (capacity) */
     int *parent;        /* (capacity) parents before children */
     const double **row; /* (capacity) row (V) of the draft model at the node's place, or NULL where there is no model */
@@ -22,11 +23,15 @@ typedef struct {
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error);
 void spec_draft_free(spec_draft *draft);
 
+/* No nodes. */
+void spec_draft_reset(spec_draft *draft);
+
 /* Room for the row of the next node. */
 double *spec_draft_slot(spec_draft *draft);
 
-/* Append a node; `opt_row` may be the slot, a row of the model's own, or NULL. */
+/* Append a node, or take the last one back. `opt_row` may be the slot, a row of the model's own, or NULL. */
 void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row, bool sampled);
+void spec_draft_retract(spec_draft *draft);
 
 /* The law that node i was really drawn from: its row, or NULL for one-hot at its token. */
 const double *spec_draft_law(const spec_draft *draft, int node);

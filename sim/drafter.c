@@ -16,14 +16,18 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
 
 enum { N_KINDS = sizeof spec_drafter_kinds / sizeof *spec_drafter_kinds };
 
-static int find(const spec_drafter_kind **ret_kind, const char *name, spec_error *error)
+/* The kind that the settings name; none of them has a path. */
+static int find(const spec_drafter_kind **ret_kind, const spec_settings *settings, spec_error *error)
 {
+    const char *name = settings->name;
     const char *names[N_KINDS] = {NULL};
     for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
         names[i] = spec_drafter_kinds[i]->name;
         if (strcmp(name, names[i]) == 0) {
             *ret_kind = spec_drafter_kinds[i];
-            return GSL_SUCCESS;
+            if (settings->path[0] == '\0') return GSL_SUCCESS;
+            return spec_fail(error, GSL_EINVAL, "draft strategy '%s' takes no ':%.60s'; its keys follow a '?', as in %s", name,
+                             settings->path, (*ret_kind)->usage);
         }
     }
     const char *near = spec_settings_nearest(name, names);
@@ -37,9 +41,9 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
     int status = GSL_SUCCESS;
     *drafter = (spec_drafter){0};
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(find(&drafter->kind, settings.name, error));
+    SPEC_TRY(find(&drafter->kind, &settings, error));
     if (drafter->kind->init != NULL) SPEC_TRY(drafter->kind->init(drafter, &settings, error));
-    SPEC_TRY(spec_settings_finish(&settings, drafter->kind->usage, error));
+    SPEC_TRY(spec_settings_finish(&settings, drafter->kind->keys, error));
     if (drafter->kind->needs_model) {
         if (opt_draft == NULL) {
             status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model", drafter->kind->name);
@@ -63,7 +67,7 @@ void spec_drafter_free(spec_drafter *drafter)
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
-    ret_draft->n_nodes = 0;
+    spec_draft_reset(ret_draft);
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
@@ -102,7 +106,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
             opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_verify_argmax(row, model->vocab);
         spec_draft_append(ret_draft, token, ret_draft->n_nodes - 1, row, opt_chance != NULL);
         if (spec_policy_retract(policy, ret_draft)) {
-            ret_draft->n_nodes--;
+            spec_draft_retract(ret_draft);
             break;
         }
         if (token == model->end_of_text) break;

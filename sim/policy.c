@@ -13,14 +13,18 @@ const spec_policy_kind *const spec_policy_kinds[] = {
 
 enum { N_KINDS = sizeof spec_policy_kinds / sizeof *spec_policy_kinds };
 
-static int find(const spec_policy_kind **ret_kind, const char *name, spec_error *error)
+/* The kind that the settings name; none of them has a path. */
+static int find(const spec_policy_kind **ret_kind, const spec_settings *settings, spec_error *error)
 {
+    const char *name = settings->name;
     const char *names[N_KINDS] = {NULL};
     for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
         names[i] = spec_policy_kinds[i]->name;
         if (strcmp(name, names[i]) == 0) {
             *ret_kind = spec_policy_kinds[i];
-            return GSL_SUCCESS;
+            if (settings->path[0] == '\0') return GSL_SUCCESS;
+            return spec_fail(error, GSL_EINVAL, "length policy '%s' takes no ':%.60s'; its keys follow a '?', as in %s", name,
+                             settings->path, (*ret_kind)->usage);
         }
     }
     const char *near = spec_settings_nearest(name, names);
@@ -38,9 +42,9 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
         goto done;
     }
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(find(&policy->kind, settings.name, error));
+    SPEC_TRY(find(&policy->kind, &settings, error));
     if (policy->kind->init != NULL) SPEC_TRY(policy->kind->init(policy, &settings, error));
-    SPEC_TRY(spec_settings_finish(&settings, policy->kind->usage, error));
+    SPEC_TRY(spec_settings_finish(&settings, policy->kind->keys, error));
 done:
     spec_settings_free(&settings);
     if (status != GSL_SUCCESS) *policy = (spec_policy){0};

@@ -1,7 +1,6 @@
 #include "sim/chance.h"
+#include "tests/support/near.h"
 #include "tests/support/support.h"
-
-#include <math.h>
 
 /* A generator whose uniform is whatever the test says. */
 static double next_uniform;
@@ -110,7 +109,7 @@ static void enumeration_visits_each_branch_once_with_its_probability(void **stat
     const double expected[4][2] = {{0.125 * 0.7, 0.125 * 0.3}, {0, 0}, {0.25, 0}, {0.625 * 0.7, 0.625 * 0.3}};
     for (int i = 0; i < 4; i++)
         for (int a = 0; a < 2; a++) {
-            assert_double_equal(law[i][a], expected[i][a], 1e-15);
+            assert_within(law[i][a], expected[i][a], 1e-15);
             assert_int_equal(visits[i][a], expected[i][a] > 0.0);
         }
     spec_enumeration_free(&walk);
@@ -147,8 +146,8 @@ static void enumeration_grows_with_the_path(void **state)
         mean += n * spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     assert_true(walk.branches == 201);
-    assert_double_equal(total, 1.0, 1e-13);
-    assert_double_equal(mean, 0.9 * (1.0 - pow(0.9, 200)) / 0.1, 1e-12);
+    assert_within(total, 1.0, 1e-13);
+    assert_within(mean, 0.9 * (1.0 - pow(0.9, 200)) / 0.1, 1e-12);
     spec_enumeration_free(&walk);
 }
 
@@ -197,7 +196,7 @@ static void a_script_forces_each_decision_and_notes_its_probability(void **state
     assert_int_equal(spec_chance_pick(&script.chance, weight, 3), 0);
     assert_true(spec_chance_accept(&script.chance, 0.9, 0.27)); /* certain, and takes its answer all the same */
     const double expected[] = {0.3, 0.7, 0.75, 0.25, 1.0};
-    for (int i = 0; i < 5; i++) assert_double_equal(asked[i], expected[i], 1e-15);
+    for (int i = 0; i < 5; i++) assert_within(asked[i], expected[i], 1e-15);
     assert_int_equal(script.used, 5);
     assert_false(script.broken);
 }
