@@ -24,7 +24,7 @@ typedef struct {
 } spec_experiment;
 
 /* An experiment without a grid, for a verb to fill: the verb adds axes to ->grid and sets rounds, seed and so on. `text` (the arguments) goes
- * into the provenance. GSL_EINVAL for an unknown measure. */
+ * into the provenance. GSL_EINVAL for an unknown measure; NULL leaves the measure open. */
 int spec_experiment_init(spec_experiment *experiment, const char *name, const char *text, const char *measure,
                          spec_error *error);
 

@@ -92,6 +92,16 @@ int spec_table_append(spec_table *table)
     return GSL_SUCCESS;
 }
 
+void spec_table_clear(spec_table *table)
+{
+    for (size_t i = 0; i < table->n_rows * (size_t)table->n_columns; i++) free(table->cell[i].text);
+    for (int i = 0; i < table->n_columns; i++) {
+        free(table->row[i].text);
+        table->row[i] = (spec_cell){.kind = SPEC_CELL_EMPTY};
+    }
+    table->n_rows = 0;
+}
+
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column)
 {
     assert(row < table->n_rows && column >= 0 && column < table->n_columns);

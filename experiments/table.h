@@ -35,6 +35,7 @@ void spec_table_number(spec_table *table, const char *column, double value);
 void spec_table_integer(spec_table *table, const char *column, long long value);
 void spec_table_text(spec_table *table, const char *column, const char *value);
 int spec_table_append(spec_table *table);
+void spec_table_clear(spec_table *table); /* drop all rows, and the one being made */
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);
 
 /* A cell as a number (NaN where it is none), and a deep copy of a cell over another (which is released). */
