@@ -340,7 +340,8 @@ static int resume(runner *run, bool *ret_fresh)
     n_start = fread(start, 1, n_head, file);
     if ((differs = head_difference(start, head, &line)) != NULL) {
         status = spec_fail(run->error, GSL_EINVAL,
-                           "%.100s:%d: cannot resume: another experiment, seed, version or setting wrote '%.*s'", path, line, (int)strcspn(differs, "\n"), differs);
+                           "%.100s:%d: cannot resume: another experiment, seed, version or setting wrote '%.*s'", path, line,
+                           (int)strcspn(differs, "\n"), differs);
         goto done;
     }
     if (n_start < n_head) goto done;

@@ -464,7 +464,7 @@ static int read_labels(loader *in)
     char near[100];
     axis_names(known, &e->grid);
     for (int i = 0; setting != NULL && i < list_length(setting); i++) {
-        const char *name;
+        const char *name = NULL;
         bool parameter;
         int status = list_item(&name, in, setting, i);
         if (status != GSL_SUCCESS) return status;
@@ -515,7 +515,7 @@ static int read_show(loader *in)
     if (n == 0) return GSL_SUCCESS;
     if ((e->show = calloc((size_t)n, sizeof *e->show)) == NULL) return no_memory(in);
     for (int i = 0; i < n; i++) {
-        const char *name;
+        const char *name = NULL;
         int status = list_item(&name, in, setting, i), hit = 0;
         if (status != GSL_SUCCESS) return status;
         while (known[hit] != NULL && strcmp(known[hit], name) != 0) hit++;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBER_SIZE = 40 };
+
 /* ---- cells and rows -------------------------------------------------------------------------------------------------------------- */
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns)
@@ -58,8 +60,11 @@ static spec_cell *row_cell(spec_table *table, const char *column)
 void spec_table_number(spec_table *table, const char *column, double value)
 {
     spec_cell *cell = row_cell(table, column);
+    char printed[NUMBER_SIZE];
     if (isnan(value)) return;
-    *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = value};
+    /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next. */
+    snprintf(printed, sizeof printed, "%.10g", value);
+    *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
 }
 
 void spec_table_integer(spec_table *table, const char *column, long long value)
@@ -138,8 +143,6 @@ const char *spec_cell_format(const spec_cell *cell, spec_format format, char *bu
 }
 
 /* ---- the formats ----------------------------------------------------------------------------------------------------------------- */
-
-enum { NUMBER_SIZE = 40 };
 
 static int written(FILE *out, spec_error *error)
 {

@@ -30,7 +30,8 @@ int spec_table_init(spec_table *table, const char *const *columns, int n_columns
 void spec_table_free(spec_table *table);
 int spec_table_column(const spec_table *table, const char *name); /* index or -1 */
 
-/* Fill the row being made, by column name (an assert if there is none), then append it. A NaN leaves the cell empty. */
+/* Fill the row being made, by column name (an assert if there is none), then append it. A NaN leaves the cell empty; a number
+ * is kept as it prints in CSV, to 10 digits. */
 void spec_table_number(spec_table *table, const char *column, double value);
 void spec_table_integer(spec_table *table, const char *column, long long value);
 void spec_table_text(spec_table *table, const char *column, const char *value);
