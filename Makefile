@@ -17,7 +17,7 @@ LIBS    := gsl libconfig jansson
 # Targets that install the libraries first, or need none, are read without them.
 NEEDS_NOTHING := help clean layers libraries demo check sanitize uninstall
 PKG     := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),$(LIBS))
-CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' -DSPEC_SHARE='"$(PREFIX)/share/speclab"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
+CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
 CFLAGS_release  := -O3 -g
 CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan     := -O1 -g -fsanitize=thread

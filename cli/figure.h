@@ -1,0 +1,17 @@
+/* figure: a result's figure, drawn by gnuplot from a script of plots/.
+ * The result names its script in its provenance ("# figure: NAME"). gnuplot runs as a child process; nothing of the file names is
+ * interpreted by a shell or by gnuplot. */
+#ifndef SPECLAB_FIGURE_H
+#define SPECLAB_FIGURE_H
+
+#include "speclab/status.h"
+
+#include <stddef.h>
+
+/* The figure that the CSV at `csv_path` asks for, in `name` (size); empty if it asks for none. */
+int spec_figure_name(char *name, size_t size, const char *csv_path, spec_error *error);
+
+/* Draw plots/NAME.gp over the CSV into `out_path` (.svg, .png or .pdf). GSL_EFAILED with gnuplot's first complaint. */
+int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error);
+
+#endif

@@ -1,0 +1,41 @@
+#include "cli/share.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int holds_experiments(const char *folder)
+{
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/experiments", folder) < (int)sizeof path && access(path, R_OK | X_OK) == 0;
+}
+
+int spec_share_folder(char *path, size_t size)
+{
+    const char *given = getenv("SPECLAB_SHARE");
+    if (given != NULL) return snprintf(path, size, "%s", given) < (int)size && holds_experiments(path) ? 0 : -1;
+
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) return -1;
+    self[length] = '\0';
+    const char *folder = dirname(self);
+    static const char *const beside[] = {"../share/speclab", "../..", NULL}; /* installed; build/CONFIG in the source tree */
+    for (int i = 0; beside[i] != NULL; i++) {
+        char joined[PATH_MAX + 32], whole[PATH_MAX];
+        snprintf(joined, sizeof joined, "%s/%s", folder, beside[i]);
+        if (realpath(joined, whole) == NULL || !holds_experiments(whole)) continue;
+        return snprintf(path, size, "%s", whole) < (int)size ? 0 : -1;
+    }
+    return -1;
+}
+
+int spec_share_find(char *path, size_t size, const char *relative)
+{
+    char folder[PATH_MAX];
+    if (spec_share_folder(folder, sizeof folder) != 0) return -1;
+    return snprintf(path, size, "%s/%s", folder, relative) < (int)size && access(path, R_OK) == 0 ? 0 : -1;
+}

@@ -1,0 +1,24 @@
+/* verb: the command line's verbs, one file each.
+ * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 it holds, 1 a check failed, 2 bad usage or
+ * input, 3 not enough evidence either way, 130 interrupted. */
+#ifndef SPECLAB_VERB_H
+#define SPECLAB_VERB_H
+
+enum { SPEC_EXIT_HOLDS = 0, SPEC_EXIT_FAILS = 1, SPEC_EXIT_USAGE = 2, SPEC_EXIT_UNDECIDED = 3, SPEC_EXIT_INTERRUPTED = 130 };
+
+typedef struct {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} spec_verb;
+
+extern const spec_verb spec_verbs[]; /* ends with a NULL name; cli/main.c */
+
+int spec_verb_predict(int argc, char **argv);
+int spec_verb_sweep(int argc, char **argv);
+int spec_verb_run(int argc, char **argv);
+int spec_verb_plot(int argc, char **argv);
+int spec_verb_prove(int argc, char **argv);
+int spec_verb_accept(int argc, char **argv);
+int spec_verb_list(int argc, char **argv);
+
+#endif

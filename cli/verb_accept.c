@@ -1,0 +1,66 @@
+#include "cli/grid_verb.h"
+#include "cli/verb.h"
+
+enum { KEY_TARGET = 0x4001, KEY_DRAFT, KEY_DRAFTING, KEY_CONTEXTS };
+
+static const struct argp_option options_table[] = {
+    {"target", KEY_TARGET, "SPEC", 0, "the target distribution or model (probs:0.5,0.3,0.2)", 1},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
+    {"rule", 'r', "LIST", 0, "verification rules (token,match,greedy)", 1},
+    {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 1},
+    {"contexts", KEY_CONTEXTS, "N", 0, "average over this many contexts of the target's own text (1: the empty context)", 1},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *target, *draft, *rule, *drafting, *contexts;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case KEY_TARGET: args->target = arg; return 0;
+    case KEY_DRAFT: args->draft = arg; return 0;
+    case 'r': args->rule = arg; return 0;
+    case KEY_DRAFTING: args->drafting = arg; return 0;
+    case KEY_CONTEXTS: args->contexts = arg; return 0;
+    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int spec_verb_accept(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, NULL,
+        "how often each rule accepts one draft token, for a pair of distributions\v"
+        "acceptance is the closed form, enumerated the same number from every decision of the rule's own code, optimal what no lossless rule can "
+        "exceed with one draft token: the overlap of the two distributions.",
+        children, NULL, NULL};
+    arguments args = {
+        .common = SPEC_OPTIONS_DEFAULT,
+        .target = "probs:0.5,0.3,0.2",
+        .draft = "probs:0.2,0.5,0.3",
+        .rule = "token,match,greedy",
+    };
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
+
+    const spec_verb_axis axis[] = {
+        {"rule", SPEC_AXIS_NAMES, args.rule},
+        {"target", SPEC_AXIS_LINES, args.target},
+        {"draft", SPEC_AXIS_LINES, args.draft},
+        {"drafting", SPEC_AXIS_NAMES, args.drafting},
+        {"contexts", SPEC_AXIS_NUMBERS, args.contexts},
+    };
+    const spec_grid_verb verb = {
+        .verb = argv[0],
+        .measure = "accept",
+        .axis = axis,
+        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+    };
+    return spec_grid_verb_run(&verb, &args.common);
+}

@@ -1,0 +1,146 @@
+#include "cli/options.h"
+#include "cli/share.h"
+#include "cli/verb.h"
+
+#include "models/model.h"
+#include "models/settings.h"
+#include "sim/acceptance.h"
+#include "sim/drafter.h"
+#include "sim/policy.h"
+#include "sim/verify.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line of any table. */
+static void add(spec_table *table, const char *kind, const char *name, const char *summary, const char *reference)
+{
+    spec_table_text(table, "kind", kind);
+    spec_table_text(table, "name", name);
+    spec_table_text(table, "summary", summary);
+    spec_table_text(table, "reference", reference);
+    spec_table_append(table);
+}
+
+static void list_models(spec_table *table)
+{
+    for (int i = 0; spec_model_kinds[i] != NULL; i++)
+        add(table, "model", spec_model_kinds[i]->usage, spec_model_kinds[i]->summary, spec_model_kinds[i]->reference);
+}
+
+static void list_drafts(spec_table *table)
+{
+    for (int i = 0; spec_drafter_kinds[i] != NULL; i++)
+        add(table, "draft", spec_drafter_kinds[i]->usage, spec_drafter_kinds[i]->summary, spec_drafter_kinds[i]->reference);
+}
+
+static void list_rules(spec_table *table)
+{
+    for (int i = 0; spec_rules[i] != NULL; i++) add(table, "rule", spec_rules[i]->name, spec_rules[i]->summary, spec_rules[i]->reference);
+}
+
+static void list_policies(spec_table *table)
+{
+    for (int i = 0; spec_policy_kinds[i] != NULL; i++)
+        add(table, "policy", spec_policy_kinds[i]->usage, spec_policy_kinds[i]->summary, spec_policy_kinds[i]->reference);
+}
+
+static void list_processes(spec_table *table)
+{
+    for (int i = 0; spec_process_usages[i] != NULL; i++) {
+        char usage[128];
+        const char *tab = strchr(spec_process_usages[i], '\t');
+        snprintf(usage, sizeof usage, "%.*s", (int)(tab - spec_process_usages[i]), spec_process_usages[i]);
+        add(table, "process", usage, tab + 1, "");
+    }
+}
+
+static void list_measures(spec_table *table)
+{
+    for (int i = 0; spec_measures[i] != NULL; i++) add(table, "measure", spec_measures[i]->name, spec_measures[i]->summary, "");
+}
+
+static int is_experiment(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".cfg") == 0;
+}
+
+static void list_experiments(spec_table *table)
+{
+    char share[PATH_MAX], folder[PATH_MAX + 16];
+    if (spec_share_folder(share, sizeof share) != 0) return;
+    snprintf(folder, sizeof folder, "%s/experiments", share);
+    struct dirent **entry = NULL;
+    int n = scandir(folder, &entry, is_experiment, alphasort);
+    for (int i = 0; i < n; i++) {
+        char path[2 * PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
+        spec_experiment experiment = {0};
+        spec_error error = {{0}};
+        bool good = spec_experiment_load(&experiment, path, NULL, &error) == GSL_SUCCESS;
+        char name[NAME_MAX + 1];
+        snprintf(name, sizeof name, "%.*s", (int)strlen(entry[i]->d_name) - 4, entry[i]->d_name);
+        add(table, "experiment", name, good ? experiment.title : error.text, "");
+        spec_experiment_free(&experiment);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static const struct {
+    const char *name;
+    void (*list)(spec_table *table);
+} lists[] = {
+    {"models", list_models},       {"drafts", list_drafts},     {"rules", list_rules},
+    {"policies", list_policies},   {"processes", list_processes}, {"measures", list_measures},
+    {"experiments", list_experiments},
+};
+enum { N_LISTS = (int)(sizeof lists / sizeof lists[0]) };
+
+typedef struct {
+    spec_options common;
+    bool wanted[N_LISTS], any;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    const char *names[N_LISTS + 1] = {NULL};
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case ARGP_KEY_ARG:
+        for (int i = 0; i < N_LISTS; i++) {
+            names[i] = lists[i].name;
+            if (strcmp(arg, lists[i].name) == 0) return args->wanted[i] = args->any = true, 0;
+        }
+        const char *near = spec_settings_nearest(arg, names);
+        spec_options_fail(state->name, "there is no list '%s'%s%s%s; see --help", arg, near != NULL ? "; did you mean '" : "",
+                          near != NULL ? near : "", near != NULL ? "'?" : "");
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int spec_verb_list(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        NULL, parse, "[models] [drafts] [rules] [policies] [processes] [measures] [experiments]",
+        "what there is: models, drafts, rules, policies, processes, measures, experiments\v"
+        "Names are given with every key and its default, as they are written in --target, --draft and experiment files.",
+        children, NULL, NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
+
+    static const char *const columns[] = {"kind", "name", "summary", "reference"};
+    spec_table table = {0};
+    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_options_fail(argv[0], "out of memory");
+    for (int i = 0; i < N_LISTS; i++) {
+        if (args.wanted[i] || !args.any) lists[i].list(&table);
+    }
+    int code = spec_options_show(&table, &args.common, argv[0]);
+    spec_table_free(&table);
+    return code;
+}

@@ -1,0 +1,187 @@
+#include "cli/figure.h"
+#include "cli/options.h"
+#include "cli/share.h"
+#include "cli/verb.h"
+
+#include "experiments/report.h"
+#include "models/settings.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_SET = 0x5001, KEY_RESUME, KEY_ROUNDS, KEY_LIMIT, MOST_FILES = 64, MOST_SETS = 64 };
+
+static const struct argp_option options_table[] = {
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a number, a grid list or a default of the file, e.g. TEXT=my.txt", 1},
+    {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
+    {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output, and go on", 1},
+    {"limit", KEY_LIMIT, "N", 0, "most branches of an enumeration (50000000)", 1},
+    {"directory", 'd', "DIR", 0, "write NAME.csv and NAME.svg of each experiment, and one report.md, into DIR", 1},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *file[MOST_FILES];
+    int n_files;
+    const char *set[MOST_SETS + 1];
+    int n_sets;
+    char rounds[64];
+    bool resume;
+    uint64_t limit;
+    const char *directory;
+} arguments;
+
+static void add_set(arguments *args, const char *text, const char *verb)
+{
+    if (strchr(text, '=') == NULL || text[0] == '=') spec_options_fail(verb, "--set: '%s' is not KEY=VALUE", text);
+    if (args->n_sets == MOST_SETS) spec_options_fail(verb, "--set: more than %d of them", MOST_SETS);
+    args->set[args->n_sets++] = text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    uint64_t number = 0;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case KEY_SET: add_set(args, arg, state->name); return 0;
+    case KEY_ROUNDS:
+        if (!spec_settings_parse_u64(&number, arg) || number == 0)
+            spec_options_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
+        snprintf(args->rounds, sizeof args->rounds, "rounds=%s", arg);
+        add_set(args, args->rounds, state->name);
+        return 0;
+    case KEY_RESUME: args->resume = true; return 0;
+    case KEY_LIMIT:
+        if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
+            spec_options_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
+        return 0;
+    case 'd': args->directory = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (args->n_files == MOST_FILES) spec_options_fail(state->name, "more than %d experiments", MOST_FILES);
+        args->file[args->n_files++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: spec_options_fail(state->name, "which experiment? 'speclab list experiments' names them");
+    case ARGP_KEY_END:
+        if (args->directory != NULL && args->common.output != NULL)
+            spec_options_fail(state->name, "--directory and --output exclude each other");
+        if (args->n_files > 1 && args->directory == NULL)
+            spec_options_fail(state->name, "several experiments need --directory DIR");
+        if (args->resume && args->common.output == NULL && args->directory == NULL)
+            spec_options_fail(state->name, "--resume needs the output to go on with: -o FILE or -d DIR");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* A path as given, or the name of one of speclab's own experiments. */
+static void find(char *path, size_t size, const char *name)
+{
+    char relative[PATH_MAX + 32];
+    snprintf(relative, sizeof relative, "experiments/%s.cfg", name);
+    if (strchr(name, '/') != NULL || access(name, F_OK) == 0 || spec_share_find(path, size, relative) != 0)
+        snprintf(path, size, "%s", name);
+}
+
+static void load(spec_experiment *experiment, const char *name, const arguments *args, const char *verb)
+{
+    char path[PATH_MAX];
+    spec_error error = {{0}};
+    find(path, sizeof path, name);
+    if (spec_experiment_load(experiment, path, args->set, &error) != GSL_SUCCESS) spec_options_fail(verb, "%s", error.text);
+    if (args->common.seed_given) experiment->seed = args->common.seed;
+}
+
+/* Run one experiment into DIR/NAME.csv and DIR/NAME.svg. Returns the exit code; says what it made. */
+static int run_into(const char *directory, const spec_experiment *experiment, spec_result *result, const arguments *args,
+                    const char *verb)
+{
+    char csv[PATH_MAX], svg[PATH_MAX];
+    spec_error error = {{0}};
+    if (snprintf(csv, sizeof csv, "%s/%s.csv", directory, experiment->name) >= (int)sizeof csv)
+        spec_options_fail(verb, "--directory: the path is too long");
+    snprintf(svg, sizeof svg, "%.*ssvg", (int)strlen(csv) - 3, csv);
+    spec_run_options run = {
+        .csv_path = csv, .resume = args->resume, .threads = args->common.threads, .limit = args->limit, .stop = &spec_options_stop};
+    if (spec_experiment_run(result, experiment, &run, &error) != GSL_SUCCESS) {
+        fprintf(stderr, "%s: %s: %s\n", verb, experiment->name, error.text);
+        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+    }
+    bool drawn = experiment->figure[0] != '\0';
+    if (drawn && spec_figure_draw(experiment->figure, csv, svg, &error) != GSL_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", verb, error.text);
+        return SPEC_EXIT_USAGE;
+    }
+    printf("%-24s %3zu rows, %llu of %llu checks hold: %s%s%s\n", experiment->name, result->table.n_rows,
+           (unsigned long long)result->holds, (unsigned long long)(result->holds + result->fails), csv, drawn ? ", " : "",
+           drawn ? svg : "");
+    fflush(stdout);
+    return result->fails > 0 ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
+}
+
+static int write_report(const char *directory, const spec_experiment *experiment, const spec_result *result, int n,
+                        const char *verb)
+{
+    char path[PATH_MAX];
+    spec_error error = {{0}};
+    snprintf(path, sizeof path, "%s/report.md", directory);
+    FILE *out = fopen(path, "w");
+    int status = out == NULL ? spec_fail(&error, GSL_EFAILED, "%s", strerror(errno))
+                             : spec_report_write(out, experiment, result, n, directory, &error);
+    if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS) status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
+    if (status != GSL_SUCCESS) {
+        fprintf(stderr, "%s: %s: %s\n", verb, path, error.text);
+        return SPEC_EXIT_USAGE;
+    }
+    printf("report: %s\n", path);
+    return SPEC_EXIT_HOLDS;
+}
+
+static int run_directory(const arguments *args, const char *verb)
+{
+    static spec_experiment experiment[MOST_FILES];
+    static spec_result result[MOST_FILES];
+    if (mkdir(args->directory, 0777) != 0 && errno != EEXIST)
+        spec_options_fail(verb, "--directory: %s: %s", args->directory, strerror(errno));
+    for (int i = 0; i < args->n_files; i++) load(&experiment[i], args->file[i], args, verb);
+    spec_options_catch_interrupts();
+
+    int worst = SPEC_EXIT_HOLDS, done = 0;
+    for (; done < args->n_files && worst <= SPEC_EXIT_FAILS; done++) {
+        int code = run_into(args->directory, &experiment[done], &result[done], args, verb);
+        if (code > worst) worst = code;
+    }
+    int code = write_report(args->directory, experiment, result, done, verb);
+    for (int i = 0; i < args->n_files; i++) {
+        spec_result_free(&result[i]);
+        spec_experiment_free(&experiment[i]);
+    }
+    return code > worst ? code : worst;
+}
+
+int spec_verb_run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, "FILE.cfg|NAME...",
+        "run an experiment file\v"
+        "NAME is one of speclab's own experiments ('speclab list experiments'). With -o FILE.csv rows are written as they come: after a kill, "
+        "--resume goes on to the same bytes as an uninterrupted run. docs/formats.md describes the file.",
+        children, NULL, NULL};
+    static arguments args = {.common = {.seed = 42}};
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
+
+    if (args.directory != NULL) return run_directory(&args, argv[0]);
+    spec_experiment experiment = {0};
+    load(&experiment, args.file[0], &args, argv[0]);
+    spec_options options = args.common;
+    options.seed = experiment.seed;
+    int code = spec_options_run(&experiment, &options, args.resume, args.limit, argv[0]);
+    spec_experiment_free(&experiment);
+    return code;
+}

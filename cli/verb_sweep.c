@@ -1,0 +1,110 @@
+#include "cli/grid_verb.h"
+#include "cli/verb.h"
+#include "models/settings.h"
+
+#include <string.h>
+
+enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME };
+
+static const struct argp_option options_table[] = {
+    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.5:0.9:0.1)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths (1:8:1)", 1},
+    {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
+    {"process", 'p', "SPEC", 0, "how acceptance comes about: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
+    {"rounds", KEY_ROUNDS, "N", 0, "Monte Carlo rounds a point (1000000)", 1},
+    {"standard-error", KEY_SE, "X", 0, "or: as many rounds as bring the standard error of emitted down to X", 1},
+    {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output file, and go on", 1},
+    {0, 0, 0, 0, "With models instead of a process (slower; see 'speclab list models'):", 2},
+    {"target", KEY_TARGET, "SPEC", 0, "the target model", 2},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (perturb?of=target&alpha={alpha}: to each alpha of the list)", 2},
+    {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
+    {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
+    {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule;
+    uint64_t rounds;
+    double standard_error;
+    bool resume;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case 'a': args->alpha = arg; return 0;
+    case 'K': args->K = arg; return 0;
+    case 'c': args->c = arg; return 0;
+    case 'p': args->process = arg; return 0;
+    case KEY_ROUNDS:
+        if (!spec_settings_parse_u64(&args->rounds, arg) || args->rounds == 0)
+            spec_options_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
+        return 0;
+    case KEY_SE:
+        if (!spec_settings_parse_double(&args->standard_error, arg) || !(args->standard_error > 0))
+            spec_options_fail(state->name, "--standard-error: '%s' is not a number above 0", arg);
+        return 0;
+    case KEY_RESUME: args->resume = true; return 0;
+    case KEY_TARGET: args->target = arg; return 0;
+    case KEY_DRAFT: args->draft = arg; return 0;
+    case KEY_DRAFTING: args->drafting = arg; return 0;
+    case KEY_POLICY: args->policy = arg; return 0;
+    case KEY_RULE: args->rule = arg; return 0;
+    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_END:
+        if (args->target == NULL && (args->draft || args->drafting || args->policy || args->rule))
+            spec_options_fail(state->name, "--draft, --drafting, --policy and --rule need a --target");
+        if (args->target != NULL && args->process != NULL)
+            spec_options_fail(state->name, "--process and --target exclude each other");
+        if (args->resume && args->common.output == NULL) spec_options_fail(state->name, "--resume needs -o FILE");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int spec_verb_sweep(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, NULL,
+        "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z\v"
+        "A LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors makes the exit status 1. The result is the same, "
+        "byte for byte, for any number of threads.",
+        children, NULL, NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
+
+    /* With a pair of models, alpha is a parameter only where the draft asks for it. */
+    bool models = args.target != NULL;
+    if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
+    bool wants_alpha = !models || strstr(args.draft, "{alpha}") != NULL;
+    if (!wants_alpha && args.alpha != NULL) spec_options_fail(argv[0], "--alpha: this draft does not use {alpha}");
+    if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
+
+    const spec_verb_axis axis[] = {
+        {"process", SPEC_AXIS_LINES, args.process},
+        {"target", SPEC_AXIS_LINES, args.target},
+        {"draft", SPEC_AXIS_LINES, args.draft},
+        {"drafting", SPEC_AXIS_NAMES, args.drafting},
+        {"policy", SPEC_AXIS_NAMES, args.policy},
+        {"rule", SPEC_AXIS_NAMES, args.rule},
+        {"alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
+        {"K", SPEC_AXIS_NUMBERS, args.K},
+        {"c", SPEC_AXIS_NUMBERS, args.c},
+    };
+    const spec_grid_verb verb = {
+        .verb = argv[0],
+        .measure = models ? "decode" : "acceptance",
+        .axis = axis,
+        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .figure = "speedup",
+        .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : 1000000,
+        .standard_error = args.standard_error,
+        .resume = args.resume,
+    };
+    return spec_grid_verb_run(&verb, &args.common);
+}
