@@ -44,18 +44,17 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
 {
     spec_error error = {{0}};
     spec_experiment experiment = {0};
-    experiment.name = copy_text(verb->verb, strrchr(verb->verb, ' ') + 1);
-    experiment.text = command_text(verb);
-    experiment.title = copy_text(verb->verb, "");
-    experiment.question = copy_text(verb->verb, "");
-    experiment.theory = copy_text(verb->verb, "");
-    experiment.finding = copy_text(verb->verb, "");
-    experiment.figure = copy_text(verb->verb, verb->figure != NULL ? verb->figure : "");
+    char *text = command_text(verb);
+    if (spec_experiment_init(&experiment, strrchr(verb->verb, ' ') + 1, text, verb->measure, &error) != GSL_SUCCESS)
+        spec_options_fail(verb->verb, "%s", error.text);
+    free(text);
+    if (verb->figure != NULL) {
+        free(experiment.figure);
+        experiment.figure = copy_text(verb->verb, verb->figure);
+    }
     experiment.rounds = verb->rounds;
     experiment.standard_error = verb->standard_error;
     experiment.seed = options->seed;
-    if (spec_measure_find(&experiment.measure, verb->measure, &error) != GSL_SUCCESS)
-        spec_options_fail(verb->verb, "%s", error.text);
     for (int i = 0; i < verb->n_axes; i++) {
         const spec_verb_axis *axis = &verb->axis[i];
         if (axis->value == NULL) continue;
@@ -65,6 +64,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
         case SPEC_AXIS_LINES: spec_options_texts(&experiment.grid, verb->verb, axis->name, axis->value, "\n"); break;
         }
     }
+    if (spec_grid_expand(&experiment.grid, &error) != GSL_SUCCESS) spec_options_fail(verb->verb, "%s", error.text);
     set_columns(&experiment, verb);
     int code = spec_options_run(&experiment, options, verb->resume, verb->limit, verb->verb);
     spec_experiment_free(&experiment);

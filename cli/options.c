@@ -173,10 +173,11 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     spec_options_catch_interrupts();
 
-    /* A CSV file is written row by row, so that a kill loses nothing; every other form when all is there. */
-    bool as_it_comes = options->output != NULL && chosen_format(options) == SPEC_FORMAT_CSV;
+    /* CSV is written row by row, so that a kill loses nothing; every other form when all is there. */
+    bool csv = chosen_format(options) == SPEC_FORMAT_CSV;
     spec_run_options run = {
-        .csv_path = as_it_comes ? options->output : NULL,
+        .csv_path = csv ? options->output : NULL,
+        .opt_csv = csv && options->output == NULL ? stdout : NULL,
         .resume = resume,
         .threads = options->threads,
         .limit = limit,
@@ -188,7 +189,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     spec_options_progress(&progress, 1, 1);
 
     int code = SPEC_EXIT_HOLDS;
-    if (!as_it_comes && (status == GSL_SUCCESS || result.table.n_rows > 0)) code = spec_options_show(&result.table, options, verb);
+    if (!csv && (status == GSL_SUCCESS || result.table.n_rows > 0)) code = spec_options_show(&result.table, options, verb);
     if (status != GSL_SUCCESS) {
         fprintf(stderr, "%s: %s\n", verb, error.text);
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;

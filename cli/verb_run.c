@@ -129,22 +129,30 @@ static int write_report(const char *directory, const spec_experiment *experiment
 {
     char path[PATH_MAX];
     spec_error error = {{0}};
+    const spec_experiment *experiments[MOST_FILES];
+    const spec_result *results[MOST_FILES];
+    for (int i = 0; i < n; i++) {
+        experiments[i] = &experiment[i];
+        results[i] = &result[i];
+    }
+    spec_report_options options = SPEC_REPORT_DEFAULT;
+    options.folder = directory;
     snprintf(path, sizeof path, "%s/report.md", directory);
     FILE *out = fopen(path, "w");
     int status = out == NULL ? spec_fail(&error, GSL_EFAILED, "%s", strerror(errno))
-                             : spec_report_write(out, experiment, result, n, directory, &error);
+                             : spec_report_write(out, experiments, results, n, &options, &error);
     if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS) status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
     if (status != GSL_SUCCESS) {
         fprintf(stderr, "%s: %s: %s\n", verb, path, error.text);
         return SPEC_EXIT_USAGE;
     }
-    printf("report: %s\n", path);
+    printf("%-24s %s\n", "report", path);
     return SPEC_EXIT_HOLDS;
 }
 
 static int run_directory(const arguments *args, const char *verb)
 {
-    static spec_experiment experiment[MOST_FILES];
+    static spec_experiment experiment[MOST_FILES]; /* too large for a stack */
     static spec_result result[MOST_FILES];
     if (mkdir(args->directory, 0777) != 0 && errno != EEXIST)
         spec_options_fail(verb, "--directory: %s: %s", args->directory, strerror(errno));
