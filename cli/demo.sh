@@ -7,7 +7,7 @@ begin=$(date +%s)
 mkdir -p "$out"
 if [ -n "$text" ]; then
     [ -r "$text" ] && [ -f "$text" ] || { echo "demo: TEXT=$text: there is no such readable file" >&2; exit 2; }
-    "$speclab" run -d "$out" prove speedup_table correlated temperature losslessness real_text --set "TEXT=$text"
+    "$speclab" run -d "$out" prove speedup_table correlated temperature losslessness real_text --set "real_text:TEXT=$text"
 else
     "$speclab" run -d "$out" prove speedup_table correlated temperature losslessness real_text
 fi

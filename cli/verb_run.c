@@ -16,7 +16,7 @@
 enum { KEY_SET = 0x5001, KEY_RESUME, KEY_ROUNDS, KEY_LIMIT, MOST_FILES = 64, MOST_SETS = 64 };
 
 static const struct argp_option options_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, "override a number, a grid list or a default of the file, e.g. TEXT=my.txt", 1},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; of one among several: NAME:KEY=VALUE", 1},
     {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
     {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output, and go on", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches of an enumeration (50000000)", 1},
@@ -88,12 +88,30 @@ static void find(char *path, size_t size, const char *name)
         snprintf(path, size, "%s", name);
 }
 
+/* The overrides that are meant for this experiment, without their "NAME:"; NULL-terminated. */
+static void sets_for(const char **ret_set, const char *name, const arguments *args)
+{
+    int n = 0;
+    size_t length = strlen(name);
+    for (int i = 0; i < args->n_sets; i++) {
+        const char *text = args->set[i], *colon = strchr(text, ':');
+        bool named = colon != NULL && colon < strchr(text, '=');
+        if (!named)
+            ret_set[n++] = text;
+        else if ((size_t)(colon - text) == length && strncmp(text, name, length) == 0)
+            ret_set[n++] = colon + 1;
+    }
+    ret_set[n] = NULL;
+}
+
 static void load(spec_experiment *experiment, const char *name, const arguments *args, const char *verb)
 {
     char path[PATH_MAX];
     spec_error error = {{0}};
     find(path, sizeof path, name);
-    if (spec_experiment_load(experiment, path, args->set, &error) != GSL_SUCCESS) spec_options_fail(verb, "%s", error.text);
+    const char *set[MOST_SETS + 1];
+    sets_for(set, name, args);
+    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS) spec_options_fail(verb, "%s", error.text);
     if (args->common.seed_given) experiment->seed = args->common.seed;
 }
 
