@@ -25,6 +25,6 @@ set key left top Left reverse samplen 2 spacing 1.15
 set bars 0.5
 set title font ',15'
 
-# Is there a column of that name? And the distinct values of one, as words in the order of their first appearance.
+# The names of the columns, and whether there is one of that name.
 HEAD = system("grep -v '^#' \"" . CSV . "\" | head -n 1")
 has(name) = strstrt(',' . HEAD . ',', ',' . name . ',') > 0
