@@ -1,0 +1,214 @@
+#include "sim/montecarlo.h"
+
+#include <assert.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t usual_batch = 1024, usual_max_rounds = (uint64_t)1 << 40;
+
+/* What became of one batch of the group at work. GSL_CONTINUE: not begun, because another had failed. */
+struct spec_montecarlo_slot {
+    spec_tally tally;
+    int status;
+    spec_error error;
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- init and free ------------------------------------------------------------------------------------------------------------- */
+
+static int check_plan(const spec_montecarlo_plan *plan, spec_error *error)
+{
+    if (isnan(plan->standard_error) || plan->standard_error < 0)
+        return spec_fail(error, GSL_EINVAL, "the wished standard error is %g: it must not be negative", plan->standard_error);
+    if (plan->rounds == 0 && plan->standard_error == 0)
+        return spec_fail(error, GSL_EINVAL, "a run needs a limit: a number of rounds or a standard error above 0");
+    if (plan->threads < 0)
+        return spec_fail(error, GSL_EINVAL, "the number of threads is %d: it must not be negative", plan->threads);
+    return GSL_SUCCESS;
+}
+
+/* Nothing filled in here may depend on the number of threads. */
+static void complete_plan(spec_montecarlo *mc)
+{
+    spec_montecarlo_plan *plan = &mc->plan;
+    if (plan->max_rounds == 0) plan->max_rounds = usual_max_rounds;
+    mc->limit = plan->rounds > 0 ? plan->rounds : UINT64_MAX;
+    if (plan->standard_error > 0) mc->limit = smaller(mc->limit, plan->max_rounds);
+
+    if (plan->batch == 0) {
+        plan->batch = mc->source.usual_batch > 0 ? mc->source.usual_batch : usual_batch;
+        if (!mc->source.independent)
+            plan->batch = smaller(plan->batch, (mc->limit - 1) / SPEC_MONTECARLO_GROUP + 1);
+    }
+
+    if (plan->threads == 0) plan->threads = omp_get_max_threads();
+    if (plan->threads > SPEC_MONTECARLO_GROUP) plan->threads = SPEC_MONTECARLO_GROUP;
+}
+
+int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source, const spec_montecarlo_plan *plan,
+                         spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *mc = (spec_montecarlo){.source = *source, .plan = *plan};
+    SPEC_TRY(check_plan(plan, error));
+    complete_plan(mc);
+    mc->slot = malloc(SPEC_MONTECARLO_GROUP * sizeof *mc->slot);
+    mc->worker = calloc((size_t)mc->plan.threads, sizeof *mc->worker);
+    if (mc->slot == NULL || mc->worker == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "no memory for %d threads", mc->plan.threads);
+        goto done;
+    }
+    if (source->worker_init == NULL) return GSL_SUCCESS;
+    for (int i = 0; i < mc->plan.threads; i++) SPEC_TRY(source->worker_init(source->self, &mc->worker[i], error));
+done:
+    if (status != GSL_SUCCESS) spec_montecarlo_free(mc);
+    return status;
+}
+
+void spec_montecarlo_free(spec_montecarlo *mc)
+{
+    for (int i = 0; mc->worker != NULL && i < mc->plan.threads; i++)
+        if (mc->worker[i] != NULL && mc->source.worker_free != NULL) mc->source.worker_free(mc->worker[i]);
+    free(mc->worker);
+    free(mc->slot);
+    *mc = (spec_montecarlo){0};
+}
+
+/* ---- one group ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t i)
+{
+    return smaller(mc->plan.batch, mc->limit - mc->tally.rounds - i * mc->plan.batch);
+}
+
+static bool is_stopped(const volatile int *opt_stop)
+{
+    int stop = 0;
+    if (opt_stop == NULL) return false;
+#pragma omp atomic read
+    stop = *opt_stop;
+    return stop != 0;
+}
+
+static void run_batch(spec_montecarlo *mc, uint64_t i, void *worker, const volatile int *opt_stop)
+{
+    struct spec_montecarlo_slot *slot = &mc->slot[i];
+    memset(&slot->tally, 0, sizeof slot->tally);
+    slot->error.text[0] = '\0';
+    if (is_stopped(opt_stop)) {
+        slot->status = spec_fail(&slot->error, GSL_EFAILED, "interrupted");
+        return;
+    }
+    slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, mc->batches + i, batch_rounds(mc, i),
+                                    &slot->tally, &slot->error);
+    assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, i));
+}
+
+/* Batches begin in the order of their numbers (monotonic), so when one is left out because another failed, every batch before the
+ * failed one has been run: the first failure by number is the same for any number of threads. */
+static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
+{
+    int failed = 0, threads = mc->plan.threads < n ? mc->plan.threads : n;
+#pragma omp parallel for num_threads(threads) schedule(monotonic : dynamic, 1)
+    for (int i = 0; i < n; i++) {
+        int leave_out;
+#pragma omp atomic read
+        leave_out = failed;
+        mc->slot[i].status = GSL_CONTINUE;
+        if (leave_out) continue;
+        run_batch(mc, (uint64_t)i, mc->worker[omp_get_thread_num()], opt_stop);
+        if (mc->slot[i].status != GSL_SUCCESS) {
+#pragma omp atomic write
+            failed = 1;
+        }
+    }
+}
+
+/* A batch's ratio joins the others with its denominator as weight [West79]: a ratio over twice the time has half the variance. */
+static void add_ratio(spec_batch_means *means, double numerator, double denominator)
+{
+    if (!(denominator > 0)) return;
+    double ratio = numerator / denominator, delta = ratio - means->mean;
+    means->n++;
+    means->weight += denominator;
+    means->mean += delta * denominator / means->weight;
+    means->m2 += delta * denominator * (ratio - means->mean);
+}
+
+static void merge_batch(spec_montecarlo *mc, const spec_tally *tally)
+{
+    spec_tally_merge(&mc->tally, tally);
+    add_ratio(&mc->emitted, (double)tally->emitted, (double)tally->rounds);
+    add_ratio(&mc->first, (double)tally->passed[0], (double)tally->tested[0]);
+    add_ratio(&mc->rate, (double)tally->emitted, tally->time);
+    mc->batches++;
+}
+
+int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error)
+{
+    if (mc->done) return GSL_SUCCESS;
+    uint64_t batches_left = (mc->limit - mc->tally.rounds - 1) / mc->plan.batch + 1;
+    int n = (int)smaller(batches_left, SPEC_MONTECARLO_GROUP);
+    run_group(mc, n, opt_stop);
+    for (int i = 0; i < n; i++)
+        if (mc->slot[i].status != GSL_SUCCESS && mc->slot[i].status != GSL_CONTINUE)
+            return spec_fail(error, mc->slot[i].status, "%s", mc->slot[i].error.text);
+    for (int i = 0; i < n; i++) merge_batch(mc, &mc->slot[i].tally);
+
+    mc->done = mc->tally.rounds >= mc->limit;
+    if (mc->plan.standard_error > 0 && spec_montecarlo_emitted(mc).se <= mc->plan.standard_error) mc->done = true;
+    return GSL_SUCCESS;
+}
+
+int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    while (!mc->done && status == GSL_SUCCESS) status = spec_montecarlo_next(mc, opt_stop, error);
+    return status;
+}
+
+/* ---- estimates ----------------------------------------------------------------------------------------------------------------- */
+
+static double batch_se(const spec_batch_means *means)
+{
+    return means->n < 2 ? NAN : sqrt(means->m2 / ((double)(means->n - 1) * means->weight));
+}
+
+/* Standard error of the mean number of tokens from the counts of whole rounds; it is that of n_accepted, one less. */
+static double count_se(const spec_tally *tally)
+{
+    double n = (double)tally->rounds, mean = (double)tally->accepted / n, m2 = 0;
+    for (int k = 0; k <= SPEC_K_MAX; k++) m2 += (double)tally->n_accepted[k] * (k - mean) * (k - mean);
+    return tally->rounds < 2 ? NAN : sqrt(m2 / (n - 1) / n);
+}
+
+spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc)
+{
+    const spec_tally *tally = &mc->tally;
+    if (tally->rounds == 0) return (spec_estimate){NAN, NAN};
+    return (spec_estimate){.mean = (double)tally->emitted / (double)tally->rounds,
+                           .se = mc->source.independent ? count_se(tally) : batch_se(&mc->emitted)};
+}
+
+spec_estimate spec_montecarlo_first(const spec_montecarlo *mc)
+{
+    double n = (double)mc->tally.tested[0], mean = (double)mc->tally.passed[0] / n;
+    if (mc->tally.tested[0] == 0) return (spec_estimate){NAN, NAN};
+    if (!mc->source.independent) return (spec_estimate){mean, batch_se(&mc->first)};
+    return (spec_estimate){mean, mc->tally.tested[0] < 2 ? NAN : sqrt(mean * (1 - mean) / (n - 1))};
+}
+
+spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc)
+{
+    const spec_tally *tally = &mc->tally;
+    if (!(tally->time > 0)) return (spec_estimate){NAN, NAN};
+    return (spec_estimate){.mean = (double)tally->emitted / tally->time,
+                           .se = mc->source.independent ? count_se(tally) * (double)tally->rounds / tally->time
+                                                        : batch_se(&mc->rate)};
+}

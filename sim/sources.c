@@ -1,0 +1,126 @@
+#include "sim/sources.h"
+
+#include "sim/rng.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* ---- acceptance processes ------------------------------------------------------------------------------------------------------- */
+
+static int acceptance_worker_init(const void *self, void **ret_worker, spec_error *error)
+{
+    const spec_acceptance_config *config = self;
+    *ret_worker = NULL;
+    if (config->K < 0 || config->K > SPEC_K_MAX)
+        return spec_fail(error, GSL_EINVAL, "K is %d: a draft has 0 to %d tokens", config->K, SPEC_K_MAX);
+    return GSL_SUCCESS;
+}
+
+static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                            spec_tally *tally, spec_error *error)
+{
+    const spec_acceptance_config *config = self;
+    (void)worker;
+    (void)error;
+    spec_acceptance_rounds(tally, &config->process, config->K, n_rounds, seed, stream);
+    tally->time += (double)n_rounds * (config->K * config->costs.draft + config->costs.verify + config->costs.fixed);
+    return GSL_SUCCESS;
+}
+
+spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
+{
+    return (spec_round_source){.self = config,
+                               .worker_init = acceptance_worker_init,
+                               .batch = acceptance_batch,
+                               .usual_batch = 1 << 16,
+                               .independent = true};
+}
+
+/* ---- decoding loops ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    spec_decoder decoder;
+    gsl_rng *rng;
+    int prompt[SPEC_PROMPT_MAX];
+} decoding_worker;
+
+static void decoding_worker_free(void *worker)
+{
+    decoding_worker *w = worker;
+    spec_decoder_free(&w->decoder);
+    if (w->rng != NULL) gsl_rng_free(w->rng);
+    free(w);
+}
+
+static int decoding_worker_init(const void *self, void **ret_worker, spec_error *error)
+{
+    const spec_decoding_config *config = self;
+    int status = GSL_SUCCESS;
+    decoding_worker *w = calloc(1, sizeof *w);
+    *ret_worker = NULL;
+    if (w == NULL) return spec_fail(error, GSL_ENOMEM, "no memory for a decoding loop");
+    w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (w->rng == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "no memory for a generator");
+        goto done;
+    }
+    SPEC_TRY(spec_decoder_init(&w->decoder, &config->decoder, error));
+    *ret_worker = w;
+done:
+    if (status != GSL_SUCCESS) decoding_worker_free(w);
+    return status;
+}
+
+static int begin_text(decoding_worker *w, uint64_t prompt_number, spec_error *error)
+{
+    const spec_model *target = w->decoder.config.target;
+    size_t n = 0;
+    if (target->kind->prompt != NULL) n = target->kind->prompt(target, prompt_number, w->prompt, SPEC_PROMPT_MAX);
+    return spec_decoder_reset(&w->decoder, w->prompt, n < SPEC_PROMPT_MAX ? n : SPEC_PROMPT_MAX, error);
+}
+
+static bool text_is_over(const spec_decoder *decoder)
+{
+    const spec_round *round = &decoder->round;
+    if (decoder->n_context > SPEC_TEXT_MAX) return true;
+    if (decoder->config.target->end_of_text < 0) return false;
+    for (int i = 0; i < round->n_emitted; i++)
+        if (round->token[i] == decoder->config.target->end_of_text) return true;
+    return false;
+}
+
+static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_rounds, spec_tally *opt_tally,
+                           spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (uint64_t i = 0; i < n_rounds; i++) {
+        SPEC_TRY(spec_decoder_round(&w->decoder, chance, opt_tally, error));
+        if (text_is_over(&w->decoder)) SPEC_TRY(begin_text(w, gsl_rng_get(w->rng), error));
+    }
+done:
+    return status;
+}
+
+static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                          spec_tally *tally, spec_error *error)
+{
+    const spec_decoding_config *config = self;
+    decoding_worker *w = worker;
+    int status = GSL_SUCCESS;
+    spec_rng_stream(w->rng, seed, stream);
+    spec_chance chance = spec_chance_sampled(w->rng);
+    SPEC_TRY(begin_text(w, stream, error));
+    SPEC_TRY(decoding_rounds(w, &chance, config->burn_in, NULL, error));
+    SPEC_TRY(decoding_rounds(w, &chance, n_rounds, tally, error));
+done:
+    return status;
+}
+
+spec_round_source spec_decoding_source(const spec_decoding_config *config)
+{
+    return (spec_round_source){.self = config,
+                               .worker_init = decoding_worker_init,
+                               .worker_free = decoding_worker_free,
+                               .batch = decoding_batch,
+                               .usual_batch = 1024};
+}

@@ -1,0 +1,539 @@
+#include "sim/montecarlo.h"
+#include "sim/rng.h"
+#include "sim/sources.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_cdf.h>
+#include <malloc.h>
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+enum { LOG = 4096 };
+
+/* cmocka's assert_float_equal rounds to float. */
+static void assert_near(double found, double expected, double tolerance)
+{
+    if (!(fabs(found - expected) <= tolerance)) fail_msg("%.17g, not %.17g", found, expected);
+}
+
+/* A source whose rounds are known: batch i of n rounds accepts i % 3 tokens in each. It can fail, wait, or ask for a stop, and counts
+ * its workers. Written from several threads only where each batch has its own entry. */
+typedef struct {
+    uint64_t fails_at[2], stops_at;
+    int fail_workers_from, *stop;
+    bool jitter;
+    int n_init, n_free;         /* workers, by the main thread */
+    uint64_t rounds_of[LOG];    /* n_rounds that batch i was asked for */
+    uint64_t seed_of[LOG];
+} fake;
+
+static fake *fake_self; /* for worker_free, which is given the worker alone */
+
+static int fake_worker_init(const void *self, void **ret_worker, spec_error *error)
+{
+    fake *f = fake_self;
+    (void)self;
+    if (f->n_init == f->fail_workers_from) return spec_fail(error, GSL_ENOMEM, "worker %d has no memory", f->n_init);
+    f->n_init++;
+    *ret_worker = malloc(1);
+    return GSL_SUCCESS;
+}
+
+static void fake_worker_free(void *worker)
+{
+    fake_self->n_free++;
+    free(worker);
+}
+
+static int fake_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally,
+                      spec_error *error)
+{
+    fake *f = fake_self;
+    (void)self;
+    assert_non_null(worker);
+    if (f->jitter) for (uint64_t i = 0; i < (stream * 7919) % 5; i++) sched_yield();
+    if (stream < LOG) f->rounds_of[stream] = n_rounds;
+    if (stream < LOG) f->seed_of[stream] = seed;
+    if (stream == f->fails_at[0] || stream == f->fails_at[1])
+        return spec_fail(error, GSL_ERUNAWAY, "batch %d broke", (int)stream);
+    if (f->stop != NULL && stream == f->stops_at) {
+#pragma omp atomic write
+        *f->stop = 1;
+    }
+    uint64_t k = stream % 3;
+    tally->rounds += n_rounds;
+    tally->drafted += 2 * n_rounds;
+    tally->accepted += k * n_rounds;
+    tally->emitted += (k + 1) * n_rounds;
+    tally->n_accepted[k] += n_rounds;
+    tally->tested[0] += n_rounds;
+    if (k > 0) tally->passed[0] += n_rounds;
+    tally->time += 0.27 * (double)n_rounds * (double)(stream % 7 + 1);
+    return GSL_SUCCESS;
+}
+
+static spec_round_source fake_source(fake *f)
+{
+    *f = (fake){.fails_at = {UINT64_MAX, UINT64_MAX}, .stops_at = UINT64_MAX, .fail_workers_from = -1};
+    fake_self = f;
+    return (spec_round_source){.self = f,
+                               .worker_init = fake_worker_init,
+                               .worker_free = fake_worker_free,
+                               .batch = fake_batch,
+                               .usual_batch = 100};
+}
+
+static spec_acceptance_config iid(double alpha, int K)
+{
+    spec_acceptance_config config = {.K = K, .costs = SPEC_COSTS_DEFAULT};
+    assert_int_equal(spec_process_init(&config.process, "iid", alpha, NULL), GSL_SUCCESS);
+    return config;
+}
+
+static void assert_same_results(const spec_montecarlo *a, const spec_montecarlo *b)
+{
+    assert_memory_equal(&a->tally, &b->tally, sizeof a->tally);
+    assert_memory_equal(&a->emitted, &b->emitted, sizeof a->emitted);
+    assert_memory_equal(&a->first, &b->first, sizeof a->first);
+    assert_memory_equal(&a->rate, &b->rate, sizeof a->rate);
+    assert_int_equal(a->batches, b->batches);
+    spec_estimate (*const estimates[])(const spec_montecarlo *) = {spec_montecarlo_emitted, spec_montecarlo_first,
+                                                                   spec_montecarlo_rate};
+    for (int i = 0; i < 3; i++) {
+        spec_estimate of_a = estimates[i](a), of_b = estimates[i](b);
+        assert_memory_equal(&of_a, &of_b, sizeof of_a);
+    }
+}
+
+/* Run `plan` with 1, 2, 3 and 7 threads. */
+static void assert_threads_do_not_matter(const spec_round_source *source, spec_montecarlo_plan plan)
+{
+    const int threads[] = {1, 2, 3, 7};
+    spec_montecarlo first = {0}, mc = {0};
+    spec_error error = {""};
+    for (int i = 0; i < 4; i++) {
+        plan.threads = threads[i];
+        assert_int_equal(spec_montecarlo_init(&mc, source, &plan, &error), GSL_SUCCESS);
+        if (spec_montecarlo_run(&mc, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        if (i == 0) {
+            first = mc;
+            continue;
+        }
+        assert_same_results(&first, &mc);
+        spec_montecarlo_free(&mc);
+    }
+    spec_montecarlo_free(&first);
+}
+
+static void results_do_not_depend_on_the_number_of_threads(void **state)
+{
+    (void)state;
+    uint64_t seed = spec_test_seed();
+    spec_acceptance_config config = iid(0.615, 5);
+    spec_round_source source = spec_acceptance_source(&config);
+    assert_threads_do_not_matter(&source, (spec_montecarlo_plan){.rounds = 200123, .batch = 1000, .seed = seed});
+    assert_threads_do_not_matter(&source, (spec_montecarlo_plan){.standard_error = 0.01, .batch = 100, .seed = seed});
+
+    fake f;
+    source = fake_source(&f);
+    f.jitter = true;
+    assert_threads_do_not_matter(&source, (spec_montecarlo_plan){.rounds = 33333, .seed = seed});
+    assert_int_equal(f.n_init, 1 + 2 + 3 + 7);
+    assert_int_equal(f.n_free, f.n_init);
+
+    spec_model *target = NULL, *draft = NULL;
+    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, NULL), GSL_SUCCESS);
+    spec_decoding_config decoding = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 3};
+    decoding.decoder.target = target;
+    decoding.decoder.opt_draft = draft;
+    decoding.decoder.policy = "heuristic"; /* one that learns, and must forget at the start of a batch */
+    source = spec_decoding_source(&decoding);
+    assert_threads_do_not_matter(&source, (spec_montecarlo_plan){.rounds = 10007, .seed = seed});
+    spec_model_close(target);
+    spec_model_close(draft);
+}
+
+static void a_run_ends_at_its_rounds_to_the_round(void **state)
+{
+    (void)state;
+    const uint64_t rounds[] = {1, 99, 100, 101, 6400, 6401, 12799, 12800, 20050};
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        fake f;
+        spec_round_source source = fake_source(&f);
+        spec_montecarlo mc;
+        spec_montecarlo_plan plan = {.rounds = rounds[i], .batch = 100, .seed = 77, .threads = 2};
+        assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+        uint64_t batches = (rounds[i] + 99) / 100, calls = 0;
+        for (; !mc.done; calls++) assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
+        assert_int_equal(calls, (batches + SPEC_MONTECARLO_GROUP - 1) / SPEC_MONTECARLO_GROUP);
+        assert_int_equal(mc.tally.rounds, rounds[i]);
+        assert_int_equal(mc.batches, batches);
+        for (uint64_t b = 0; b < batches; b++) {
+            assert_int_equal(f.rounds_of[b], b + 1 < batches ? 100 : rounds[i] - 100 * (batches - 1));
+            assert_int_equal(f.seed_of[b], 77);
+        }
+        assert_int_equal(f.rounds_of[batches], 0);
+        assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS); /* nothing after the end */
+        assert_int_equal(mc.tally.rounds, rounds[i]);
+        spec_montecarlo_free(&mc);
+    }
+}
+
+/* By two routes: the running sums against a second pass over what each batch is known to have done. */
+static void batch_means_weigh_a_batch_by_its_denominator(void **state)
+{
+    (void)state;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    spec_montecarlo mc;
+    spec_montecarlo_plan plan = {.rounds = 9950, .batch = 100, .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+    double rounds = 0, emitted = 0, time = 0, passed = 0, spread[3] = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (int b = 0; b < 100; b++) {
+            double n = b < 99 ? 100 : 50, t = 0.27 * n * (b % 7 + 1), k = b % 3;
+            if (pass == 0) {
+                rounds += n;
+                emitted += (k + 1) * n;
+                time += t;
+                passed += k > 0 ? n : 0;
+                continue;
+            }
+            spread[0] += n * pow(k + 1 - emitted / rounds, 2);
+            spread[1] += n * pow((k > 0) - passed / rounds, 2);
+            spread[2] += t * pow((k + 1) * n / t - emitted / time, 2);
+        }
+    }
+    spec_estimate found[] = {spec_montecarlo_emitted(&mc), spec_montecarlo_first(&mc), spec_montecarlo_rate(&mc)};
+    double mean[] = {emitted / rounds, passed / rounds, emitted / time}, weight[] = {rounds, rounds, time};
+    for (int i = 0; i < 3; i++) {
+        assert_near(found[i].mean, mean[i], 1e-13);
+        assert_near(found[i].se, sqrt(spread[i] / (99 * weight[i])), 1e-13);
+    }
+    assert_near(mc.emitted.mean, mean[0], 1e-13);
+    spec_montecarlo_free(&mc);
+}
+
+static void independent_rounds_have_their_own_variance(void **state)
+{
+    (void)state;
+    spec_montecarlo mc = {.source.independent = true};
+    mc.tally.rounds = 7; /* n_accepted 0 0 0 1 2 2 2; time 14 */
+    mc.tally.accepted = 7;
+    mc.tally.emitted = 14;
+    mc.tally.n_accepted[0] = 3;
+    mc.tally.n_accepted[1] = 1;
+    mc.tally.n_accepted[2] = 3;
+    mc.tally.tested[0] = 7;
+    mc.tally.passed[0] = 4;
+    mc.tally.time = 9.1;
+    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc), rate = spec_montecarlo_rate(&mc);
+    assert_near(emitted.mean, 2, 0);
+    assert_near(emitted.se, sqrt(6.0 / 6 / 7), 1e-15); /* squares 6, n - 1 = 6, n = 7 */
+    assert_near(first.mean, 4.0 / 7, 1e-15);
+    assert_near(first.se, sqrt(4.0 / 7 * 3 / 7 / 6), 1e-15);
+    assert_near(rate.mean, 14 / 9.1, 1e-15);
+    assert_near(rate.se, sqrt(1.0 / 7) / 1.3, 1e-15);
+}
+
+static void nothing_simulated_is_not_a_number(void **state)
+{
+    (void)state;
+    spec_montecarlo mc = {0};
+    assert_true(isnan(spec_montecarlo_emitted(&mc).mean) && isnan(spec_montecarlo_emitted(&mc).se));
+    assert_true(isnan(spec_montecarlo_first(&mc).mean) && isnan(spec_montecarlo_rate(&mc).mean));
+
+    spec_acceptance_config config = iid(0.27, 0); /* K = 0: no token is tested */
+    spec_round_source source = spec_acceptance_source(&config);
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1}, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+    assert_true(spec_montecarlo_emitted(&mc).mean == 1 && isnan(spec_montecarlo_emitted(&mc).se));
+    assert_true(isnan(spec_montecarlo_first(&mc).mean));
+    spec_montecarlo_free(&mc);
+}
+
+static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
+{
+    (void)state;
+    spec_acceptance_config config = iid(0.615, 5);
+    spec_round_source source = spec_acceptance_source(&config);
+    spec_montecarlo mc;
+    spec_montecarlo_plan plan = {.standard_error = 0.01, .batch = 50, .seed = spec_test_seed(), .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    double before = INFINITY;
+    while (!mc.done) {
+        assert_true(before > plan.standard_error);
+        assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
+        before = spec_montecarlo_emitted(&mc).se;
+    }
+    assert_true(before <= plan.standard_error);
+    assert_true(mc.batches > SPEC_MONTECARLO_GROUP);
+    assert_int_equal(mc.batches % SPEC_MONTECARLO_GROUP, 0);
+    spec_montecarlo_free(&mc);
+
+    /* It gives up at max_rounds, and at `rounds` if that comes first; certain outcomes need one group. */
+    const struct {
+        double alpha, se;
+        uint64_t rounds, max_rounds, expected;
+    } cases[] = {{0.615, 1e-6, 0, 4321, 4321}, {0.615, 1e-6, 1234, 4321, 1234}, {0.615, 1e-6, 5000, 4321, 4321},
+                 {1, 1e-6, 0, 0, 50 * SPEC_MONTECARLO_GROUP}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        config = iid(cases[i].alpha, 5);
+        plan.standard_error = cases[i].se;
+        plan.rounds = cases[i].rounds;
+        plan.max_rounds = cases[i].max_rounds;
+        assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+        assert_int_equal(mc.tally.rounds, cases[i].expected);
+        spec_montecarlo_free(&mc);
+    }
+}
+
+static void short_dependent_runs_still_have_a_group_of_batches(void **state)
+{
+    (void)state;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    spec_montecarlo mc;
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL), GSL_SUCCESS);
+    assert_int_equal(mc.plan.batch, 16); /* 1000/64, upwards */
+    spec_montecarlo_free(&mc);
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000000}, NULL), GSL_SUCCESS);
+    assert_int_equal(mc.plan.batch, 100);
+    spec_montecarlo_free(&mc);
+    source.independent = true;
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL), GSL_SUCCESS);
+    assert_int_equal(mc.plan.batch, 100);
+    spec_montecarlo_free(&mc);
+}
+
+static void the_first_failure_by_number_is_reported_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 7; threads += 2) {
+        fake f;
+        spec_round_source source = fake_source(&f);
+        f.fails_at[0] = 101;
+        f.fails_at[1] = 99;
+        f.jitter = true;
+        spec_montecarlo mc, clean;
+        spec_error error = {""};
+        spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .threads = threads};
+        assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_ERUNAWAY);
+        assert_string_equal(error.text, "batch 99 broke");
+        assert_int_equal(mc.batches, 64);
+        assert_int_equal(mc.tally.rounds, 6400);
+        assert_false(mc.done);
+
+        f.fails_at[0] = f.fails_at[1] = UINT64_MAX; /* mended: it goes on as if nothing had been */
+        assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_init(&clean, &source, &plan, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_run(&clean, NULL, NULL), GSL_SUCCESS);
+        assert_same_results(&clean, &mc);
+        spec_montecarlo_free(&mc);
+        spec_montecarlo_free(&clean);
+    }
+}
+
+static void a_worker_that_cannot_start_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    f.fail_workers_from = 2;
+    spec_montecarlo mc;
+    spec_error error = {""};
+    spec_montecarlo_plan plan = {.rounds = 20000, .threads = 5};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_ENOMEM);
+    assert_string_equal(error.text, "worker 2 has no memory");
+    assert_int_equal(f.n_init, 2);
+    assert_int_equal(f.n_free, 2);
+    assert_null(mc.worker);
+    spec_montecarlo_free(&mc);
+
+    spec_acceptance_config config = iid(0.27, SPEC_K_MAX + 1);
+    source = spec_acceptance_source(&config);
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "K is 257: a draft has 0 to 256 tokens");
+}
+
+static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
+{
+    (void)state;
+    int stop = 0;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    f.stop = &stop;
+    f.stops_at = 70;
+    spec_montecarlo mc, clean;
+    spec_error error = {""};
+    spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "interrupted");
+    assert_int_equal(mc.batches, 64);
+    assert_int_equal(f.rounds_of[80], 0); /* not even the group's end was waited for */
+
+    stop = 0;
+    f.stop = NULL;
+    assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_init(&clean, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&clean, NULL, NULL), GSL_SUCCESS);
+    assert_same_results(&clean, &mc);
+    spec_montecarlo_free(&mc);
+    spec_montecarlo_free(&clean);
+}
+
+static void plans_without_an_end_are_refused(void **state)
+{
+    (void)state;
+    fake f;
+    spec_round_source source = fake_source(&f);
+    spec_montecarlo mc;
+    spec_error error = {""};
+    const spec_montecarlo_plan bad[] = {
+        {0}, {.standard_error = -0.27}, {.standard_error = NAN, .rounds = 1}, {.rounds = 1, .threads = -1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(spec_montecarlo_init(&mc, &source, &bad[i], &error), GSL_EINVAL);
+        assert_null(mc.slot);
+    }
+    assert_string_equal(error.text, "the number of threads is -1: it must not be negative");
+    assert_int_equal(f.n_init, 0);
+}
+
+static void memory_is_flat_in_the_number_of_rounds(void **state)
+{
+    (void)state;
+    spec_acceptance_config config = iid(0.615, 5);
+    spec_round_source source = spec_acceptance_source(&config);
+    spec_montecarlo mc;
+    spec_montecarlo_plan plan = {.rounds = 100 * 64 * 300, .batch = 100, .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
+    size_t before = mallinfo2().uordblks;
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(mallinfo2().uordblks, before);
+    spec_montecarlo_free(&mc);
+}
+
+/* ---- standard errors are honest: z of many runs is a standard normal -------------------------------------------------------------- */
+
+/* Rounds of one batch share their luck: K = 1, and the acceptance rate of a batch is uniform on [0.17, 0.37]. */
+static int lucky_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally,
+                       spec_error *error)
+{
+    (void)self;
+    (void)worker;
+    (void)error;
+    spec_rng_state rng = spec_rng_stream_state(seed, stream);
+    double rate = 0.17 + 0.2 * spec_rng_next_double(&rng);
+    for (uint64_t i = 0; i < n_rounds; i++) {
+        unsigned accepted = spec_rng_next_double(&rng) < rate;
+        tally->n_accepted[accepted]++;
+        tally->accepted += accepted;
+        tally->passed[0] += accepted;
+    }
+    tally->rounds += n_rounds;
+    tally->drafted += n_rounds;
+    tally->tested[0] += n_rounds;
+    tally->emitted = tally->accepted + tally->rounds;
+    tally->time += 1.1 * (double)n_rounds;
+    return GSL_SUCCESS;
+}
+
+/* The sum of z^2 over `runs` runs is chi-square, their mean normal. Variances of the z that are 1.5 or more times too large, as when batch
+ * means of the lucky source are mistaken for independent rounds (5.6 times), are rejected with certainty at 400 runs; the
+ * t distribution's excess at 100 batches, 1.02, is not seen. */
+static void assert_honest(const spec_round_source *source, spec_montecarlo_plan plan, double expected)
+{
+    uint64_t runs = spec_test_samples(400), seed = spec_test_seed();
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < runs; i++) {
+        spec_montecarlo mc;
+        plan.seed = seed + i;
+        plan.threads = 1;
+        assert_int_equal(spec_montecarlo_init(&mc, source, &plan, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+        spec_estimate emitted = spec_montecarlo_emitted(&mc), rate = spec_montecarlo_rate(&mc);
+        double z = (emitted.mean - expected) / emitted.se, time = mc.tally.time / (double)mc.tally.rounds;
+        assert_near((rate.mean - expected / time) / rate.se, z, 1e-8); /* every round takes the same time here */
+        sum += z;
+        squares += z * z;
+        spec_montecarlo_free(&mc);
+    }
+    double p_spread = 2 * fmin(gsl_cdf_chisq_P(squares, (double)runs), gsl_cdf_chisq_Q(squares, (double)runs));
+    double p_mean = 2 * gsl_cdf_ugaussian_Q(fabs(sum) / sqrt((double)runs));
+    printf("z: mean %.3f, mean square %.3f\n", sum / (double)runs, squares / (double)runs);
+    assert_true(p_spread > SPEC_TEST_P);
+    assert_true(p_mean > SPEC_TEST_P);
+}
+
+static void standard_errors_are_honest(void **state)
+{
+    (void)state;
+    spec_acceptance_config config = iid(0.615, 5);
+    spec_round_source source = spec_acceptance_source(&config);
+    double alpha = rint(ldexp(0.615, 32)) / 0x1p32; /* as the engine rounds it */
+    assert_honest(&source, (spec_montecarlo_plan){.rounds = 3000, .batch = 1000}, (1 - pow(alpha, 6)) / (1 - alpha));
+
+    spec_round_source lucky = {.batch = lucky_batch};
+    assert_honest(&lucky, (spec_montecarlo_plan){.rounds = 10000, .batch = 100}, 1.27);
+}
+
+/* ---- the decoding source --------------------------------------------------------------------------------------------------------- */
+
+/* theory.md A1: chain of K independent tests with the overlap as acceptance rate, here sum min = .2 + .3 + .2 = 0.7. */
+static void a_decoding_source_agrees_with_the_closed_form(void **state)
+{
+    (void)state;
+    spec_model *target = NULL, *draft = NULL;
+    assert_int_equal(spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "probs:0.2,0.5,0.3", NULL, NULL), GSL_SUCCESS);
+    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
+    config.decoder.target = target;
+    config.decoder.opt_draft = draft;
+    config.decoder.K = 3;
+    spec_round_source source = spec_decoding_source(&config);
+    spec_montecarlo mc;
+    spec_montecarlo_plan plan = {.rounds = spec_test_samples(100000), .seed = spec_test_seed(), .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(mc.tally.rounds, plan.rounds); /* without the burn-in */
+    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc);
+    assert_true(fabs(emitted.mean - (1 - pow(0.7, 4)) / 0.3) < 5 * emitted.se);
+    assert_true(fabs(first.mean - 0.7) < 5 * first.se);
+    assert_near(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
+    spec_montecarlo_free(&mc);
+
+    config.decoder.rule = "tokne";
+    spec_error error = {""};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_EINVAL);
+    assert_true(strlen(error.text) > 0);
+    spec_model_close(target);
+    spec_model_close(draft);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(a_run_ends_at_its_rounds_to_the_round),
+        cmocka_unit_test(batch_means_weigh_a_batch_by_its_denominator),
+        cmocka_unit_test(independent_rounds_have_their_own_variance),
+        cmocka_unit_test(nothing_simulated_is_not_a_number),
+        cmocka_unit_test(a_wished_standard_error_is_met_at_the_end_of_a_group),
+        cmocka_unit_test(short_dependent_runs_still_have_a_group_of_batches),
+        cmocka_unit_test(the_first_failure_by_number_is_reported_and_nothing_is_lost),
+        cmocka_unit_test(a_worker_that_cannot_start_leaves_nothing_behind),
+        cmocka_unit_test(an_interrupted_run_keeps_its_groups_and_can_go_on),
+        cmocka_unit_test(plans_without_an_end_are_refused),
+        cmocka_unit_test(memory_is_flat_in_the_number_of_rounds),
+        cmocka_unit_test(standard_errors_are_honest),
+        cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
