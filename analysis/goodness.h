@@ -1,32 +1,53 @@
 /* goodness: do these counts, or these p-values, come from that law?
- * Degrees of freedom are honest: cells after pooling, less one, less fitted parameters. p-values are upper tails. */
+ * Degrees of freedom are honest: cells after pooling, less one, less fitted parameters. p-values are upper tails. Nothing is allocated.
+ * [Pearson00; Stephens70; Marsaglia03; Holm79]. */
 #ifndef SPECLAB_GOODNESS_H
 #define SPECLAB_GOODNESS_H
 
+#include <gsl/gsl_errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
-    double statistic;
-    int df;      /* after pooling */
-    double p;    /* 1 where df = 0; 0 where something impossible was seen */
-    int pooled;  /* cells that went into the pool */
+    double statistic; /* +inf where something impossible was seen */
+    int df;           /* after pooling, >= 0 */
+    double p;         /* 1 where df = 0; 0 where something impossible was seen */
+    int pooled;       /* cells that went into the pool; 0 or >= 2, or 1 where there is only one cell */
 } spec_goodness;
 
-/* counts (n) against probability (n, sums to 1). Cells expected to hold fewer than min_expected (5 is usual) are pooled, smallest first, until
- * the pool holds that much. A count in a cell of probability zero is impossible: p = 0. */
+/* Pearson's chi-square and the likelihood ratio G of counts (n) against probability (n).
+ *
+ *     chi^2 = sum (observed - expected)^2 / expected,     G = 2 sum observed log(observed / expected)
+ *
+ * Both are compared with chi-square's upper tail. Cells expected to hold fewer than min_expected (5 is usual; 0 pools nothing) become one
+ * pool; a pool that still holds less takes in the cell that expects the fewest of the others. Which cells are pooled depends on the expected
+ * counts alone. A cell of probability zero is not a cell: it adds no degree of freedom, and a count in it is impossible, p = 0.
+ *
+ *   fitted  parameters of the law that were estimated from these counts, >= 0
+ *   returns GSL_EDOM, and zeros, for a probability that is negative or NaN, a sum off 1 by more than 1e-9, or min_expected < 0 or NaN.
+ * Counts all zero, and a law that pools into one cell, say nothing: df = 0, p = 1.
+ * Checked by: hand-worked tables; uniform p-values under the law. */
 int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
                              double min_expected, int fitted);
 int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n, double min_expected,
                     int fitted);
 
-/* Kolmogorov-Smirnov: sorted sample (n) of what should be uniform on [0,1]. p by Stephens' approximation for n >= 5. */
+/* Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1], and its two-sided p-value.
+ *
+ *     d = max_i max(i/n - sorted[i-1], sorted[i-1] - (i-1)/n),  i = 1..n
+ *
+ * p is exact for n <= 20 [Marsaglia03], to 1e-14 absolute; above, the limit law at d (sqrt(n) + 0.12 + 0.11/sqrt(n)) [Stephens70], within
+ * 0.002 of the exact p. n = 0 gives d = 0, p = 1. NaN in the sample gives NaN. */
 void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted, size_t n);
 
-/* Holm's step-down adjusted p-values: reject where adjusted <= family error. adjusted (n) may alias p; order (n) is workspace. */
+/* Holm's step-down adjusted p-values: reject where adjusted <= family error [Holm79].
+ *
+ *     adjusted of the i-th smallest = max over j <= i of min(1, (n - j + 1) p_(j)),  i = 1..n
+ *
+ * adjusted (n) may alias p; order (n) is workspace. All NaN where one p is NaN: the family is then unknown. */
 void spec_holm(double *ret_adjusted, const double *p, size_t n, size_t *order);
 
-/* Two-sided p-value of a standard normal z. */
+/* Two-sided p-value of a standard normal z: P(|Z| >= |z|). 0 at +-inf, NaN at NaN. */
 double spec_normal_p(double z);
 
 #endif

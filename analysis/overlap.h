@@ -1,15 +1,39 @@
-/* overlap: distances between two distributions (V), and what rules accept of them.
- * The chance that the token rule accepts one draft token is the overlap, 1 - TV [Leviathan23] Thm 3.5. Compensated sums. */
+/* overlap: distances between two distributions, and what the rules accept of them.
+ * Arrays are rows of probabilities (n) that sum to 1, of the caller's; sums are compensated, so a row of 128,000 is as exact as one of 3.
+ * A NaN anywhere gives NaN. [Leviathan23] Def. 3.2, Thm 3.5; docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_OVERLAP_H
 #define SPECLAB_OVERLAP_H
 
 #include <stddef.h>
 
-double spec_overlap(const double *target, const double *draft, size_t n);         /* sum min(target, draft) */
-double spec_match_probability(const double *target, const double *draft, size_t n); /* sum target * draft */
-double spec_total_variation(const double *a, const double *b, size_t n);          /* half the L1 distance */
+/* The chance beta that the token rule accepts one draft token, given its prefix.
+ *
+ *     beta = sum_x min(target(x), draft(x)) = 1 - TV(target, draft)          [Leviathan23] Thm 3.5
+ *
+ *   returns a number in [0,1], to 1e-15 relative; 0 for n = 0.
+ * Checked by: sums in integer arithmetic; 1 - TV; the token rule by enumeration. */
+double spec_overlap(const double *target, const double *draft, size_t n);
+
+/* The chance that the target's own sample equals the draft's: what the match rule accepts, never more than the overlap.
+ *
+ *     sum_x target(x) draft(x) */
+double spec_match_probability(const double *target, const double *draft, size_t n);
+
+/* Total variation, half the L1 distance: (1/2) sum_x |a(x) - b(x)|, in [0,1]. */
+double spec_total_variation(const double *a, const double *b, size_t n);
+
+/* max_x |a(x) - b(x)|; 0 for n = 0. */
 double spec_max_difference(const double *a, const double *b, size_t n);
-double spec_kl_divergence(const double *a, const double *b, size_t n);            /* nats; +inf where b = 0 < a */
-double spec_entropy(const double *a, size_t n);                                   /* nats */
+
+/* Kullback-Leibler divergence, nats.
+ *
+ *     KL(a || b) = sum_x a log(a/b) = sum_x (a log(a/b) - a + b)
+ *
+ * The second form is summed: it is the same where both rows sum to 1, no term of it is negative, and near b = a nothing cancels.
+ * 0 log 0 is 0; +inf where b(x) = 0 < a(x) for some x. */
+double spec_kl_divergence(const double *a, const double *b, size_t n);
+
+/* Entropy, nats: -sum_x a log a, with 0 log 0 = 0. */
+double spec_entropy(const double *a, size_t n);
 
 #endif
