@@ -1,5 +1,7 @@
 #include "sim/rng.h"
 
+#include "models/noise.h"
+
 #include <assert.h>
 #include <limits.h>
 
@@ -7,18 +9,11 @@ _Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 b
 
 static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
 
-/* The finaliser of SplitMix64 [Steele14]: a bijection, so distinct words stay distinct. */
-static uint64_t mix(uint64_t word)
-{
-    word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
-    word = (word ^ word >> 27) * 0x94d049bb133111ebu;
-    return word ^ word >> 31;
-}
-
-/* Take one more word into a hash. The odd constant keeps zeros from being a fixed point. */
+/* Take one more word into a hash: a bijection of the word, so that the streams of a seed never coincide. The odd constants keep zeros from
+ * being fixed points. */
 static uint64_t absorb(uint64_t hash, uint64_t word)
 {
-    return mix((hash + 0x9e3779b97f4a7c15u) ^ mix(word + 0xd1b54a32d192ed03u));
+    return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^ spec_noise_mix(word + 0xd1b54a32d192ed03u));
 }
 
 static inline uint64_t next(spec_rng_state *state)
