@@ -1,0 +1,205 @@
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* Three places of a text: the target's and the draft's rows, all different. Overlaps .6, .65, .71. */
+static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}, {0.02, 0.9, 0.03, 0.05}};
+static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
+static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
+
+static rule_case chain_of(const int *token, int n)
+{
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i <= n; i++) run.target[i] = target[i];
+    rule_case_chain(&run, token, rows, n);
+    return run;
+}
+
+static void acceptance_has_probability_target_over_draft(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){2, 1, 1}, 3);
+    rule_case_verify(&run, "token", (const int[]){1, 1, 1, 3}, 4);
+    assert_within(run.asked[0], 0.2 / 0.3, 1e-15);
+    assert_within(run.asked[1], 0.05 / 0.25, 1e-15);
+    assert_within(run.asked[2], 0.36 / 0.5, 1e-15);
+    assert_int_equal(run.round.n_accepted, 3);
+    const int expected[] = {2, 1, 1, 3};
+    for (int i = 0; i < 4; i++) assert_int_equal(run.round.token[i], expected[i]);
+    for (int i = 0; i < 3; i++) assert_int_equal(run.round.node[i], i);
+    rule_case_free(&run);
+}
+
+static void acceptance_is_certain_where_the_target_has_more(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){0, 2}, 2);
+    rule_case_verify(&run, "token", (const int[]){1, 1, 0}, 3);
+    assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
+    rule_case_free(&run);
+}
+
+static void the_bonus_is_drawn_from_the_target_after_the_last_token(void **state)
+{
+    (void)state;
+    for (int bonus = 0; bonus < 4; bonus++) {
+        rule_case run = chain_of((const int[]){0, 2, 1}, 3);
+        rule_case_verify(&run, "token", (const int[]){1, 1, 1, bonus}, 4);
+        assert_within(run.asked[3], target[3][bonus], 1e-15);
+        assert_int_equal(run.round.token[3], bonus);
+        rule_case_free(&run);
+    }
+}
+
+static void a_rejection_draws_from_the_residual_of_its_own_place(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){3, 1, 1}, 3);
+    rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
+    assert_within(run.asked[0], 1.0 - 0.1 / 0.4, 1e-15);
+    assert_within(run.asked[1], 0.1 / 0.4, 1e-15); /* (.3,.1,0,0) / .4 */
+    assert_int_equal(run.round.n_accepted, 0);
+    assert_int_equal(run.round.token[0], 1);
+
+    rule_case_verify(&run, "token", (const int[]){1, 0, 3}, 3);
+    assert_within(run.asked[1], 1.0 - 0.05 / 0.25, 1e-15);
+    assert_within(run.asked[2], 0.1 / 0.35, 1e-15); /* (0,0,.25,.1) / .35 */
+    assert_int_equal(run.round.n_accepted, 1);
+    assert_int_equal(run.round.token[0], 3);
+    assert_int_equal(run.round.token[1], 3);
+
+    rule_case_verify(&run, "token", (const int[]){1, 1, 0, 0}, 4);
+    assert_within(run.asked[3], 0.27 / 0.29, 1e-14); /* (.27,0,0,.02) / .29 */
+    assert_int_equal(run.round.n_accepted, 2);
+    rule_case_free(&run);
+}
+
+static void a_token_that_the_target_excludes_is_always_rejected(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){0, 2, 2}, 3);
+    rule_case_verify(&run, "token", (const int[]){1, 1, 0, 3}, 4);
+    assert_true(run.asked[2] == 1.0);
+    assert_int_equal(run.round.n_accepted, 2);
+    rule_case_free(&run);
+}
+
+static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void **state)
+{
+    (void)state;
+    for (int with_row = 0; with_row < 2; with_row++) { /* with a model's row, which is no law, and without */
+        rule_case run;
+        rule_case_init(&run, 4);
+        run.target[0] = target[0];
+        run.target[1] = target[1];
+        spec_draft_append(&run.draft, 1, -1, with_row ? drafts[0] : NULL, false);
+        rule_case_verify(&run, "token", (const int[]){1, 2}, 2);
+        assert_within(run.asked[0], 0.3, 1e-15);
+        assert_within(run.asked[1], 0.55, 1e-15);
+
+        rule_case_verify(&run, "token", (const int[]){0, 2}, 2); /* the rest of the target, renormalised */
+        assert_within(run.asked[0], 0.7, 1e-15);
+        assert_within(run.asked[1], 0.2 / 0.7, 1e-15);
+        assert_int_equal(run.round.token[0], 2);
+        rule_case_free(&run);
+    }
+}
+
+static void a_residual_that_rounding_emptied_is_the_target(void **state)
+{
+    (void)state;
+    const double less[] = {0.25, nextafter(0.25, 0.0), 0.3, 0.2}, more[] = {0.25, 0.25, 0.3, 0.2};
+    rule_case run;
+    rule_case_init(&run, 4);
+    run.target[0] = less;
+    spec_draft_append(&run.draft, 1, -1, more, true);
+    rule_case_verify(&run, "token", (const int[]){0, 2}, 2);
+    assert_true(run.asked[0] > 0.0 && run.asked[0] < 1e-15);
+    assert_within(run.asked[1], 0.3, 1e-15);
+    rule_case_free(&run);
+
+    const double one_hot[] = {0.0, nextafter(1.0, 0.0), 0.0, 0.0}; /* and where it is one-hot */
+    rule_case_init(&run, 4);
+    run.target[0] = one_hot;
+    spec_draft_append(&run.draft, 1, -1, NULL, false);
+    rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
+    assert_int_equal(run.round.token[0], 1);
+    rule_case_free(&run);
+}
+
+static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
+{
+    (void)state;
+    rule_case run = chain_of(NULL, 0);
+    rule_case_verify(&run, "token", (const int[]){2}, 1);
+    assert_within(run.asked[0], 0.2, 1e-15);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+static void in_a_tree_the_first_child_is_followed(void **state)
+{
+    (void)state;
+    static const double after[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.25, 0.25}, {0.6, 0.1, 0.1, 0.2}, {0.3, 0.3, 0.2, 0.2}};
+    rule_case run;
+    rule_case_init(&run, 4);
+    run.target[0] = target[0];
+    for (int i = 0; i < 4; i++) run.target[i + 1] = after[i];
+    spec_draft_append(&run.draft, 0, -1, drafts[0], true); /* node 0 */
+    spec_draft_append(&run.draft, 1, -1, drafts[0], true); /* its sibling */
+    spec_draft_append(&run.draft, 2, 1, drafts[1], true);  /* the sibling's child */
+    spec_draft_append(&run.draft, 3, 0, drafts[1], true);  /* node 0's child, last */
+    rule_case_verify(&run, "token", (const int[]){1, 1, 1}, 3);
+    assert_int_equal(run.round.n_accepted, 2);
+    assert_int_equal(run.round.node[0], 0);
+    assert_int_equal(run.round.node[1], 3);
+    assert_true(run.asked[1] == 1.0);              /* .4 against .15 */
+    assert_within(run.asked[2], 0.3, 1e-15);       /* the row after node 3 */
+    rule_case_free(&run);
+}
+
+static void rules_are_found_by_name_and_mistakes_by_the_nearest(void **state)
+{
+    (void)state;
+    const spec_rule *rule;
+    spec_error error;
+    for (int i = 0; spec_rules[i] != NULL; i++) {
+        assert_int_equal(spec_rule_find(&rule, spec_rules[i]->name, &error), GSL_SUCCESS);
+        assert_ptr_equal(rule, spec_rules[i]);
+    }
+    assert_int_equal(spec_rule_find(&rule, "tokne", &error), GSL_EINVAL);
+    assert_null(rule);
+    assert_non_null(strstr(error.text, "'token'"));
+    assert_int_equal(spec_rule_find(&rule, "quite other", &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "quite other"));
+}
+
+static void argmax_is_the_lowest_among_ties(void **state)
+{
+    (void)state;
+    assert_int_equal(spec_verify_argmax((const double[]){0.2, 0.4, 0.4}, 3), 1);
+    assert_int_equal(spec_verify_argmax((const double[]){0.2, 0.3, 0.5}, 3), 2);
+    assert_int_equal(spec_verify_argmax((const double[]){0.5, 0.5}, 2), 0);
+    assert_int_equal(spec_verify_argmax((const double[]){1.0}, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(acceptance_has_probability_target_over_draft),
+        cmocka_unit_test(acceptance_is_certain_where_the_target_has_more),
+        cmocka_unit_test(the_bonus_is_drawn_from_the_target_after_the_last_token),
+        cmocka_unit_test(a_rejection_draws_from_the_residual_of_its_own_place),
+        cmocka_unit_test(a_token_that_the_target_excludes_is_always_rejected),
+        cmocka_unit_test(a_chosen_token_is_accepted_with_the_targets_probability_of_it),
+        cmocka_unit_test(a_residual_that_rounding_emptied_is_the_target),
+        cmocka_unit_test(a_draft_of_nothing_gives_one_token_of_the_target),
+        cmocka_unit_test(in_a_tree_the_first_child_is_followed),
+        cmocka_unit_test(rules_are_found_by_name_and_mistakes_by_the_nearest),
+        cmocka_unit_test(argmax_is_the_lowest_among_ties),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

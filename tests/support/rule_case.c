@@ -1,0 +1,33 @@
+#include "tests/support/rule_case.h"
+
+#include "tests/support/support.h"
+
+void rule_case_init(rule_case *run, int vocab)
+{
+    *run = (rule_case){.round = {.token = NULL}};
+    assert_int_equal(spec_draft_init(&run->draft, RULE_CASE_NODES, vocab, NULL), GSL_SUCCESS);
+}
+
+void rule_case_free(rule_case *run)
+{
+    spec_draft_free(&run->draft);
+}
+
+void rule_case_chain(rule_case *run, const int *token, const double *const *row, int n)
+{
+    for (int i = 0; i < n; i++) spec_draft_append(&run->draft, token[i], i - 1, row[i], true);
+}
+
+void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n)
+{
+    const spec_rule *found;
+    assert_int_equal(spec_rule_find(&found, rule, NULL), GSL_SUCCESS);
+    run->round.token = run->token;
+    run->round.node = run->node;
+    spec_script_init(&run->script, answer, n, run->asked);
+    found->verify(&run->round, &run->draft, run->target, run->weight, &run->script.chance);
+    assert_false(run->script.broken);
+    assert_int_equal(run->script.used, n);
+    assert_int_equal(run->round.n_drafted, run->draft.n_nodes);
+    assert_int_equal(run->round.n_emitted, run->round.n_accepted + 1);
+}

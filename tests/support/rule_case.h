@@ -1,0 +1,29 @@
+/* rule_case: one draft, the target's rows, and a rule run on them under a script of decisions.
+ * Fill draft (spec_draft_append) and target, run, and look at round and asked. */
+#ifndef SPECLAB_TESTS_RULE_CASE_H
+#define SPECLAB_TESTS_RULE_CASE_H
+
+#include "sim/verify.h"
+
+enum { RULE_CASE_NODES = 4, RULE_CASE_VOCAB = 4, RULE_CASE_ANSWERS = 12 };
+
+typedef struct {
+    spec_draft draft;
+    const double *target[RULE_CASE_NODES + 1]; /* [0] at the root, [i+1] after node i */
+    spec_round round;
+    double asked[RULE_CASE_ANSWERS]; /* the probability of each forced answer */
+    spec_script script;
+    int token[RULE_CASE_NODES + 1], node[RULE_CASE_NODES];
+    double weight[RULE_CASE_VOCAB];
+} rule_case;
+
+void rule_case_init(rule_case *run, int vocab);
+void rule_case_free(rule_case *run);
+
+/* Run the rule; fails the test unless every answer was possible and all n were used. */
+void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n);
+
+/* A whole chain of sampled nodes: tokens, each from the row beside it. */
+void rule_case_chain(rule_case *run, const int *token, const double *const *row, int n);
+
+#endif
