@@ -1,0 +1,466 @@
+#include "sim/acceptance.h"
+#include "sim/acceptance_kernels.h"
+#include "sim/cpu.h"
+#include "tests/support/battery.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <string.h>
+
+static spec_process process_of(const char *spec, double alpha)
+{
+    spec_process process;
+    spec_error error = {""};
+    if (spec_process_init(&process, spec, alpha, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return process;
+}
+
+static spec_tally tally_of(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
+{
+    spec_tally tally = {0};
+    spec_acceptance_rounds(&tally, process, K, n_rounds, seed, stream);
+    return tally;
+}
+
+/* What the tally's fields owe one another, whatever was drawn. */
+static void assert_consistent(const spec_tally *tally, int K, uint64_t n_rounds)
+{
+    uint64_t rounds = 0, accepted = 0, reached = n_rounds;
+    for (int k = 0; k <= SPEC_K_MAX; k++) {
+        rounds += tally->n_accepted[k];
+        accepted += (uint64_t)k * tally->n_accepted[k];
+        if (k > K) assert_true(tally->n_accepted[k] == 0);
+    }
+    for (int i = 0; i < SPEC_K_MAX; i++) {
+        assert_true(tally->tested[i] == (i < K ? reached : 0));
+        if (i < K) reached -= tally->n_accepted[i];
+        assert_true(tally->passed[i] == (i < K ? reached : 0));
+    }
+    assert_true(tally->rounds == n_rounds && rounds == n_rounds);
+    assert_true(tally->accepted == accepted && tally->emitted == accepted + n_rounds);
+    assert_true(tally->drafted == n_rounds * (uint64_t)K);
+    assert_true(tally->time == 0.0);
+}
+
+/* ---- two routes ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t words_up_to(double chance)
+{
+    return (uint64_t)llround(fmin(fmax(chance, 0.0), 1.0) * 4294967296.0);
+}
+
+/* The contract again, round by round on the lanes' own array: block b is rounds 32b .. 32b+31, one a lane; a position takes one step of all
+ * lanes (two for markov: state, then test) while any round of the block is alive. */
+static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
+{
+    spec_tally tally = {0};
+    spec_lanes lanes;
+    spec_lanes_init(&lanes, seed, stream);
+    for (uint64_t first = 0; first < n_rounds; first += SPEC_LANES) {
+        const uint64_t size = n_rounds - first < SPEC_LANES ? n_rounds - first : SPEC_LANES;
+        int n_accepted[SPEC_LANES] = {0}, n_alive = (int)size;
+        bool dead[SPEC_LANES] = {0}, high[SPEC_LANES];
+        for (int l = 0; l < SPEC_LANES; l++) high[l] = true;
+        double decayed = process->alpha;
+        for (int i = 0; i < K && n_alive > 0; i++) {
+            uint32_t u[SPEC_LANES];
+            double chance[SPEC_LANES];
+            if (process->kind == SPEC_PROCESS_MARKOV) {
+                spec_lanes_fill_ref(&lanes, u, 1);
+                const uint64_t flip = words_up_to(i == 0 ? 0.5 : (1.0 - process->rho) / 2.0);
+                for (int l = 0; l < SPEC_LANES; l++) {
+                    if (u[l] < flip) high[l] = !high[l];
+                    chance[l] = process->alpha + (high[l] ? process->spread : -process->spread);
+                }
+            } else {
+                for (int l = 0; l < SPEC_LANES; l++) chance[l] = decayed;
+                if (words_up_to(decayed) == 0) break; /* nobody can pass: no draw is made */
+                if (process->kind == SPEC_PROCESS_DECAY) decayed *= process->decay;
+            }
+            spec_lanes_fill_ref(&lanes, u, 1);
+            for (uint64_t l = 0; l < size; l++) {
+                if (dead[l]) continue;
+                if (u[l] < words_up_to(chance[l])) {
+                    n_accepted[l]++;
+                } else {
+                    dead[l] = true;
+                    n_alive--;
+                }
+            }
+        }
+        for (uint64_t l = 0; l < size; l++) {
+            const int n = n_accepted[l];
+            tally.rounds++;
+            tally.drafted += (uint64_t)K;
+            tally.accepted += (uint64_t)n;
+            tally.emitted += (uint64_t)n + 1;
+            tally.n_accepted[n]++;
+            for (int i = 0; i < K && i <= n; i++) tally.tested[i]++;
+            for (int i = 0; i < n; i++) tally.passed[i]++;
+        }
+    }
+    return tally;
+}
+
+static const char *const isa_name[] = {"portable", "avx2", "avx512"};
+static const char *const some_spec[] = {
+    "iid", "decay?rate=0.93", "decay?rate=0", "markov?rho=0.27&spread=0.11", "markov?rho=-1&spread=0.05", "markov?rho=1&spread=0.2"};
+static const double some_alpha[] = {0.0, 1e-9, 0.05, 0.2, 0.27, 0.5, 0.8, 0.997, 1.0};
+static const int some_K[] = {0, 1, 2, 5, 8, 31, 256};
+static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Every instruction set, the reference and the second route above: the same integers. */
+static void every_route_gives_the_same_tally(void **state)
+{
+    (void)state;
+    uint64_t stream = 0;
+    for (size_t s = 0; s < LENGTH(some_spec); s++) {
+        for (size_t a = 0; a < LENGTH(some_alpha); a++) {
+            spec_process process;
+            if (spec_process_init(&process, some_spec[s], some_alpha[a], NULL) != GSL_SUCCESS) continue;
+            for (size_t k = 0; k < LENGTH(some_K); k++) {
+                for (size_t n = 0; n < LENGTH(some_rounds); n++, stream++) {
+                    const int K = some_K[k];
+                    const uint64_t N = some_rounds[n];
+                    const spec_tally wanted = tally_by_hand(&process, K, N, 27, stream);
+                    assert_consistent(&wanted, K, N);
+                    spec_tally tally = {0};
+                    spec_acceptance_rounds_ref(&tally, &process, K, N, 27, stream);
+                    assert_memory_equal(&tally, &wanted, sizeof tally);
+                    for (size_t isa = 0; isa < LENGTH(isa_name); isa++) {
+                        setenv("SPECLAB_ISA", isa_name[isa], 1);
+                        tally = tally_of(&process, K, N, 27, stream);
+                        assert_memory_equal(&tally, &wanted, sizeof tally);
+                    }
+                }
+            }
+        }
+    }
+    unsetenv("SPECLAB_ISA");
+    printf("%llu configurations\n", (unsigned long long)stream);
+}
+
+static void tallies_add_up(void **state)
+{
+    (void)state;
+    const spec_process process = process_of("iid", 0.8);
+    spec_tally both = {.time = 0.27}, sum = {.time = 0.27};
+    spec_acceptance_rounds(&both, &process, 5, 1000, 1, 0);
+    spec_acceptance_rounds(&both, &process, 3, 77, 1, 1);
+    const spec_tally a = tally_of(&process, 5, 1000, 1, 0), b = tally_of(&process, 3, 77, 1, 1);
+    spec_tally_merge(&sum, &a);
+    spec_tally_merge(&sum, &b);
+    assert_memory_equal(&both, &sum, sizeof sum);
+}
+
+/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words pass it, u words do not. A chance below half a word never passes. */
+static void the_threshold_is_exact(void **state)
+{
+    (void)state;
+    for (uint64_t stream = 0; stream < 50; stream++) {
+        spec_lanes lanes;
+        uint32_t u[SPEC_LANES];
+        spec_lanes_init(&lanes, 27, stream);
+        spec_lanes_fill_ref(&lanes, u, 1);
+        spec_process process = process_of("iid", ((double)u[0] + 1.0) * 0x1p-32);
+        assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 1);
+        process = process_of("iid", (double)u[0] * 0x1p-32);
+        assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 0);
+        process = process_of("iid", ((double)u[0] + 0.5) * 0x1p-32); /* rounds to the nearer, a half up */
+        assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 1);
+        process = process_of("iid", ((double)u[0] + 0.4999) * 0x1p-32);
+        assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 0);
+    }
+}
+
+static void edges_are_values(void **state)
+{
+    (void)state;
+    static const char *const spec[] = {"iid", "decay?rate=1", "markov?spread=0&rho=0.5"};
+    for (size_t s = 0; s < LENGTH(spec); s++) {
+        for (size_t k = 0; k < LENGTH(some_K); k++) {
+            const int K = some_K[k];
+            spec_process process = process_of(spec[s], 1.0);
+            spec_tally tally = tally_of(&process, K, 2385, 42, 0);
+            assert_true(tally.n_accepted[K] == 2385 && tally.emitted == 2385 * (uint64_t)(K + 1));
+            process = process_of(spec[s], 0.0);
+            tally = tally_of(&process, K, 2385, 42, 0);
+            assert_true(tally.n_accepted[0] == 2385 && tally.emitted == 2385);
+        }
+    }
+    /* decay 0: only the first token can pass; rho = -1 and alpha = spread = 1/2: the states alternate, so nobody passes twice. */
+    spec_process process = process_of("decay?rate=0", 1.0);
+    assert_true(tally_of(&process, 5, 2385, 42, 0).n_accepted[1] == 2385);
+    process = process_of("markov?rho=-1&spread=0.5", 0.5);
+    spec_tally tally = tally_of(&process, 5, 2385, 42, 0);
+    assert_true(tally.n_accepted[0] + tally.n_accepted[1] == 2385 && tally.n_accepted[0] > 1000 && tally.n_accepted[1] > 1000);
+    /* rho = 1: the first state decides all. */
+    process = process_of("markov?rho=1&spread=0.5", 0.5);
+    tally = tally_of(&process, 5, 2385, 42, 0);
+    assert_true(tally.n_accepted[0] + tally.n_accepted[5] == 2385 && tally.n_accepted[0] > 1000 && tally.n_accepted[5] > 1000);
+}
+
+/* ---- laws ----------------------------------------------------------------------------------------------------------------------- */
+
+/* The exact law of n_accepted: a sum over all paths of states, written out (2^K of them for markov). */
+static void exact_law(double *law, const spec_process *process, int K)
+{
+    const int paths = process->kind == SPEC_PROCESS_MARKOV ? 1 << K : 1;
+    for (int k = 0; k <= K; k++) law[k] = 0.0;
+    for (int path = 0; path < paths; path++) {
+        double weight = 1.0, alive = 1.0;
+        for (int i = 0; i < K && paths > 1; i++) {
+            const bool same = i > 0 && (path >> i & 1) == (path >> (i - 1) & 1);
+            weight *= i == 0 ? 0.5 : same ? (1.0 + process->rho) / 2.0 : (1.0 - process->rho) / 2.0;
+        }
+        for (int i = 0; i < K; i++) {
+            const double side = path >> i & 1 ? process->spread : -process->spread;
+            const double chance = process->kind == SPEC_PROCESS_DECAY ? process->alpha * pow(process->decay, i)
+                                                                      : process->alpha + side;
+            law[i] += weight * alive * (1.0 - chance);
+            alive *= chance;
+        }
+        law[K] += weight * alive;
+    }
+}
+
+static double law_p(const spec_process *process, const spec_process *drawn, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
+{
+    double law[SPEC_K_MAX + 1];
+    exact_law(law, process, K);
+    const spec_tally tally = tally_of(drawn, K, n_rounds, seed, stream);
+    return spec_battery_chi_square(tally.n_accepted, law, (size_t)K + 1);
+}
+
+/* Chi-square with df K on 2^21 rounds rejects alpha = .8 against .803, rate .93 against .934, rho .5 against .52, spread .11 against .12 */
+static void n_accepted_follows_the_exact_law(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *near;
+        double alpha, near_alpha;
+    } row[] = {
+        {"iid", "iid", 0.8, 0.803},
+        {"iid", "iid", 0.27, 0.273},
+        {"iid", "iid", 0.997, 0.9973},
+        {"decay?rate=0.93", "decay?rate=0.934", 0.8, 0.8},
+        {"markov?rho=0.5&spread=0.2", "markov?rho=0.52&spread=0.2", 0.75, 0.75},
+        {"markov?rho=-0.4&spread=0.11", "markov?rho=-0.4&spread=0.13", 0.62, 0.62},
+    };
+    const uint64_t seed = spec_test_seed();
+    const uint64_t n = spec_test_samples(1 << 21);
+    for (size_t r = 0; r < LENGTH(row); r++) {
+        const spec_process process = process_of(row[r].spec, row[r].alpha), near = process_of(row[r].near, row[r].near_alpha);
+        const int K[] = {1, 5, 8};
+        for (size_t k = 0; k < LENGTH(K); k++) {
+            const double p = law_p(&process, &process, K[k], n, seed, r);
+            if (spec_battery_rejects(p)) fail_msg("%s, alpha %g, K %d: p = %g", row[r].spec, row[r].alpha, K[k], p);
+            if (K[k] > 1) assert_true(law_p(&near, &process, K[k], n, seed, r) < SPEC_TEST_P);
+        }
+    }
+}
+
+/* Mean n_emitted and its standard error, against values from elsewhere. */
+static void assert_mean(const spec_process *process, int K, double mean, uint64_t seed)
+{
+    const uint64_t n = spec_test_samples(1 << 22);
+    const spec_tally tally = tally_of(process, K, n, seed, 5);
+    const double got = (double)tally.emitted / (double)n;
+    double m2 = 0.0;
+    for (int k = 0; k <= K; k++) m2 += (double)tally.n_accepted[k] * (k + 1 - got) * (k + 1 - got);
+    const double z = (got - mean) / sqrt(m2 / (double)n / (double)(n - 1));
+    if (spec_battery_rejects(gsl_cdf_ugaussian_Q(z))) fail_msg("K %d: %.6f instead of %.6f, z = %.2f", K, got, mean, z);
+}
+
+/* Means at which other routes arrived:
+ *   iid      (1 - .8^6)/(1 - .8) = 3.68928
+ *   decay    1 + .8 + .8^2 .9 + .8^3 .9^3 = 2.749248
+ *   markov   rho 0, .5, .9 with alpha .75, spread .25, K = 7: the recursion of docs/formulas.md#modulated, by
+ *            python3 -c "
+ *            for r in (0,.5,.9):
+ *                h,l,m=.5,.5,1
+ *                for k in range(7):
+ *                    h,l=h*1.,l*.5; m+=h+l; h,l=h*(1+r)/2+l*(1-r)/2,h*(1-r)/2+l*(1+r)/2
+ *                print(m)" */
+static void means_are_those_of_the_closed_forms(void **state)
+{
+    (void)state;
+    const uint64_t seed = spec_test_seed();
+    spec_process process = process_of("iid", 0.8);
+    assert_mean(&process, 5, 3.68928, seed);
+    process = process_of("decay?rate=0.9", 0.8);
+    assert_mean(&process, 3, 2.749248, seed);
+    process = process_of("markov?rho=0&spread=0.25", 0.75);
+    assert_mean(&process, 7, 3.59954833984375, seed);
+    process = process_of("markov?rho=0.5&spread=0.25", 0.75);
+    assert_mean(&process, 7, 4.016100883483887, seed);
+    process = process_of("markov?rho=0.9&spread=0.25", 0.75);
+    assert_mean(&process, 7, 4.723946831237793, seed);
+}
+
+/* The named wrong version: one uniform for all tokens of a round gives the law of a single test, all or nothing. */
+static void the_law_rejects_a_shared_uniform(void **state)
+{
+    (void)state;
+    const spec_process process = process_of("iid", 0.8);
+    double law[6];
+    uint64_t counts[6] = {0};
+    exact_law(law, &process, 5);
+    spec_lanes lanes;
+    uint32_t u[SPEC_LANES];
+    spec_lanes_init(&lanes, 27, 0);
+    for (int block = 0; block < 1000; block++) {
+        spec_lanes_fill(&lanes, u, 1);
+        for (int l = 0; l < SPEC_LANES; l++) counts[u[l] < words_up_to(0.8) ? 5 : 0]++;
+    }
+    assert_true(spec_battery_chi_square(counts, law, 6) < SPEC_TEST_P);
+}
+
+/* ---- streams -------------------------------------------------------------------------------------------------------------------- */
+
+/* z of the correlation of n_accepted's batch means between streams i and j(i), 4096 batches of 320 rounds. */
+static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_seed)
+{
+    enum { BATCHES = 4096, ROUNDS = 320 };
+    const spec_process process = process_of("iid", 0.8);
+    const double mean = 0.8 * (1.0 - pow(0.8, 5)) / 0.2;
+    double xy = 0.0, xx = 0.0, yy = 0.0;
+    for (uint64_t i = 0; i < BATCHES; i++) {
+        const double x = (double)tally_of(&process, 5, ROUNDS, seed, i).accepted / ROUNDS - mean;
+        const double y = (double)tally_of(&process, 5, ROUNDS, other_seed, i + step).accepted / ROUNDS - mean;
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    return xy / sqrt(xx * yy) * sqrt(BATCHES);
+}
+
+static void batches_on_different_streams_do_not_correlate(void **state)
+{
+    (void)state;
+    const uint64_t seed = spec_test_seed();
+    assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 1, seed))));
+    assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed + 1))));
+    assert_true(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed)))); /* the same stream twice */
+}
+
+/* Batch means scatter as independent rounds do: their variance is that of a round over 320. Rounds that shared uniforms across lanes would
+ * scatter more: two equal lanes of 32 add 1/16 to the variance, z = 2.8 here; a stream used twice, z = 45. */
+static void rounds_are_independent(void **state)
+{
+    (void)state;
+    enum { BATCHES = 4096, ROUNDS = 320 };
+    const spec_process process = process_of("iid", 0.8);
+    double law[6], mean = 0.0, variance = 0.0, sum = 0.0;
+    exact_law(law, &process, 5);
+    for (int k = 0; k <= 5; k++) mean += k * law[k];
+    for (int k = 0; k <= 5; k++) variance += (k - mean) * (k - mean) * law[k];
+    const uint64_t seed = spec_test_seed();
+    for (uint64_t i = 0; i < BATCHES; i++) {
+        const double x = (double)tally_of(&process, 5, ROUNDS, seed, i).accepted / ROUNDS - mean;
+        sum += x * x / (variance / ROUNDS);
+    }
+    assert_false(spec_battery_rejects(gsl_cdf_chisq_Q(sum, BATCHES)));
+}
+
+/* ---- specs ---------------------------------------------------------------------------------------------------------------------- */
+
+static void specs_are_read(void **state)
+{
+    (void)state;
+    spec_process process = process_of("iid", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_IID && process.alpha == 0.27);
+    process = process_of("decay", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_DECAY && process.alpha == 0.27 && process.decay == 0.95);
+    process = process_of("decay?rate=0.2385", 1.0);
+    assert_true(process.decay == 0.2385);
+    process = process_of("markov", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_MARKOV && process.rho == 0.5 && process.spread == 0.2);
+    process = process_of("markov?spread=0.1&rho=-0.27", 0.9);
+    assert_true(process.rho == -0.27 && process.spread == 0.1 && process.alpha == 0.9);
+    process = process_of("markov?spread=0.3", 0.7); /* 0.7 + 0.3 and 0.3 - 0.3 are not exact */
+    process = process_of("markov?spread=0.3", 0.3);
+    assert_true(process.spread == 0.3);
+}
+
+static void bad_specs_get_one_clear_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *line;
+        double alpha;
+        int status;
+    } bad[] = {
+        {"iid", "alpha", -1e-9, GSL_EDOM},
+        {"iid", "alpha", 1.0000001, GSL_EDOM},
+        {"iid", "alpha", NAN, GSL_EDOM},
+        {"iid", "alpha", INFINITY, GSL_EDOM},
+        {"idd", "\"iid\"", 0.5, GSL_EINVAL},
+        {"markvo", "\"markov\"", 0.5, GSL_EINVAL},
+        {"zipf", "iid, decay, markov", 0.5, GSL_EINVAL},
+        {"", "", 0.5, GSL_EINVAL},
+        {"iid?rate=0.5", "rate", 0.5, GSL_EINVAL},
+        {"decay?rat=0.5", "rat", 0.5, GSL_EINVAL},
+        {"decay?rate=1.1", "rate", 0.5, 0},
+        {"decay?rate=-0.1", "rate", 0.5, 0},
+        {"decay?rate=x", "rate", 0.5, 0},
+        {"decay?rate=nan", "rate", 0.5, 0},
+        {"markov?rho=1.01", "rho", 0.5, 0},
+        {"markov?rho=-1.01", "rho", 0.5, 0},
+        {"markov?spread=-0.1", "spread", 0.5, 0},
+        {"markov?spread=0.3", "spread", 0.8, GSL_EDOM},
+        {"markov?spread=0.3", "spread", 0.2, GSL_EDOM},
+        {"markov", "spread", 0.9, GSL_EDOM},
+    };
+    const spec_process zero = {0};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        spec_process process;
+        memset(&process, 1, sizeof process);
+        spec_error error = {""};
+        const int status = spec_process_init(&process, bad[i].spec, bad[i].alpha, &error);
+        if (status == GSL_SUCCESS || (bad[i].status != 0 && status != bad[i].status)) {
+            fail_msg("\"%s\" at %g: status %d", bad[i].spec, bad[i].alpha, status);
+        }
+        if (strstr(error.text, bad[i].line) == NULL || error.text[0] == '\0' || strchr(error.text, '\n') != NULL) {
+            fail_msg("\"%s\": \"%s\" should mention %s", bad[i].spec, error.text, bad[i].line);
+        }
+        assert_memory_equal(&process, &zero, sizeof zero);
+        assert_true(spec_process_init(&process, bad[i].spec, bad[i].alpha, NULL) == status);
+    }
+}
+
+static void every_usage_can_be_opened(void **state)
+{
+    (void)state;
+    for (int i = 0; spec_process_usages[i] != NULL; i++) {
+        char usage[128];
+        snprintf(usage, sizeof usage, "%s", spec_process_usages[i]);
+        char *tab = strchr(usage, '\t');
+        assert_non_null(tab);
+        *tab = '\0';
+        const spec_process process = process_of(usage, 0.6);
+        assert_int_equal((int)process.kind, i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_route_gives_the_same_tally),
+        cmocka_unit_test(tallies_add_up),
+        cmocka_unit_test(the_threshold_is_exact),
+        cmocka_unit_test(edges_are_values),
+        cmocka_unit_test(n_accepted_follows_the_exact_law),
+        cmocka_unit_test(means_are_those_of_the_closed_forms),
+        cmocka_unit_test(the_law_rejects_a_shared_uniform),
+        cmocka_unit_test(batches_on_different_streams_do_not_correlate),
+        cmocka_unit_test(rounds_are_independent),
+        cmocka_unit_test(specs_are_read),
+        cmocka_unit_test(bad_specs_get_one_clear_line),
+        cmocka_unit_test(every_usage_can_be_opened),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
