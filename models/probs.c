@@ -112,9 +112,8 @@ done:
 
 static int check_sum(double sum, int n, bool normalise, spec_error *error)
 {
-    if (!(sum > 0.0 && sum <= 1e300)) {
-        return spec_fail(error, GSL_EDOM, "probs: the %d numbers sum to %g, which nothing can be divided by", n, sum);
-    }
+    if (!(sum <= 1e300)) return spec_fail(error, GSL_EDOM, "probs: the %d numbers are too large to add up", n);
+    if (sum == 0.0) return spec_fail(error, GSL_EDOM, "probs: the %d numbers sum to 0", n);
     if (!normalise && fabs(sum - 1.0) > 1e-6) {
         return spec_fail(error, GSL_EDOM, "probs: the %d numbers sum to %.9g, not to 1 (add normalise=1 to divide by it)", n, sum);
     }

@@ -167,9 +167,9 @@ static void apply_argmax(double *row, int vocab)
 /* row^(1/T), relative to the largest, which becomes 1: nothing overflows, and the sum cannot vanish. */
 static void apply_temperature(double *row, int vocab, double temperature)
 {
-    const double log_largest = log(row[spec_row_argmax(row, vocab)]);
+    const double largest = row[spec_row_argmax(row, vocab)];
     for (int i = 0; i < vocab; i++) {
-        if (row[i] > 0.0) row[i] = exp((log(row[i]) - log_largest) / temperature);
+        if (row[i] > 0.0) row[i] = exp(log(row[i] / largest) / temperature);
     }
     spec_row_normalise(row, vocab);
 }

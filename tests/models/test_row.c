@@ -1,0 +1,71 @@
+#include "models/row.h"
+
+#include "models/noise.h"
+#include "tests/support/support.h"
+
+#include <float.h>
+#include <math.h>
+
+static double uniform(uint64_t i)
+{
+    return ((double)(spec_noise_mix(i * 27 + 1) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Second route: the same sum in long double. Lengths around the block of 128 and the lanes of 8. */
+static void sums_agree_with_long_double(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 2, 7, 8, 9, 127, 128, 129, 136, 255, 256, 1000, 100000};
+    double *a = malloc(100000 * sizeof a[0]), *b = malloc(100000 * sizeof b[0]);
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        const int n = lengths[k];
+        long double sum = 0.0L, overlap = 0.0L;
+        for (int i = 0; i < n; i++) {
+            a[i] = exp(40.0 * uniform((uint64_t)(i + n)) - 20.0);
+            b[i] = exp(40.0 * uniform((uint64_t)(i + n) << 32) - 20.0);
+            sum += a[i];
+            overlap += fmin(a[i], b[i]);
+        }
+        assert_true(fabsl(spec_row_sum(a, n) - sum) <= 16 * DBL_EPSILON * sum);
+        assert_true(fabsl(spec_row_overlap(a, b, n) - overlap) <= 16 * DBL_EPSILON * overlap);
+        spec_row_normalise(a, n);
+        assert_true(fabs(spec_row_sum(a, n) - 1.0) <= 4 * DBL_EPSILON);
+    }
+    free(a);
+    free(b);
+}
+
+/* A plain sum of a million times 2^-52 beside a 1 would lose every one of them. */
+static void small_terms_are_not_lost(void **state)
+{
+    (void)state;
+    const int n = 1 << 20;
+    double *a = malloc((size_t)n * sizeof a[0]);
+    for (int i = 1; i < n; i++) a[i] = 0x1p-54;
+    a[0] = 1.0;
+    assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
+    a[0] = 0x1p-54;
+    a[n - 1] = 1.0;
+    assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
+    free(a);
+}
+
+static void extremes_are_the_lowest_among_ties(void **state)
+{
+    (void)state;
+    const double row[] = {0.2, 0.3, 0.1, 0.3, 0.1};
+    assert_int_equal(spec_row_argmax(row, 5), 1);
+    assert_int_equal(spec_row_argmin(row, 5), 2);
+    assert_int_equal(spec_row_argmax(row, 1), 0);
+    assert_int_equal(spec_row_argmin(row + 4, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_agree_with_long_double),
+        cmocka_unit_test(small_terms_are_not_lost),
+        cmocka_unit_test(extremes_are_the_lowest_among_ties),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
