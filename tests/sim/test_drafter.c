@@ -1,0 +1,316 @@
+#include "sim/drafter.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/table_model.h"
+
+#include <string.h>
+
+/* A drafter, its draft and a fixed policy. */
+typedef struct {
+    spec_drafter drafter;
+    spec_draft draft;
+    spec_policy policy;
+} bench;
+
+static void bench_init(bench *b, const char *spec, const spec_model *opt_model, int vocab, const char *policy, int K)
+{
+    spec_error error = {""};
+    if (spec_drafter_init(&b->drafter, spec, opt_model, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    assert_int_equal(spec_policy_init(&b->policy, policy, K, &error), GSL_SUCCESS);
+    assert_int_equal(spec_draft_init(&b->draft, K, vocab, &error), GSL_SUCCESS);
+}
+
+static void bench_free(bench *b)
+{
+    spec_drafter_free(&b->drafter);
+    spec_draft_free(&b->draft);
+}
+
+static int run(bench *b, const int *context, size_t n, spec_chance *opt_chance)
+{
+    spec_error error = {""};
+    return spec_drafter_draft(&b->draft, &b->drafter, context, n, &b->policy, opt_chance, &error);
+}
+
+/* ---- with a model -------------------------------------------------------------------------------------------------------------- */
+
+static void a_chain_asks_for_each_token_with_its_own_row(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    table_model other, model;
+    table_model_init(&other, 3);
+    table_model_init(&model, 3);
+    table_pair_randomize(&other, &model, PAIR_PLAIN, &noise);
+    const int context[] = {2, 0, 1};
+    const int answer[] = {2, 2, 0, 1};
+    for (size_t n = 0; n <= 3; n++) {
+        double asked[4];
+        spec_script script;
+        spec_script_init(&script, answer, 4, asked);
+        bench b;
+        bench_init(&b, "chain", &model.head, 3, "fixed", 4);
+        assert_int_equal(run(&b, context, n, &script.chance), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, 4);
+        assert_int_equal(script.used, 4);
+        int text[7];
+        memcpy(text, context, n * sizeof *text);
+        for (int i = 0; i < 4; i++) {
+            const double *row = table_model_row(&model, text, n + (size_t)i);
+            assert_within(asked[i], row[answer[i]], 1e-15);
+            assert_memory_equal(b.draft.row[i], row, 3 * sizeof *row);
+            assert_int_equal(b.draft.token[i], answer[i]);
+            assert_int_equal(b.draft.parent[i], i - 1);
+            assert_true(b.draft.sampled[i]);
+            text[n + (size_t)i] = answer[i];
+        }
+        bench_free(&b);
+    }
+    table_model_free(&other);
+    table_model_free(&model);
+}
+
+static void a_greedy_draft_takes_the_argmax_and_keeps_its_row(void **state)
+{
+    (void)state;
+    table_model model;
+    table_model_init(&model, 3);
+    for (int i = 0; i < model.n_rows; i++) { /* argmax: the last token + 1 mod 3; 1 at the start */
+        const int last = i == 0 ? 0 : (i - 1) % 3;
+        for (int x = 0; x < 3; x++) model.row[3 * i + x] = x == (last + 1) % 3 ? 0.46 : 0.27;
+    }
+    bench b;
+    bench_init(&b, "greedy", &model.head, 3, "fixed", 5);
+    assert_int_equal(run(&b, NULL, 0, NULL), GSL_SUCCESS); /* no chance is asked */
+    const int expected[] = {1, 2, 0, 1, 2};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(b.draft.token[i], expected[i]);
+        assert_false(b.draft.sampled[i]);
+        assert_null(spec_draft_law(&b.draft, i));
+        assert_within(spec_draft_confidence(&b.draft, i), 0.46, 0.0);
+    }
+    bench_free(&b);
+    table_model_free(&model);
+}
+
+static void drafting_ends_after_the_models_end_of_text(void **state)
+{
+    (void)state;
+    table_model model;
+    table_model_init(&model, 3);
+    model.head.end_of_text = 2;
+    bench b;
+    bench_init(&b, "chain", &model.head, 3, "fixed", 4);
+    spec_script script;
+    spec_script_init(&script, (const int[]){0, 2}, 2, NULL);
+    assert_int_equal(run(&b, NULL, 0, &script.chance), GSL_SUCCESS);
+    assert_int_equal(b.draft.n_nodes, 2);
+    assert_int_equal(b.draft.token[1], 2);
+    assert_false(script.broken);
+    bench_free(&b);
+    table_model_free(&model);
+}
+
+static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
+{
+    (void)state;
+    table_model model;
+    table_model_init(&model, 3);
+    table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
+    static const struct {
+        const char *policy;
+        int answers, nodes;
+    } cases[] = {
+        {"fixed", 4, 4},
+        {"confidence?threshold=0.25", 3, 3},      /* tokens 0, 1, 2: the third is low, and stays */
+        {"confidence-drop?threshold=0.25", 3, 2}, /* drawn, and taken back */
+        {"peak?threshold=0.6", 0, 0},             /* the row is flat: nothing is drawn */
+        {"peak?threshold=0.5", 4, 4},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b;
+        bench_init(&b, "chain", &model.head, 3, cases[c].policy, 4);
+        spec_script script;
+        spec_script_init(&script, (const int[]){0, 1, 2, 0}, 4, NULL);
+        assert_int_equal(run(&b, NULL, 0, &script.chance), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, cases[c].nodes);
+        assert_int_equal(script.used, cases[c].answers);
+        bench_free(&b);
+    }
+    table_model_free(&model);
+}
+
+static void what_a_models_row_says_of_failure_is_passed_on(void **state)
+{
+    (void)state;
+    table_model model;
+    table_model_init(&model, 3);
+    model.fails_after = 2;
+    bench b;
+    bench_init(&b, "greedy", &model.head, 3, "fixed", 4);
+    spec_error error = {""};
+    assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "no row after 2 tokens");
+    bench_free(&b);
+    table_model_free(&model);
+}
+
+/* A model that must be shown its whole context, and says how long it was. */
+static const double *whole_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
+                               spec_error *error)
+{
+    (void)session, (void)error;
+    int odd = 0;
+    for (size_t i = 0; i < n; i++) odd ^= context[i] & 1;
+    for (int x = 0; x < model->vocab; x++) scratch[x] = 0.0;
+    scratch[(int)n % 2 == 0 ? odd : 2 + odd] = 1.0;
+    return scratch;
+}
+
+static void a_stateful_model_sees_the_whole_context(void **state)
+{
+    (void)state;
+    static const spec_model_kind kind = {.name = "whole", .row = whole_row};
+    const spec_model model = {.kind = &kind, .vocab = 4, .order = -1, .end_of_text = -1};
+    enum { N = 300 };
+    int context[N];
+    for (int i = 0; i < N; i++) context[i] = i * 7 % 4;
+    bench b;
+    bench_init(&b, "greedy", &model, 4, "fixed", 3);
+    for (size_t n = 0; n < N; n += 13) { /* the path grows, and shrinks again */
+        assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
+        int odd = 0;
+        for (size_t i = 0; i < n; i++) odd ^= context[i] & 1;
+        for (size_t i = 0; i < 3; i++) {
+            const int expected = (n + i) % 2 == 0 ? odd : 2 + odd;
+            assert_int_equal(b.draft.token[i], expected);
+            odd ^= expected & 1;
+        }
+    }
+    assert_int_equal(run(&b, context, 5, NULL), GSL_SUCCESS);
+    bench_free(&b);
+}
+
+/* ---- prompt lookup ------------------------------------------------------------------------------------------------------------- */
+
+/* As one would write it down: lengths from the longest, places from the first. */
+static size_t reference(int *ret_token, const int *context, size_t n, size_t max, size_t min, size_t wanted, bool full)
+{
+    for (size_t m = max; m >= min; m--)
+        for (size_t at = 0; at + m < n; at++) {
+            if (memcmp(context + at, context + n - m, m * sizeof *context) != 0) continue;
+            const size_t left = n - (at + m), length = left < wanted ? left : wanted;
+            if (full && left < wanted) continue;
+            memcpy(ret_token, context + at + m, length * sizeof *context);
+            return length;
+        }
+    return 0;
+}
+
+static void lookup_agrees_with_the_plain_search(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(3000);
+    int found[2] = {0, 0};
+    for (uint64_t t = 0; t < times; t++) {
+        int context[40], expected[6];
+        const size_t n = (size_t)(40.0 * table_uniform(&noise));
+        const int V = 2 + (int)(3.0 * table_uniform(&noise));
+        for (size_t i = 0; i < n; i++) context[i] = (int)(V * table_uniform(&noise));
+        const int max = 1 + (int)(4.0 * table_uniform(&noise)), min = 1 + (int)(max * table_uniform(&noise));
+        const int full = (int)(2.0 * table_uniform(&noise)), K = (int)(7.0 * table_uniform(&noise));
+        char spec[64];
+        snprintf(spec, sizeof spec, "lookup?max=%d&min=%d&full=%d", max, min, full);
+        bench b;
+        bench_init(&b, spec, NULL, V, "fixed", K);
+        assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
+        const size_t length = reference(expected, context, n, (size_t)max, (size_t)min, (size_t)K, full == 1);
+        assert_int_equal(b.draft.n_nodes, length);
+        for (size_t i = 0; i < length; i++) {
+            assert_int_equal(b.draft.token[i], expected[i]);
+            assert_int_equal(b.draft.parent[i], (int)i - 1);
+            assert_null(b.draft.row[i]);
+            assert_false(b.draft.sampled[i]);
+        }
+        found[full] += length > 0;
+        bench_free(&b);
+    }
+    assert_true(found[0] > 500 && found[1] > 500); /* the comparison is not of nothing with nothing */
+}
+
+static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
+{
+    (void)state;
+    /* "1 2" occurs at 1 (then 3) and 5 (then 4); "2" first at 0, followed by 1. */
+    const int context[] = {2, 1, 2, 3, 0, 1, 2, 4, 1, 2};
+    static const struct {
+        const char *spec;
+        int first, n;
+    } cases[] = {
+        {"lookup?max=2", 3, 3}, {"lookup?max=1", 1, 3}, {"lookup?max=3&min=3", -1, 0}, {"lookup", 3, 3}, {"lookup?max=9", 3, 3},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b;
+        bench_init(&b, cases[c].spec, NULL, 5, "fixed", 3);
+        assert_int_equal(run(&b, context, 10, NULL), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, cases[c].n);
+        if (cases[c].n > 0) assert_int_equal(b.draft.token[0], cases[c].first);
+        bench_free(&b);
+    }
+}
+
+static void lookup_in_a_short_context_finds_nothing(void **state)
+{
+    (void)state;
+    bench b;
+    bench_init(&b, "lookup", NULL, 2, "fixed", 3);
+    const int context[] = {1, 0};
+    for (size_t n = 0; n <= 2; n++) {
+        assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, 0);
+    }
+    bench_free(&b);
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------------------- */
+
+static void bad_specs_are_refused_with_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *says;
+    } bad[] = {
+        {"chian", "'chain'"},           {"nothing like it", "nothing like it"},
+        {"chain", "draft model"},       {"greedy", "draft model"},
+        {"chain?n=3", "n"},             {"chain:file", "file"},
+        {"lookup?maks=3", "max"},       {"lookup?max=0", "max"},
+        {"lookup?max=2&min=3", "min"},  {"lookup?full=2", "full"},
+        {"lookup?max=1000000", "max"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spec_drafter drafter;
+        spec_error error = {""};
+        assert_int_equal(spec_drafter_init(&drafter, bad[i].spec, NULL, &error), GSL_EINVAL);
+        if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
+        assert_null(drafter.kind);
+        spec_drafter_free(&drafter);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_asks_for_each_token_with_its_own_row),
+        cmocka_unit_test(a_greedy_draft_takes_the_argmax_and_keeps_its_row),
+        cmocka_unit_test(drafting_ends_after_the_models_end_of_text),
+        cmocka_unit_test(a_policy_stops_a_chain_after_before_or_against_a_token),
+        cmocka_unit_test(what_a_models_row_says_of_failure_is_passed_on),
+        cmocka_unit_test(a_stateful_model_sees_the_whole_context),
+        cmocka_unit_test(lookup_agrees_with_the_plain_search),
+        cmocka_unit_test(lookup_prefers_the_longest_and_then_the_earliest),
+        cmocka_unit_test(lookup_in_a_short_context_finds_nothing),
+        cmocka_unit_test(bad_specs_are_refused_with_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
