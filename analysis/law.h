@@ -1,5 +1,6 @@
 /* law: is this array a probability law?
- * One tolerance for all of analysis: sums may be off 1 by 1e-9, what rounding of a long law or of printed digits leaves. Pure functions. */
+ * One tolerance for all of analysis: sums may be off 1 by 1e-9, what rounding of a long law or of printed digits
+ * leaves. Pure functions. */
 #ifndef SPECLAB_LAW_H
 #define SPECLAB_LAW_H
 

@@ -19,11 +19,11 @@ static double *matrix_alloc(int rows, int columns)
     return calloc((size_t)rows * (size_t)columns, sizeof(double));
 }
 
-/* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total variance from the last token to the
- * first: with probability accept[s*S+t] one token and the rest of the round from t, with probability lost[s] nothing. No term is
- * negative. work (2S). */
-static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept, const double *lost, int S, int K,
-                             double *work)
+/* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total variance from the last
+ * token to the first: with probability accept[s*S+t] one token and the rest of the round from t, with probability
+ * lost[s] nothing. No term is negative. work (2S). */
+static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept, const double *lost, int S,
+                             int K, double *work)
 {
     double *mean = work, *variance = work + S;
     size_t bytes = (size_t)S * sizeof(double);
@@ -63,7 +63,8 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
     *ret_mean = *ret_variance = 0.0;
     if (S < 1 || K < 0 || !spec_law_is_whole(spec_law_sum(start, S))) return GSL_EDOM;
     for (int s = 0; s < S; s++) {
-        if (!spec_law_is_whole(spec_law_sum(stay + index_of(s, 0, S), S)) || !(accept[s] >= 0.0 && accept[s] <= 1.0)) return GSL_EDOM;
+        if (!spec_law_is_whole(spec_law_sum(stay + index_of(s, 0, S), S))) return GSL_EDOM;
+        if (!(accept[s] >= 0.0 && accept[s] <= 1.0)) return GSL_EDOM;
     }
 
     double *moving = matrix_alloc(S, S); /* accepted here, and where the state goes */
@@ -105,8 +106,8 @@ static void multiply_add(double *product, const double *left, const double *righ
     }
 }
 
-int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, const double *accept, const double *reject,
-                    const double *bonus, int S, int K)
+int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, const double *accept,
+                    const double *reject, const double *bonus, int S, int K)
 {
     *ret_mean = *ret_variance = 0.0;
     if (S < 1) return GSL_EDOM;
@@ -122,10 +123,12 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
     for (int s = 0; s < S; s++) {
         size_t row = index_of(s, 0, S);
         lost[s] = spec_law_sum(reject + row, S);
-        if (!spec_law_is_whole(spec_law_sum(accept + row, S) + lost[s]) || !spec_law_is_whole(spec_law_sum(bonus + row, S))) SPEC_TRY(GSL_EDOM);
+        if (!spec_law_is_whole(spec_law_sum(accept + row, S) + lost[s])) SPEC_TRY(GSL_EDOM);
+        if (!spec_law_is_whole(spec_law_sum(bonus + row, S))) SPEC_TRY(GSL_EDOM);
     }
 
-    /* Horner from the bonus backwards: the kernel of the last k tokens is reject + accept times that of the last k - 1. */
+    /* Horner from the bonus backwards: the kernel of the last k tokens is reject + accept times that of the last k - 1.
+     * */
     memcpy(kernel, bonus, (size_t)S * (size_t)S * sizeof(double));
     for (int k = 0; k < K; k++) {
         multiply_add(next, accept, kernel, reject, S);

@@ -1,6 +1,7 @@
 /* roofline: what hardware allows: arithmetic intensity, and the time of one pass of n tokens.
- * FLOP and bytes are counted per pass; time is the larger of compute and memory time (A7). Pure functions, NaN outside the domain:
- * hardware, parameters, bytes per weight and n_tokens > 0, all else >= 0, all finite. docs/formulas.md#roofline. */
+ * FLOP and bytes are counted per pass; time is the larger of compute and memory time (A7). Pure functions, NaN outside
+ * the domain: hardware, parameters, bytes per weight and n_tokens > 0, all else >= 0, all finite.
+ * docs/formulas.md#roofline. */
 #ifndef SPECLAB_ROOFLINE_H
 #define SPECLAB_ROOFLINE_H
 
@@ -27,7 +28,8 @@ typedef struct {
  *
  *     2 parameters n + 4 layers width (n context + n (n+1)/2)                       docs/formulas.md#roofline
  *
- * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in every layer. */
+ * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in every layer.
+ * */
 double spec_pass_flops(const spec_transformer_shape *shape, double n_tokens, double context);
 
 /* Bytes of the same pass: every weight is read once, the cache is read once and n entries are written.
@@ -40,14 +42,15 @@ double spec_pass_bytes(const spec_transformer_shape *shape, double n_tokens, dou
 /* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
 double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context);
 
-/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels reach perhaps 0.6 to 0.9 of it. */
+/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels reach perhaps 0.6 to 0.9 of
+ * it. */
 double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context);
 
 /* Share of the peak that an intensity (FLOP/byte, >= 0) can keep busy: min(1, intensity * bandwidth / flops). */
 double spec_utilization(const spec_hardware *hardware, double intensity);
 
-/* Tokens in a pass at which compute time overtakes memory time, without attention: (flops / bandwidth) (bytes_per_weight / 2). Up to there
- * the verification of more draft tokens is free. */
+/* Tokens in a pass at which compute time overtakes memory time, without attention: (flops / bandwidth)
+ * (bytes_per_weight / 2). Up to there the verification of more draft tokens is free. */
 double spec_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight);
 
 #endif

@@ -71,9 +71,9 @@ int spec_best_K(double alpha, double c, int K_max)
 double spec_best_K_lambert(double alpha, double c)
 {
     if (!(alpha > 0.0 && alpha < 1.0) || !(c > 0.0 && c <= 1.0)) return NAN;
-    /* v = u - 1 solves v - log(1+v) = d. Newton on this instead of W_-1(-exp(-1-d)): the exponential underflows for d > 744, and near d = 0,
-     * the branch point, W_-1 would know only half of the digits. The function is convex and the start lies right of the root
-     * (sqrt(2d) + d > v), so the steps fall until rounding stops them. */
+    /* v = u - 1 solves v - log(1+v) = d. Newton on this instead of W_-1(-exp(-1-d)): the exponential underflows for d >
+     * 744, and near d = 0, the branch point, W_-1 would know only half of the digits. The function is convex and the
+     * start lies right of the root (sqrt(2d) + d > v), so the steps fall until rounding stops them. */
     double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
     do {
         v = next;
@@ -144,7 +144,7 @@ const spec_folklore spec_folklore_rules[] = {
     {"saved-passes", "1 + alpha (K-1)",
      "forgets that a rejection ends the round, the correction token and the cost of drafting", saved_passes},
     {"all-positions", "1 + alpha K",
-     "forgets that a rejection ends the round and the cost of drafting; exact tokens per round if alpha is accepted over drafted",
+     "forgets that a rejection ends the round and the cost of drafting; E[n_emitted] if alpha is accepted over drafted",
      all_positions},
     {"no-bonus", "E[n_accepted] / (1 + K c)", "forgets the correction or bonus token that every round adds", no_bonus},
     {"run-length", "L / (1 + L c), L = E[n_emitted]",

@@ -1,6 +1,7 @@
 /* speedup: what speculation gains and costs, from alpha, K and c, under iid acceptance (A1).
- * Times are in target calls (A3): a round costs K draft calls of c each and one verification, whatever K. Pure functions, NaN outside
- * alpha in [0,1], K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4; docs/formulas.md#speedup. */
+ * Times are in target calls (A3): a round costs K draft calls of c each and one verification, whatever K. Pure
+ * functions, NaN outside alpha in [0,1], K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9,
+ * section 3.4; docs/formulas.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
 
@@ -44,8 +45,8 @@ double spec_ops_factor(double alpha, int K, double ops_ratio);
  *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted. */
 double spec_memory_factor(double alpha, int K);
 
-/* Expected tokens per round of an oracle that drafts until just before the first rejection: 1/(1-alpha), +inf at alpha = 1.
- * [Leviathan23] section 3.5. */
+/* Expected tokens per round of an oracle that drafts until just before the first rejection: 1/(1-alpha), +inf at alpha
+ * = 1. [Leviathan23] section 3.5. */
 double spec_oracle_emitted(double alpha);
 
 /* Speed-up of that oracle, which pays c for accepted draft tokens only.
@@ -60,16 +61,17 @@ double spec_oracle_speedup(double alpha, double c);
  *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                                   docs/formulas.md#best-K
  *
  * whose two sides part for good once they have met, so that the first failure is the maximum.
- *   returns K; 0 where nothing gains (alpha <= c); K_max at c = 0 < alpha. -1 outside the domain or K_max < 0. O(result).
+ *   returns K; 0 where nothing gains (alpha <= c); K_max at c = 0 < alpha. -1 outside the domain or K_max < 0.
+ *           O(result).
  * Checked by: the largest of all speed-ups; spec_best_K_lambert within 1. */
 int spec_best_K(double alpha, double c, int K_max);
 
 /* The draft length at which the speed-up, as a function of a real K, is largest.
  *
- *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha)      docs/formulas.md#best-K, [Corless96]
+ *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha)   [Corless96]
  *
- *   returns a real, < 0 where even K = 0 is too long (-1 at c = 1). NaN at alpha = 0, alpha = 1, c = 0 and c > 1, where the speed-up has
- *           no stationary point, and outside the domain.
+ *   returns a real, < 0 where even K = 0 is too long (-1 at c = 1). NaN at alpha = 0, alpha = 1, c = 0 and c > 1, where
+ *           the speed-up has no stationary point, and outside the domain. Derivation: docs/formulas.md#best-K.
  * Checked by: the derivative there is 0; GSL's Lambert function where its argument does not underflow. */
 double spec_best_K_lambert(double alpha, double c);
 
@@ -77,8 +79,8 @@ double spec_best_K_lambert(double alpha, double c);
  *
  *     root of  alpha + alpha^2 + ... + alpha^K = c K                                docs/formulas.md#break-even
  *
- *   returns alpha in [c, min(1, c K)]: c at K = 1, 0 at c = 0, 1 at c = 1. NaN where there is none (c > 1) or no single one (K = 0, where
- *           the speed-up is 1 whatever alpha is), and outside the domain.
+ *   returns alpha in [c, min(1, c K)]: c at K = 1, 0 at c = 0, 1 at c = 1. NaN where there is none (c > 1) or no single
+ *           one (K = 0, where the speed-up is 1 whatever alpha is), and outside the domain.
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
 double spec_break_even_alpha(int K, double c);
 

@@ -29,11 +29,12 @@ static void mark_reachable(bool *mark, const double *matrix, int S, int from, bo
     }
 }
 
-/* The class of states that is never left: those reachable from a state that all states reach. GSL_ESING where there is no such state,
- * that is, where two classes are never left. member (S). */
+/* The class of states that is never left: those reachable from a state that all states reach. GSL_ESING where there is
+ * no such state, that is, where two classes are never left. member (S). */
 static int closed_class(int *ret_n, int *ret_member, const double *matrix, int S, bool *mark, int *stack)
 {
-    /* Walking backwards from unmarked states in turn, only the last walk can have begun at a state that all states reach. */
+    /* Walking backwards from unmarked states in turn, only the last walk can have begun at a state that all states
+     * reach. */
     int candidate = 0;
     memset(mark, 0, (size_t)S * sizeof *mark);
     for (int s = 0; s < S; s++) {
@@ -57,7 +58,8 @@ static int closed_class(int *ret_n, int *ret_member, const double *matrix, int S
     return GSL_SUCCESS;
 }
 
-/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the law up again; the matrix is used up. */
+/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the law up again; the
+ * matrix is used up. */
 static int eliminate(double *ret_law, double *matrix, int n)
 {
     for (int k = n - 1; k > 0; k--) {

@@ -10,7 +10,8 @@ static const int lengths[] = {0, 1, 2, 3, 5, 8, 64, 256, 100000};
 
 enum { N_ALPHAS = sizeof alphas / sizeof *alphas, N_LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* Mean and variance of n_accepted from the law, in extended precision; the variance about the mean, so that nothing cancels. */
+/* Mean and variance of n_accepted from the law, in extended precision; the variance about the mean, so that nothing
+ * cancels. */
 static void sum_over_law(long double *ret_mean, long double *ret_variance, double alpha, int K)
 {
     long double mean = 0.0L, variance = 0.0L, lost = 1.0L - (long double)alpha, power = 1.0L;
@@ -36,8 +37,8 @@ static void mean_and_variance_are_sums_over_the_law(void **state)
     }
 }
 
-/* Second route for the variance, free of both the law and the closed form: the recursion over positions in extended precision. Dense in
- * alpha, so that both branches and what lies between them are met. */
+/* Second route for the variance, free of both the law and the closed form: the recursion over positions in extended
+ * precision. Dense in alpha, so that both branches and what lies between them are met. */
 static void variance_follows_the_recursion_over_positions(void **state)
 {
     (void)state;

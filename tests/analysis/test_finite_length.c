@@ -1,0 +1,126 @@
+#include "analysis/finite_length.h"
+
+#include "analysis/capped_geometric.h"
+#include "tests/support/near.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void capped_geometric_law(double *law, double alpha, int K)
+{
+    for (int k = 0; k <= K; k++) law[k] = spec_capped_geometric_probability(alpha, K, k);
+}
+
+/* python3 closed.py, lines "steps exact ... renewal ...". */
+static void known_answers_of_the_oracle(void **state)
+{
+    (void)state;
+    static const struct {
+        double alpha;
+        int K, L;
+        const char *exact, *renewal, *naive;
+    } rows[] = {{0.8, 5, 50, "14.059205", "14.059202", "13.5528"},
+                {0.8, 5, 128, "35.201539", "35.201539", "34.6951"},
+                {0.6, 3, 50, "23.393572", "23.393572", "22.9779"},
+                {0.6, 3, 128, "59.239160", "59.239160", "58.8235"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double law[6], work[129], alpha = rows[i].alpha;
+        int K = rows[i].K, L = rows[i].L;
+        capped_geometric_law(law, alpha, K);
+        double mean = spec_capped_geometric_mean(alpha, K), variance = spec_capped_geometric_variance(alpha, K);
+        double exact = spec_rounds_to_length(law, K + 1, L, work);
+        double renewal = spec_rounds_to_length_renewal(mean, variance, L);
+        assert_prints(exact, 6, rows[i].exact);
+        assert_prints(renewal, 6, rows[i].renewal);
+        assert_within(exact, renewal, L > 100 ? 1e-9 : 5e-6);
+        assert_prints(L / mean, 4, rows[i].naive);
+    }
+}
+
+/* Second route, without the recursion: E[rounds] = sum over r >= 0 of P(fewer than L tokens after r rounds), by
+ * convolving laws. */
+static void exact_mean_is_the_sum_of_survival_chances(void **state)
+{
+    (void)state;
+    static const double law[] = {0.27, 0.0, 0.385, 0.1, 0.245};
+    enum { N = 5, LENGTH = 37 };
+    double work[LENGTH + 1];
+    for (int L = 0; L <= LENGTH; L++) {
+        double at[LENGTH + 1] = {1.0}, expected = 0.0; /* at[t]: chance of exactly t < L tokens so far */
+        for (int r = 0; r < L; r++) {
+            double next[LENGTH + 1] = {0.0};
+            for (int t = 0; t < L; t++) {
+                expected += at[t];
+                for (int j = 1; j <= N && t + j < L; j++) next[t + j] += at[t] * law[j - 1];
+            }
+            memcpy(at, next, sizeof at);
+        }
+        assert_near(spec_rounds_to_length(law, N, L, work), expected, 1e-14);
+        assert_same(work[L], spec_rounds_to_length(law, N, L, work));
+    }
+}
+
+static void one_token_per_round_needs_L_rounds(void **state)
+{
+    (void)state;
+    double law[4] = {1.0, 0.0, 0.0, 0.0}, work[12];
+    for (int L = 0; L < 12; L++) {
+        assert_same(spec_rounds_to_length(law, 1, L, work), L);
+        assert_same(spec_rounds_to_length(law, 4, L, work), L);
+        assert_same(work[0], 0.0);
+    }
+    assert_near(spec_rounds_to_length_renewal(1.0, 0.0, 7.0), 7.0, 1e-15);
+    assert_same(spec_rounds_to_length_renewal(1.0, 0.0, 1.0), 1.0);
+}
+
+/* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its mean over four
+ * lengths. */
+static void full_rounds_need_the_ceiling(void **state)
+{
+    (void)state;
+    double law[4] = {0.0, 0.0, 0.0, 1.0}, work[24], gap = 0.0;
+    for (int L = 1; L < 24; L++) assert_same(spec_rounds_to_length(law, 4, L, work), (L + 3) / 4);
+    for (int L = 9; L < 13; L++) gap += spec_rounds_to_length_renewal(4.0, 0.0, L) - (L + 3) / 4;
+    assert_within(gap, 0.0, 1e-13);
+}
+
+static void renewal_formula_itself(void **state)
+{
+    (void)state;
+    double mean = 2.385, variance = 0.27;
+    assert_near(spec_rounds_to_length_renewal(mean, variance, 11.0),
+                10.0 / mean + (variance + mean * mean + mean) / (2.0 * mean * mean), 1e-15);
+}
+
+static void outside_the_domain_is_nan(void **state)
+{
+    (void)state;
+    double law[3] = {0.27, 0.5, 0.23}, work[8];
+    assert_nan(spec_rounds_to_length(law, 0, 7, work));
+    assert_nan(spec_rounds_to_length(law, 3, -1, work));
+    assert_nan(spec_rounds_to_length(law, 2, 7, work));
+    assert_nan(spec_rounds_to_length((double[]){0.5, 0.5 + 2e-9}, 2, 7, work));
+    double even = spec_rounds_to_length((double[]){0.5, 0.5}, 2, 7, work);
+    assert_near(spec_rounds_to_length((double[]){0.5, 0.5 + 5e-10}, 2, 7, work), even, 1e-8);
+    assert_nan(spec_rounds_to_length((double[]){1.5, -0.5}, 2, 7, work));
+    assert_nan(spec_rounds_to_length((double[]){NAN, 1.0}, 2, 7, work));
+    assert_nan(spec_rounds_to_length_renewal(0.999, 0.27, 7.0));
+    assert_nan(spec_rounds_to_length_renewal(2.385, -1e-9, 7.0));
+    assert_nan(spec_rounds_to_length_renewal(2.385, 0.27, 0.999));
+    assert_nan(spec_rounds_to_length_renewal(NAN, 0.27, 7.0));
+    assert_nan(spec_rounds_to_length_renewal(2.385, NAN, 7.0));
+    assert_nan(spec_rounds_to_length_renewal(2.385, 0.27, NAN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_answers_of_the_oracle),
+        cmocka_unit_test(exact_mean_is_the_sum_of_survival_chances),
+        cmocka_unit_test(one_token_per_round_needs_L_rounds),
+        cmocka_unit_test(full_rounds_need_the_ceiling),
+        cmocka_unit_test(renewal_formula_itself),
+        cmocka_unit_test(outside_the_domain_is_nan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
