@@ -32,8 +32,8 @@ struct spec_drafter {
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a
- * value out of range, and where the strategy needs a model and opt_draft is NULL. */
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a bad
+ * value, and where the strategy needs a model and opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 

@@ -40,7 +40,7 @@ extern const spec_policy_kind *const spec_policy_kinds[]; /* NULL-terminated */
 
 /* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". K is the most tokens a
  * round may draft; to the heuristic schedule, which grows up to its own cap, it is the first length, and policy->K becomes the cap.
- * GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the nearest is named), an unknown key, a value out of range. */
+ * GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_begin(spec_policy *policy);
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);

@@ -183,7 +183,8 @@ static void bad_specs_are_refused_with_a_line(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         spec_policy policy;
         spec_error error = {""};
-        assert_int_equal(spec_policy_init(&policy, bad[i].spec, bad[i].K, &error), GSL_EINVAL);
+        const int status = spec_policy_init(&policy, bad[i].spec, bad[i].K, &error);
+        assert_true(status == GSL_EINVAL || status == GSL_EDOM);
         if (strstr(error.text, bad[i].says) == NULL || error.text[0] == '\0') fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(policy.kind);
         assert_int_equal(policy.K, 0);
