@@ -25,7 +25,10 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
         const int found = glob(path, 0, NULL, &corpus->files);
         corpus->globbed = true;
         if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%s: out of memory", path));
-        if (found != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(reason)));
+        if (found != 0) {
+            const char *what = strpbrk(path, "*?[") != NULL ? "no file matches" : strerror(reason);
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s: %s", path, what));
+        }
     }
 done:
     if (status != GSL_SUCCESS) spec_corpus_free(corpus);

@@ -11,11 +11,12 @@ static uint64_t mix(uint64_t word)
     return word ^ word >> 31;
 }
 
-/* Place the next piece in the stretch that begins at or after the tokens seen so far. */
+/* Piece n begins at a hashed place in stretch n, from which it cannot reach the next; never before the tokens that are gone. */
 static void place(spec_prompts *prompts)
 {
-    const uint64_t stretch = prompts->stretch, number = (prompts->tokens + stretch - 1) / stretch;
+    const uint64_t number = (uint64_t)prompts->n, stretch = prompts->stretch;
     prompts->begin = number * stretch + mix(number) % (stretch - SPEC_PROMPT_TOKENS + 1);
+    if (prompts->begin < prompts->tokens) prompts->begin = prompts->tokens;
 }
 
 void spec_prompts_init(spec_prompts *prompts)
