@@ -1,0 +1,30 @@
+"""Yardsticks for random numbers: NumPy's own PCG64DXSM."""
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(0)
+from yardstick import serve
+
+N = 1 << 15
+rng = np.random.Generator(np.random.PCG64DXSM(42))
+numbers = np.empty(N)
+
+
+def words():
+    rng.bit_generator.random_raw(N)
+    return N
+
+
+def words32():
+    rng.bit_generator.random_raw(N // 2).view(np.uint32)
+    return N
+
+
+def doubles():
+    rng.random(out=numbers)
+    return N
+
+
+serve(words, words32, doubles)

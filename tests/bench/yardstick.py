@@ -1,0 +1,26 @@
+"""yardstick: the Python side of tests/bench/yardstick.h.
+
+A script gives serve() its functions; each does a fixed amount of work and returns how many units that was. A line
+"NAME SECONDS" on standard input is answered by the units per second of NAME, measured for about SECONDS.
+"""
+import sys
+import time
+
+
+def rate(work, seconds):
+    done, begin, now = 0, time.perf_counter(), 0.0
+    while now < seconds:
+        done += work()
+        now = time.perf_counter() - begin
+    return done / now
+
+
+def serve(*functions):
+    table = {f.__name__: f for f in functions}
+    warm = set()
+    for line in iter(sys.stdin.readline, ""):
+        name, seconds = line.split()
+        if name in table and name not in warm:
+            table[name]()  # the first call allocates
+            warm.add(name)
+        print(rate(table[name], float(seconds)) if name in table else "nan", flush=True)
