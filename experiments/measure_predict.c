@@ -10,9 +10,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
-    ops_ratio = c;
-    if (spec_point_text(point, measure, "ops_ratio")[0] != '\0')
-        SPEC_TRY(spec_point_double(&ops_ratio, point, measure, "ops_ratio", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
     int best = spec_best_K(alpha, c, SPEC_K_MAX);
 
     spec_table_number(table, "emitted", spec_capped_geometric_mean(alpha, K));

@@ -1,17 +1,19 @@
 #include "experiments/measures.h"
 
-spec_montecarlo_plan spec_point_plan(const spec_point *point)
-{
-    return (spec_montecarlo_plan){.rounds = point->rounds,
-                                  .standard_error = point->standard_error,
-                                  .seed = point->seed,
-                                  .threads = point->threads};
-}
+#include "analysis/overlap.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
 
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         const spec_point *point, const spec_round_source *source, spec_error *error)
 {
-    spec_montecarlo_plan plan = spec_point_plan(point);
+    const spec_montecarlo_plan plan = {.rounds = point->rounds,
+                                       .standard_error = point->standard_error,
+                                       .seed = point->seed,
+                                       .threads = point->threads};
     spec_montecarlo mc = {0};
     int status = GSL_SUCCESS;
     *ret_tally = (spec_tally){0};
@@ -24,4 +26,115 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
 done:
     spec_montecarlo_free(&mc);
     return status;
+}
+
+int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
+    bool has_c;
+    int status = GSL_SUCCESS;
+    *ret = (spec_iid_run){0};
+    spec_measure_default(measure, "c", &has_c);
+    SPEC_TRY(spec_point_double(&ret->alpha, point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
+    if (has_c) SPEC_TRY(spec_point_double(&ret->c, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_process_init(&config.process, "iid", ret->alpha, error));
+    config.K = ret->K;
+    config.costs.draft = ret->c;
+    const spec_round_source source = spec_acceptance_source(&config);
+    SPEC_TRY(spec_point_simulate(&ret->tally, &ret->emitted, NULL, point, &source, error));
+done:
+    return status;
+}
+
+int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c, spec_error *error)
+{
+    *ret = c;
+    if (spec_point_text(point, measure, "ops_ratio")[0] == '\0') return GSL_SUCCESS;
+    return spec_point_double(ret, point, measure, "ops_ratio", 0.0, 1e6, error);
+}
+
+/* ---- models ---------------------------------------------------------------------------------------------------------------------- */
+
+int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
+                    const char *target, const char *draft, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret_target = *ret_draft = NULL;
+    SPEC_TRY(spec_model_cache_open(ret_target, point->models, target, NULL, error));
+    if (draft[0] == '\0') goto done;
+    SPEC_TRY(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error));
+    if ((*ret_target)->vocab != (*ret_draft)->vocab)
+        status = spec_fail(error, GSL_EINVAL, "the target has %d tokens, the draft %d: they must be the same",
+                           (*ret_target)->vocab, (*ret_draft)->vocab);
+done:
+    return status;
+}
+
+int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    const char *target = spec_point_text(point, measure, "target"), *draft = spec_point_text(point, measure, "draft");
+    const char *drafting = spec_point_text(point, measure, "drafting"), *policy = spec_point_text(point, measure, "policy");
+    bool has_c, has_K;
+    int status = GSL_SUCCESS;
+    *ret = SPEC_DECODER_DEFAULT;
+    spec_measure_default(measure, "c", &has_c);
+    spec_measure_default(measure, "K", &has_K);
+    if (drafting != NULL) ret->drafting = drafting;
+    if (policy != NULL) ret->policy = policy;
+    ret->rule = spec_point_text(point, measure, "rule");
+    if (has_K) SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
+    if (has_c) SPEC_TRY(spec_point_double(&ret->costs.draft, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
+done:
+    return status;
+}
+
+static int argmax(const double *row, int vocab)
+{
+    int best = 0;
+    for (int i = 1; i < vocab; i++)
+        if (row[i] > row[best]) best = i;
+    return best;
+}
+
+double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab)
+{
+    bool chain = strcmp(drafting, "chain") == 0, greedy = strcmp(drafting, "greedy") == 0;
+    if (opt_draft == NULL || (!chain && !greedy)) return NAN;
+    int favourite = argmax(opt_draft, vocab);
+    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0)
+        return chain ? spec_overlap(target, opt_draft, (size_t)vocab) : target[favourite];
+    if (strcmp(rule, "match") == 0)
+        return chain ? spec_match_probability(target, opt_draft, (size_t)vocab) : target[favourite];
+    if (strcmp(rule, "greedy") == 0) {
+        int best = argmax(target, vocab);
+        return chain ? opt_draft[best] : best == favourite ? 1.0 : 0.0;
+    }
+    if (strcmp(rule, "greedy-softmax") == 0 && greedy) return fmin(1.0, target[favourite] / opt_draft[favourite]);
+    return NAN;
+}
+
+double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab)
+{
+    const spec_rule *found;
+    if (spec_rule_find(&found, rule, NULL) != GSL_SUCCESS) return NAN;
+    /* The rules that reach the bound: token for the target's law, greedy for its argmax. */
+    const char *best = found->claim == SPEC_LOSSLESS_ARGMAX ? "greedy" : "token";
+    return spec_closed_acceptance(best, drafting, target, opt_draft, vocab);
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------------------------------------------- */
+
+bool spec_is_marked_biased(const spec_rule *rule, const char *policy)
+{
+    spec_policy opened;
+    bool anticipates = spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
+    return anticipates || rule->claim == SPEC_WRONG || rule->claim == SPEC_LOSSY;
+}
+
+const char *spec_verdict(const spec_rule *rule, const char *policy, bool differs)
+{
+    if (differs) return spec_is_marked_biased(rule, policy) ? "biased, as marked" : "NOT LOSSLESS";
+    return rule->claim == SPEC_LOSSLESS_ARGMAX ? "lossless (argmax)" : "lossless";
 }

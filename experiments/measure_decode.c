@@ -1,0 +1,99 @@
+#include "experiments/measures.h"
+
+#include "analysis/capped_geometric.h"
+#include "analysis/moments.h"
+#include "analysis/speedup.h"
+#include "experiments/pair_theory.h"
+#include "experiments/trajectory.h"
+#include "sim/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    const char *rule, *drafting;
+} acceptance_question;
+
+static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
+{
+    const acceptance_question *question = self;
+    (void)error;
+    *value = spec_closed_acceptance(question->rule, question->drafting, at->target, at->opt_draft, at->vocab);
+    return GSL_SUCCESS;
+}
+
+/* alpha (i), from a text of its own; NaN where the acceptance of a token has no closed form. */
+static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_config *config, const spec_point *point,
+                           int positions, spec_error *error)
+{
+    const acceptance_question question = {.rule = config->rule, .drafting = config->drafting};
+    const spec_trajectory trajectory = {.target = config->target, .opt_draft = config->opt_draft, .visit = visit,
+                                        .self = &question, .n_values = 1, .positions = (uint64_t)positions,
+                                        .seed = spec_rng_named_seed(point->seed, "alpha"), .threads = point->threads,
+                                        .opt_stop = point->stop};
+    *ret_mean = *ret_se = NAN;
+    if (config->opt_draft == NULL) return GSL_SUCCESS;
+    return spec_trajectory_means(ret_mean, ret_se, &trajectory, error);
+}
+
+/* (ii): passed over tested, all positions together. */
+static double tested_alpha(const spec_tally *tally)
+{
+    uint64_t passed = 0, tested = 0;
+    for (int i = 0; i < SPEC_K_MAX; i++) {
+        passed += tally->passed[i];
+        tested += tally->tested[i];
+    }
+    return tested > 0 ? (double)passed / (double)tested : NAN;
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    spec_decoding_config config;
+    spec_tally tally;
+    spec_estimate emitted, rate;
+    double theory, alpha, alpha_se;
+    int burn_in, positions, status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_int(&burn_in, point, measure, "burn_in", 0, 1000000, error));
+    SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
+    SPEC_TRY(spec_point_decoder(&config.decoder, point, measure, error));
+    config.burn_in = (uint64_t)burn_in;
+    const spec_round_source source = spec_decoding_source(&config);
+    SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, point, &source, error));
+    SPEC_TRY(spec_pair_theory_emitted(&theory, &config.decoder, error));
+    SPEC_TRY(mean_acceptance(&alpha, &alpha_se, &config.decoder, point, positions, error));
+    const bool fixed = strcmp(config.decoder.policy, "fixed") == 0; /* else a round has no one K */
+    const int K = config.decoder.K;
+
+    spec_table_integer(table, "rounds", (long long)tally.rounds);
+    spec_table_number(table, "emitted", emitted.mean);
+    spec_table_number(table, "emitted_se", emitted.se);
+    spec_table_number(table, "emitted_theory", theory);
+    spec_table_number(table, "emitted_z", spec_z(emitted.mean, theory, emitted.se));
+    spec_table_number(table, "alpha", alpha);
+    spec_table_number(table, "alpha_se", alpha_se);
+    spec_table_number(table, "alpha_tested", tested_alpha(&tally));
+    spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
+    spec_table_number(table, "emitted_iid", fixed ? spec_capped_geometric_mean(alpha, K) : NAN);
+    spec_table_number(table, "speedup", rate.mean);
+    spec_table_number(table, "speedup_se", rate.se);
+    spec_table_number(table, "speedup_iid", fixed ? spec_speedup(alpha, K, config.decoder.costs.draft) : NAN);
+done:
+    return status;
+}
+
+static const char *const parameters[] = {"target", "draft=",      "drafting=chain", "policy=fixed",    "rule=token", "K",
+                                         "c=0.1",  "burn_in=32", "positions=20000", NULL};
+static const char *const columns[] = {"rounds",      "emitted",    "emitted_se",   "emitted_theory",        "emitted_z",
+                                      "alpha",       "alpha_se",   "alpha_tested", "accepted_over_drafted", "emitted_iid",
+                                      "speedup",     "speedup_se", "speedup_iid",  NULL};
+static const char *const checked[] = {"emitted_z", NULL};
+
+const spec_measure spec_measure_decode = {
+    .name = "decode",
+    .summary = "the decoding loop over a pair of models: tokens per round, four alphas, speed-up on the virtual clock",
+    .parameters = parameters,
+    .columns = columns,
+    .checked = checked,
+    .run = run,
+};

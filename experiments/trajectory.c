@@ -1,0 +1,126 @@
+#include "experiments/trajectory.h"
+
+#include "analysis/moments.h"
+#include "sim/rng.h"
+#include "sim/sources.h"
+#include "sim/verify.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+typedef struct {
+    double sum[SPEC_TRAJECTORY_VALUES];
+    int status;
+    spec_error error;
+} batch_result;
+
+typedef struct {
+    const spec_trajectory *plan;
+    spec_session target, draft;
+    gsl_rng *rng;
+    int *text; /* (SPEC_TEXT_MAX) */
+    size_t n;
+    double *target_store, *draft_store; /* (V) */
+    unsigned long prompt;               /* number of the next one */
+} walker;
+
+static void walker_free(walker *walk)
+{
+    spec_session_free(&walk->target);
+    spec_session_free(&walk->draft);
+    if (walk->rng != NULL) gsl_rng_free(walk->rng);
+    free(walk->text);
+    free(walk->target_store);
+    free(walk->draft_store);
+}
+
+static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spec_error *error)
+{
+    size_t row = (size_t)plan->target->vocab * sizeof(double);
+    int status = GSL_SUCCESS;
+    *walk = (walker){.plan = plan, .prompt = (unsigned long)batch};
+    walk->text = malloc(SPEC_TEXT_MAX * sizeof *walk->text);
+    walk->target_store = malloc(row);
+    walk->draft_store = malloc(row);
+    walk->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL || walk->rng == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_rng_stream(walk->rng, plan->seed, (uint64_t)batch);
+    SPEC_TRY(spec_session_init(&walk->target, plan->target, error));
+    if (plan->opt_draft != NULL) SPEC_TRY(spec_session_init(&walk->draft, plan->opt_draft, error));
+done:
+    return status;
+}
+
+static void begin_text(walker *walk)
+{
+    const spec_model *target = walk->plan->target;
+    walk->n = 0;
+    if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, SPEC_PROMPT_MAX);
+    walk->prompt += SPEC_TRAJECTORY_BATCHES;
+}
+
+/* One position: look at it if the burn-in is over, then let the target say the next token. */
+static int step(walker *walk, bool look, batch_result *result)
+{
+    const spec_trajectory *plan = walk->plan;
+    const int vocab = plan->target->vocab;
+    double value[SPEC_TRAJECTORY_VALUES];
+    const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error), *draft = NULL;
+    if (row == NULL) return GSL_EFAILED;
+    if (look && plan->opt_draft != NULL) {
+        draft = spec_session_row(&walk->draft, walk->text, walk->n, walk->draft_store, &result->error);
+        if (draft == NULL) return GSL_EFAILED;
+    }
+    if (look) {
+        const spec_position position = {
+            .target = row, .opt_draft = draft, .context = walk->text, .n_context = walk->n, .vocab = vocab};
+        int status = plan->visit(value, &position, plan->self, &result->error);
+        if (status != GSL_SUCCESS) return status;
+        for (int i = 0; i < plan->n_values; i++) result->sum[i] += value[i];
+    }
+    spec_chance chance = spec_chance_sampled(walk->rng);
+    int token = spec_verify_sample(row, vocab, &chance);
+    walk->text[walk->n++] = token;
+    if (token == plan->target->end_of_text || walk->n == SPEC_TEXT_MAX) begin_text(walk);
+    return GSL_SUCCESS;
+}
+
+static void run_batch(batch_result *result, const spec_trajectory *plan, int batch, uint64_t positions, bool burn_in)
+{
+    walker walk;
+    result->status = walker_init(&walk, plan, batch, &result->error);
+    if (result->status == GSL_SUCCESS) begin_text(&walk);
+    for (int i = 0; burn_in && i < SPEC_TRAJECTORY_BURN_IN && result->status == GSL_SUCCESS; i++)
+        result->status = step(&walk, false, result);
+    for (uint64_t i = 0; i < positions && result->status == GSL_SUCCESS; i++) {
+        if (plan->opt_stop != NULL && *plan->opt_stop != 0)
+            result->status = spec_fail(&result->error, GSL_EFAILED, "interrupted");
+        else result->status = step(&walk, true, result);
+    }
+    walker_free(&walk);
+}
+
+int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error)
+{
+    const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES ? (int)trajectory->positions
+                                                                          : SPEC_TRAJECTORY_BATCHES;
+    const uint64_t each = (trajectory->positions + (uint64_t)n_batches - 1) / (uint64_t)n_batches;
+    const int threads = trajectory->threads > 0 ? trajectory->threads : omp_get_max_threads();
+    batch_result *result = calloc((size_t)n_batches, sizeof *result);
+    int status = GSL_SUCCESS;
+    if (result == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int b = 0; b < n_batches; b++) run_batch(&result[b], trajectory, b, each, trajectory->positions > 1);
+
+    for (int b = 0; b < n_batches && status == GSL_SUCCESS; b++)
+        if (result[b].status != GSL_SUCCESS) status = spec_fail(error, result[b].status, "%s", result[b].error.text);
+    for (int i = 0; i < trajectory->n_values; i++) {
+        spec_moments moments = {0};
+        for (int b = 0; b < n_batches; b++) spec_moments_add(&moments, result[b].sum[i] / (double)each);
+        ret_mean[i] = status == GSL_SUCCESS ? moments.mean : 0.0;
+        ret_se[i] = status == GSL_SUCCESS ? spec_moments_standard_error(&moments) : 0.0;
+    }
+    free(result);
+    return status;
+}
