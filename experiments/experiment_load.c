@@ -611,7 +611,10 @@ int spec_experiment_parse(spec_experiment *experiment, const char *path, const c
     if (name == NULL || text == NULL || copy == NULL) SPEC_TRY(no_memory(&in));
     SPEC_TRY(spec_experiment_init(experiment, name, text, NULL, error));
     if (config_read_string(&config, copy) != CONFIG_TRUE) {
-        status = spec_fail(error, GSL_EINVAL, "%.100s:%d: %s", path, config_error_line(&config), config_error_text(&config));
+        const char *what = config_error_text(&config);
+        const bool mixed = strstr(what, "mismatched element type") != NULL;
+        status = spec_fail(error, GSL_EINVAL, "%.100s:%d: %s%s", path, config_error_line(&config), what,
+                           mixed ? "; whole and other numbers mix in a list (0.5, 1) or a string \"0.5,1\"" : "");
         goto done;
     }
     in.root = config_root_setting(&config);
