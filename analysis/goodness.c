@@ -174,7 +174,8 @@ void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted
     } else if (n <= EXACT_N) {
         *ret_p = fmax(0, 1 - kolmogorov_exact(d, (int)n));
     } else {
-        *ret_p = kolmogorov_limit(d * (sqrt(size) + 0.12 + 0.11 / sqrt(size)));
+        double t = sqrt(size) * d;
+        *ret_p = kolmogorov_limit(t + 1 / (6 * sqrt(size)) + (t - 1) / (4 * size));
     }
 }
 
