@@ -1,5 +1,6 @@
 #include "models/model.h"
 
+#include "models/tabulate.h"
 #include "models/transform.h"
 #include "speclab/round.h"
 
@@ -91,6 +92,7 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
         spec_model *base = model;
         SPEC_TRY(spec_transform_wrap(&model, base, &transform, error));
     }
+    SPEC_TRY(spec_tabulate(&model, error));
     *ret_model = model;
 done:
     if (status != GSL_SUCCESS) spec_model_close(model);

@@ -2,6 +2,7 @@
 
 #include "models/noise.h"
 #include "models/row.h"
+#include "models/wrapper.h"
 
 #include <float.h>
 #include <limits.h>
@@ -199,9 +200,7 @@ void spec_transform_apply(double *row, int vocab, const spec_transform *transfor
 /* ---- the model that applies it ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    spec_model head;
-    spec_model_kind kind; /* the base's, with what follows in place of its functions */
-    spec_model *base;
+    spec_wrapper wrapper;
     spec_transform transform;
 } transformed;
 
@@ -216,7 +215,7 @@ static int init_session(const spec_model *model, void **ret_session, spec_error 
     *ret_session = NULL;
     transformed_session *session = calloc(1, sizeof *session);
     if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    SPEC_TRY(spec_session_init(&session->base, ((const transformed *)model)->base, error));
+    SPEC_TRY(spec_session_init(&session->base, ((const spec_wrapper *)model)->base, error));
     session->order = calloc((size_t)model->vocab, sizeof session->order[0]);
     if (session->order == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     *ret_session = session;
@@ -238,10 +237,10 @@ static void free_session(const spec_model *model, void *data)
     free(session);
 }
 
-static const double *transform_into(double *scratch, const double *row, const transformed *model, int *order)
+static const double *transform_into(double *scratch, const double *row, const spec_model *model, int *order)
 {
-    if (row != scratch) memcpy(scratch, row, (size_t)model->head.vocab * sizeof scratch[0]);
-    spec_transform_apply(scratch, model->head.vocab, &model->transform, order);
+    if (row != scratch) memcpy(scratch, row, (size_t)model->vocab * sizeof scratch[0]);
+    spec_transform_apply(scratch, model->vocab, &((const transformed *)model)->transform, order);
     return scratch;
 }
 
@@ -251,7 +250,7 @@ static const double *transformed_row(const spec_model *model, void *data, const 
     transformed_session *session = data;
     const double *row = spec_session_row(&session->base, context, n, scratch, error);
     if (row == NULL) return NULL;
-    return transform_into(scratch, row, (const transformed *)model, session->order);
+    return transform_into(scratch, row, model, session->order);
 }
 
 static int transformed_score(const spec_model *model, void *data, const int *context, size_t n, const int *token,
@@ -261,61 +260,27 @@ static int transformed_score(const spec_model *model, void *data, const int *con
     transformed_session *session = data;
     SPEC_TRY(spec_session_score(&session->base, context, n, token, parent, n_nodes, ret_row, scratch, error));
     for (int i = 0; i <= n_nodes; i++) {
-        ret_row[i] = transform_into(scratch + (size_t)i * (size_t)model->vocab, ret_row[i], (const transformed *)model,
-                                    session->order);
+        ret_row[i] = transform_into(scratch + (size_t)i * (size_t)model->vocab, ret_row[i], model, session->order);
     }
 done:
     return status;
 }
 
-static size_t transformed_token_text(const spec_model *model, int token, char *buffer, size_t size)
-{
-    const spec_model *base = ((const transformed *)model)->base;
-    return base->kind->token_text(base, token, buffer, size);
-}
-
-static size_t transformed_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
-{
-    const spec_model *base = ((const transformed *)model)->base;
-    return base->kind->tokenize(base, text, length, token, capacity);
-}
-
-static size_t transformed_prompt(const spec_model *model, unsigned long index, int *token, size_t capacity)
-{
-    const spec_model *base = ((const transformed *)model)->base;
-    return base->kind->prompt(base, index, token, capacity);
-}
-
-static void close_transformed(spec_model *model)
-{
-    spec_model_close(((transformed *)model)->base);
-    free(model);
-}
-
 int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_transform *transform, spec_error *error)
 {
+    int status = GSL_SUCCESS;
     transformed *model = calloc(1, sizeof *model);
-    char *spec = strdup(base->spec);
-    if (model == NULL || spec == NULL) {
-        free(model);
-        free(spec);
-        return spec_fail(error, GSL_ENOMEM, "out of memory");
-    }
-    model->head = *base;
-    model->head.spec = spec;
-    model->head.one_hot = base->one_hot || transform->temperature == 0.0;
-    model->kind = *base->kind;
-    model->kind.close = close_transformed;
-    model->kind.row = transformed_row;
-    model->kind.score = transformed_score;
-    model->kind.session_init = init_session;
-    model->kind.session_free = free_session;
-    if (base->kind->token_text != NULL) model->kind.token_text = transformed_token_text;
-    if (base->kind->tokenize != NULL) model->kind.tokenize = transformed_tokenize;
-    if (base->kind->prompt != NULL) model->kind.prompt = transformed_prompt;
-    model->head.kind = &model->kind;
-    model->base = base;
+    if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    SPEC_TRY(spec_wrapper_init(&model->wrapper, base, error));
+    model->wrapper.head.one_hot = base->one_hot || transform->temperature == 0.0;
+    model->wrapper.kind.row = transformed_row;
+    model->wrapper.kind.score = transformed_score;
+    model->wrapper.kind.session_init = init_session;
+    model->wrapper.kind.session_free = free_session;
     model->transform = *transform;
-    *ret_model = &model->head;
-    return GSL_SUCCESS;
+    *ret_model = &model->wrapper.head;
+    model = NULL;
+done:
+    free(model);
+    return status;
 }

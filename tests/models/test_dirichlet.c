@@ -82,10 +82,10 @@ static void zeros_come_at_their_chance(void **state)
     assert_true(fabs(zeros - mean) < 4.9 * sd); /* p > 1e-6; a chance of 0.30 is 6.7 sd away */
     close_model(&o);
 
-    o = open_model("dirichlet?V=9&zeros=1&order=1", NULL);
+    o = open_model("dirichlet?V=9&zeros=1&order=2", NULL);
     bool seen[9] = {false};
     for (int i = 0; i < 100; i++) {
-        const double *row = row_after(&o, (int[]){i % 9, i}, 2);
+        const double *row = row_after(&o, (int[]){i % 9, i / 9 % 9}, 2);
         const int best = spec_row_argmax(row, 9);
         assert_true(row[best] == 1.0);
         seen[best] = true;

@@ -73,7 +73,8 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
     (void)state;
     static const char *const specs[] = {
         "probs:0.1,0.2,0.3,0.4", "uniform?V=4", "dirichlet?V=4&order=0", "dirichlet?V=4&order=1", "dirichlet?V=4&order=3",
-        "dirichlet?V=4&order=16", "markov?V=4&order=0", "markov?V=4", "markov?V=4&order=2", "dirichlet?V=4&order=3&temperature=0.651", NULL,
+        "dirichlet?V=4&order=16", "markov?V=4&order=0", "markov?V=4", "markov?V=4&order=2", "dirichlet?V=4&order=3&temperature=0.651",
+        "dirichlet?V=4&order=12&temperature=0.651", NULL,
     };
     enum { V = 4, NODES = 60 };
     for (int s = 0; specs[s] != NULL; s++) {

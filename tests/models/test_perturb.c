@@ -144,7 +144,7 @@ static void the_seed_of_the_target_may_be_the_same(void **state)
 static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
 {
     (void)state;
-    opened target = open_model("dirichlet?V=6&order=3&concentration=0.651", NULL);
+    opened target = open_model("dirichlet?V=6&order=8&concentration=0.651", NULL);
     opened draft = open_model("perturb?alpha=0.385&noise=2", target.model);
     const int context[] = {5, 4}, token[] = {1, 2, 3, 0, 5}, parent[] = {-1, 0, 0, 2, -1};
     const int path[][5] = {{5, 4}, {5, 4, 1}, {5, 4, 1, 2}, {5, 4, 1, 3}, {5, 4, 1, 3, 0}, {5, 4, 5}};

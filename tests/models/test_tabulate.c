@@ -1,0 +1,184 @@
+#include "models/tabulate.h"
+
+#include "models/noise.h"
+#include "models/transform.h"
+#include "tests/models/open_model.h"
+
+/* A model of the test's own. Its row is a hash of the context, computed into the scratch; `calls` counts. */
+typedef struct {
+    spec_model head;
+    int *calls;
+    bool own, gap; /* the row is its own; the context of two zeros has no row */
+    double row[8];
+} hashed;
+
+static const double *hashed_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
+                                spec_error *error)
+{
+    (void)session;
+    const hashed *self = (const hashed *)model;
+    ++*self->calls;
+    if (self->own) return self->row;
+    if (self->gap && n >= 2 && context[n - 1] == 0 && context[n - 2] == 0) {
+        spec_fail(error, GSL_EDOM, "no row here");
+        return NULL;
+    }
+    const uint64_t key = spec_noise_key(27, context, n, model->order);
+    for (int i = 0; i < model->vocab; i++) scratch[i] = (double)(1 + (spec_noise_mix(key + (uint64_t)i) >> 40));
+    spec_row_normalise(scratch, model->vocab);
+    return scratch;
+}
+
+/* Reads the whole text: the rows of a tree come from its own _score, which knows each node's whole path. */
+static int hashed_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
+                        const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+{
+    for (int i = 0; i <= n_nodes; i++) {
+        int path[64];
+        assert_true(n + (size_t)n_nodes <= 64);
+        size_t length = 0, depth = 0;
+        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) depth++;
+        for (; length < n; length++) path[length] = context[length];
+        length += depth;
+        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) path[n + --depth] = token[node];
+        ret_row[i] = hashed_row(model, session, path, length, scratch + (size_t)i * (size_t)model->vocab, error);
+    }
+    return GSL_SUCCESS;
+}
+
+static size_t letter(const spec_model *model, int token, char *buffer, size_t size)
+{
+    (void)model;
+    return (size_t)snprintf(buffer, size, "%c", 'a' + token);
+}
+
+static void close_hashed(spec_model *model)
+{
+    free(model);
+}
+
+static const spec_model_kind stateless = {.name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter};
+static const spec_model_kind stateful = {.name = "reader", .row = hashed_row, .close = close_hashed, .score = hashed_score};
+
+static spec_model *new_hashed(const spec_model_kind *kind, int vocab, int order, int *calls)
+{
+    hashed *model = calloc(1, sizeof *model);
+    model->head = (spec_model){.kind = kind, .spec = strdup("hashed"), .vocab = vocab, .order = order, .end_of_text = 2};
+    model->calls = calls;
+    for (int i = 0; i < 8; i++) model->row[i] = 0.125;
+    return &model->head;
+}
+
+static void a_table_gives_the_same_bits_without_computing(void **state)
+{
+    (void)state;
+    for (int order = 0; order <= 4; order++) {
+        int calls = 0, ref_calls = 0;
+        spec_model *model = new_hashed(&stateless, 5, order, &calls), *ref = new_hashed(&stateless, 5, order, &ref_calls);
+        const spec_model *const base = model;
+        assert_int_equal(spec_tabulate(&model, NULL), GSL_SUCCESS);
+        assert_ptr_not_equal(model, base);
+        const int contexts[] = {1, 6, 31, 156, 781};
+        assert_int_equal(calls, contexts[order]); /* 1 + 5 + ... + 5^order */
+        assert_int_equal(model->order, order);
+        assert_int_equal(model->end_of_text, 2);
+
+        spec_session session;
+        double scratch[5], other[5];
+        assert_int_equal(spec_session_init(&session, model, NULL), GSL_SUCCESS);
+        for (int i = 0; i < 4000; i++) {
+            int context[6];
+            const size_t n = (size_t)(i % 7);
+            for (size_t j = 0; j < n; j++) context[j] = (int)(spec_noise_mix((uint64_t)i * 6 + j) % 5);
+            const double *row = spec_session_row(&session, context, n, scratch, NULL);
+            assert_ptr_not_equal(row, scratch);
+            assert_memory_equal(row, hashed_row(ref, NULL, context, n, other, NULL), sizeof other);
+        }
+        assert_int_equal(calls, contexts[order]);
+        char text[4];
+        assert_int_equal(model->kind->token_text(model, 3, text, sizeof text), 1);
+        assert_string_equal(text, "d");
+        spec_session_free(&session);
+        spec_model_close(model);
+        spec_model_close(ref);
+    }
+}
+
+static void a_model_stays_as_it_is_where_a_table_will_not_do(void **state)
+{
+    (void)state;
+    for (int reason = 0; reason < 4; reason++) {
+        int calls = 0;
+        spec_model *model = new_hashed(reason == 0 ? &stateful : &stateless, 8, reason == 0 ? -1 : reason == 1 ? 6 : 2, &calls);
+        ((hashed *)model)->own = reason == 2;
+        ((hashed *)model)->gap = reason == 3;
+        const spec_model *const base = model;
+        assert_int_equal(spec_tabulate(&model, NULL), GSL_SUCCESS);
+        assert_ptr_equal(model, base);
+        assert_true(reason == 3 || calls <= 1);
+        spec_model_close(model);
+    }
+}
+
+/* 2^18 cells are 512 contexts of 512 tokens; with the empty one there are 513. */
+static void the_largest_table_is_known(void **state)
+{
+    (void)state;
+    opened large = open_model("dirichlet?V=512&order=1", NULL), small = open_model("dirichlet?V=511&order=1", NULL);
+    assert_ptr_equal(row_after(&large, NULL, 0), large.scratch);
+    assert_ptr_not_equal(row_after(&small, NULL, 0), small.scratch);
+    close_model(&large);
+    close_model(&small);
+}
+
+/* A model that reads the whole text keeps its own _score beneath a transform and a perturbed draft. */
+static void what_wraps_a_stateful_model_scores_through_it(void **state)
+{
+    (void)state;
+    int calls = 0;
+    spec_error error = {""};
+    spec_model *base = new_hashed(&stateful, 6, -1, &calls), *warm, *draft;
+    assert_int_equal(spec_model_open(&draft, "perturb?alpha=0.651", base, &error), GSL_SUCCESS);
+    assert_int_equal(draft->order, -1);
+    assert_int_equal(draft->end_of_text, 2);
+    spec_model *const inner = new_hashed(&stateful, 6, -1, &calls);
+    spec_transform transform = SPEC_TRANSFORM_NONE;
+    transform.temperature = 0.27;
+    transform.top_k = 4;
+    assert_int_equal(spec_transform_wrap(&warm, inner, &transform, &error), GSL_SUCCESS);
+
+    const int context[20] = {1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 1, 1, 3}, token[] = {4, 0, 2, 5}, tree[] = {-1, 0, 0, 1};
+    const int path[5][4] = {{0}, {4}, {4, 0}, {4, 2}, {4, 0, 5}};
+    const size_t depth[] = {0, 1, 2, 2, 3};
+    const spec_model *const models[] = {draft, warm};
+    for (int m = 0; m < 2; m++) {
+        spec_session session;
+        double scratch[30], one[6];
+        const double *row[5];
+        assert_int_equal(spec_session_init(&session, models[m], &error), GSL_SUCCESS);
+        assert_null(session.history);
+        assert_int_equal(spec_session_score(&session, context, 20, token, tree, 4, row, scratch, &error), GSL_SUCCESS);
+        for (int i = 0; i < 5; i++) {
+            int whole[24];
+            memcpy(whole, context, sizeof context);
+            memcpy(whole + 20, path[i], sizeof path[i]);
+            assert_memory_equal(row[i], spec_session_row(&session, whole, 20 + depth[i], one, &error), sizeof one);
+            assert_normalised(row[i], 6);
+        }
+        spec_session_free(&session);
+    }
+    spec_model_close(draft);
+    spec_model_close(warm);
+    spec_model_close(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_gives_the_same_bits_without_computing),
+        cmocka_unit_test(a_model_stays_as_it_is_where_a_table_will_not_do),
+        cmocka_unit_test(the_largest_table_is_known),
+        cmocka_unit_test(what_wraps_a_stateful_model_scores_through_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
