@@ -24,6 +24,14 @@ static size_t text_index(const int *token, size_t n, int vocab, int n_tokens)
     return index;
 }
 
+/* Add to *sum, keeping in *lost what rounding lost (Kahan): millions of branches fall on one text. */
+static void add(double *sum, double *lost, double term)
+{
+    const double corrected = term - *lost, next = *sum + corrected;
+    *lost = (next - *sum) - corrected;
+    *sum = next;
+}
+
 /* ---- what is emitted ----------------------------------------------------------------------------------------------------------- */
 
 static int refuse(const spec_enumeration *walk, spec_error *error)
@@ -35,8 +43,9 @@ static int refuse(const spec_enumeration *walk, spec_error *error)
 }
 
 static int enumerate_texts(spec_output_law *law, spec_decoder *decoder, const int *prompt, size_t n_prompt, int n_tokens,
-                           int *token, uint64_t limit, spec_error *error)
+                           int *token, double *lost, uint64_t limit, spec_error *error)
 {
+    double lost_total = 0.0;
     const int vocab = decoder->config.target->vocab;
     spec_enumeration walk = {0};
     int status = GSL_SUCCESS;
@@ -46,8 +55,9 @@ static int enumerate_texts(spec_output_law *law, spec_decoder *decoder, const in
         SPEC_TRY(spec_decoder_reset(decoder, prompt, n_prompt, error));
         SPEC_TRY(spec_decode(decoder, (size_t)n_tokens, token, &n, &walk.chance, NULL, error));
         const double probability = spec_enumeration_probability(&walk);
-        law->law[text_index(token, n, vocab, n_tokens)] += probability;
-        law->total += probability;
+        const size_t index = text_index(token, n, vocab, n_tokens);
+        add(&law->law[index], &lost[index], probability);
+        add(&law->total, &lost_total, probability);
     } while (spec_enumeration_next(&walk));
     law->branches = walk.branches;
     if (walk.refused) status = refuse(&walk, error);
@@ -61,12 +71,13 @@ static int enumerate_first_round(spec_output_law *law, spec_decoder *decoder, co
                                  uint64_t limit, spec_error *error)
 {
     spec_enumeration walk = {0};
+    double lost = 0.0;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_enumeration_init(&walk, limit));
     do {
         SPEC_TRY(spec_decoder_reset(decoder, prompt, n_prompt, error));
         SPEC_TRY(spec_decoder_round(decoder, &walk.chance, NULL, error));
-        law->accepted += spec_enumeration_probability(&walk) * (double)decoder->round.n_accepted;
+        add(&law->accepted, &lost, spec_enumeration_probability(&walk) * (double)decoder->round.n_accepted);
     } while (spec_enumeration_next(&walk));
     if (walk.refused) status = refuse(&walk, error);
 done:
@@ -156,6 +167,7 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
 {
     spec_decoder decoder = {0};
     int *token = NULL;
+    double *lost = NULL;
     int status = GSL_SUCCESS;
     *law = (spec_output_law){0};
     if (n_tokens < 0 || n_tokens > TOKENS_MAX) {
@@ -171,17 +183,19 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     SPEC_TRY(spec_decoder_init(&decoder, config, error));
     law->law = calloc(law->size, sizeof *law->law);
     law->target_law = calloc(law->size, sizeof *law->target_law);
+    lost = calloc(law->size, sizeof *lost);
     token = malloc(((size_t)n_tokens + 1) * sizeof *token);
-    if (law->law == NULL || law->target_law == NULL || token == NULL) {
+    if (law->law == NULL || law->target_law == NULL || lost == NULL || token == NULL) {
         status = spec_fail(error, GSL_ENOMEM, "out of memory for a law of %zu texts", law->size);
         goto done;
     }
-    SPEC_TRY(enumerate_texts(law, &decoder, prompt, n_prompt, n_tokens, token, limit, error));
+    SPEC_TRY(enumerate_texts(law, &decoder, prompt, n_prompt, n_tokens, token, lost, limit, error));
     SPEC_TRY(enumerate_first_round(law, &decoder, prompt, n_prompt, limit, error));
     SPEC_TRY(promised_texts(law, config, decoder.rule->claim == SPEC_LOSSLESS_ARGMAX, prompt, n_prompt, n_tokens, error));
     compare(law);
 done:
     free(token);
+    free(lost);
     spec_decoder_free(&decoder);
     if (status != GSL_SUCCESS) spec_output_law_free(law);
     return status;

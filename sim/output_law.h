@@ -1,7 +1,8 @@
 /* output_law: the exact law of the first m tokens that a decoder emits, by enumeration of every decision.
  * It runs the decoding loop itself, to a fixed number of tokens (never of rounds). A law is an array of V^m probabilities, the first
  * token being the most significant digit; a text that ends early is filled up with its end-of-text token, which no other text can look
- * like. The promised law is a product of the target's rows. Exact to about 1e-15 a branch; branches are counted and limited. */
+ * like. The promised law is a product of the target's rows. Sums are compensated: the error is about 1e-15
+ * however many branches there are; these are counted and limited. */
 #ifndef SPECLAB_OUTPUT_LAW_H
 #define SPECLAB_OUTPUT_LAW_H
 
@@ -22,7 +23,7 @@ typedef struct {
 
 /* Enumerate the law of n_tokens = m tokens after `prompt`. GSL_EFAILED where there are more branches than `limit` (0: no limit; the line
  * says how to raise it), GSL_EINVAL where m is outside 0..4096 or V^m is absurd (> 2^24), and what the decoder and the models refuse.
- * Time: branches x rounds of a text; memory: 16 V^m bytes. */
+ * Time: branches x rounds of a text; memory: 24 V^m bytes. */
 int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt, size_t n_prompt,
                          int n_tokens, uint64_t limit, spec_error *error);
 void spec_output_law_free(spec_output_law *law);

@@ -1,0 +1,318 @@
+#include "sim/output_law.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/table_model.h"
+
+#include <string.h>
+
+typedef struct {
+    table_model target, draft;
+    spec_decoder_config config;
+} stage;
+
+static void stage_init(stage *s, int V, pair_family family, uint64_t *noise)
+{
+    *s = (stage){.config = SPEC_DECODER_DEFAULT};
+    s->config.K = 2;
+    s->config.target = table_model_init(&s->target, V);
+    s->config.opt_draft = table_model_init(&s->draft, V);
+    table_pair_randomize(&s->target, &s->draft, family, noise);
+}
+
+static void stage_free(stage *s)
+{
+    table_model_free(&s->target);
+    table_model_free(&s->draft);
+}
+
+static spec_output_law law_of(const stage *s, const int *prompt, size_t n_prompt, int n_tokens)
+{
+    spec_error error = {""};
+    spec_output_law law;
+    if (spec_output_law_init(&law, &s->config, prompt, n_prompt, n_tokens, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return law;
+}
+
+/* ---- the promise --------------------------------------------------------------------------------------------------------------- */
+
+static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    spec_output_law law = law_of(&s, (const int[]){2, 1}, 2, 3);
+    assert_int_equal(law.size, 27);
+    double total = 0.0;
+    for (int i = 0; i < 27; i++) {
+        const int text[] = {2, 1, i / 9, i / 3 % 3, i % 3}; /* the first token is the most significant */
+        double product = 1.0;
+        for (size_t k = 2; k < 5; k++) product *= table_model_row(&s.target, text, k)[text[k]];
+        assert_within(law.target_law[i], product, 1e-16);
+        assert_within(law.law[i], product, 1e-14);
+        total += law.law[i];
+    }
+    assert_within(total, 1.0, 1e-14);
+    assert_within(law.total, 1.0, 1e-14);
+    spec_output_law_free(&law);
+    stage_free(&s);
+}
+
+static void the_greedy_rule_promises_the_argmax_text(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_LEVELS, &noise);
+    s.config.rule = "greedy";
+    spec_output_law law = law_of(&s, NULL, 0, 3);
+    int text[3], index = 0;
+    for (size_t k = 0; k < 3; k++) {
+        const double *row = table_model_row(&s.target, text, k);
+        text[k] = 0;
+        for (int x = 1; x < 3; x++)
+            if (row[x] > row[text[k]]) text[k] = x;
+        index = 3 * index + text[k];
+    }
+    for (int i = 0; i < 27; i++) {
+        assert_within(law.target_law[i], i == index, 0.0);
+        assert_within(law.law[i], i == index, 1e-14);
+    }
+    spec_output_law_free(&law);
+    stage_free(&s);
+}
+
+static void a_text_that_ends_early_is_filled_with_its_end(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 2, PAIR_PLAIN, &noise);
+    s.target.head.end_of_text = 1;
+    for (int both = 0; both < 2; both++) { /* whether the draft knows of the end or not */
+        s.draft.head.end_of_text = both ? 1 : -1;
+        spec_output_law law = law_of(&s, NULL, 0, 3);
+        const double *first = table_model_row(&s.target, NULL, 0), *second = table_model_row(&s.target, (const int[]){0}, 1),
+                     *third = table_model_row(&s.target, (const int[]){0, 0}, 2);
+        const double expected[8] = {first[0] * second[0] * third[0], first[0] * second[0] * third[1], 0.0,
+                                    first[0] * second[1], 0.0, 0.0, 0.0, first[1]}; /* 000 001 - 011 - - - 111 */
+        for (int i = 0; i < 8; i++) {
+            assert_within(law.target_law[i], expected[i], 1e-15);
+            assert_within(law.law[i], expected[i], 1e-14);
+        }
+        assert_true(law.tv < 1e-14);
+        spec_output_law_free(&law);
+    }
+    stage_free(&s);
+}
+
+static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **state)
+{
+    (void)state;
+    /* The law (.4,.6,0) against (.5,.3,.2): `python3 misc.py`, "argmax draft + softmax-q test". */
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
+    table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
+    s.config.rule = "greedy-softmax";
+    s.config.drafting = "greedy";
+    s.config.K = 1;
+    spec_output_law law = law_of(&s, NULL, 0, 1);
+    assert_within(law.tv, 0.3, 1e-15);
+    assert_within(law.max_error, 0.3, 1e-15);
+    assert_int_equal(law.branches, 4); /* accepted and three bonuses; rejected and one correction */
+    assert_within(law.accepted, 0.6, 1e-15);
+    spec_output_law_free(&law);
+    stage_free(&s);
+}
+
+/* ---- what is accepted ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum { CHAIN_BY_RATIO, CHAIN_BY_MATCH, ARGMAX_BY_MATCH } acceptance;
+
+/* Sum over all drafts x^i of draft(x^i) prod min(1, target/draft) [docs/formulas.md, tokenwise], or of the chance that the target's own
+ * sample is the drafted token. */
+static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left, double drafted, double accepted)
+{
+    if (left == 0) return 0.0;
+    const double *target = table_model_row(&s->target, text, n), *draft = table_model_row(&s->draft, text, n);
+    int best = 0;
+    for (int x = 1; x < s->target.head.vocab; x++)
+        if (draft[x] > draft[best]) best = x;
+    double sum = 0.0;
+    for (int x = 0; x < s->target.head.vocab; x++) {
+        double drawn = draft[x], passes = fmin(1.0, target[x] / draft[x]);
+        if (how == CHAIN_BY_MATCH) passes = target[x];
+        if (how == ARGMAX_BY_MATCH) drawn = x == best, passes = target[x];
+        if (drawn == 0.0) continue;
+        text[n] = x;
+        sum += drafted * drawn * accepted * passes;
+        sum += expected_accepted(s, how, text, n + 1, left - 1, drafted * drawn, accepted * passes);
+    }
+    return sum;
+}
+
+static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *drafting;
+        acceptance how;
+    } cases[] = {
+        {"token", "chain", CHAIN_BY_RATIO},
+        {"match", "chain", CHAIN_BY_MATCH},
+        {"token", "greedy", ARGMAX_BY_MATCH},
+        {"match", "greedy", ARGMAX_BY_MATCH},
+        {"resample-target", "chain", CHAIN_BY_RATIO}, /* its mistake is in what it emits */
+    };
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(6);
+    for (uint64_t t = 0; t < times; t++)
+        for (int family = 0; family < PAIR_FAMILIES; family++)
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+                for (int K = 0; K <= 4; K++) {
+                    stage s;
+                    stage_init(&s, 1 + (int)(4.0 * table_uniform(&noise)), (pair_family)family, &noise);
+                    s.config.rule = cases[c].rule;
+                    s.config.drafting = cases[c].drafting;
+                    s.config.K = K;
+                    int text[4] = {0};
+                    spec_output_law law = law_of(&s, NULL, 0, 0);
+                    assert_within(law.accepted, expected_accepted(&s, cases[c].how, text, 0, K, 1.0, 1.0), 1e-12);
+                    spec_output_law_free(&law);
+                    stage_free(&s);
+                }
+}
+
+static void one_round_of_one_draft_token_is_accepted_with_the_overlap(void **state)
+{
+    (void)state;
+    /* overlap .7, match .31: theory of one draft; `python3 vectors.py`. */
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
+    table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
+    const double alpha[] = {0.7, 0.31};
+    const char *const rules[] = {"token", "match"};
+    for (int r = 0; r < 2; r++)
+        for (int K = 0; K <= 4; K++) {
+            s.config.rule = rules[r];
+            s.config.K = K;
+            spec_output_law law = law_of(&s, NULL, 0, 1);
+            assert_within(law.accepted, alpha[r] * (1.0 - pow(alpha[r], K)) / (1.0 - alpha[r]), 1e-14);
+            spec_output_law_free(&law);
+        }
+    stage_free(&s);
+}
+
+/* A quarter of a million branches on one text: plain sums are off by 3e-13 here. */
+static void many_branches_lose_nothing(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_LEVELS, &noise);
+    s.config.rule = "greedy";
+    s.config.K = 4;
+    spec_output_law law = law_of(&s, NULL, 0, 3);
+    print_message("%llu branches, total 1 %+.1e\n", (unsigned long long)law.branches, law.total - 1.0);
+    assert_within(law.total, 1.0, 3e-15);
+    assert_true(law.tv < 3e-15);
+    spec_output_law_free(&law);
+    stage_free(&s);
+}
+
+/* ---- limits -------------------------------------------------------------------------------------------------------------------- */
+
+static void too_many_branches_are_refused_with_the_remedy(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    s.config.K = 2;
+    spec_output_law law = law_of(&s, NULL, 0, 2);
+    const uint64_t branches = law.branches;
+    spec_output_law_free(&law);
+    spec_error error = {""};
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches, &error), GSL_SUCCESS);
+    spec_output_law_free(&law);
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches - 1, &error), GSL_EFAILED);
+    assert_non_null(strstr(error.text, "raise the limit"));
+    assert_null(law.law);
+    assert_null(law.target_law);
+    assert_int_equal(law.size, 0);
+    stage_free(&s);
+}
+
+static void absurd_laws_are_refused(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s, one;
+    spec_error error = {""};
+    spec_output_law law;
+    stage_init(&s, 4, PAIR_ONE_HOT, &noise);
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 13, 0, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "16777216"));
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, -1, 0, &error), GSL_EINVAL);
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 4097, 0, &error), GSL_EINVAL);
+    assert_int_equal(spec_output_law_init(&law, &s.config, (const int[]){4}, 1, 1, 0, &error), GSL_EINVAL);
+    s.config.rule = "tokn";
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 1, 0, &error), GSL_EINVAL);
+    s.config.rule = "token";
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 8, 0, &error), GSL_SUCCESS);
+    assert_int_equal(law.size, 1 << 16);
+    spec_output_law_free(&law);
+
+    stage_init(&one, 1, PAIR_PLAIN, &noise);
+    assert_int_equal(spec_output_law_init(&law, &one.config, NULL, 0, 4096, 0, &error), GSL_SUCCESS);
+    assert_true(law.size == 1 && law.law[0] == 1.0 && law.target_law[0] == 1.0 && law.branches == 1);
+    spec_output_law_free(&law);
+    stage_free(&s);
+    stage_free(&one);
+}
+
+static void failures_of_a_model_are_passed_on(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 2, PAIR_PLAIN, &noise);
+    for (int which = 0; which < 2; which++) {
+        s.target.fails_after = which == 0 ? 2 : -1;
+        s.draft.fails_after = which == 0 ? -1 : 1;
+        s.config.K = 2;
+        spec_error error = {""};
+        spec_output_law law;
+        assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 3, 0, &error), GSL_EFAILED);
+        assert_non_null(strstr(error.text, "no row after"));
+        assert_null(law.law);
+    }
+    s.draft.fails_after = -1;
+    s.config.K = 0;
+    s.target.fails_after = 1; /* fails in the first law's second round, not in the first */
+    spec_error error = {""};
+    spec_output_law law;
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, 0, &error), GSL_EFAILED);
+    stage_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_promised_law_is_the_product_of_the_targets_rows),
+        cmocka_unit_test(the_greedy_rule_promises_the_argmax_text),
+        cmocka_unit_test(a_text_that_ends_early_is_filled_with_its_end),
+        cmocka_unit_test(the_distance_of_a_wrong_law_is_what_one_computes_by_hand),
+        cmocka_unit_test(expected_accepted_tokens_are_the_sum_over_drafts),
+        cmocka_unit_test(one_round_of_one_draft_token_is_accepted_with_the_overlap),
+        cmocka_unit_test(many_branches_lose_nothing),
+        cmocka_unit_test(too_many_branches_are_refused_with_the_remedy),
+        cmocka_unit_test(absurd_laws_are_refused),
+        cmocka_unit_test(failures_of_a_model_are_passed_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
