@@ -5,8 +5,6 @@
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
-#include <string.h>
-
 static const char *const rules[] = {"token", "match", "greedy"};
 static const char *const draftings[] = {"chain", "greedy", "lookup?max=2", "lookup?max=2&min=2&full=1"};
 static const char *const policies[] = {"fixed",
@@ -49,22 +47,22 @@ static void check_lossless(survey *ret_survey, const spec_model *target, const s
     spec_output_law_free(&law);
 }
 
-/* One random pair for each rule x strategy x policy x K x tokens in each family: 864 pairs a family. */
+/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 2592 pairs a family. */
 static void every_rule_strategy_and_policy_is_lossless(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
-    const uint64_t times = spec_test_samples(1);
+    const uint64_t times = spec_test_samples(3);
     for (int family = 0; family < PAIR_FAMILIES; family++) {
         survey seen = {0};
-        int turn = 0;
         for (uint64_t again = 0; again < times; again++)
             for (int c = 0; c < N_RULES * N_DRAFTINGS * N_POLICIES * 4 * 3; c++) {
                 const int K = c % 4, n_tokens = 1 + c / 4 % 3;
                 const char *rule = rules[c / 12 % N_RULES];
                 const char *drafting = draftings[c / 12 / N_RULES % N_DRAFTINGS];
                 const char *policy = policies[c / 12 / N_RULES / N_DRAFTINGS];
-                const int V = 1 + turn++ % (K + n_tokens <= 4 ? 4 : 3);
+                const int most = K + n_tokens <= 4 ? 4 : K + n_tokens == 5 ? 3 : 2;
+                const int V = 1 + (int)(most * table_uniform(&noise));
                 table_model target, draft;
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
@@ -79,10 +77,171 @@ static void every_rule_strategy_and_policy_is_lossless(void **state)
     }
 }
 
+/* The largest case that every policy shares: three tokens of three, drafted three by three. */
+static void larger_laws_are_exact_too(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    survey seen = {0};
+    for (int c = 0; c < 2 * 3 * N_POLICIES; c++) {
+        table_model target, draft;
+        table_model_init(&target, 3);
+        table_model_init(&draft, 3);
+        table_pair_randomize(&target, &draft, c % 2 == 0 ? PAIR_ZEROS : PAIR_MIXED, &noise);
+        check_lossless(&seen, &target.head, &draft.head, rules[c / 2 % 2], draftings[c / 4 % 3], policies[c / 6], 3, 3, "large");
+        table_model_free(&target);
+        table_model_free(&draft);
+    }
+}
+
+/* Texts may end within a round, and the draft model may think otherwise of where. */
+static void an_end_of_text_changes_no_law(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(4);
+    survey seen = {0};
+    for (uint64_t again = 0; again < times; again++)
+        for (int c = 0; c < N_RULES * 3 * N_POLICIES * 3; c++) {
+            table_model target, draft;
+            table_model_init(&target, 3);
+            table_model_init(&draft, 3);
+            table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
+            target.head.end_of_text = 1;
+            draft.head.end_of_text = (int)(again % 3) - 1; /* none, another, the same */
+            check_lossless(&seen, &target.head, &draft.head, rules[c % 3], draftings[c / 3 % 3], policies[c / 9 % N_POLICIES],
+                           1 + c / 9 / N_POLICIES, 3, "end of text");
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+}
+
+/* The library's own models, with sampling transforms and at temperature 0 on either side. */
+static void library_models_are_decoded_without_loss(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"markov?V=3&order=2&seed=3", "markov?V=3&order=1&seed=4"},
+        {"dirichlet?V=3&concentration=0.3&seed=7", "dirichlet?V=3&seed=8"},
+        {"markov?V=4&order=1&temperature=0.7&top_k=3", "markov?V=4&order=1&seed=9&top_p=0.8"},
+        {"markov?V=3&order=1&seed=5", "markov?V=3&order=1&seed=6&temperature=0"},
+        {"markov?V=3&order=1&seed=5&temperature=0", "markov?V=3&order=1&seed=6"},
+        {"probs:0.5,0.3,0.2", "probs:0.2,0.5,0.3"},
+    };
+    survey seen = {0};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        spec_model *target, *draft;
+        spec_error error = {""};
+        if (spec_model_open(&target, pairs[i][0], NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++)
+            check_lossless(&seen, target, draft, rules[c % 3], draftings[c / 3 % N_DRAFTINGS], "fixed", 1 + c / 12, 2, pairs[i][0]);
+        spec_model_close(draft);
+        spec_model_close(target);
+    }
+}
+
+/* ---- what is wrong is seen ------------------------------------------------------------------------------------------------------- */
+
+static const double example_target[] = {0.5, 0.3, 0.2}, example_draft[] = {0.2, 0.5, 0.3};
+
+static void check_law(const char *rule, const char *drafting, const char *policy, const double *expected, double tv)
+{
+    table_model target, draft;
+    table_model_init(&target, 3);
+    table_model_init(&draft, 3);
+    table_model_fill(&target, example_target);
+    table_model_fill(&draft, example_draft);
+    spec_output_law law = law_of(&target.head, &draft.head, rule, drafting, policy, 1, 1, NULL, 0);
+    for (int i = 0; i < 3; i++) assert_within(law.law[i], expected[i], 1e-15);
+    assert_within(law.tv, tv, 1e-15);
+    spec_output_law_free(&law);
+    table_model_free(&target);
+    table_model_free(&draft);
+}
+
+static void wrong_rules_have_their_known_laws(void **state)
+{
+    (void)state;
+    /* `python3 misc.py`: "argmax draft + softmax-q test". */
+    check_law("greedy-softmax", "greedy", "fixed", (const double[]){0.4, 0.6, 0.0}, 0.3);
+    check_law("greedy-softmax", "chain", "fixed", example_target, 0.0); /* right where drafts are sampled */
+
+    /* Accepted mass min(target, draft), and the rejected mass 1 - alpha spread as the whole target. */
+    double expected[3], alpha = 0.0, tv = 0.0;
+    for (int i = 0; i < 3; i++) alpha += fmin(example_target[i], example_draft[i]);
+    for (int i = 0; i < 3; i++) {
+        expected[i] = fmin(example_target[i], example_draft[i]) + (1.0 - alpha) * example_target[i];
+        tv += fabs(expected[i] - example_target[i]) / 2.0;
+    }
+    check_law("resample-target", "chain", "fixed", expected, tv);
+    assert_within(tv, 0.15, 1e-15);
+    /* A one-hot draft at 1: accepted with .3, else the whole target: (.35, .3 + .21, .14). */
+    check_law("resample-target", "greedy", "fixed", (const double[]){0.35, 0.51, 0.14}, 0.21);
+}
+
+static void an_anticipating_policy_is_caught(void **state)
+{
+    (void)state;
+    /* `python3 misc.py`: "drop-if-q<0.25". */
+    const double dropped[] = {0.4, 0.36, 0.24};
+    check_law("token", "chain", "confidence-drop?threshold=0.25", dropped, 0.1);
+    check_law("token", "chain", "confidence?threshold=0.25", example_target, 0.0); /* the same threshold, rightly used */
+    check_law("token", "chain", "peak?threshold=0.55", example_target, 0.0);
+    /* Where nothing is sampled, nothing is anticipated. Matching emits the target's samples, but only as long as the token taken back is
+     * not looked at: it is not, so this rule is safe. */
+    check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
+    check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
+}
+
+static void wrong_rules_and_policies_show_on_random_models(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *drafting, *policy;
+        double share; /* of the pairs on which it must show */
+    } wrong[] = {
+        {"resample-target", "chain", "fixed", 1.0},
+        {"resample-target", "greedy", "fixed", 1.0},
+        {"resample-target", "lookup", "fixed", 1.0},
+        {"greedy-softmax", "greedy", "fixed", 1.0},
+        {"token", "chain", "confidence-drop?threshold=0.4", 0.7}, /* not where it drops all that is drawn, or nothing */
+    };
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(200);
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        uint64_t caught = 0;
+        for (uint64_t t = 0; t < times; t++) {
+            table_model target, draft;
+            const int V = 2 + (int)(3.0 * table_uniform(&noise)), K = 1 + (int)(2.0 * table_uniform(&noise));
+            table_model_init(&target, V);
+            table_model_init(&draft, V);
+            table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
+            const int prompt[] = {0, 1, 0};
+            spec_output_law law = law_of(&target.head, &draft.head, wrong[w].rule, wrong[w].drafting, wrong[w].policy, K, 2,
+                                         prompt, 3);
+            caught += law.tv > 1e-6;
+            assert_within(law.total, 1.0, 1e-14);
+            spec_output_law_free(&law);
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+        print_message("%-15s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting, wrong[w].policy,
+                      (unsigned long long)caught, (unsigned long long)times);
+        assert_true((double)caught >= wrong[w].share * (double)times);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_strategy_and_policy_is_lossless),
+        cmocka_unit_test(larger_laws_are_exact_too),
+        cmocka_unit_test(an_end_of_text_changes_no_law),
+        cmocka_unit_test(library_models_are_decoded_without_loss),
+        cmocka_unit_test(wrong_rules_have_their_known_laws),
+        cmocka_unit_test(an_anticipating_policy_is_caught),
+        cmocka_unit_test(wrong_rules_and_policies_show_on_random_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
