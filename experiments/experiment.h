@@ -32,8 +32,7 @@ int spec_experiment_init(spec_experiment *experiment, const char *name, const ch
  * the file), of grid axes, and of parameters of the measure that the grid leaves out. Errors read "file:line: what". */
 int spec_experiment_load(spec_experiment *experiment, const char *path, const char *const *opt_set, spec_error *error);
 
-/* The same from memory; `path` names it in errors, and gives the experiment its name. At most SPEC_EXPERIMENT_BYTES. */
-enum { SPEC_EXPERIMENT_BYTES = 1 << 17 };
+/* The same from memory; `path` names it in errors, and gives the experiment its name. At most SPEC_CONFIG_BYTES (config.h). */
 int spec_experiment_parse(spec_experiment *experiment, const char *path, const char *bytes, size_t n,
                           const char *const *opt_set, spec_error *error);
 void spec_experiment_free(spec_experiment *experiment);

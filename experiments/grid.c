@@ -200,6 +200,37 @@ char *spec_grid_identity(const spec_grid *grid, uint64_t point)
     return NULL;
 }
 
+int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error)
+{
+    spec_grid crossed = {.zipped = true};
+    const uint64_t outer = spec_grid_size(grid), inner = spec_grid_size(product);
+    int status = GSL_SUCCESS;
+    const char **value = NULL;
+    if (product->n_axes == 0) return GSL_SUCCESS;
+    if (inner > EXPANDED_MAX || outer > EXPANDED_MAX / inner)
+        return spec_fail(error, GSL_EINVAL, "over %d points", (int)EXPANDED_MAX);
+    for (int a = 0; a < product->n_axes; a++)
+        if (spec_grid_axis(grid, product->axis[a].name) != NULL)
+            return spec_fail(error, GSL_EINVAL, "'%.60s' is in the points and in the grid", product->axis[a].name);
+    if ((value = calloc(outer * inner, sizeof *value)) == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    for (int a = 0; a < grid->n_axes + product->n_axes; a++) {
+        const bool own = a < grid->n_axes;
+        const spec_axis *axis = own ? &grid->axis[a] : &product->axis[a - grid->n_axes];
+        for (uint64_t i = 0; i < outer * inner; i++)
+            value[i] = own ? value_of(grid, i / inner, a) : value_of(product, i % inner, a - grid->n_axes);
+        if ((status = spec_grid_add(&crossed, axis->name, value, (int)(outer * inner), axis->label)) == GSL_SUCCESS) continue;
+        spec_fail(error, status, status == GSL_ENOMEM ? "out of memory" : "over %d axes", (int)SPEC_AXES_MAX);
+        goto done;
+    }
+    spec_grid_free(grid);
+    *grid = crossed;
+    crossed = (spec_grid){0};
+done:
+    spec_grid_free(&crossed);
+    free(value);
+    return status;
+}
+
 /* ---- values that refer to other axes --------------------------------------------------------------------------------------------- */
 
 static bool refers(const spec_axis *axis)

@@ -48,6 +48,10 @@ spec_axis *spec_grid_axis(const spec_grid *grid, const char *name); /* NULL: non
 /* The value of an axis at point i, or NULL where there is no such axis. */
 const char *spec_grid_value(const spec_grid *grid, uint64_t point, const char *name);
 
+/* Zipped points times a product: every point with every point of `product`, whose axes run fastest; the grid stays zipped. Nothing happens for
+ * a product without axes. GSL_EINVAL for an axis in both and for over a hundred thousand points. */
+int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error);
+
 /* Replace {axis} within the values by that point's value of the axis; a product becomes zipped, and an axis that others refer to
  * becomes a label. Nothing happens where there are no braces. GSL_EINVAL for unknown axes (naming the nearest), for references to axes that
  * themselves refer, and for grids of over a hundred thousand points. */
