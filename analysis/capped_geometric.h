@@ -31,7 +31,7 @@ double spec_capped_geometric_tail(double alpha, int K, int k);
  *
  *   returns tokens per target call, in [1, K+1]; K+1 at alpha = 1, the limit. Some 1e-15 of it are rounding, for every
  *           alpha and K.
- * Assumes A1. Checked by: sum over the law in extended precision; Monte Carlo. */
+ * Assumes A1. Checked by: sum over the law in extended precision; Monte Carlo (speclab sweep). */
 double spec_capped_geometric_mean(double alpha, int K);
 
 /* Variance of the tokens per round: Var[n_emitted] = Var[n_accepted].

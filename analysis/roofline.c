@@ -6,11 +6,9 @@
 #include <strings.h>
 
 const spec_hardware spec_hardware_known[] = {
-    {"A100", "NVIDIA A100 80 GB: 312 TFLOP/s dense FP16; 2 TB/s, rounded (1.94 as a PCIe card, 2.04 as SXM)", 312e12, 2.0e12},
-    {"H100", "NVIDIA H100 SXM 80 GB: 989 TFLOP/s dense FP16, half of the sparse figure of the data sheet; 3.35 TB/s", 989e12,
-     3.35e12},
-    {"H200", "NVIDIA H200 SXM 141 GB: 989 TFLOP/s dense FP16, half of the sparse figure of the data sheet; 4.8 TB/s", 989e12,
-     4.8e12},
+    {"A100", "NVIDIA A100 80 GB, dense FP16; 2 TB/s is rounded (1.94 as a PCIe card, 2.04 as SXM)", 312e12, 2.0e12},
+    {"H100", "NVIDIA H100 80 GB SXM, dense FP16: half of the sparse peak of the data sheet", 989e12, 3.35e12},
+    {"H200", "NVIDIA H200 141 GB SXM, dense FP16: half of the sparse peak of the data sheet", 989e12, 4.8e12},
     {NULL, NULL, 0.0, 0.0},
 };
 
@@ -60,7 +58,8 @@ double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_t
     return spec_pass_flops(shape, n_tokens, context) / spec_pass_bytes(shape, n_tokens, context);
 }
 
-double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context)
+double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens,
+                      double context)
 {
     if (!is_hardware(hardware) || !is_pass(shape, n_tokens, context)) return NAN;
     return fmax(spec_pass_flops(shape, n_tokens, context) / hardware->flops,

@@ -44,7 +44,8 @@ double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_t
 
 /* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels reach perhaps 0.6 to 0.9 of
  * it. */
-double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens, double context);
+double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens,
+                      double context);
 
 /* Share of the peak that an intensity (FLOP/byte, >= 0) can keep busy: min(1, intensity * bandwidth / flops). */
 double spec_utilization(const spec_hardware *hardware, double intensity);

@@ -114,7 +114,7 @@ static void limits_are_values(void **state)
     }
     assert_same(spec_capped_geometric_mean(1.0, INT_MAX), 2147483648.0);
     assert_near(spec_capped_geometric_mean(0.8, INT_MAX), 5.0, 1e-15);
-    assert_near(spec_capped_geometric_variance(0.8, INT_MAX), 20.0, 1e-14); /* the geometric law's alpha / (1-alpha)^2 */
+    assert_near(spec_capped_geometric_variance(0.8, INT_MAX), 20.0, 1e-14); /* geometric: alpha / (1-alpha)^2 */
 }
 
 /* python3 closed.py ("mean/var/pgf ok"): its function stats(), run with fractions.Fraction, prints these. */
@@ -152,8 +152,8 @@ static void generating_function_is_the_sum_over_the_law(void **state)
     /* (1-alpha) (1-(alpha z)^K) / (1 - alpha z) + (alpha z)^K, and E[n_accepted] as the derivative at 1 */
     double y = 0.8 * 0.6;
     assert_near(spec_capped_geometric_pgf(0.8, 7, 0.6), 0.2 * (1.0 - pow(y, 7)) / (1.0 - y) + pow(y, 7), 1e-15);
-    double slope = (spec_capped_geometric_pgf(0.8, 5, 1.0 + 1e-5) - spec_capped_geometric_pgf(0.8, 5, 1.0 - 1e-5)) / 2e-5;
-    assert_near(slope, spec_capped_geometric_mean(0.8, 5) - 1.0, 1e-8);
+    double right = spec_capped_geometric_pgf(0.8, 5, 1.0 + 1e-5), left = spec_capped_geometric_pgf(0.8, 5, 1.0 - 1e-5);
+    assert_near((right - left) / 2e-5, spec_capped_geometric_mean(0.8, 5) - 1.0, 1e-8);
 }
 
 static void chances_by_position_multiply(void **state)

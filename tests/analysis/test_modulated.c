@@ -15,8 +15,8 @@ static const double stay3[] = {0.7, 0.2, 0.1, 0.05, 0.9, 0.05, 0.385, 0.115, 0.5
 
 /* Second route: forwards, by the tails. P(n_accepted >= k) = start D (stay D)^(k-1) 1, E[N] = sum of tails, E[N^2] =
  * sum (2k-1) tails. */
-static void tail_sums(double *ret_mean, double *ret_variance, const double *start, const double *stay, const double *accept,
-                      int S, int K)
+static void tail_sums(double *ret_mean, double *ret_variance, const double *start, const double *stay,
+                      const double *accept, int S, int K)
 {
     double at[8], next[8], first = 0.0, second = 0.0;
     memcpy(at, start, (size_t)S * sizeof(double));
@@ -62,8 +62,8 @@ static void equal_chances_are_iid(void **state)
         }
     }
     double mean, variance;
-    assert_int_equal(spec_modulated_mean_variance(&mean, &variance, (double[]){1.0}, (double[]){1.0}, (double[]){0.27}, 1, 4),
-                     GSL_SUCCESS);
+    const double one = 1.0, chance = 0.27;
+    assert_int_equal(spec_modulated_mean_variance(&mean, &variance, &one, &one, &chance, 1, 4), GSL_SUCCESS);
     assert_near(mean, spec_capped_geometric_mean(0.27, 4), 1e-15);
     assert_near(variance, spec_capped_geometric_variance(0.27, 4), 1e-15);
 }
@@ -165,8 +165,8 @@ static void token_rule(double *accept, double *reject, const double *target, con
 }
 
 /* Every path of a round from context s, token by token: adds to the laws of n_emitted and of the next context. */
-static void walk(double *law, double *next, const double *accept, const double *reject, const double *bonus, int S, int K,
-                 int s, int n_accepted, double weight)
+static void walk(double *law, double *next, const double *accept, const double *reject, const double *bonus, int S,
+                 int K, int s, int n_accepted, double weight)
 {
     for (int t = 0; t < S; t++) {
         double end = n_accepted == K ? bonus[s * S + t] : reject[s * S + t];
@@ -188,7 +188,8 @@ static void by_enumeration(double *ret_mean, double *ret_variance, double *ret_s
     for (int step = 0; step < 300; step++) {
         double next[V] = {0}, total = 0.0;
         for (int s = 0; s < S; s++) {
-            for (int t = 0; t < S; t++) next[t] += at[s] * 0.5 * (kernel[s][t] + (s == t)); /* lazily, so that it converges */
+            /* lazily, so that it converges even where rounds alternate */
+            for (int t = 0; t < S; t++) next[t] += at[s] * 0.5 * (kernel[s][t] + (s == t));
         }
         for (int t = 0; t < S; t++) total += next[t];
         for (int t = 0; t < S; t++) at[t] = next[t] / total;

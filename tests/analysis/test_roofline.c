@@ -7,7 +7,8 @@
 
 static const spec_transformer_shape seven_billion = {.parameters = 7e9, .bytes_per_weight = 2.0};
 static const spec_transformer_shape seventy_billion = {.parameters = 70e9, .bytes_per_weight = 2.0};
-static const spec_transformer_shape odd = {.parameters = 2.385, .bytes_per_weight = 0.27, .layers = 3.0, .width = 5.0, .kv_bytes = 7.0};
+static const spec_transformer_shape odd = {
+    .parameters = 2.385, .bytes_per_weight = 0.27, .layers = 3.0, .width = 5.0, .kv_bytes = 7.0};
 
 /* The example of many tutorials: 7 B parameters in FP16 on an A100 decode at 1 FLOP per byte and 0.6 % of the peak; a
  * prompt of 1000 tokens at 1000 FLOP per byte and all of it. */
@@ -81,7 +82,8 @@ static void attention_and_cache_are_counted_token_by_token(void **state)
 static void time_is_the_larger_of_two(void **state)
 {
     (void)state;
-    const spec_hardware slow_memory = {.flops = 1e9, .bandwidth = 2.385}, slow_compute = {.flops = 0.27, .bandwidth = 1e9};
+    const spec_hardware slow_memory = {.flops = 1e9, .bandwidth = 2.385};
+    const spec_hardware slow_compute = {.flops = 0.27, .bandwidth = 1e9};
     assert_near(spec_pass_time(&slow_memory, &odd, 2.0, 3.0), spec_pass_bytes(&odd, 2.0, 3.0) / 2.385, 1e-15);
     assert_near(spec_pass_time(&slow_compute, &odd, 2.0, 3.0), spec_pass_flops(&odd, 2.0, 3.0) / 0.27, 1e-15);
     const spec_hardware even = {.flops = 8.0, .bandwidth = 2.0};
@@ -123,7 +125,8 @@ static void outside_the_domain_is_nan(void **state)
             assert_nan(spec_arithmetic_intensity(&shape, n_tokens, context));
             assert_nan(spec_pass_time(&fine, &shape, n_tokens, context));
         }
-        spec_hardware no_flops = {.flops = bad[i], .bandwidth = 2.0}, no_bandwidth = {.flops = 8.0, .bandwidth = bad[i]};
+        const spec_hardware no_flops = {.flops = bad[i], .bandwidth = 2.0};
+        const spec_hardware no_bandwidth = {.flops = 8.0, .bandwidth = bad[i]};
         const spec_hardware *const broken[] = {&no_flops, &no_bandwidth};
         for (int j = 0; j < 2; j++) {
             assert_nan(spec_pass_time(broken[j], &odd, 2.0, 3.0));

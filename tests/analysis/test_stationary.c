@@ -88,7 +88,8 @@ static void small_probabilities_keep_their_digits(void **state)
 static void states_that_are_left_for_good_have_probability_0(void **state)
 {
     (void)state;
-    static const int places[6][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}, {0, 3, 1, 2}, {2, 3, 0, 1}};
+    static const int places[6][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2},
+                                     {2, 0, 3, 1}, {0, 3, 1, 2}, {2, 3, 0, 1}};
     for (int p = 0; p < 6; p++) {
         /* in the first order: 0 and 1 lead, through each other, to the class {2, 3} */
         double plain[16] = {0.2, 0.5, 0.3, 0, 0.6, 0.1, 0, 0.3, 0, 0, 0.73, 0.27, 0, 0, 0.1, 0.9}, matrix[16], law[4];

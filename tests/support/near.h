@@ -1,5 +1,5 @@
 /* near: cmocka assertions for real numbers.
- * They print both values, and treat NaN and infinities as values: equal to themselves and to nothing else. Headers only. */
+ * They print both values, and treat NaN and infinities as values: equal to themselves and to nothing else. */
 #ifndef SPECLAB_TESTS_NEAR_H
 #define SPECLAB_TESTS_NEAR_H
 
@@ -24,7 +24,8 @@ static inline void near_check(double actual, double expected, double tolerance, 
 /* Relative, absolute, and no tolerance. */
 #define assert_near(actual, expected, relative)                                                                        \
     near_check((actual), (expected), (relative) * fabs(expected), #actual, __FILE__, __LINE__)
-#define assert_within(actual, expected, absolute) near_check((actual), (expected), (absolute), #actual, __FILE__, __LINE__)
+#define assert_within(actual, expected, absolute)                                                                      \
+    near_check((actual), (expected), (absolute), #actual, __FILE__, __LINE__)
 #define assert_same(actual, expected) near_check((actual), (expected), 0.0, #actual, __FILE__, __LINE__)
 #define assert_nan(actual) near_check((actual), NAN, 0.0, #actual, __FILE__, __LINE__)
 
