@@ -67,14 +67,14 @@ double spec_capped_geometric_pgf(double alpha, int K, double z)
 
 double spec_positional_mean(const double *a, int K)
 {
-    double mean = in_domain(0.0, K) ? 1.0 : NAN;
+    double mean = K >= 0 ? 1.0 : NAN;
     for (int i = K - 1; i >= 0; i--) mean = in_domain(a[i], K) ? 1.0 + a[i] * mean : NAN;
     return mean;
 }
 
 double spec_positional_variance(const double *a, int K)
 {
-    double mean = in_domain(0.0, K) ? 1.0 : NAN, variance = in_domain(0.0, K) ? 0.0 : NAN;
+    double mean = 1.0, variance = K >= 0 ? 0.0 : NAN;
     for (int i = K - 1; i >= 0; i--) {
         if (!in_domain(a[i], K)) return NAN;
         variance = a[i] * variance + a[i] * (1.0 - a[i]) * mean * mean; /* mean is 1 + E[N_{i+1}] */

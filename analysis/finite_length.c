@@ -2,16 +2,18 @@
 
 #include "analysis/law.h"
 
+#include <gsl/gsl_minmax.h>
 #include <math.h>
 
 double spec_rounds_to_length(const double *law, int n, int L, double *work)
 {
-    if (n < 1 || L < 0 || !spec_law_is_whole(spec_law_sum(law, n))) return NAN;
+    if (L < 0 || !spec_law_is_whole(spec_law_sum(law, n))) return NAN;
 
     work[0] = 0.0;
     for (int l = 1; l <= L; l++) {
         double left = 0.0; /* rounds still needed after the first one */
-        for (int j = 1; j <= n && j <= l; j++) left += law[j - 1] * work[l - j];
+        int reach = GSL_MIN(n, l);
+        for (int j = 1; j <= reach; j++) left += law[j - 1] * work[l - j];
         work[l] = 1.0 + left;
     }
     return work[L];

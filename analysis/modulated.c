@@ -14,9 +14,10 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
-static double *matrix_alloc(int rows, int columns)
+/* Zeroed rows (S) of workspace. */
+static double *rows_alloc(int rows, int S)
 {
-    return calloc((size_t)rows * (size_t)columns, sizeof(double));
+    return calloc((size_t)rows, (size_t)S * sizeof(double));
 }
 
 /* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total variance from the last
@@ -27,8 +28,6 @@ static void accepted_moments(double *ret_mean, double *ret_variance, const doubl
 {
     double *mean = work, *variance = work + S;
     size_t bytes = (size_t)S * sizeof(double);
-    memset(ret_mean, 0, bytes);
-    memset(ret_variance, 0, bytes);
     for (int k = 0; k < K; k++) {
         for (int s = 0; s < S; s++) {
             const double *row = accept + index_of(s, 0, S);
@@ -61,27 +60,24 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
                                  const double *accept, int S, int K)
 {
     *ret_mean = *ret_variance = 0.0;
-    if (S < 1 || K < 0 || !spec_law_is_whole(spec_law_sum(start, S))) return GSL_EDOM;
+    if (K < 0 || !spec_law_is_whole(spec_law_sum(start, S))) return GSL_EDOM;
     for (int s = 0; s < S; s++) {
         if (!spec_law_is_whole(spec_law_sum(stay + index_of(s, 0, S), S))) return GSL_EDOM;
         if (!(accept[s] >= 0.0 && accept[s] <= 1.0)) return GSL_EDOM;
     }
 
-    double *moving = matrix_alloc(S, S); /* accepted here, and where the state goes */
-    double *rows = matrix_alloc(5, S);
-    int status = moving == NULL || rows == NULL ? GSL_ENOMEM : GSL_SUCCESS;
-    if (status == GSL_SUCCESS) {
-        double *lost = rows + 2 * S, *work = rows + 3 * S;
-        for (int s = 0; s < S; s++) {
-            for (int t = 0; t < S; t++) moving[index_of(s, t, S)] = accept[s] * stay[index_of(s, t, S)];
-            lost[s] = 1.0 - accept[s];
-        }
-        accepted_moments(rows, rows + S, moving, lost, S, K, work);
-        mix(ret_mean, ret_variance, start, rows, rows + S, S);
+    double *rows = rows_alloc(S + 5, S);
+    if (rows == NULL) return GSL_ENOMEM;
+    double *mean = rows, *variance = rows + S, *lost = rows + 2 * S, *work = rows + 3 * S;
+    double *moving = rows + 5 * S; /* (S,S) accepted here, and where the state goes */
+    for (int s = 0; s < S; s++) {
+        for (int t = 0; t < S; t++) moving[index_of(s, t, S)] = accept[s] * stay[index_of(s, t, S)];
+        lost[s] = 1.0 - accept[s];
     }
-    free(moving);
+    accepted_moments(mean, variance, moving, lost, S, K, work);
+    mix(ret_mean, ret_variance, start, mean, variance, S);
     free(rows);
-    return status;
+    return GSL_SUCCESS;
 }
 
 int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, double spread, double rho, int K)
@@ -114,12 +110,12 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
     if (opt_start != NULL) memset(opt_start, 0, (size_t)S * sizeof(double));
     if (K < 0) return GSL_EDOM;
 
-    int status = GSL_SUCCESS;
-    double *kernel = matrix_alloc(S, S), *next = matrix_alloc(S, S), *rows = matrix_alloc(6, S);
-    if (kernel == NULL || next == NULL || rows == NULL) status = GSL_ENOMEM;
-    SPEC_TRY(status);
-
-    double *mean = rows, *variance = rows + S, *lost = rows + 2 * S, *start = rows + 3 * S, *work = rows + 4 * S;
+    int status;
+    size_t square = index_of(S, 0, S);
+    double *rows = rows_alloc(S + S + 6, S);
+    if (rows == NULL) return GSL_ENOMEM;
+    double *kernel = rows, *next = rows + square, *mean = next + square, *variance = mean + S;
+    double *lost = mean + 2 * S, *start = mean + 3 * S, *work = mean + 4 * S;
     for (int s = 0; s < S; s++) {
         size_t row = index_of(s, 0, S);
         lost[s] = spec_law_sum(reject + row, S);
@@ -129,7 +125,7 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
 
     /* Horner from the bonus backwards: the kernel of the last k tokens is reject + accept times that of the last k - 1.
      * */
-    memcpy(kernel, bonus, (size_t)S * (size_t)S * sizeof(double));
+    memcpy(kernel, bonus, square * sizeof(double));
     for (int k = 0; k < K; k++) {
         multiply_add(next, accept, kernel, reject, S);
         double *swap = kernel;
@@ -145,8 +141,6 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
     mix(ret_mean, ret_variance, start, mean, variance, S);
     if (opt_start != NULL) memcpy(opt_start, start, (size_t)S * sizeof(double));
 done:
-    free(kernel);
-    free(next);
     free(rows);
     return status;
 }

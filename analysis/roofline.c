@@ -9,7 +9,7 @@ const spec_hardware spec_hardware_known[] = {
     {"A100", "NVIDIA A100 80 GB, dense FP16; 2 TB/s is rounded (1.94 as a PCIe card, 2.04 as SXM)", 312e12, 2.0e12},
     {"H100", "NVIDIA H100 80 GB SXM, dense FP16: half of the sparse peak of the data sheet", 989e12, 3.35e12},
     {"H200", "NVIDIA H200 141 GB SXM, dense FP16: half of the sparse peak of the data sheet", 989e12, 4.8e12},
-    {NULL, NULL, 0.0, 0.0},
+    {.name = NULL},
 };
 
 static bool is_positive(double x)

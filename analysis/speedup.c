@@ -2,7 +2,7 @@
 
 #include "analysis/capped_geometric.h"
 
-#include <gsl/gsl_machine.h>
+#include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_log.h>
 #include <math.h>
@@ -70,7 +70,7 @@ int spec_best_K(double alpha, double c, int K_max)
 
 double spec_best_K_lambert(double alpha, double c)
 {
-    if (!(alpha > 0.0 && alpha < 1.0) || !(c > 0.0 && c <= 1.0)) return NAN;
+    if (!(alpha <= 1.0 && c > 0.0)) return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
     /* v = u - 1 solves v - log(1+v) = d. Newton on this instead of W_-1(-exp(-1-d)): the exponential underflows for d >
      * 744, and near d = 0, the branch point, W_-1 would know only half of the digits. The function is convex and the
      * start lies right of the root (sqrt(2d) + d > v), so the steps fall until rounding stops them. */
@@ -97,6 +97,7 @@ static double gain(double alpha, void *params)
 double spec_break_even_alpha(int K, double c)
 {
     if (K < 1 || !(c >= 0.0 && c <= 1.0)) return NAN;
+    if (c == 0.0) return 0.0; /* the bracket below would shrink to a point without length */
     double alpha = NAN;
     gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
     if (solver == NULL) return alpha;
@@ -108,7 +109,7 @@ double spec_break_even_alpha(int K, double c)
         gsl_root_fsolver_iterate(solver);
         lower = gsl_root_fsolver_x_lower(solver);
         upper = gsl_root_fsolver_x_upper(solver);
-    } while (upper - lower > 4.0 * GSL_DBL_EPSILON * lower);
+    } while (gsl_root_test_interval(lower, upper, 0.0, 1e-15) == GSL_CONTINUE);
     alpha = gsl_root_fsolver_root(solver);
     gsl_root_fsolver_free(solver);
     return alpha;

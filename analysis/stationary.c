@@ -13,54 +13,50 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
-/* Mark the states that can be reached from `from` (forward), or from which it can be reached. stack (S). */
-static void mark_reachable(bool *mark, const double *matrix, int S, int from, bool forward, int *stack)
+/* Mark with `pass` the states that can be reached from `from` (forward), or from which it can be reached. stack (S). */
+static void mark_reachable(int *mark, int pass, const double *matrix, int S, int from, bool forward, int *stack)
 {
     int depth = 0;
-    mark[from] = true;
+    mark[from] = pass;
     stack[depth++] = from;
     while (depth > 0) {
         int s = stack[--depth];
         for (int t = 0; t < S; t++) {
-            if (mark[t] || matrix[forward ? index_of(s, t, S) : index_of(t, s, S)] == 0.0) continue;
-            mark[t] = true;
+            if (mark[t] == pass || matrix[forward ? index_of(s, t, S) : index_of(t, s, S)] == 0.0) continue;
+            mark[t] = pass;
             stack[depth++] = t;
         }
     }
 }
 
-/* The class of states that is never left: those reachable from a state that all states reach. GSL_ESING where there is
- * no such state, that is, where two classes are never left. member (S). */
-static int closed_class(int *ret_n, int *ret_member, const double *matrix, int S, bool *mark, int *stack)
+/* The class of states that is never left: those reachable from a state that all states reach. Returns its size, 0 where
+ * there is no such state, that is, where two classes are never left. member (S); mark (S), zeroed, and stack (S) are
+ * workspace. */
+static int closed_class(int *ret_member, const double *matrix, int S, int *mark, int *stack)
 {
+    enum { UNMARKED, FOREST, BACKWARD, FORWARD };
     /* Walking backwards from unmarked states in turn, only the last walk can have begun at a state that all states
      * reach. */
-    int candidate = 0;
-    memset(mark, 0, (size_t)S * sizeof *mark);
+    int candidate = 0, n = 0;
     for (int s = 0; s < S; s++) {
-        if (mark[s]) continue;
+        if (mark[s] != UNMARKED) continue;
         candidate = s;
-        mark_reachable(mark, matrix, S, s, false, stack);
+        mark_reachable(mark, FOREST, matrix, S, s, false, stack);
     }
-    memset(mark, 0, (size_t)S * sizeof *mark);
-    mark_reachable(mark, matrix, S, candidate, false, stack);
+    mark_reachable(mark, BACKWARD, matrix, S, candidate, false, stack);
     for (int s = 0; s < S; s++) {
-        if (!mark[s]) return GSL_ESING;
+        if (mark[s] != BACKWARD) return 0;
     }
-
-    memset(mark, 0, (size_t)S * sizeof *mark);
-    mark_reachable(mark, matrix, S, candidate, true, stack);
-    int n = 0;
+    mark_reachable(mark, FORWARD, matrix, S, candidate, true, stack);
     for (int s = 0; s < S; s++) {
-        if (mark[s]) ret_member[n++] = s;
+        if (mark[s] == FORWARD) ret_member[n++] = s;
     }
-    *ret_n = n;
-    return GSL_SUCCESS;
+    return n;
 }
 
-/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the law up again; the
- * matrix is used up. */
-static int eliminate(double *ret_law, double *matrix, int n)
+/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the law (n) up again, up
+ * to a factor. The matrix is used up. Returns the sum of the law, infinite or NaN where a probability underflowed. */
+static double eliminate(double *ret_law, double *matrix, int n)
 {
     for (int k = n - 1; k > 0; k--) {
         const double *last = matrix + index_of(k, 0, n);
@@ -71,14 +67,12 @@ static int eliminate(double *ret_law, double *matrix, int n)
             for (int j = 0; j < k; j++) row[j] += row[k] * last[j];
         }
     }
-    double total = ret_law[0] = 1.0;
+    ret_law[0] = 1.0;
     for (int k = 1; k < n; k++) {
         ret_law[k] = 0.0;
         for (int i = 0; i < k; i++) ret_law[k] += ret_law[i] * matrix[index_of(i, k, n)];
-        total += ret_law[k];
     }
-    for (int k = 0; k < n; k++) ret_law[k] /= total;
-    return isfinite(total) ? GSL_SUCCESS : GSL_ESING;
+    return spec_law_sum(ret_law, n);
 }
 
 int spec_stationary_law(double *ret_law, const double *matrix, int S)
@@ -89,24 +83,25 @@ int spec_stationary_law(double *ret_law, const double *matrix, int S)
         if (!spec_law_is_whole(spec_law_sum(matrix + index_of(s, 0, S), S))) return GSL_EDOM;
     }
 
-    int status = GSL_SUCCESS, n = 0;
-    bool *mark = calloc((size_t)S, sizeof *mark);
-    int *stack = calloc((size_t)S, sizeof *stack), *member = calloc((size_t)S, sizeof *member);
-    double *within = calloc((size_t)S * (size_t)S, sizeof *within), *law = calloc((size_t)S, sizeof *law);
-    if (mark == NULL || stack == NULL || member == NULL || within == NULL || law == NULL) status = GSL_ENOMEM;
-    SPEC_TRY(status);
+    int status, n;
+    double total;
+    double *within = calloc((size_t)S + 1, (size_t)S * sizeof *within), *law = NULL; /* (S,S), law (S) behind it */
+    int *member = calloc(3, (size_t)S * sizeof *member), *mark = NULL; /* member, mark and stack, (S) each */
+    SPEC_TRY(within == NULL ? GSL_ENOMEM : GSL_SUCCESS);
+    SPEC_TRY(member == NULL ? GSL_ENOMEM : GSL_SUCCESS);
+    law = within + index_of(S, 0, S);
+    mark = member + S;
 
-    SPEC_TRY(closed_class(&n, member, matrix, S, mark, stack));
+    n = closed_class(member, matrix, S, mark, mark + S);
+    SPEC_TRY(n == 0 ? GSL_ESING : GSL_SUCCESS);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) within[index_of(i, j, n)] = matrix[index_of(member[i], member[j], S)];
     }
-    SPEC_TRY(eliminate(law, within, n));
-    for (int i = 0; i < n; i++) ret_law[member[i]] = law[i];
+    total = eliminate(law, within, n);
+    SPEC_TRY(isfinite(total) ? GSL_SUCCESS : GSL_ESING);
+    for (int i = 0; i < n; i++) ret_law[member[i]] = law[i] / total;
 done:
-    free(mark);
-    free(stack);
-    free(member);
     free(within);
-    free(law);
+    free(member);
     return status;
 }

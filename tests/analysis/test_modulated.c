@@ -298,6 +298,30 @@ static void rows_may_be_off_by_their_rounding(void **state)
     assert_near(variance, exact_variance, 1e-6);
 }
 
+/* Two contexts that mirror each other and long rounds, whose kernel is then off by 1e-3: still one half each. */
+static void rows_that_drift_apart_are_made_whole(void **state)
+{
+    (void)state;
+    const double off = 1.0 + 9e-10, keep = 1.0 - 1e-6;
+    const double accept[4] = {0.73 * keep * off, 0.27 * keep * off, 0.27 * keep * off, 0.73 * keep * off};
+    const double reject[4] = {1e-6 * off, 0, 0, 1e-6 * off}, bonus[4] = {0.9 * off, 0.1 * off, 0.1 * off, 0.9 * off};
+    double mean, variance, start[2];
+    assert_int_equal(spec_pair_chain(&mean, &variance, start, accept, reject, bonus, 2, 1000000), GSL_SUCCESS);
+    assert_near(start[0], 0.5, 1e-9);
+    assert_near(start[1], 0.5, 1e-9);
+}
+
+static void one_context_is_iid(void **state)
+{
+    (void)state;
+    const double accept = 0.27, reject = 0.73, bonus = 1.0;
+    double mean, variance, start;
+    assert_int_equal(spec_pair_chain(&mean, &variance, &start, &accept, &reject, &bonus, 1, 4), GSL_SUCCESS);
+    assert_near(mean, spec_capped_geometric_mean(0.27, 4), 1e-15);
+    assert_near(variance, spec_capped_geometric_variance(0.27, 4), 2e-15);
+    assert_same(start, 1.0);
+}
+
 static void pair_input_outside_the_domain(void **state)
 {
     (void)state;
@@ -315,6 +339,9 @@ static void pair_input_outside_the_domain(void **state)
     }
     token_rule(accept, reject, target3, draft3, 9);
     REFUSED(spec_pair_chain(&mean, &variance, NULL, accept, reject, target3, 0, 2));
+    start[0] = 7.0;
+    REFUSED(spec_pair_chain(&mean, &variance, start, accept, reject, target3, 0, 2));
+    REFUSED(spec_pair_chain(&mean, &variance, start, accept, reject, target3, -1, 2));
     start[2] = 7.0;
     REFUSED(spec_pair_chain(&mean, &variance, start, accept, reject, target3, V, -1));
     assert_same(start[2], 0.0);
@@ -332,6 +359,8 @@ int main(void)
         cmocka_unit_test(a_perfect_and_a_hopeless_draft),
         cmocka_unit_test(a_law_that_is_not_unique_is_singular),
         cmocka_unit_test(rows_may_be_off_by_their_rounding),
+        cmocka_unit_test(rows_that_drift_apart_are_made_whole),
+        cmocka_unit_test(one_context_is_iid),
         cmocka_unit_test(pair_input_outside_the_domain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

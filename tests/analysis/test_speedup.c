@@ -287,6 +287,10 @@ static void lambert_optimum_at_the_edges(void **state)
     assert_nan(spec_best_K_lambert(0.27, 0.0));
     assert_nan(spec_best_K_lambert(0.27, 1.0 + 1e-15));
     assert_nan(spec_best_K_lambert(0.27, 2.385));
+    assert_nan(spec_best_K_lambert(1.5, 2.385));
+    assert_nan(spec_best_K_lambert(1.5, 0.27));
+    assert_nan(spec_best_K_lambert(1.5, -0.27));
+    assert_nan(spec_best_K_lambert(0.27, -0.27));
     assert_true(isfinite(spec_best_K_lambert(1e-300, 0.1)));
     assert_true(spec_best_K_lambert(0.02, 0.1) < 0.0);
     assert_true(spec_best_K_lambert(0.05, 0.1) > 0.0); /* below alpha = c already, but no whole K gains */
