@@ -24,7 +24,7 @@ static uint64_t rounds_of(const uint64_t *counts, int K)
 void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_t *counts, int K)
 {
     uint64_t passed = 0, failed = 0;
-    for (int k = 0; k <= K; k++) passed += (uint64_t)k * counts[k];
+    for (int k = 1; k <= K; k++) passed += (uint64_t)k * counts[k];
     for (int k = 0; k < K; k++) failed += counts[k];
     *ret_passed = passed;
     *ret_tested = passed + failed;

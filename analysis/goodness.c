@@ -3,6 +3,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { EXACT_N = 20, EXACT_SIDE = 2 * EXACT_N - 1 }; /* Kolmogorov's law by matrix up to this n */
@@ -51,19 +52,19 @@ static int goodness(spec_goodness *ret, const uint64_t *counts, const double *pr
 {
     *ret = (spec_goodness){0};
     double total = 0, sum = 0;
-    int impossible = 0;
+    bool impossible = false;
     for (size_t i = 0; i < n; i++) {
         if (!(probability[i] >= 0)) return GSL_EDOM;
         total += (double)counts[i];
         sum += probability[i];
-        if (probability[i] == 0 && counts[i] > 0) impossible = 1;
+        if (probability[i] == 0 && counts[i] > 0) impossible = true;
     }
     if (!(fabs(sum - 1) <= sum_tolerance) || !(min_expected >= 0) || fitted < 0) return GSL_EDOM;
 
     ret->p = 1;
     if (total == 0) return GSL_SUCCESS;
     pool small = gather_pool(counts, probability, n, total, min_expected);
-    int joins = small.cells > 0 && small.expected < min_expected && small.next < n;
+    bool joins = small.cells > 0 && small.expected < min_expected && small.next < n;
     int cells = 0;
     for (size_t i = 0; i < n; i++) {
         double expected = total * probability[i];
@@ -183,8 +184,8 @@ void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted
 
 void spec_holm(double *ret_adjusted, const double *p, size_t n, size_t *order)
 {
-    int unknown = 0;
-    for (size_t i = 0; i < n; i++) unknown |= isnan(p[i]);
+    bool unknown = false;
+    for (size_t i = 0; i < n; i++) unknown = unknown || isnan(p[i]);
     if (unknown) {
         for (size_t i = 0; i < n; i++) ret_adjusted[i] = NAN;
         return;

@@ -2,6 +2,7 @@
 
 #include <gsl/gsl_sf_log.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* Neumaier's sum: `lost` gathers what each addition rounds away. */
 typedef struct {
@@ -79,13 +80,13 @@ static double divergence_term(double a, double b)
 double spec_kl_divergence(const double *a, const double *b, size_t n)
 {
     compensated total = {0};
-    int infinite = 0;
+    bool infinite = false;
     for (size_t x = 0; x < n; x++) {
         if (isnan(a[x]) || isnan(b[x])) return NAN;
         if (a[x] == 0) {
             add(&total, b[x]);
         } else if (b[x] == 0) {
-            infinite = 1;
+            infinite = true;
         } else {
             add(&total, divergence_term(a[x], b[x]));
         }

@@ -32,6 +32,19 @@ static void hand_worked_tables(void **state)
     assert_within(fit.statistic, 100 * log(2), 1e-12);
 }
 
+/* 10^15 counts in each cell, three off: chi^2 = 2 9/10^15, where squares would leave nothing. A single count has information too. */
+static void near_fits_do_not_cancel(void **state)
+{
+    (void)state;
+    const uint64_t near[2] = {1000000000000003, 999999999999997}, single[2] = {1, 3};
+    const double even[2] = {0.5, 0.5};
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, near, even, 2, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 18e-15, 1e-20);
+    assert_int_equal(spec_goodness_g(&fit, single, even, 2, 0, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 2 * (log(0.5) + 3 * log(1.5)), 1e-14);
+}
+
 static void fitted_parameters_cost_degrees_of_freedom(void **state)
 {
     (void)state;
@@ -270,7 +283,7 @@ static void larger_samples_have_p_values_within_six_ten_thousandths(void **state
     (void)state;
     double worst = 0;
     for (int n = 21; n <= 99; n += 39) {
-        for (double d = 0.5 / n + 0.001; d < 0.4; d += 0.008) {
+        for (double d = 0.5 / n + 0.001; d < 0.4; d += 0.02) {
             double got, p;
             p_of_distance(&got, &p, d, n);
             worst = fmax(worst, fabs(p - (1 - kolmogorov_by_steps(d, n))));
@@ -278,6 +291,18 @@ static void larger_samples_have_p_values_within_six_ten_thousandths(void **state
     }
     printf("largest error of p: %g\n", worst);
     assert_true(worst < 0.0006);
+}
+
+/* n = 21 is the first that is not exact: the limit's series, seven terms of it, at the corrected argument. */
+static void exactness_ends_at_twenty(void **state)
+{
+    (void)state;
+    double d, p, t = sqrt(21) * 0.27, wanted = 0;
+    t += 1 / (6 * sqrt(21)) + (t - 1) / 84;
+    for (int j = 1; j < 8; j++) wanted += (j % 2 ? 2 : -2) * exp(-2 * j * j * t * t);
+    p_of_distance(&d, &p, 0.27, 21);
+    assert_within(p, wanted, 1e-14);
+    assert_true(fabs(p - (1 - kolmogorov_by_steps(0.27, 21))) > 1e-6);
 }
 
 /* Kolmogorov's limit at n = 10^6, where the correction to the limit is a ten-thousandth: tabulated .0500 at 1.3581, .0100 at 1.6276. */
@@ -348,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_worked_tables),
+        cmocka_unit_test(near_fits_do_not_cancel),
         cmocka_unit_test(fitted_parameters_cost_degrees_of_freedom),
         cmocka_unit_test(small_cells_become_one_pool),
         cmocka_unit_test(a_pool_too_small_takes_in_the_next_smallest_cell),
@@ -359,6 +385,7 @@ int main(void)
         cmocka_unit_test(distances_have_edges),
         cmocka_unit_test(small_samples_have_exact_p_values),
         cmocka_unit_test(larger_samples_have_p_values_within_six_ten_thousandths),
+        cmocka_unit_test(exactness_ends_at_twenty),
         cmocka_unit_test(large_samples_follow_the_limit_law),
         cmocka_unit_test(holm_adjusts_a_hand_worked_family),
         cmocka_unit_test(holm_knows_ties_ones_and_not_a_number),

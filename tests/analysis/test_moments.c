@@ -95,6 +95,19 @@ static void moments_of_counts_are_those_of_the_sample(void **state)
     assert_within(variance, spec_moments_variance(&moments), 1e-14);
 }
 
+/* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of which squares of k would leave five digits. */
+static void moments_of_counts_do_not_cancel(void **state)
+{
+    (void)state;
+    uint64_t counts[257] = {0};
+    double mean, variance;
+    counts[255] = 1000000;
+    counts[256] = 1;
+    spec_moments_of_counts(&mean, &variance, counts, 256);
+    assert_within(mean, 255 + 1 / 1000001.0, 1e-13);
+    assert_within(variance, 1 / 1000001.0, 1e-13 / 1000001);
+}
+
 static void counts_of_nothing_and_of_one(void **state)
 {
     (void)state;
@@ -131,6 +144,7 @@ int main(void)
         cmocka_unit_test(merging_is_adding_in_any_order),
         cmocka_unit_test(merging_an_empty_part_changes_no_bit),
         cmocka_unit_test(moments_of_counts_are_those_of_the_sample),
+        cmocka_unit_test(moments_of_counts_do_not_cancel),
         cmocka_unit_test(counts_of_nothing_and_of_one),
         cmocka_unit_test(z_counts_standard_errors),
     };
