@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BATCH = 64 };
+
 /* The distinct k-grams of one order, ascending: (n, words + 1), key and count. */
 typedef struct {
     uint64_t *record;
@@ -104,7 +106,7 @@ done:
 }
 
 /* Append the contexts of the k-grams and their successors; the contexts' keys go to `keys`. */
-static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams, int k, spec_error *error)
+static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams, spec_error *error)
 {
     const size_t words = (size_t)grams->words;
     size_t n = 0;
@@ -137,10 +139,7 @@ static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kg
             successor[i] = (spec_successor){key_token(key, grams->bits), (uint32_t)count};
             total += count;
         }
-        context[keys->n] = (spec_context){.first = law->n_successors + begin,
-                                          .n = (uint32_t)(i - begin),
-                                          .inverse = 1.0 / (double)total,
-                                          .backoff = law->discount[k] * (double)(i - begin) / (double)total};
+        context[keys->n] = (spec_context){law->n_successors + begin, (uint32_t)(i - begin), (uint32_t)total};
         memcpy(keys->word + keys->n * words, here.word, words * sizeof *keys->word);
         keys->n++;
     }
@@ -165,32 +164,46 @@ static int build_unigram(spec_kneser_ney *law, const kgrams *grams, spec_error *
     return GSL_SUCCESS;
 }
 
-static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t parent, uint32_t token)
+static inline size_t hash_of(uint32_t parent, uint32_t token)
 {
     uint64_t hash = (uint64_t)parent << 32 | token;
     hash ^= hash >> 29;
     hash *= 0xD6E8FEB86659FD93u;
-    hash ^= hash >> 32;
+    return (size_t)(hash ^ hash >> 32);
+}
+
+/* The link from a context to that with one more token before it, or the free place where it belongs. */
+static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t parent, uint32_t token)
+{
     const size_t mask = law->n_links - 1;
-    for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+    for (size_t i = hash_of(parent, token) & mask;; i = (i + 1) & mask) {
         spec_context_link *link = law->link + i;
         if (link->context == 0 || (link->parent == parent && link->token == token)) return link;
     }
 }
 
-/* Link each context of m tokens to that without its oldest token. */
+/* Link each context of m tokens to that without its oldest token. A batch takes each step together, so that its places in the table are
+ * fetched from memory together. */
 static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first, int words, int bits)
 {
-    for (size_t i = 0; i < keys->n; i++) {
-        spec_ngram_key key = key_at(keys->word + i * (size_t)words, words);
-        uint32_t parent = 0;
-        for (int j = 1; j < m; j++) {
-            parent = link_of(law, parent, key_token(key, bits))->context;
-            assert(parent != 0); /* a (k+1)-gram's last k tokens are a k-gram */
-            key = key_context(key, bits);
+    for (size_t begin = 0; begin < keys->n; begin += BATCH) {
+        const size_t n = keys->n - begin < BATCH ? keys->n - begin : BATCH;
+        spec_ngram_key key[BATCH];
+        uint32_t parent[BATCH] = {0};
+        for (size_t i = 0; i < n; i++) key[i] = key_at(keys->word + (begin + i) * (size_t)words, words);
+        for (int step = 1; step <= m; step++) {
+            for (size_t i = 0; i < n; i++) {
+                __builtin_prefetch(law->link + (hash_of(parent[i], key_token(key[i], bits)) & (law->n_links - 1)), 1);
+            }
+            for (size_t i = 0; i < n; i++) {
+                const uint32_t token = key_token(key[i], bits);
+                spec_context_link *link = link_of(law, parent[i], token);
+                if (step == m) *link = (spec_context_link){parent[i], token, (uint32_t)(first + begin + i)};
+                parent[i] = link->context;
+                assert(parent[i] != 0); /* a (k+1)-gram's last k tokens are a k-gram */
+                key[i] = key_context(key[i], bits);
+            }
         }
-        const uint32_t token = key_token(key, bits);
-        *link_of(law, parent, token) = (spec_context_link){parent, token, (uint32_t)(first + i)};
     }
 }
 
@@ -211,7 +224,7 @@ int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vo
         law->discount[k] = discount_of(&grams);
         if (k == 1) break;
         first[k - 1] = law->n_contexts;
-        SPEC_TRY(append_contexts(law, &keys[k - 1], &grams, k, error));
+        SPEC_TRY(append_contexts(law, &keys[k - 1], &grams, error));
     }
     SPEC_TRY(build_unigram(law, &grams, error));
 
@@ -249,14 +262,18 @@ const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context
     }
     if (depth == 0) return law->unigram;
 
-    /* Unrolled: the unigram row times every back-off mass, then each order's own part times those of the longer contexts. */
+    /* The recursion unrolled: the unigram row times every order's back-off mass, then each order's own part times those of the higher
+     * ones. mass[m] becomes what one count of order m + 1 weighs. */
     double mass[SPEC_NGRAM_ORDER_MAX];
     mass[depth] = 1.0;
-    for (int m = depth; m >= 1; m--) mass[m - 1] = mass[m] * found[m]->backoff;
+    for (int m = depth; m >= 1; m--) {
+        mass[m] /= (double)found[m]->total;
+        mass[m - 1] = mass[m] * (law->discount[m + 1] * (double)found[m]->n);
+    }
     const double base = mass[0];
     for (int w = 0; w < law->vocab; w++) scratch[w] = base * law->unigram[w];
     for (int m = 1; m <= depth; m++) {
-        const double scale = mass[m] * found[m]->inverse, discount = law->discount[m + 1];
+        const double scale = mass[m], discount = law->discount[m + 1];
         const spec_successor *successor = law->successor + found[m]->first;
         for (uint32_t i = 0; i < found[m]->n; i++) {
             scratch[successor[i].token] += scale * ((double)successor[i].count - discount);

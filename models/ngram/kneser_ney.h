@@ -1,6 +1,6 @@
 /* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
  * One absolute discount for each order, continuation counts below the highest, the uniform law at the bottom: every token has positive
- * probability after every context [KneserNey95; ChenGoodman99 Eq. (20)-(21)]. Immutable once built; owns its arrays. */
+ * probability after every context [KneserNey95; ChenGoodman99]. Immutable once built; owns its arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 
@@ -13,10 +13,9 @@ typedef struct {
 
 /* A context that was seen with a next token. */
 typedef struct {
-    uint64_t first;  /* its successors, ascending by token, are successor[first .. first + n) */
+    uint64_t first; /* its successors, ascending by token, are successor[first] up to successor[first + n) */
     uint32_t n;
-    double inverse;  /* 1 / sum of their counts */
-    double backoff;  /* discount * n / sum of their counts: the mass that goes to the next shorter context */
+    uint32_t total; /* the sum of their counts */
 } spec_context;
 
 /* A longer context found from a shorter one: `token` stood before context `parent`. */
@@ -39,16 +38,17 @@ typedef struct {
 
 /* Build the law from `counts`, which are used up.
  *
- *     P_k(w | h) = max(c_k(h w) - D_k, 0) / c_k(h) + D_k N_k(h) / c_k(h) * P_(k-1)(w | h')        [ChenGoodman99] Eq. (20)
+ *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99] sections 2.7 and 3
  *     P_0(w)     = 1 / vocab
- *     D_k        = n_1 / (n_1 + 2 n_2)                                                                [ChenGoodman99] Eq. (18)
+ *     D_k        = n_1 / (n_1 + 2 n_2)                                                 [ChenGoodman99] section 2.6
  *
  * h: the last k-1 tokens, h': without the oldest; c_k(h): sum over w of c_k(h w); N_k(h): how many w were seen after h; n_r: how many
  * k-grams have c_k = r. D_k = 1/2 where n_1 or n_2 is 0. A context never seen has P_k = P_(k-1).
- * c_order is how often the n-gram occurs. Below, c_k is the number of different tokens seen before the k-gram, Eq. (21) there; the
+ * c_order is how often the n-gram occurs. Below, c_k is the number of different tokens seen before the k-gram [KneserNey95]; the
  * beginning of a text counts as one more such token, the same for all texts, so that the first tokens of a text, which have nothing before
  * them, are not lost. After fewer than order - 1 tokens (a text's beginning) the law is that of the lower order, continuation counts and all:
- * no token stands for the beginning, so none is conditioned on. */
+ * no token stands for the beginning, so none is conditioned on.
+ * Checked by: the definition, read off the text position by position (tests/models/ngram/test_kneser_ney.c). */
 int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab, spec_error *error);
 void spec_kneser_ney_free(spec_kneser_ney *law);
 
