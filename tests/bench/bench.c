@@ -18,6 +18,7 @@ static const struct {
 } families[] = {
     {"random numbers", spec_bench_rng},
     {"acceptance", spec_bench_acceptance},
+    {"n-grams", spec_bench_ngram},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };

@@ -26,7 +26,7 @@ typedef struct {
     double asked_ratio; /* times the yardstick's speed; 0: none */
 } spec_bench_row;
 
-extern const spec_bench_row spec_bench_rng[], spec_bench_acceptance[];
+extern const spec_bench_row spec_bench_rng[], spec_bench_acceptance[], spec_bench_ngram[];
 
 /* Choose an instruction set by name until the next choice (NULL: the best); false where this machine lacks it. */
 bool spec_bench_choose_isa(const char *opt_name);
