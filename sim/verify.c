@@ -2,6 +2,7 @@
 
 #include "models/settings.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
@@ -52,6 +53,7 @@ void spec_verify_end(spec_round *round, int token)
 
 int spec_verify_child(const spec_draft *draft, int node, int from)
 {
+    assert(from >= 0);
     for (int i = from; i < draft->n_nodes; i++)
         if (draft->parent[i] == node) return i;
     return -1;

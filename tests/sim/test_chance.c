@@ -74,6 +74,10 @@ static void pick_inverts_the_cumulative_weights(void **state)
     assert_int_equal(pick_at(0.49, weight, 6), 3);
     assert_int_equal(pick_at(0.5, weight, 6), 4); /* 5 < 5 is false: the edge belongs to the next */
     assert_int_equal(pick_at(0.99, weight, 6), 4);
+    const double two[] = {0.27, 0.73, 9.0};
+    assert_int_equal(pick_at(0.26, two, 2), 0);
+    assert_int_equal(pick_at(0.28, two, 2), 1);
+    assert_int_equal(pick_at(0.99, two, 1), 0);
 }
 
 static void pick_never_returns_weight_zero_where_rounding_exhausts_the_scan(void **state)
@@ -180,6 +184,18 @@ static void enumeration_refuses_above_its_limit_and_not_at_it(void **state)
     assert_false(refused);
 }
 
+static void a_walk_that_ran_out_of_memory_ends(void **state)
+{
+    (void)state;
+    spec_enumeration walk;
+    assert_int_equal(spec_enumeration_init(&walk, 0), 0);
+    assert_false(spec_chance_accept(&walk.chance, 0.27, 0.9));
+    walk.refused = true; /* what the walk itself does where it cannot grow */
+    assert_false(spec_enumeration_next(&walk));
+    spec_enumeration_free(&walk);
+    spec_enumeration_free(&walk); /* a freed one is zeroed */
+}
+
 /* ---- scripts ------------------------------------------------------------------------------------------------------------------- */
 
 static void a_script_forces_each_decision_and_notes_its_probability(void **state)
@@ -199,13 +215,18 @@ static void a_script_forces_each_decision_and_notes_its_probability(void **state
     for (int i = 0; i < 5; i++) assert_within(asked[i], expected[i], 1e-15);
     assert_int_equal(script.used, 5);
     assert_false(script.broken);
+
+    spec_script_init(&script, answer + 1, 1, asked); /* a likely acceptance can be refused */
+    assert_false(spec_chance_accept(&script.chance, 0.8, 0.9));
+    assert_within(asked[0], 0.1 / 0.9, 1e-15);
+    assert_false(script.broken);
 }
 
 static void a_script_breaks_on_the_impossible(void **state)
 {
     (void)state;
-    const double weight[] = {1.0, 0.0, 3.0, 0.0};
-    const int zero[] = {0}, one[] = {1}, three[] = {3}, nine[] = {9};
+    const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four, and what lies behind them */
+    const int zero[] = {0}, one[] = {1}, three[] = {3}, four[] = {4};
     spec_script script;
 
     spec_script_init(&script, zero, 1, NULL);
@@ -220,7 +241,7 @@ static void a_script_breaks_on_the_impossible(void **state)
     assert_int_equal(spec_chance_pick(&script.chance, weight, 4), 2);
     assert_true(script.broken);
 
-    spec_script_init(&script, nine, 1, NULL);
+    spec_script_init(&script, four, 1, NULL);
     assert_int_equal(spec_chance_pick(&script.chance, weight, 4), 2);
     assert_true(script.broken);
 }
@@ -237,6 +258,8 @@ static void a_script_that_runs_out_is_broken(void **state)
     assert_false(spec_chance_accept(&script.chance, 0.27, 0.9));
     assert_true(script.broken);
     assert_int_equal(spec_chance_pick(&script.chance, weight, 4), 2);
+    assert_true(spec_chance_accept(&script.chance, 0.27, 0.27)); /* what is certain stays certain */
+    assert_false(spec_chance_accept(&script.chance, 0.0, 0.27));
     assert_int_equal(script.used, 1);
 }
 
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(enumeration_takes_no_step_for_what_is_certain),
         cmocka_unit_test(enumeration_grows_with_the_path),
         cmocka_unit_test(enumeration_refuses_above_its_limit_and_not_at_it),
+        cmocka_unit_test(a_walk_that_ran_out_of_memory_ends),
         cmocka_unit_test(a_script_forces_each_decision_and_notes_its_probability),
         cmocka_unit_test(a_script_breaks_on_the_impossible),
         cmocka_unit_test(a_script_that_runs_out_is_broken),

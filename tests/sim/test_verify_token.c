@@ -161,6 +161,21 @@ static void in_a_tree_the_first_child_is_followed(void **state)
     rule_case_free(&run);
 }
 
+static void children_are_found_in_order_from_an_index_on(void **state)
+{
+    (void)state;
+    rule_case run;
+    rule_case_init(&run, 4);
+    const int parent[] = {-1, -1, 0, 0};
+    for (int i = 0; i < 4; i++) spec_draft_append(&run.draft, i, parent[i], NULL, false);
+    static const struct {
+        int node, from, child;
+    } cases[] = {{-1, 0, 0}, {-1, 1, 1}, {-1, 2, -1}, {0, 0, 2}, {0, 1, 2}, {0, 3, 3}, {0, 4, -1}, {1, 0, -1}, {3, 4, -1}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_int_equal(spec_verify_child(&run.draft, cases[c].node, cases[c].from), cases[c].child);
+    rule_case_free(&run);
+}
+
 static void rules_are_found_by_name_and_mistakes_by_the_nearest(void **state)
 {
     (void)state;
@@ -198,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_residual_that_rounding_emptied_is_the_target),
         cmocka_unit_test(a_draft_of_nothing_gives_one_token_of_the_target),
         cmocka_unit_test(in_a_tree_the_first_child_is_followed),
+        cmocka_unit_test(children_are_found_in_order_from_an_index_on),
         cmocka_unit_test(rules_are_found_by_name_and_mistakes_by_the_nearest),
         cmocka_unit_test(argmax_is_the_lowest_among_ties),
     };
