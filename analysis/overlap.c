@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Neumaier's sum: `lost` gathers what each addition rounds away. */
+/* Neumaier's sum [Neumaier74]: `lost` gathers what each addition rounds away. */
 typedef struct {
     double sum, lost;
 } compensated;
