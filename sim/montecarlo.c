@@ -8,7 +8,7 @@
 
 static const uint64_t usual_batch = 1024, usual_max_rounds = (uint64_t)1 << 40;
 
-/* What became of one batch of the group at work. GSL_CONTINUE: not begun, because another had failed. */
+/* What became of one batch of the group at work. GSL_CONTINUE: not begun, because one before it had failed. */
 struct spec_montecarlo_slot {
     spec_tally tally;
     int status;
@@ -157,7 +157,7 @@ int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec
     int n = (int)smaller(batches_left, SPEC_MONTECARLO_GROUP);
     run_group(mc, n, opt_stop);
     for (int i = 0; i < n; i++)
-        if (mc->slot[i].status != GSL_SUCCESS && mc->slot[i].status != GSL_CONTINUE)
+        if (mc->slot[i].status != GSL_SUCCESS)
             return spec_fail(error, mc->slot[i].status, "%s", mc->slot[i].error.text);
     for (int i = 0; i < n; i++) merge_batch(mc, &mc->slot[i].tally);
 

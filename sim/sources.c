@@ -76,7 +76,7 @@ static int begin_text(decoding_worker *w, uint64_t prompt_number, spec_error *er
     const spec_model *target = w->decoder.config.target;
     size_t n = 0;
     if (target->kind->prompt != NULL) n = target->kind->prompt(target, prompt_number, w->prompt, SPEC_PROMPT_MAX);
-    return spec_decoder_reset(&w->decoder, w->prompt, n < SPEC_PROMPT_MAX ? n : SPEC_PROMPT_MAX, error);
+    return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
 
 static bool text_is_over(const spec_decoder *decoder)

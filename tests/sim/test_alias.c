@@ -136,6 +136,21 @@ static void a_draw_takes_one_word(void **state)
     free(weight);
 }
 
+/* The generator's output is 0 where the high half of its state is: then column 0, fraction 0, which only `<` keeps from a token of
+ * weight zero. */
+static void the_word_zero_draws_no_token_of_weight_zero(void **state)
+{
+    (void)state;
+    spec_alias alias;
+    spec_rng_state rng, same;
+    assert_int_equal(spec_alias_init(&alias, (double[]){0, 0.27, 0.73}, 3, NULL), GSL_SUCCESS);
+    spec_rng_set_raw(&rng, 12345, 1);
+    same = rng;
+    assert_int_equal(spec_rng_next(&same), 0);
+    assert_int_not_equal(spec_alias_draw(&alias, &rng), 0);
+    spec_alias_free(&alias);
+}
+
 static void bad_weights_are_refused_by_name(void **state)
 {
     (void)state;
@@ -162,6 +177,7 @@ int main(void)
         cmocka_unit_test(columns_name_no_token_of_weight_zero),
         cmocka_unit_test(draws_follow_the_weights),
         cmocka_unit_test(a_draw_takes_one_word),
+        cmocka_unit_test(the_word_zero_draws_no_token_of_weight_zero),
         cmocka_unit_test(bad_weights_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ static void assert_lossless(const double *target, const double *draft, int vocab
         if (target[i] == 0 && law[i] != 0) fail_msg("token %d, impossible, is emitted with probability %Lg", i, law[i]);
     }
     assert_near(pair.alpha, (double)alpha, 1e-13);
+    if (pair.residual.n == 0) assert_true(pair.alpha == 1);
     free(law);
     spec_fixed_pair_free(&pair);
 }
@@ -117,6 +118,61 @@ static void odd_pairs_are_lossless(void **state)
     assert_lossless((double[]){0.1, 0.2, 0.7}, (double[]){0.3, 0.6, 2.1}, 3);             /* the same up to rounding */
     assert_lossless((double[]){0.27, 1e-300, 0.73}, (double[]){1e-300, 0.27, 0.73}, 3);
     assert_lossless((double[]){2e307, 3e307, 5e307}, (double[]){7e307, 1e-300, 1e307}, 3);
+}
+
+/* Normalising rounds each row in its own way, and may leave the target nowhere above the draft, yet below it somewhere. */
+static void multiples_of_a_row_are_lossless(void **state)
+{
+    (void)state;
+    spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 3);
+    int without_residual = 0, different = 0;
+    for (int i = 0; i < 1000; i++) {
+        double target[3], draft[3], target_sum = 0, draft_sum = 0;
+        for (int j = 0; j < 3; j++) {
+            target[j] = spec_rng_next_double(&rng);
+            draft[j] = 3 * target[j];
+            target_sum += target[j];
+            draft_sum += draft[j];
+        }
+        assert_lossless(target, draft, 3);
+        spec_fixed_pair pair;
+        assert_int_equal(spec_fixed_pair_init(&pair, target, draft, 3, NULL), GSL_SUCCESS);
+        bool same = true;
+        for (int j = 0; j < 3; j++) same = same && target[j] / target_sum == draft[j] / draft_sum;
+        different += !same;
+        without_residual += !same && pair.residual.n == 0;
+        spec_fixed_pair_free(&pair);
+    }
+    assert_true(different > 100 && without_residual > 10);
+}
+
+/* Words of 0 (the generator's output where the high half of its state is 0) in the places of column, side and test: they must neither
+ * draft what the draft cannot nor accept what the target cannot. */
+static void words_of_zero_emit_nothing_impossible(void **state)
+{
+    (void)state;
+    const spec_u128 multiplier = 0xda942042e4dd58b5u, first = 2, second = 1;
+    spec_rng_state zeros, same;
+    spec_rng_set_raw(&zeros, first, second - first * multiplier);
+    same = zeros;
+    assert_int_equal(spec_rng_next(&same), 0);
+    assert_int_equal(spec_rng_next(&same), 0);
+
+    const double row[3][2] = {{0.27, 0.73}, {0, 1}, {1, 0}};
+    const struct {
+        int target, draft;
+        uint32_t token;
+        size_t accepted;
+    } cases[] = {{0, 1, 1, 1}, {1, 2, 1, 0}};
+    for (int i = 0; i < 2; i++) {
+        spec_fixed_pair pair;
+        uint32_t token;
+        same = zeros;
+        assert_int_equal(spec_fixed_pair_init(&pair, row[cases[i].target], row[cases[i].draft], 2, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_fixed_pair_steps(&pair, &same, 1, &token), cases[i].accepted);
+        assert_int_equal(token, cases[i].token);
+        spec_fixed_pair_free(&pair);
+    }
 }
 
 static void equal_distributions_never_reject(void **state)
@@ -216,6 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_pairs_are_lossless),
         cmocka_unit_test(odd_pairs_are_lossless),
+        cmocka_unit_test(multiples_of_a_row_are_lossless),
+        cmocka_unit_test(words_of_zero_emit_nothing_impossible),
         cmocka_unit_test(equal_distributions_never_reject),
         cmocka_unit_test(steps_emit_the_target_and_accept_alpha),
         cmocka_unit_test(steps_do_not_depend_on_how_they_are_cut_into_calls),

@@ -181,6 +181,37 @@ static void the_scan_minds_its_edges(void **state)
     assert_int_equal(find(row, 200, 0.95), 199);
 }
 
+/* A block may pass the limit by its own sum and not token by token: then it is that block's last positive token, not a zero after it
+ * nor a token of a later block. */
+static void rounding_within_a_block_ends_at_its_last_positive_token(void **state)
+{
+    (void)state;
+    gsl_rng *rng = test_rng(8);
+    int at_the_end = 0;
+    for (int i = 0; i < 300; i++) {
+        float row[200], nothing[200] = {0};
+        for (int j = 0; j < 200; j++) row[j] = (float)ldexp(1 + gsl_rng_uniform(rng), -(int)gsl_rng_uniform_int(rng, 40));
+        for (int j = 55; j < 64; j++) row[j] = 0;
+        double limit = nextafter(spec_float_rows_total(&spec_float_rows_kernels_ref, row, NULL, 64), 0), sum = 0;
+        for (int j = 0; j < 64; j++) sum += row[j];
+        if (sum > limit) continue;
+        at_the_end++;
+        assert_int_equal(find(row, 200, limit), 54);
+        assert_int_equal(spec_float_rows_find(&spec_float_rows_kernels_ref, row, nothing, 200, limit), 54);
+    }
+    assert_true(at_the_end > 20);
+    gsl_rng_free(rng);
+}
+
+static void totals_may_exceed_one(void **state)
+{
+    (void)state;
+    assert_true(spec_float_rows_total(&spec_float_rows_kernels_ref, (float[]){0.75f, 1}, NULL, 2) == 1.75);
+    float row[130];
+    for (int i = 0; i < 130; i++) row[i] = 0.25f;
+    assert_true(spec_float_rows_total(&spec_float_rows_kernels_ref, row, NULL, 130) == 32.5);
+}
+
 /* ---- the step -------------------------------------------------------------------------------------------------------------------- */
 
 /* Replay a step from its uniforms, in the obvious way. */
@@ -192,7 +223,7 @@ static void a_step_takes_its_uniforms_in_turn(void **state)
     static pair p;
     int kinds[3] = {0};
     for (int i = 0; i < 3000; i++) {
-        fill_pair(&p, 100, i % 3, rng);
+        fill_pair(&p, 100, i % 6, rng);
         spec_rng_state state_of_step = spec_rng_stream_state(gsl_rng_get(rng), 0), replay = state_of_step;
         bool accepted, expected_accepted = true;
         int token = spec_float_rows_step(p.target, p.draft, p.vocab, &state_of_step, &accepted), uniforms = 1;
@@ -235,6 +266,18 @@ static void impossible_tokens_are_not_emitted(void **state)
         if (1 + i % 6 == 6) assert_false(accepted); /* disjoint ones */
     }
     gsl_rng_free(rng);
+}
+
+/* Uniforms of exactly 0, for token and test: the generator's output is 0 where the high half of its state is. */
+static void a_uniform_of_zero_accepts_nothing_impossible(void **state)
+{
+    (void)state;
+    const spec_u128 multiplier = 0xda942042e4dd58b5u, first = 2, second = 1;
+    spec_rng_state rng;
+    bool accepted;
+    spec_rng_set_raw(&rng, first, second - first * multiplier);
+    assert_int_equal(spec_float_rows_step((float[]){0, 0, 1}, (float[]){0, 1, 0}, 3, &rng, &accepted), 2);
+    assert_false(accepted);
 }
 
 /* A target below the draft everywhere, as rounding can leave it, has no residual: the correction is the target's. */
@@ -301,8 +344,11 @@ int main(void)
         cmocka_unit_test(steps_are_the_same_on_every_instruction_set),
         cmocka_unit_test(the_scan_finds_where_the_cumulative_mass_passes),
         cmocka_unit_test(the_scan_minds_its_edges),
+        cmocka_unit_test(rounding_within_a_block_ends_at_its_last_positive_token),
+        cmocka_unit_test(totals_may_exceed_one),
         cmocka_unit_test(a_step_takes_its_uniforms_in_turn),
         cmocka_unit_test(impossible_tokens_are_not_emitted),
+        cmocka_unit_test(a_uniform_of_zero_accepts_nothing_impossible),
         cmocka_unit_test(without_a_residual_the_target_is_sampled),
         cmocka_unit_test(steps_emit_the_target_and_accept_alpha),
     };

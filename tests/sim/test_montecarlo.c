@@ -301,6 +301,10 @@ static void short_dependent_runs_still_have_a_group_of_batches(void **state)
     assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL), GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 16); /* 1000/64, upwards */
     spec_montecarlo_free(&mc);
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 640, .threads = 100}, NULL), 0);
+    assert_int_equal(mc.plan.batch, 10);
+    assert_int_equal(mc.plan.threads, SPEC_MONTECARLO_GROUP);
+    spec_montecarlo_free(&mc);
     assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000000}, NULL), GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 100);
     spec_montecarlo_free(&mc);
@@ -354,11 +358,6 @@ static void a_worker_that_cannot_start_leaves_nothing_behind(void **state)
     assert_int_equal(f.n_free, 2);
     assert_null(mc.worker);
     spec_montecarlo_free(&mc);
-
-    spec_acceptance_config config = iid(0.27, SPEC_K_MAX + 1);
-    source = spec_acceptance_source(&config);
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "K is 257: a draft has 0 to 256 tokens");
 }
 
 static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
@@ -484,39 +483,6 @@ static void standard_errors_are_honest(void **state)
     assert_honest(&lucky, (spec_montecarlo_plan){.rounds = 10000, .batch = 100}, 1.27);
 }
 
-/* ---- the decoding source --------------------------------------------------------------------------------------------------------- */
-
-/* theory.md A1: chain of K independent tests with the overlap as acceptance rate, here sum min = .2 + .3 + .2 = 0.7. */
-static void a_decoding_source_agrees_with_the_closed_form(void **state)
-{
-    (void)state;
-    spec_model *target = NULL, *draft = NULL;
-    assert_int_equal(spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "probs:0.2,0.5,0.3", NULL, NULL), GSL_SUCCESS);
-    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
-    config.decoder.target = target;
-    config.decoder.opt_draft = draft;
-    config.decoder.K = 3;
-    spec_round_source source = spec_decoding_source(&config);
-    spec_montecarlo mc;
-    spec_montecarlo_plan plan = {.rounds = spec_test_samples(100000), .seed = spec_test_seed(), .threads = 2};
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(mc.tally.rounds, plan.rounds); /* without the burn-in */
-    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc);
-    assert_true(fabs(emitted.mean - (1 - pow(0.7, 4)) / 0.3) < 5 * emitted.se);
-    assert_true(fabs(first.mean - 0.7) < 5 * first.se);
-    assert_near(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
-    spec_montecarlo_free(&mc);
-
-    config.decoder.rule = "tokne";
-    spec_error error = {""};
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_EINVAL);
-    assert_true(strlen(error.text) > 0);
-    spec_model_close(target);
-    spec_model_close(draft);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,7 +499,6 @@ int main(void)
         cmocka_unit_test(plans_without_an_end_are_refused),
         cmocka_unit_test(memory_is_flat_in_the_number_of_rounds),
         cmocka_unit_test(standard_errors_are_honest),
-        cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,220 @@
+#include "sim/sources.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- acceptance ------------------------------------------------------------------------------------------------------------------ */
+
+static void acceptance_batches_are_the_engines_rounds_and_their_time(void **state)
+{
+    (void)state;
+    spec_acceptance_config config = {.K = 5, .costs = {.draft = 0.27, .verify = 1.1, .fixed = 0.03}};
+    assert_int_equal(spec_process_init(&config.process, "iid", 0.615, NULL), GSL_SUCCESS);
+    spec_round_source source = spec_acceptance_source(&config);
+    assert_true(source.independent);
+    spec_tally tally = {0}, expected = {0};
+    assert_int_equal(source.batch(source.self, NULL, 42, 9, 1000, &tally, NULL), GSL_SUCCESS);
+    spec_acceptance_rounds(&expected, &config.process, 5, 1000, 42, 9);
+    expected.time = 1000 * (5 * 0.27 + 1.1 + 0.03);
+    assert_memory_equal(&tally, &expected, sizeof tally);
+}
+
+static void an_absurd_K_is_refused(void **state)
+{
+    (void)state;
+    spec_acceptance_config config = {.K = SPEC_K_MAX + 1};
+    spec_round_source source = spec_acceptance_source(&config);
+    void *worker;
+    spec_error error;
+    assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "K is 257: a draft has 0 to 256 tokens");
+    config.K = -1;
+    assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_EINVAL);
+    config.K = SPEC_K_MAX;
+    assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_SUCCESS);
+}
+
+/* ---- decoding: a model that writes down what it is asked -------------------------------------------------------------------------- */
+
+enum { V = 4, END = 3, LOG = 64 };
+
+/* Token t is followed by next[t], for certain. Prompts are one token long: prompt_token. */
+typedef struct {
+    spec_model model;
+    double next[V][V];
+    int prompt_token;
+} certain;
+
+static struct {
+    uint64_t rows, prompts, prompt[LOG];
+    size_t shortest;
+} seen;
+
+static const double *certain_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
+                                 spec_error *error)
+{
+    const certain *c = (const certain *)model;
+    (void)session;
+    (void)scratch;
+    (void)error;
+    seen.rows++;
+    if (n < seen.shortest) seen.shortest = n;
+    return c->next[n > 0 ? context[n - 1] : 0];
+}
+
+static size_t certain_prompt(const spec_model *model, unsigned long index, int *token, size_t capacity)
+{
+    assert_true(capacity >= 1);
+    if (seen.prompts < LOG) seen.prompt[seen.prompts] = index;
+    seen.prompts++;
+    token[0] = ((const certain *)model)->prompt_token;
+    return 1;
+}
+
+static const spec_model_kind certain_kind = {.name = "certain", .row = certain_row, .prompt = certain_prompt};
+static const spec_model_kind without_prompts = {.name = "certain", .row = certain_row};
+
+static certain certain_model(const spec_model_kind *kind, int end_of_text, const int *next)
+{
+    certain c = {.model = {.kind = kind, .vocab = V, .order = 1, .end_of_text = end_of_text, .one_hot = true}};
+    for (int t = 0; t < V; t++) c.next[t][next[t]] = 1;
+    return c;
+}
+
+static void run_one_batch(spec_tally *ret_tally, certain *target, const certain *draft, int K, uint64_t burn_in,
+                          uint64_t stream, uint64_t n_rounds)
+{
+    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = burn_in};
+    config.decoder.target = &target->model;
+    config.decoder.opt_draft = &draft->model;
+    config.decoder.K = K;
+    spec_round_source source = spec_decoding_source(&config);
+    spec_error error = {""};
+    void *worker;
+    assert_false(source.independent);
+    assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_SUCCESS);
+    memset(&seen, 0, sizeof seen);
+    seen.shortest = SIZE_MAX;
+    *ret_tally = (spec_tally){0};
+    if (source.batch(source.self, worker, 42, stream, n_rounds, ret_tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    source.worker_free(worker);
+}
+
+static void a_batch_begins_with_its_own_prompt_and_drops_its_burn_in(void **state)
+{
+    (void)state;
+    certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
+    spec_tally tally;
+    run_one_batch(&tally, &zeros, &zeros, 0, 7, 5, 10);
+    assert_int_equal(seen.prompts, 1);
+    assert_int_equal(seen.prompt[0], 5);
+    assert_int_equal(seen.shortest, 1);
+    assert_int_equal(seen.rows, 17);
+    assert_int_equal(tally.rounds, 10);
+    assert_int_equal(tally.emitted, 10);
+
+    zeros = certain_model(&without_prompts, -1, (int[]){0, 0, 0, 0});
+    run_one_batch(&tally, &zeros, &zeros, 0, 0, 5, 10);
+    assert_int_equal(seen.shortest, 0); /* the empty context */
+}
+
+static void an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream(void **state)
+{
+    (void)state;
+    certain ends = certain_model(&certain_kind, END, (int[]){END, END, END, END});
+    spec_tally tally;
+    run_one_batch(&tally, &ends, &ends, 0, 2, 5, 10);
+    assert_int_equal(seen.prompts, 1 + 12);
+    uint64_t first = seen.prompt[1];
+    for (uint64_t i = 0; i < seen.prompts; i++)
+        for (uint64_t j = 0; j < i; j++) assert_true(seen.prompt[i] != seen.prompt[j]);
+    run_one_batch(&tally, &ends, &ends, 0, 2, 5, 10);
+    assert_true(seen.prompt[0] == 5 && seen.prompt[1] == first); /* the same again */
+    run_one_batch(&tally, &ends, &ends, 0, 2, 6, 10);
+    assert_true(seen.prompt[0] == 6 && seen.prompt[1] != first);
+
+    /* An end of text that is not the round's last token: END is accepted, the bonus after it is 0. */
+    certain goes_on = certain_model(&certain_kind, END, (int[]){END, 0, 0, 0});
+    run_one_batch(&tally, &goes_on, &goes_on, 1, 0, 5, 10);
+    assert_int_equal(tally.emitted, 20);
+    assert_int_equal(seen.prompts, 1 + 10);
+}
+
+static void texts_do_not_grow_without_end(void **state)
+{
+    (void)state;
+    certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
+    spec_tally tally;
+    run_one_batch(&tally, &zeros, &zeros, 0, 0, 5, SPEC_TEXT_MAX - 1);
+    assert_int_equal(seen.prompts, 1); /* one token of prompt: exactly SPEC_TEXT_MAX long */
+    run_one_batch(&tally, &zeros, &zeros, 0, 0, 5, SPEC_TEXT_MAX + 1);
+    assert_int_equal(seen.prompts, 2);
+}
+
+static void a_prompt_outside_the_vocabulary_is_reported(void **state)
+{
+    (void)state;
+    certain target = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
+    target.prompt_token = V;
+    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT};
+    config.decoder.target = config.decoder.opt_draft = &target.model;
+    spec_round_source source = spec_decoding_source(&config);
+    spec_montecarlo mc;
+    spec_error error = {""};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 10, .threads = 2}, NULL), 0);
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "token 1 of the prompt is 4, outside 0..3");
+    assert_int_equal(mc.tally.rounds, 0);
+    spec_montecarlo_free(&mc);
+}
+
+/* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min = .2 + .3 + .2 = 0.7. */
+static void assert_near(double found, double expected, double tolerance)
+{
+    if (!(fabs(found - expected) <= tolerance)) fail_msg("%.17g, not %.17g", found, expected);
+}
+
+static void a_decoding_source_agrees_with_the_closed_form(void **state)
+{
+    (void)state;
+    spec_model *target = NULL, *draft = NULL;
+    assert_int_equal(spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "probs:0.2,0.5,0.3", NULL, NULL), GSL_SUCCESS);
+    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
+    config.decoder.target = target;
+    config.decoder.opt_draft = draft;
+    config.decoder.K = 3;
+    spec_round_source source = spec_decoding_source(&config);
+    spec_montecarlo mc;
+    spec_montecarlo_plan plan = {.rounds = spec_test_samples(100000), .seed = spec_test_seed(), .threads = 2};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(mc.tally.rounds, plan.rounds); /* without the burn-in */
+    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc);
+    assert_true(fabs(emitted.mean - (1 - pow(0.7, 4)) / 0.3) < 5 * emitted.se);
+    assert_true(fabs(first.mean - 0.7) < 5 * first.se);
+    assert_near(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
+    spec_montecarlo_free(&mc);
+
+    config.decoder.rule = "tokne";
+    spec_error error = {""};
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_EINVAL);
+    assert_true(strlen(error.text) > 0);
+    spec_model_close(target);
+    spec_model_close(draft);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(acceptance_batches_are_the_engines_rounds_and_their_time),
+        cmocka_unit_test(an_absurd_K_is_refused),
+        cmocka_unit_test(a_batch_begins_with_its_own_prompt_and_drops_its_burn_in),
+        cmocka_unit_test(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream),
+        cmocka_unit_test(texts_do_not_grow_without_end),
+        cmocka_unit_test(a_prompt_outside_the_vocabulary_is_reported),
+        cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
