@@ -1,6 +1,7 @@
 /* alpha: four numbers that are all called the acceptance rate, and how to estimate each.
  * (i) alpha: mean overlap along the target's trajectory; (ii) conditional: chance that position i is accepted, given that it is tested;
- * (iii) accepted over drafted tokens; (iv) emitted over K + 1. They agree only at 0 and 1. docs/formulas.md#four-alphas. */
+ * (iii) accepted over drafted tokens; (iv) emitted over K + 1. Under iid acceptance (i) and (ii) agree; (iii) only at 0, 1 or K = 1, (iv) only by chance.
+ * docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_ALPHA_H
 #define SPECLAB_ALPHA_H
 
