@@ -40,7 +40,7 @@ static pool gather_pool(const uint64_t *counts, const double *probability, size_
             small.observed += counts[i];
             small.expected += expected;
             small.cells += 1;
-        } else if (probability[i] > 0 && (small.next == n || probability[i] < probability[small.next])) {
+        } else if (small.next == n || probability[i] < probability[small.next]) {
             small.next = i;
         }
     }

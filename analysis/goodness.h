@@ -20,7 +20,7 @@ typedef struct {
  *     chi^2 = sum (observed - expected)^2 / expected,     G = 2 sum observed log(observed / expected)
  *
  * Both are compared with chi-square's upper tail. Cells expected to hold fewer than min_expected (5 is usual; 0 pools nothing) become one
- * pool; a pool that still holds less takes in the cell that expects the fewest of the others. Which cells are pooled depends on the expected
+ * pool; a pool that still holds less takes in the cell that expects the fewest of the others, the first of equals. Which cells are pooled depends on the expected
  * counts alone. A cell of probability zero is not a cell: it adds no degree of freedom, and a count in it is impossible, p = 0.
  *
  *   fitted  parameters of the law that were estimated from these counts, >= 0

@@ -86,6 +86,10 @@ static void a_pool_too_small_takes_in_the_next_smallest_cell(void **state)
     assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 5, 5, 0), GSL_SUCCESS);
     assert_within(fit.statistic, 4.0 / 60 + 9.0 / 19 + 1.0 / 21, 1e-13);
     assert_true(fit.df == 2 && fit.pooled == 3);
+    /* Two cells expect 19: the first of them joins. 4 + 19 expected, 3 + 22 seen. */
+    const double tied[4] = {0.58, 0.04, 0.19, 0.19};
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){60, 3, 22, 15}, tied, 4, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 4.0 / 58 + 4.0 / 23 + 16.0 / 19, 1e-13);
     /* At 3 the pool holds enough, exactly. */
     const double exact[5] = {0.5, 0.015625, 0.234375, 0.03125, 0.21875}; /* of 64: 32, 1, 15, 2, 14 */
     const uint64_t seen[5] = {30, 2, 17, 1, 14};
