@@ -18,6 +18,10 @@ static const struct {
 } families[] = {
     {"random numbers", spec_bench_rng},
     {"acceptance", spec_bench_acceptance},
+    {"Monte Carlo", spec_bench_montecarlo},
+    {"fixed pair", spec_bench_fixed_pair},
+    {"float rows", spec_bench_float_rows},
+    {"decoding loop", spec_bench_decode},
     {"n-grams", spec_bench_ngram},
 };
 
