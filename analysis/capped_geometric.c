@@ -8,8 +8,7 @@ static bool in_domain(double alpha, int K)
     return alpha >= 0.0 && alpha <= 1.0 && K >= 0;
 }
 
-/* sinh(x) - m sinh(x/m) by its series, whose terms are all positive, for m >= 3 and small x: the difference would
- * cancel. */
+/* sinh(x) - m sinh(x/m) by its series, whose terms are all positive, for m >= 3 and small x, where it would cancel. */
 static double sinh_excess(double x, double m)
 {
     double outer = x, inner = x, sum = 0.0, previous;

@@ -13,10 +13,10 @@
  *   n       most tokens per round, >= 1
  *   L       tokens wanted, >= 0
  *   work    (L+1) filled with R(0..L)
- *   returns rounds, in [L/n, L]; 0 for L = 0. NaN for a law that is none, n < 1 or L < 0; work is then not written. O(L
- *           n).
- * Assumes A4 (independent rounds), docs/formulas.md#A4. Checked by: the sum over rounds of P(fewer than L tokens so
- * far). */
+ *   returns rounds, in [L/n, L]; 0 for L = 0. NaN for a law that is none, n < 1 or L < 0; work is then not
+ *           written. O(L n).
+ * Assumes A4 (independent rounds), docs/formulas.md#A4.
+ * Checked by: the sum over rounds of P(fewer than L tokens so far). */
 double spec_rounds_to_length(const double *law, int n, int L, double *work);
 
 /* The same from mean and variance alone, for long texts.

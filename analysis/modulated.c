@@ -14,6 +14,11 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
+static double *row_of(double *rows, int row, int S)
+{
+    return &rows[index_of(row, 0, S)];
+}
+
 /* Zeroed rows (S) of workspace. */
 static double *rows_alloc(int rows, int S)
 {
@@ -26,7 +31,7 @@ static double *rows_alloc(int rows, int S)
 static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept, const double *lost, int S,
                              int K, double *work)
 {
-    double *mean = work, *variance = work + S;
+    double *mean = work, *variance = row_of(work, 1, S);
     size_t bytes = (size_t)S * sizeof(double);
     for (int k = 0; k < K; k++) {
         for (int s = 0; s < S; s++) {
@@ -68,8 +73,8 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
 
     double *rows = rows_alloc(S + 5, S);
     if (rows == NULL) return GSL_ENOMEM;
-    double *mean = rows, *variance = rows + S, *lost = rows + 2 * S, *work = rows + 3 * S;
-    double *moving = rows + 5 * S; /* (S,S) accepted here, and where the state goes */
+    double *mean = rows, *variance = row_of(rows, 1, S), *lost = row_of(rows, 2, S), *work = row_of(rows, 3, S);
+    double *moving = row_of(rows, 5, S); /* (S,S) accepted here, and where the state goes */
     for (int s = 0; s < S; s++) {
         for (int t = 0; t < S; t++) moving[index_of(s, t, S)] = accept[s] * stay[index_of(s, t, S)];
         lost[s] = 1.0 - accept[s];
@@ -111,11 +116,10 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
     if (K < 0) return GSL_EDOM;
 
     int status;
-    size_t square = index_of(S, 0, S);
     double *rows = rows_alloc(S + S + 6, S);
     if (rows == NULL) return GSL_ENOMEM;
-    double *kernel = rows, *next = rows + square, *mean = next + square, *variance = mean + S;
-    double *lost = mean + 2 * S, *start = mean + 3 * S, *work = mean + 4 * S;
+    double *kernel = rows, *next = row_of(kernel, S, S), *mean = row_of(next, S, S), *variance = row_of(mean, 1, S);
+    double *lost = row_of(mean, 2, S), *start = row_of(mean, 3, S), *work = row_of(mean, 4, S);
     for (int s = 0; s < S; s++) {
         size_t row = index_of(s, 0, S);
         lost[s] = spec_law_sum(reject + row, S);
@@ -125,7 +129,7 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
 
     /* Horner from the bonus backwards: the kernel of the last k tokens is reject + accept times that of the last k - 1.
      * */
-    memcpy(kernel, bonus, square * sizeof(double));
+    memcpy(kernel, bonus, (size_t)S * (size_t)S * sizeof(double));
     for (int k = 0; k < K; k++) {
         multiply_add(next, accept, kernel, reject, S);
         double *swap = kernel;

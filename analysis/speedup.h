@@ -45,8 +45,8 @@ double spec_ops_factor(double alpha, int K, double ops_ratio);
  *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted. */
 double spec_memory_factor(double alpha, int K);
 
-/* Expected tokens per round of an oracle that drafts until just before the first rejection: 1/(1-alpha), +inf at alpha
- * = 1. [Leviathan23] section 3.5. */
+/* Expected tokens per round of an oracle that drafts until just before the first rejection: 1/(1-alpha), and +inf at
+ * alpha = 1. [Leviathan23] section 3.5. */
 double spec_oracle_emitted(double alpha);
 
 /* Speed-up of that oracle, which pays c for accepted draft tokens only.
@@ -62,7 +62,7 @@ double spec_oracle_speedup(double alpha, double c);
  *
  * whose two sides part for good once they have met, so that the first failure is the maximum.
  *   returns K; 0 where nothing gains (alpha <= c); K_max at c = 0 < alpha. -1 outside the domain or K_max < 0.
- *           O(result).
+ *           Takes as many steps as it returns.
  * Checked by: the largest of all speed-ups; spec_best_K_lambert within 1. */
 int spec_best_K(double alpha, double c, int K_max);
 
