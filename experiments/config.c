@@ -42,7 +42,7 @@ const char *spec_config_meant(char buffer[100], const char *name, const char *co
 static int check_bytes(const char *path, const char *bytes, size_t n, spec_error *error)
 {
     enum { CODE, STRING, LINE_COMMENT, COMMENT } state = CODE;
-    int line = 1, depth = 0;
+    int line = 1, depth = 0, opened = 0;
     if (n == 0) return spec_fail(error, GSL_EINVAL, "%.100s: the file is empty", path);
     if (n > SPEC_CONFIG_BYTES)
         return spec_fail(error, GSL_EINVAL, "%.100s: larger than %d kB: not an experiment", path,
@@ -64,6 +64,7 @@ static int check_bytes(const char *path, const char *bytes, size_t n, spec_error
             if (c == '*' && next == '/') state = CODE;
         } else if (c == '"') {
             state = STRING;
+            opened = line;
         } else if (c == '#' || (c == '/' && next == '/')) {
             state = LINE_COMMENT;
         } else if (c == '/' && next == '*') {
@@ -75,6 +76,7 @@ static int check_bytes(const char *path, const char *bytes, size_t n, spec_error
             depth--;
         }
     }
+    if (state == STRING) return spec_fail(error, GSL_EINVAL, "%.100s:%d: this string is not closed", path, opened);
     return GSL_SUCCESS;
 }
 

@@ -215,12 +215,12 @@ done:
 static int read_row(reader *in, spec_table *table)
 {
     int n = 0, line = in->line;
-    for (bool quoted, last = false; !last; n++) {
+    for (bool quoted, last = false; !last;) {
         char *field;
         int status = next_field(in, &field, &quoted, &last);
         if (status != GSL_SUCCESS) return status;
-        if (n >= table->n_columns) break;
-        spec_cell *cell = &table->row[n];
+        if (n++ >= table->n_columns) break;
+        spec_cell *cell = &table->row[n - 1];
         *cell = quoted ? (spec_cell){.kind = SPEC_CELL_EMPTY} : field_number(field);
         if (cell->kind == SPEC_CELL_EMPTY && (quoted || *field != '\0')) {
             cell->kind = SPEC_CELL_TEXT;
