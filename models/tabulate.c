@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     spec_wrapper wrapper;
@@ -54,7 +53,7 @@ static const double *table_row(const spec_model *model, void *session, const int
     return ((const table *)model)->row + vocab * context_number(context, n, (size_t)model->order, vocab);
 }
 
-/* Fill the table; *ret_filled is false where there was no need or no row. */
+/* Fill the table; *ret_filled is false where a row is the base's own, so that there is no need, or where there is none. */
 static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size_t contexts, spec_error *error)
 {
     int status = GSL_SUCCESS, context[SPEC_ORDER_MAX];
@@ -66,9 +65,7 @@ static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size
     for (size_t i = 0; i < contexts; i++) {
         const size_t n = context_of_number(context, i, vocab);
         double *const place = ret_table->row + i * vocab;
-        const double *row = spec_session_row(&session, context, n, place, &no_row);
-        if (row == NULL || (i == 0 && row != place)) goto done;
-        if (row != place) memcpy(place, row, vocab * sizeof place[0]);
+        if (spec_session_row(&session, context, n, place, &no_row) != place) goto done;
     }
     *ret_filled = true;
 done:

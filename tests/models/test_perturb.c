@@ -141,6 +141,46 @@ static void the_seed_of_the_target_may_be_the_same(void **state)
     close_model(&target);
 }
 
+/* The reference is target * exp(noise * z): the logarithms of reference / target have variance noise^2, which 4000 normals estimate to
+ * 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the draft is on the line between the two. */
+static void the_reference_is_lognormal_about_the_target(void **state)
+{
+    (void)state;
+    enum { V = 4000 };
+    static double target[V], draft[V], reference[V];
+    for (int i = 0; i < V; i++) target[i] = pow(i + 1.0, -0.27);
+    spec_row_normalise(target, V);
+    assert_int_equal(spec_perturb_row(draft, target, V, 0.8, 0.651, 99, reference, NULL), GSL_SUCCESS);
+    double sum = 0.0, square = 0.0;
+    for (int i = 0; i < V; i++) {
+        const double x = log(reference[i] / target[i]);
+        sum += x;
+        square += x * x;
+    }
+    const double variance = square / V - sum / V * (sum / V);
+    assert_true(fabs(variance / (0.651 * 0.651) - 1.0) < 4.9 * sqrt(2.0 / V));
+
+    const double w = (draft[0] - target[0]) / (reference[0] - target[0]);
+    assert_true(w > 0.0 && w < 1.0);
+    for (int i = 0; i < V; i++) assert_true(fabs(draft[i] - (target[i] + w * (reference[i] - target[i]))) < 1e-15);
+}
+
+static void only_a_perfect_draft_of_a_greedy_target_is_one_hot(void **state)
+{
+    (void)state;
+    opened target = open_model("zipf?V=9&temperature=0", NULL), warm = open_model("zipf?V=9", NULL);
+    opened perfect = open_model("perturb?alpha=1", target.model), partial = open_model("perturb?alpha=0.8", target.model);
+    opened soft = open_model("perturb?alpha=1", warm.model);
+    assert_true(perfect.model->one_hot);
+    assert_false(partial.model->one_hot);
+    assert_false(soft.model->one_hot);
+    close_model(&perfect);
+    close_model(&partial);
+    close_model(&soft);
+    close_model(&target);
+    close_model(&warm);
+}
+
 static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
 {
     (void)state;
@@ -192,6 +232,8 @@ int main(void)
         cmocka_unit_test(the_draft_is_zero_where_the_target_is),
         cmocka_unit_test(rows_depend_on_the_context_and_the_seed_alone),
         cmocka_unit_test(the_seed_of_the_target_may_be_the_same),
+        cmocka_unit_test(the_reference_is_lognormal_about_the_target),
+        cmocka_unit_test(only_a_perfect_draft_of_a_greedy_target_is_one_hot),
         cmocka_unit_test(scoring_a_tree_gives_the_rows_of_its_paths),
         cmocka_unit_test(hostile_specs_are_refused),
     };

@@ -52,12 +52,26 @@ static size_t letter(const spec_model *model, int token, char *buffer, size_t si
     return (size_t)snprintf(buffer, size, "%c", 'a' + token);
 }
 
+static size_t count_bytes(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+{
+    (void)text, (void)token, (void)capacity;
+    return length + (size_t)model->vocab;
+}
+
+static size_t begin_with(const spec_model *model, unsigned long index, int *token, size_t capacity)
+{
+    (void)model, (void)capacity;
+    token[0] = (int)index;
+    return 1;
+}
+
 static void close_hashed(spec_model *model)
 {
     free(model);
 }
 
-static const spec_model_kind stateless = {.name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter};
+static const spec_model_kind stateless = {.name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter,
+                                          .tokenize = count_bytes, .prompt = begin_with};
 static const spec_model_kind stateful = {.name = "reader", .row = hashed_row, .close = close_hashed, .score = hashed_score};
 
 static spec_model *new_hashed(const spec_model_kind *kind, int vocab, int order, int *calls)
@@ -98,6 +112,11 @@ static void a_table_gives_the_same_bits_without_computing(void **state)
         char text[4];
         assert_int_equal(model->kind->token_text(model, 3, text, sizeof text), 1);
         assert_string_equal(text, "d");
+        int token = 0;
+        assert_int_equal(model->kind->tokenize(model, "xyz", 3, NULL, 0), 8);
+        assert_int_equal(model->kind->prompt(model, 4, &token, 1), 1);
+        assert_int_equal(token, 4);
+        assert_string_equal(model->spec, "hashed");
         spec_session_free(&session);
         spec_model_close(model);
         spec_model_close(ref);
@@ -141,12 +160,14 @@ static void what_wraps_a_stateful_model_scores_through_it(void **state)
     assert_int_equal(spec_model_open(&draft, "perturb?alpha=0.651", base, &error), GSL_SUCCESS);
     assert_int_equal(draft->order, -1);
     assert_int_equal(draft->end_of_text, 2);
+    assert_null(draft->kind->tokenize);
     spec_model *const inner = new_hashed(&stateful, 6, -1, &calls);
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.temperature = 0.27;
     transform.top_k = 4;
     assert_int_equal(spec_transform_wrap(&warm, inner, &transform, &error), GSL_SUCCESS);
 
+    assert_true(warm->kind->token_text == NULL && warm->kind->tokenize == NULL && warm->kind->prompt == NULL);
     const int context[20] = {1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 1, 1, 3}, token[] = {4, 0, 2, 5}, tree[] = {-1, 0, 0, 1};
     const int path[5][4] = {{0}, {4}, {4, 0}, {4, 2}, {4, 0, 5}};
     const size_t depth[] = {0, 1, 2, 2, 3};

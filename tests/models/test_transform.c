@@ -66,6 +66,27 @@ static void joint_and_chained_filters_differ(void **state)
     assert_row(chained, (const double[]){0.0, 4.0 / 7.0, 0.0, 3.0 / 7.0, 0.0}, 5);
 }
 
+/* From NumPy, with p = [3,1,4,1,5,9,2,6,5,3,5,8] / 52, T = 0.651, k = 7, top_p = 0.75, min_p = 0.27; after q = p**(1/T), q /= q.sum():
+ *     by rank   q >= np.sort(q)[-k]
+ *     by mass   o = np.argsort(-q, kind='stable'); c = np.cumsum(q[o]) - q[o]; the tokens o[c < top_p]
+ *     by size   q >= min_p * q.max()
+ * joint: one mask, the product of the three of q, then q /= q.sum() (FlashInfer, filter_apply_order="joint"). chained: q *= mask and
+ * q /= q.sum() after each (Hugging Face's logits warpers, whose top_p sees the softmax of what top_k left; vLLM likewise). */
+static void filters_agree_with_numpy(void **state)
+{
+    (void)state;
+    static const double joint[] = {0.0, 0.0, 0.0, 0.0, 0.11301422023745931, 0.27877688216161467, 0.0, 0.14954202977303957,
+                                   0.11301422023745931, 0.0, 0.11301422023745931, 0.23263842735296789};
+    static const double chained[] = {0.0, 0.0, 0.0, 0.0, 0.12741379040790812, 0.3142969013959248, 0.0, 0.16859574661171478,
+                                     0.12741379040790812, 0.0, 0.0, 0.26227977117654433};
+    for (int c = 0; c < 2; c++) {
+        double row[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+        spec_row_normalise(row, 12);
+        apply(row, 12, (spec_transform){.temperature = 0.651, .top_k = 7, .top_p = 0.75, .min_p = 0.27, .chained = c == 1});
+        assert_row(row, c == 0 ? joint : chained, 12);
+    }
+}
+
 static void top_k_keeps_ties_with_the_last(void **state)
 {
     (void)state;
@@ -198,6 +219,10 @@ static void filters_that_keep_all_change_no_bit(void **state)
         apply(row, 65, (spec_transform){.temperature = 1.0, .top_p = 1.0, .min_p = 1e-300});
         assert_memory_equal(row, kept, sizeof row);
     }
+    double tail[] = {1.0, 1e-20, 0.0}; /* its mass is 1 before its end */
+    apply(tail, 3, (spec_transform){.temperature = 1.0, .top_k = 2, .top_p = 1.0});
+    assert_row(tail, (const double[]){1.0, 1e-20, 0.0}, 3);
+    assert_true(tail[1] == 1e-20);
     opened plain = open_model("zipf?V=65", NULL), same = open_model("zipf?V=65&temperature=1&top_k=65&top_p=1&min_p=0", NULL);
     assert_memory_equal(row_after(&plain, NULL, 0), row_after(&same, NULL, 0), sizeof row);
     close_model(&plain);
@@ -265,6 +290,22 @@ static void a_wrapped_model_transforms_every_row(void **state)
     close_model(&o);
 }
 
+static void each_setting_alone_makes_a_transform(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"m?temperature=0", "m?temperature=1.01", "m?temperature=2", "m?top_k=1", "m?top_k=2", "m?top_p=0.99",
+                                        "m?min_p=0.01", "m?min_p=1", "m", "m?filters=chained", "m?temperature=1&top_k=0&top_p=1&min_p=0"};
+    for (int i = 0; i < 11; i++) {
+        spec_settings settings;
+        spec_transform transform;
+        assert_int_equal(spec_settings_init(&settings, specs[i], NULL), GSL_SUCCESS);
+        assert_int_equal(spec_transform_read(&transform, &settings, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_transform_is_none(&transform), i >= 8);
+        assert_int_equal(transform.chained, i == 9);
+        spec_settings_free(&settings);
+    }
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -276,7 +317,7 @@ static void bad_values_are_refused(void **state)
     assert_refused("zipf?top_p=1.01", NULL, "between 0 and 1");
     assert_refused("zipf?top_p=-0.1", NULL, "between 0 and 1");
     assert_refused("zipf?min_p=nan", NULL, "finite");
-    assert_refused("zipf?min_p=2", NULL, "between 0 and 1");
+    assert_refused("zipf?min_p=1.01", NULL, "between 0 and 1");
     assert_refused("zipf?filters=both", NULL, "not one of joint or chained");
     assert_refused("zipf?topk=3", NULL, "did you mean 'top_k'");
 }
@@ -286,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(temperature_is_a_power),
         cmocka_unit_test(joint_and_chained_filters_differ),
+        cmocka_unit_test(filters_agree_with_numpy),
         cmocka_unit_test(top_k_keeps_ties_with_the_last),
         cmocka_unit_test(top_p_takes_the_lowest_of_ties_and_no_more),
         cmocka_unit_test(min_p_is_relative_to_the_largest),
@@ -295,6 +337,7 @@ int main(void)
         cmocka_unit_test(extreme_temperatures_neither_overflow_nor_vanish),
         cmocka_unit_test(a_large_row_of_equals_is_filtered),
         cmocka_unit_test(a_wrapped_model_transforms_every_row),
+        cmocka_unit_test(each_setting_alone_makes_a_transform),
         cmocka_unit_test(bad_values_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
