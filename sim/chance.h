@@ -19,6 +19,7 @@ typedef struct spec_chance {
     struct spec_script *script;     /* scripted */
 } spec_chance;
 
+/* Decisions drawn from `rng`, which must outlive it: of any type, with gsl_rng_uniform in [0,1). */
 spec_chance spec_chance_sampled(gsl_rng *rng);
 
 /* True with probability min(1, num/den). num >= den is true without drawing (so den = 0 is true), num <= 0 < den is false without

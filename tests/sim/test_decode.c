@@ -96,7 +96,16 @@ static void a_prompt_stays_before_the_text(void **state)
     assert_int_equal(decoder.n_context, 605);
     assert_memory_equal(decoder.context, prompt, sizeof prompt);
     assert_memory_equal(decoder.context + 600, text, sizeof text);
+
+    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){2}, 1, NULL), GSL_SUCCESS); /* and a new one replaces it */
+    assert_int_equal(decoder.n_context, 1);
+    assert_int_equal(decoder.context[0], 2);
+    assert_int_equal(spec_decode(&decoder, 5, text, &length, &s.chance, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(decoder.context[0], 2);
+    assert_memory_equal(decoder.context + 1, text, sizeof text);
     spec_decoder_free(&decoder);
+    assert_null(decoder.rule);
+    spec_decoder_free(&decoder); /* a freed one is zeroed, and a zeroed one is fine */
     stage_free(&s);
 }
 

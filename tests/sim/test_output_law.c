@@ -131,7 +131,7 @@ static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **stat
 
 typedef enum { CHAIN_BY_RATIO, CHAIN_BY_MATCH, ARGMAX_BY_MATCH } acceptance;
 
-/* Sum over all drafts x^i of draft(x^i) prod min(1, target/draft) [docs/formulas.md, tokenwise], or of the chance that the target's own
+/* Sum over all drafts x^i of draft(x^i) prod min(1, target/draft), or of the chance that the target's own
  * sample is the drafted token. */
 static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left, double drafted, double accepted)
 {

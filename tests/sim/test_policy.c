@@ -69,7 +69,11 @@ static void heuristic_adds_two_or_takes_one_within_its_bounds(void **state)
     assert_int_equal(policy.now, 6);
     see(&policy, 3, 3); /* all of a draft that came out shorter is not all that was wished for */
     assert_int_equal(policy.now, 5);
-    for (int i = 0; i < 9; i++) see(&policy, policy.now, 0);
+    for (int now = 4; now >= 1; now--) {
+        see(&policy, policy.now, 0);
+        assert_int_equal(policy.now, now);
+    }
+    see(&policy, 1, 0);
     assert_int_equal(policy.now, 1);
     see(&policy, 1, 1);
     assert_int_equal(policy.now, 3);
@@ -122,10 +126,13 @@ static void peak_stops_before_a_flat_row(void **state)
     assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9}, 2), 0);
     assert_int_equal(drafted(&policy, sure, 16), 6);
     spec_draft draft;
-    assert_int_equal(spec_draft_init(&draft, 1, 2, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
     assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: nothing to be unsure of */
+    policy = opened("peak", 6);
+    assert_within(policy.threshold, 0.4, 0.0);
+    assert_false(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.39, 0.34}));
+    assert_true(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.41, 0.32}));
     spec_draft_free(&draft);
-    assert_within(opened("peak", 6).threshold, 0.4, 0.0);
 }
 
 static void confidence_drop_takes_the_low_token_back(void **state)
