@@ -96,10 +96,11 @@ static void a_pool_too_small_takes_in_the_next_smallest_cell(void **state)
     assert_int_equal(spec_goodness_chi_square(&fit, seen, exact, 5, 3, 0), GSL_SUCCESS);
     assert_within(fit.statistic, 4.0 / 32 + 0.0 + 4.0 / 15, 1e-13);
     assert_true(fit.df == 3 && fit.pooled == 2);
-    /* A cell that expects exactly the least stands alone. */
-    assert_int_equal(spec_goodness_chi_square(&fit, seen, exact, 5, 2, 0), GSL_SUCCESS);
+    /* A cell that expects exactly the least stands alone: of 64, 32, 1, 1, 2, 28. */
+    const double least[5] = {0.5, 0.015625, 0.015625, 0.03125, 0.4375};
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){30, 3, 2, 5, 24}, least, 5, 2, 0), GSL_SUCCESS);
     assert_true(fit.pooled == 2 && fit.df == 3);
-    assert_within(fit.statistic, 4.0 / 32 + 4.0 / 15 + 0.0 / 3, 1e-13);
+    assert_within(fit.statistic, 4.0 / 32 + 9.0 / 2 + 9.0 / 2 + 16.0 / 28, 1e-13);
 }
 
 static void one_cell_says_nothing(void **state)
