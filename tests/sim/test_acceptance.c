@@ -176,6 +176,65 @@ static void the_threshold_is_exact(void **state)
     }
 }
 
+typedef struct {
+    spec_isa isa;
+    spec_acceptance_positional *positional;
+    spec_acceptance_markov *markov;
+} kernel_pair;
+
+static const kernel_pair kernel[] = {
+    {SPEC_ISA_PORTABLE, spec_acceptance_positional_ref, spec_acceptance_markov_ref},
+#if defined(__x86_64__)
+    {SPEC_ISA_AVX2, spec_acceptance_positional_avx2, spec_acceptance_markov_avx2},
+    {SPEC_ISA_AVX512, spec_acceptance_positional_avx512, spec_acceptance_markov_avx512},
+#endif
+};
+
+/* Lanes whose draws number `skip` and `skip` + 1 are 0: states 0 and 1 draw 0, and 0 steps to the increment, 1. */
+static spec_lanes lanes_that_draw_zero(int skip)
+{
+    uint64_t x = 0, inverse = 1;
+    for (int i = 0; i < 6; i++) inverse *= 2 - SPEC_LANES_MULTIPLIER * inverse;
+    for (int i = 0; i < skip; i++) x = (x - 1) * inverse;
+    spec_lanes lanes;
+    for (int l = 0; l < SPEC_LANES; l++) lanes.state[l] = x, lanes.increment[l] = 1;
+    return lanes;
+}
+
+/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, one that cannot happen does not. */
+static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
+{
+    (void)state;
+    const spec_event always = {UINT32_MAX, UINT32_MAX}, zero[2] = {{0, 0}, {0, UINT32_MAX}};
+    for (size_t j = 0; j < LENGTH(kernel); j++) {
+        if (kernel[j].isa > spec_cpu_best_isa()) continue;
+        for (int bits = 0; bits < 8; bits++) {
+            const bool flips = bits & 1, low_can = bits & 2, high_can = bits & 4;
+            spec_acceptance_hidden hidden = {
+                .begin = zero[flips], .flip = always, .pass = {zero[low_can], zero[high_can]}};
+            spec_lanes lanes = lanes_that_draw_zero(0);
+            uint64_t tail[2] = {0};
+            kernel[j].markov(tail, &lanes, &hidden, 1, 27);
+            assert_int_equal(tail[0], (flips ? low_can : high_can) ? 27 : 0);
+
+            /* The second token's draws are the zeros: everybody is high, passes, flips or not, and is tested again. */
+            hidden = (spec_acceptance_hidden){.begin = {0, 0}, .flip = zero[flips], .pass = {zero[low_can], always}};
+            lanes = lanes_that_draw_zero(2);
+            memset(tail, 0, sizeof tail);
+            kernel[j].markov(tail, &lanes, &hidden, 2, 27);
+            assert_int_equal(tail[0], 27);
+            assert_int_equal(tail[1], !flips || low_can ? 27 : 0);
+        }
+        const uint32_t limit[1] = {0};
+        spec_lanes lanes = lanes_that_draw_zero(0);
+        uint64_t tail[1] = {0};
+        kernel[j].positional(tail, &lanes, limit, 1, 59);
+        assert_int_equal(tail[0], 59); /* the second block draws 0 too */
+        kernel[j].positional(tail, &lanes, limit, 1, 59);
+        assert_int_equal(tail[0], 59);
+    }
+}
+
 static void edges_are_values(void **state)
 {
     (void)state;
@@ -394,8 +453,8 @@ static void bad_specs_get_one_clear_line(void **state)
         double alpha;
         int status;
     } bad[] = {
-        {"iid", "alpha", -1e-9, GSL_EDOM},
-        {"iid", "alpha", 1.0000001, GSL_EDOM},
+        {"iid", "alpha", -1e-300, GSL_EDOM},
+        {"iid", "alpha", 1.0 + 0x1p-52, GSL_EDOM},
         {"iid", "alpha", NAN, GSL_EDOM},
         {"iid", "alpha", INFINITY, GSL_EDOM},
         {"idd", "\"iid\"", 0.5, GSL_EINVAL},
@@ -411,8 +470,8 @@ static void bad_specs_get_one_clear_line(void **state)
         {"markov?rho=1.01", "rho", 0.5, 0},
         {"markov?rho=-1.01", "rho", 0.5, 0},
         {"markov?spread=-0.1", "spread", 0.5, 0},
-        {"markov?spread=0.3", "spread", 0.8, GSL_EDOM},
-        {"markov?spread=0.3", "spread", 0.2, GSL_EDOM},
+        {"markov?spread=0.3", "spread may be at most 0.2", 0.8, GSL_EDOM},
+        {"markov?spread=0.3", "spread may be at most 0.1", 0.1, GSL_EDOM},
         {"markov", "spread", 0.9, GSL_EDOM},
     };
     const spec_process zero = {0};
@@ -432,7 +491,7 @@ static void bad_specs_get_one_clear_line(void **state)
     }
 }
 
-static void every_usage_can_be_opened(void **state)
+static void every_usage_opens_and_shows_the_defaults(void **state)
 {
     (void)state;
     for (int i = 0; spec_process_usages[i] != NULL; i++) {
@@ -443,6 +502,9 @@ static void every_usage_can_be_opened(void **state)
         *tab = '\0';
         const spec_process process = process_of(usage, 0.6);
         assert_int_equal((int)process.kind, i);
+        usage[strcspn(usage, "?")] = '\0';
+        const spec_process bare = process_of(usage, 0.6);
+        assert_memory_equal(&process, &bare, sizeof bare); /* the usage shows the defaults */
     }
 }
 
@@ -452,6 +514,7 @@ int main(void)
         cmocka_unit_test(every_route_gives_the_same_tally),
         cmocka_unit_test(tallies_add_up),
         cmocka_unit_test(the_threshold_is_exact),
+        cmocka_unit_test(a_zero_passes_a_limit_of_zero_unless_it_is_impossible),
         cmocka_unit_test(edges_are_values),
         cmocka_unit_test(n_accepted_follows_the_exact_law),
         cmocka_unit_test(means_are_those_of_the_closed_forms),
@@ -460,7 +523,7 @@ int main(void)
         cmocka_unit_test(rounds_are_independent),
         cmocka_unit_test(specs_are_read),
         cmocka_unit_test(bad_specs_get_one_clear_line),
-        cmocka_unit_test(every_usage_can_be_opened),
+        cmocka_unit_test(every_usage_opens_and_shows_the_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
