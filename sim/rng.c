@@ -16,16 +16,21 @@ static uint64_t absorb(uint64_t hash, uint64_t word)
     return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^ spec_noise_mix(word + 0xd1b54a32d192ed03u));
 }
 
-static inline uint64_t next(spec_rng_state *state)
+/* DXSM: double xorshift, multiply. */
+static inline uint64_t output(spec_u128 state)
 {
-    uint64_t high = (uint64_t)(state->state >> 64);
-    const uint64_t low = (uint64_t)state->state | 1;
-    state->state = state->state * cheap_multiplier + state->increment;
-
+    uint64_t high = (uint64_t)(state >> 64);
     high ^= high >> 32;
     high *= cheap_multiplier;
     high ^= high >> 48;
-    return high * low;
+    return high * ((uint64_t)state | 1);
+}
+
+static inline uint64_t next(spec_rng_state *state)
+{
+    const uint64_t word = output(state->state);
+    state->state = state->state * cheap_multiplier + state->increment;
+    return word;
 }
 
 /* A product, not ldexp: exact all the same, and it vectorises. */
