@@ -130,7 +130,7 @@ static place top_p_cut(const double *row, int vocab, double top_p, int *order)
         sort(row, order + start, size);
         for (int i = start; i < start + size; i++) {
             const double total = sum + row[order[i]];
-            lost += fabs(sum) >= row[order[i]] ? (sum - total) + row[order[i]] : (row[order[i]] - total) + sum;
+            lost += (sum - total) + row[order[i]]; /* exact: no term is larger than the sum before it, if that is not 0 */
             sum = total;
             if (sum + lost >= top_p) return (place){row[order[i]], order[i]};
         }

@@ -22,7 +22,7 @@ const spec_model_kind spec_model_zipf = {
     .name = "zipf",
     .usage = "zipf?V=1000&s=1.1",
     .summary = "token i has weight (i+1)^-s, like the words of a text",
-    .reference = "Zipf49",
+    .reference = "",
     .open = open_zipf,
     .close = spec_fixed_row_close,
     .row = spec_fixed_row_row,

@@ -44,6 +44,30 @@ static void the_order_is_what_a_row_depends_on(void **state)
     }
 }
 
+/* Two routes to a row: the chain's table, and the model that draws the row of a context when it is asked. Text before the context, and
+ * a token before a short one, must not matter. */
+static void the_table_holds_the_rows_of_dirichlet(void **state)
+{
+    (void)state;
+    for (int order = 0; order <= 2; order++) {
+        char spec[96];
+        snprintf(spec, sizeof spec, "markov?V=5&seed=27&concentration=0.651&order=%d", order);
+        opened markov = open_model(spec, NULL);
+        snprintf(spec, sizeof spec, "dirichlet?V=5&seed=27&concentration=0.651&order=%d", order);
+        opened dirichlet = open_model(spec, NULL);
+        assert_int_equal(markov.model->end_of_text, -1);
+        assert_int_equal(dirichlet.model->end_of_text, -1);
+        for (int i = 0; i < 125; i++) {
+            const int text[] = {i / 25, i / 5 % 5, i % 5};
+            assert_memory_equal(row_after(&markov, text, 3), row_after(&dirichlet, text, 3), 5 * sizeof(double));
+            assert_ptr_equal(row_after(&markov, text + 1, 2), row_after(&markov, text, 3));
+            assert_ptr_equal(row_after(&markov, text + 2, 1), row_after(&markov, (int[]){0, i % 5}, 2));
+        }
+        close_model(&markov);
+        close_model(&dirichlet);
+    }
+}
+
 static void the_same_spec_gives_the_same_bits(void **state)
 {
     (void)state;
@@ -98,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_the_tables_own_and_normalised),
         cmocka_unit_test(the_order_is_what_a_row_depends_on),
+        cmocka_unit_test(the_table_holds_the_rows_of_dirichlet),
         cmocka_unit_test(the_same_spec_gives_the_same_bits),
         cmocka_unit_test(the_stationary_law_is_solvable),
         cmocka_unit_test(tables_too_large_are_refused),

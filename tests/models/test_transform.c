@@ -223,6 +223,14 @@ static void filters_that_keep_all_change_no_bit(void **state)
     apply(tail, 3, (spec_transform){.temperature = 1.0, .top_k = 2, .top_p = 1.0});
     assert_row(tail, (const double[]){1.0, 1e-20, 0.0}, 3);
     assert_true(tail[1] == 1e-20);
+    double zeros[] = {0.3, 0.0, 0.0, 0.05, 0.65}, kept_zeros[5]; /* k of 4 where 3 are left */
+    memcpy(kept_zeros, zeros, sizeof zeros);
+    apply(zeros, 5, (spec_transform){.temperature = 1.0, .top_k = 4, .top_p = 1.0});
+    apply(zeros, 5, (spec_transform){.temperature = 1.0, .top_k = 3, .top_p = 1.0});
+    assert_memory_equal(zeros, kept_zeros, sizeof zeros);
+    double short_of_one[] = {0.3, 0.05, 0.65 - 1e-14}; /* its mass does not reach top_p */
+    apply(short_of_one, 3, (spec_transform){.temperature = 1.0, .top_p = 1.0 - 1e-15});
+    assert_true(short_of_one[0] == 0.3 && short_of_one[1] == 0.05 && short_of_one[2] == 0.65 - 1e-14);
     opened plain = open_model("zipf?V=65", NULL), same = open_model("zipf?V=65&temperature=1&top_k=65&top_p=1&min_p=0", NULL);
     assert_memory_equal(row_after(&plain, NULL, 0), row_after(&same, NULL, 0), sizeof row);
     close_model(&plain);
