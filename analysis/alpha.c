@@ -125,10 +125,8 @@ void spec_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, ui
  * for x < (a+1)/(a+b+2); GSL's own stops at 512 of them, too few for ten million tests. */
 static double beta_fraction(double a, double b, double x)
 {
-    double most = 1000 + 20 * sqrt(a + b);
-    double f = 1, c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / d;
-    f = d;
+    double most = 1000 + sqrt(a + b);
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
     for (double m = 1; m < most; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         d = 1 / (1 + even * d);
