@@ -266,6 +266,28 @@ static void a_text_of_two_letters_by_hand(void **state)
     spec_kneser_ney_free(&law);
 }
 
+/* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2) (1/4) = 3/8. "aabb": n_1 = 0, and it
+ * would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16. "aaabbb": n_1 = n_2 = 0; P(c) = (1/2) (2/6) (1/4) = 1/24. */
+static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
+{
+    (void)state;
+    static texts once = {.vocab = 4, .n_texts = 1, .begin = {0, 2}, .token = {0, 1}};
+    static texts twice = {.vocab = 4, .n_texts = 1, .begin = {0, 4}, .token = {0, 0, 1, 1}};
+    static texts often = {.vocab = 4, .n_texts = 1, .begin = {0, 6}, .token = {0, 0, 0, 1, 1, 1}};
+    const struct {
+        const texts *text;
+        int token;
+        double expected;
+    } known[] = {{&once, 0, 3.0 / 8.0}, {&once, 3, 1.0 / 8.0}, {&twice, 1, 7.0 / 16.0}, {&often, 2, 1.0 / 24.0}};
+    for (int i = 0; i < 4; i++) {
+        spec_kneser_ney law;
+        learn(&law, known[i].text, 1, 3);
+        assert_within(law.discount[1], 0.5, 0.0);
+        assert_within(spec_kneser_ney_row(&law, NULL, 0, NULL)[known[i].token], known[i].expected, 1e-15);
+        spec_kneser_ney_free(&law);
+    }
+}
+
 static void no_text_at_all_gives_the_uniform_row(void **state)
 {
     (void)state;
@@ -342,6 +364,7 @@ int main(void)
         cmocka_unit_test(rows_are_positive_and_sum_to_one),
         cmocka_unit_test(two_word_keys_give_the_rows_of_one_word_keys),
         cmocka_unit_test(a_text_of_two_letters_by_hand),
+        cmocka_unit_test(a_discount_that_cannot_be_estimated_is_a_half),
         cmocka_unit_test(no_text_at_all_gives_the_uniform_row),
         cmocka_unit_test(a_row_depends_on_the_last_tokens_alone),
         cmocka_unit_test(threads_read_the_same_rows),
