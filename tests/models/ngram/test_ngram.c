@@ -78,7 +78,7 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
 /* A text of words of which each depends on the two before it; a line break now and then. */
 static size_t generate(char *text, size_t size, gsl_rng *rng)
 {
-    static const char *const word[] = {"the", "cat", "don't", "s\xC3\xA9" "ance", "42", "of", "a", "house", "sat", "mat"};
+    static const char *const word[] = {"the", "cat", "don't", "\xC3\xA9t\xC3\xA9", "42", "of", "a", "house", "sat", "mat"};
     size_t n = 0;
     unsigned long last = 0, before = 0;
     while (n + 20 < size) {
