@@ -45,14 +45,14 @@ static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
 }
 
 /* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function GSL has; the transformed values are
- * uniform, tested by chi-square in 20 cells with 19 degrees of freedom. 4000 rows reject concentration 0.3 against 0.33, where the
- * largest cell's share moves from 0.050 to 0.046 to 0.06, at p < 1e-6. */
+ * uniform, tested by chi-square in 20 cells with 19 degrees of freedom. 40000 rows reject, for a < 1, the wrong gamma(a) =
+ * gamma(a+2) U^(1/a). */
 static void coordinates_follow_the_beta_law(void **state)
 {
     (void)state;
-    static const double concentrations[] = {0.3, 1.0, 2.385};
+    static const double concentrations[] = {0.3, 0.851, 2.385};
     const uint64_t seed = spec_test_seed();
-    const int n = (int)spec_test_samples(4000);
+    const int n = (int)spec_test_samples(40000);
     for (int c = 0; c < 3; c++) {
         const spec_dirichlet law = {.concentration = concentrations[c], .seed = seed};
         double count[20] = {0.0}, row[5];
@@ -80,6 +80,15 @@ static void zeros_come_at_their_chance(void **state)
     }
     const double mean = 100.0 * n * 0.27, sd = sqrt(mean * 0.73);
     assert_true(fabs(zeros - mean) < 4.9 * sd); /* p > 1e-6; a chance of 0.30 is 6.7 sd away */
+    close_model(&o);
+
+    o = open_model("dirichlet?V=101&zeros=0.031&order=1&levels=9", NULL);
+    zeros = 0.0;
+    for (int i = 0; i < n; i++) {
+        const double *row = row_after(&o, &i, 1);
+        for (int j = 0; j < 101; j++) zeros += row[j] == 0.0;
+    }
+    assert_true(fabs(zeros - 310.0) < 4.9 * sqrt(310.0 * 0.969));
     close_model(&o);
 
     o = open_model("dirichlet?V=9&zeros=1&order=2", NULL);
@@ -117,6 +126,9 @@ static void levels_are_whole_numbers(void **state)
         const double largest = row[spec_row_argmax(row, 40)];
         for (int k = 0; k < 4; k++) assert_true(fabs(3.0 * value[k] / largest - round(3.0 * value[k] / largest)) < 1e-14);
     }
+    close_model(&o);
+    o = open_model("dirichlet?V=8&levels=1", NULL);
+    for (int j = 0; j < 8; j++) assert_true(row_after(&o, NULL, 0)[j] == 0.125);
     close_model(&o);
 }
 
