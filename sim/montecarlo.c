@@ -43,8 +43,7 @@ static void complete_plan(spec_montecarlo *mc)
 
     if (plan->batch == 0) {
         plan->batch = mc->source.usual_batch > 0 ? mc->source.usual_batch : usual_batch;
-        if (!mc->source.independent)
-            plan->batch = smaller(plan->batch, (mc->limit - 1) / SPEC_MONTECARLO_GROUP + 1);
+        plan->batch = smaller(plan->batch, (mc->limit - 1) / SPEC_MONTECARLO_GROUP + 1);
     }
 
     if (plan->threads == 0) plan->threads = omp_get_max_threads();

@@ -33,8 +33,7 @@ typedef struct {
     uint64_t rounds;       /* stop after this many rounds (the last batch is shortened); 0: no such limit */
     double standard_error; /* stop when the standard error of the mean n_emitted is at most this; 0: no such limit */
     uint64_t max_rounds;   /* with standard_error: give up here; 0: 2^40 */
-    uint64_t batch;        /* rounds in a batch; 0: the source's usual, or less where `rounds` would make less than a group of them and
-                              the standard error comes from batch means */
+    uint64_t batch;        /* rounds in a batch; 0: the source's usual, or less where that would make less than a group of them */
     uint64_t seed;
     int threads;           /* 0: all that OpenMP has; those above SPEC_MONTECARLO_GROUP stay idle */
 } spec_montecarlo_plan;

