@@ -1,6 +1,6 @@
 /* lookup: prompt lookup [Saxena23]: find the last m tokens earlier in the context and propose what followed them there.
  * The longest m in max..min that occurs wins, and of its occurrences the earliest, as in the original. The original takes only
- * occurrences that are followed by as many tokens as it wants (full=1), and no overlap of the two n-grams' ends; here the tokens up to
+ * occurrences that are followed by as many tokens as it wants (full=1), and in which the two n-grams do not overlap; here the tokens up to
  * the end of the context will do, because a short draft is better than none. */
 #include "sim/drafter.h"
 

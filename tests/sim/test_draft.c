@@ -70,6 +70,8 @@ static void a_draft_of_no_capacity_and_a_zeroed_one_are_fine(void **state)
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 0, 1, NULL), GSL_SUCCESS);
     spec_draft_free(&draft);
+    assert_int_equal(draft.capacity, 0);
+    assert_null(draft.store);
     spec_draft_free(&draft);
 }
 

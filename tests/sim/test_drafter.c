@@ -260,6 +260,24 @@ static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
     }
 }
 
+static void lookup_takes_what_follows_unless_all_of_it_is_wanted(void **state)
+{
+    (void)state;
+    const int context[] = {1, 2, 1}; /* two tokens follow the first 1 */
+    static const struct {
+        const char *spec;
+        int K, n;
+    } cases[] = {{"lookup", 3, 2}, {"lookup", 1, 1}, {"lookup?full=1", 3, 0}, {"lookup?full=1", 2, 2}, {"lookup?min=2", 3, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b;
+        bench_init(&b, cases[c].spec, NULL, 3, "fixed", cases[c].K);
+        assert_int_equal(run(&b, context, 3, NULL), GSL_SUCCESS);
+        assert_int_equal(b.draft.n_nodes, cases[c].n);
+        for (int i = 0; i < cases[c].n; i++) assert_int_equal(b.draft.token[i], context[1 + i]);
+        bench_free(&b);
+    }
+}
+
 static void lookup_in_a_short_context_finds_nothing(void **state)
 {
     (void)state;
@@ -286,7 +304,7 @@ static void bad_specs_are_refused_with_a_line(void **state)
         {"chain?n=3", "n"},             {"chain:file", "file"},
         {"lookup?maks=3", "max"},       {"lookup?max=0", "max"},
         {"lookup?max=2&min=3", "min"},  {"lookup?full=2", "full"},
-        {"lookup?max=1000000", "max"},
+        {"lookup?max=1000000", "max"},  {"lookup?min=0", "min"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         spec_drafter drafter;
@@ -309,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_stateful_model_sees_the_whole_context),
         cmocka_unit_test(lookup_agrees_with_the_plain_search),
         cmocka_unit_test(lookup_prefers_the_longest_and_then_the_earliest),
+        cmocka_unit_test(lookup_takes_what_follows_unless_all_of_it_is_wanted),
         cmocka_unit_test(lookup_in_a_short_context_finds_nothing),
         cmocka_unit_test(bad_specs_are_refused_with_a_line),
     };
