@@ -69,7 +69,7 @@ void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, c
 {
     spec_error error = {{0}};
     if (spec_grid_add_numbers(grid, axis, list, &error) != GSL_SUCCESS)
-        spec_options_fail(verb, "--%s: %s", axis, error.text);
+        spec_options_fail(verb, "--%s", error.text); /* the line begins with the name of the axis */
 }
 
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators)

@@ -10,7 +10,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_acceptance, &spec_measure_predict,     &spec_measure_decode,      &spec_measure_overlap,
     &spec_measure_lossless,   &spec_measure_uniformity,  &spec_measure_prove,       &spec_measure_accept,
     &spec_measure_folklore,   &spec_measure_four_alphas, &spec_measure_implied_cost, &spec_measure_finite_length,
-    &spec_measure_roofline,   NULL,
+    &spec_measure_roofline,   &spec_measure_law,         NULL,
 };
 
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error)

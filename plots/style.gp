@@ -20,7 +20,7 @@ point(i) = POINT[int(i - 1) % 8 + 1]
 
 set border 3 linewidth 0.8
 set tics nomirror out scale 0.6
-set grid linecolor rgb '#dddddd' linewidth 0.6
+set grid linetype 1 linecolor rgb '#e4e4e4' linewidth 0.6
 set key left top Left reverse samplen 2 spacing 1.15
 set bars 0.5
 set title font ',15'
