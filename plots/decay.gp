@@ -9,8 +9,8 @@ set xrange [STATS_min - 0.3 : STATS_max + 0.3]
 set title 'Acceptance that decays with the position in the draft'
 of(i) = abs(column('decay') - real(word(rates, i))) < 1e-9
 plot for [i=1:words(rates)] CSV using (of(i) ? column('K') : NaN):(column('emitted_theory')) \
-        with lines linecolor rgb colour(i) title 'decay ' . word(rates, i), \
+        with lines linecolor i title 'decay ' . word(rates, i), \
     for [i=1:words(rates)] CSV using (of(i) ? column('K') : NaN):(column('emitted')):(2 * column('emitted_se')) \
-        with yerrorbars linecolor rgb colour(i) pointtype point(i) pointsize 0.8 notitle, \
+        with yerrorbars linecolor i pointtype point(i) pointsize 0.8 notitle, \
     NaN with lines linecolor rgb 'black' title 'theory', \
     NaN with points linecolor rgb 'black' pointtype 7 pointsize 0.8 title 'simulated, ±2 s.e.'

@@ -12,11 +12,11 @@ set title 'A text of L tokens takes more rounds than L / E[n\_emitted]'
 of(i) = sprintf('%g/%d', column('alpha'), column('K')) eq word(pairs, i)
 label(i) = (s = strstrt(word(pairs, i), '/'), 'α = ' . word(pairs, i)[1:s-1] . ', K = ' . word(pairs, i)[s+1:*])
 plot for [i=1:words(pairs)] CSV using (of(i) ? column('tokens') : NaN):(column('rounds_exact') - column('rounds_naive')) \
-        with lines linecolor rgb colour(i) title label(i), \
+        with lines linecolor i title label(i), \
     for [i=1:words(pairs)] CSV using (of(i) ? column('tokens') : NaN):(column('rounds_renewal') - column('rounds_naive')) \
-        with lines linecolor rgb colour(i) dashtype 3 notitle, \
+        with lines linecolor i dashtype 3 notitle, \
     for [i=1:words(pairs)] CSV using (of(i) ? column('tokens') : NaN):(column('rounds_needed') - column('rounds_naive')):(2 * column('rounds_se')) \
-        with yerrorbars linecolor rgb colour(i) pointtype point(i) pointsize 0.8 notitle, \
+        with yerrorbars linecolor i pointtype point(i) pointsize 0.8 notitle, \
     NaN with lines linecolor rgb 'black' title 'exact', \
     NaN with lines linecolor rgb 'black' dashtype 3 title 'renewal theory', \
     NaN with points linecolor rgb 'black' pointtype 7 title 'simulated, ±2 s.e.'

@@ -13,16 +13,21 @@ do for [i=1:20] { if (strlen(after) > 0) { \
 set xlabel 'draft length K (tokens)'
 set yrange [0:8]
 set xrange [STATS_min - 0.5 : STATS_max + 0.5]
-set multiplot layout 1,words(alphas) title 'Rules of thumb against Theorem 3.8, c = 0.1' font ',15'
-set key left top samplen 1.5 font ',11'
+of(p) = abs(column('alpha') - real(word(alphas, p))) < 1e-9 ? column('K') : NaN
+set multiplot layout 2,int((words(alphas) + 2) / 2) title 'Rules of thumb against Theorem 3.8, c = 0.1' font ',15'
+set ylabel 'speed-up'
+unset key
 do for [p=1:words(alphas)] {
     set title 'α = ' . word(alphas, p)
-    if (p == 1) { set ylabel 'speed-up over plain decoding' } else { unset ylabel; unset key }
-    plot for [i=1:words(rules)] CSV using (abs(column('alpha') - real(word(alphas, p))) < 1e-9 ? column('K') : NaN):(column(word(rules, i))) \
-            with linespoints linecolor rgb colour(i + 1) pointtype point(i + 1) pointsize 0.6 dashtype 2 noenhanced title word(rules, i), \
-        CSV using (abs(column('alpha') - real(word(alphas, p))) < 1e-9 ? column('K') : NaN):(column('speedup_theory')) \
-            with lines linewidth 2 linecolor rgb colour(1) title 'Theorem 3.8', \
-        CSV using (abs(column('alpha') - real(word(alphas, p))) < 1e-9 ? column('K') : NaN):(column('speedup')):(2 * column('speedup_se')) \
-            with yerrorbars linecolor rgb colour(1) pointtype 7 pointsize 0.7 title 'simulated, ±2 s.e.'
+    plot for [i=1:words(rules)] CSV using (of(p)):(column(word(rules, i))) \
+            with linespoints linecolor i + 1 pointtype point(i + 1) pointsize 0.6 dashtype 2, \
+        CSV using (of(p)):(column('speedup_theory')) with lines linewidth 2 linecolor 1, \
+        CSV using (of(p)):(column('speedup')):(2 * column('speedup_se')) with yerrorbars linecolor 1 pointtype 7 pointsize 0.7
 }
+# The last panel is the key.
+unset title; unset border; unset tics; unset xlabel; unset ylabel; unset grid
+set key center center
+plot for [i=1:words(rules)] NaN with linespoints linecolor i + 1 pointtype point(i + 1) pointsize 0.6 dashtype 2 noenhanced title word(rules, i), \
+    NaN with lines linewidth 2 linecolor 1 title 'Theorem 3.8', \
+    NaN with points linecolor 1 pointtype 7 pointsize 0.7 title 'simulated, ±2 s.e.'
 unset multiplot

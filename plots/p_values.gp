@@ -6,7 +6,7 @@ array N[words(rules)]
 do for [i=1:words(rules)] { stats CSV using (stringcolumn('rule') eq word(rules, i) ? column('p') : NaN) nooutput; N[i] = STATS_records }
 set xlabel 'p-value of a run'
 set ylabel 'share of runs with a p-value up to x'
-set xrange [0:1]; set yrange [0:1.02]
+set xrange [-0.02:1]; set yrange [0:1.02]
 set size square
 set key outside right top
 set title 'Losslessness, tested over seeds'
@@ -15,4 +15,4 @@ band = 1.63 / sqrt(N[1])
 plot '+' using 1:($1 - band):($1 + band) with filledcurves linecolor rgb '#eeeeee' title '99 % band if lossless', \
     x with lines linecolor rgb '#999999' dashtype 2 notitle, \
     for [i=1:words(rules)] CSV using (stringcolumn('rule') eq word(rules, i) ? column('p') : NaN):(1.0 / N[i]) smooth cumulative \
-        with steps linewidth 2 linecolor rgb colour(i) noenhanced title word(rules, i)
+        with steps linewidth 2 linecolor i noenhanced title word(rules, i)

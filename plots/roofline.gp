@@ -10,4 +10,4 @@ set logscale xy 2
 set key left top
 set title 'Roofline: a pass reads the weights once'
 plot for [i=1:words(names)] CSV using (stringcolumn('hardware') eq word(names, i) ? column('n_tokens') : NaN):(column('time_ms') / ONE[i]) \
-    with linespoints linecolor rgb colour(i) pointtype point(i) pointsize 0.8 title sprintf('%s (one token: %.2f ms)', word(names, i), ONE[i])
+    with linespoints linecolor i pointtype point(i) pointsize 0.8 title sprintf('%s (one token: %.2f ms)', word(names, i), ONE[i])

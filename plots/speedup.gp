@@ -15,8 +15,8 @@ at(i, j) = (abs(column('alpha') - real(word(alphas, i))) < 1e-9 && abs(column('c
 se(x) = 2 * column('emitted_se') * column('speedup') / column('emitted')
 plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
     for [i=1:words(alphas)] for [j=1:words(costs)] CSV using (at(i,j) ? column('K') : NaN):(column('speedup_theory')) \
-        with lines linecolor rgb colour(i) dashtype j title name(i,j), \
+        with lines linecolor i dashtype j title name(i,j), \
     for [i=1:words(alphas)] for [j=1:words(costs)] CSV using (at(i,j) ? column('K') : NaN):(column('speedup')):(se(0)) \
-        with yerrorbars linecolor rgb colour(i) pointtype point(i) pointsize 0.8 notitle, \
+        with yerrorbars linecolor i pointtype point(i) pointsize 0.8 notitle, \
     NaN with lines linecolor rgb 'black' title 'Theorem 3.8', \
     NaN with points linecolor rgb 'black' pointtype 7 pointsize 0.8 title 'simulated, ±2 s.e.'

@@ -13,9 +13,9 @@ set datafile columnheaders
 set datafile missing NaN
 
 # Colours that are told apart in print and by the colour-blind (Okabe and Ito).
-array COLOUR[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#999999']
+do for [i=1:8] { set linetype i linecolor rgb word('#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999', i) }
+set linetype cycle 8
 array POINT[8] = [7, 5, 9, 13, 11, 4, 6, 8]
-colour(i) = COLOUR[int(i - 1) % 8 + 1]
 point(i) = POINT[int(i - 1) % 8 + 1]
 
 set border 3 linewidth 0.8
