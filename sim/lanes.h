@@ -1,6 +1,6 @@
 /* lanes: 32 interleaved PCG32 (XSH-RR 64/32, [ONeill14]) generators, the vector generator of the acceptance engine.
- * Lane l of stream i starts from state and increment hashed from (seed, i, l). Each lane has 64 bits of state and period 2^64: enough for tallies
- * of 1e13 draws, not for cryptography, nor where one draw must resolve probabilities below 2^-32. AVX-512, AVX2 and C agree bit for bit. */
+ * Lane l of stream i starts from state and increment hashed from (seed, i, l). Each lane has 64 bits of state and period 2^64: enough for
+ * tallies of 1e13 draws, not for cryptography, nor where one draw must resolve chances below 2^-32. AVX-512, AVX2 and C agree bit for bit. */
 #ifndef SPECLAB_LANES_H
 #define SPECLAB_LANES_H
 

@@ -48,18 +48,18 @@ bool spec_bench_choose_isa(const char *opt_name)
     return strcmp(spec_cpu_isa_name(spec_cpu_isa()), opt_name) == 0;
 }
 
-static double now(void)
+static double now(const spec_bench_row *row)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(row->wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static double rate_of(const measure *m)
 {
-    const double begin = now();
+    const double begin = now(m->row);
     const uint64_t done = m->row->run(m->state, m->n);
-    return (double)done / (now() - begin);
+    return (double)done / (now(m->row) - begin);
 }
 
 /* Choose n so that a repeat takes about `seconds`. */
@@ -67,9 +67,9 @@ static void calibrate(measure *m)
 {
     double elapsed = 0.0;
     for (m->n = 1; elapsed < seconds / 4.0 && m->n < (uint64_t)1 << 50; m->n *= 2) {
-        const double begin = now();
+        const double begin = now(m->row);
         m->row->run(m->state, m->n);
-        elapsed = now() - begin;
+        elapsed = now(m->row) - begin;
     }
     m->n = (uint64_t)fmax(1.0, (double)m->n / 2.0 * seconds / elapsed);
 }
@@ -167,7 +167,8 @@ static void print_table(const measure *all, int n, int repeats)
         if (i == 0 || all[i].family != all[i - 1].family) printf("-- %s\n", all[i].family);
         print_row(&all[i], repeats, &asked, &reached);
     }
-    printf("%d of %d that were asked for are reached; medians of %d interleaved repeats of %g s; instructions: %s\n", reached, asked,
+    printf("%d of %d that were asked for are reached; medians of %d interleaved repeats of %g s of processor time (threads: of wall time); "
+           "instructions: %s\n", reached, asked,
            repeats, seconds, spec_cpu_isa_name(spec_cpu_best_isa()));
 }
 

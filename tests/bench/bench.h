@@ -1,6 +1,6 @@
 /* bench: rows of the speed table. A row does units of work; the program times it, in turns with its yardstick, and prints both.
- * To add rows: a file bench_<family>.c with an array of rows, and its name here and in `families` (bench.c). NumPy yardsticks are functions of
- * tests/bench/<family>.py. A row's state is its own; an array ends with a row without a name. */
+ * To add rows: a file bench_<family>.c with an array of rows, and its name here and in `families` (bench.c). NumPy yardsticks are
+ * functions of tests/bench/<family>.py. A row's state is its own; an array ends with a row without a name. */
 #ifndef SPECLAB_TESTS_BENCH_H
 #define SPECLAB_TESTS_BENCH_H
 
@@ -17,6 +17,7 @@ typedef struct {
     uint64_t (*run)(void *state, uint64_t n);
     void (*free)(void *state);
     const void *setup; /* handed to init */
+    bool wall;         /* threads matter: time by the clock on the wall, else by processor time, which the load of others hardly touches */
 
     /* What it is compared with: "FILE.py:FUNCTION", or "row:WORK", another row of the table; NULL: nothing. */
     const char *yardstick;

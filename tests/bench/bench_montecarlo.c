@@ -40,7 +40,7 @@ static uint64_t run_engine(void *state, uint64_t n)
 
 static const int one = 1, two = 2, four = 4;
 
-#define ENGINE(name, of) .work = name, .unit = "rounds", .init = open_engine, .run = run_engine, .free = free, .setup = &of
+#define ENGINE(name, of) .work = name, .unit = "rounds", .init = open_engine, .run = run_engine, .free = free, .setup = &of, .wall = true
 
 const spec_bench_row spec_bench_montecarlo[] = {
     {ENGINE("Monte Carlo, 1 thread", one), .yardstick = "row:iid rounds, K = 5, alpha = .8"},

@@ -1,0 +1,106 @@
+#include "sim/acceptance.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static spec_process process_of(const char *spec, double alpha)
+{
+    spec_process process;
+    spec_error error = {""};
+    if (spec_process_init(&process, spec, alpha, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return process;
+}
+
+static void specs_are_read(void **state)
+{
+    (void)state;
+    spec_process process = process_of("iid", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_IID && process.alpha == 0.27);
+    process = process_of("decay", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_DECAY && process.alpha == 0.27 && process.decay == 0.95);
+    process = process_of("decay?rate=0.2385", 1.0);
+    assert_true(process.decay == 0.2385);
+    process = process_of("markov", 0.27);
+    assert_true(process.kind == SPEC_PROCESS_MARKOV && process.rho == 0.5 && process.spread == 0.2);
+    process = process_of("markov?spread=0.1&rho=-0.27", 0.9);
+    assert_true(process.rho == -0.27 && process.spread == 0.1 && process.alpha == 0.9);
+    process = process_of("markov?spread=0.3", 0.7); /* 0.7 + 0.3 and 0.3 - 0.3 are not exact */
+    process = process_of("markov?spread=0.3", 0.3);
+    assert_true(process.spread == 0.3);
+}
+
+static void bad_specs_get_one_clear_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *line;
+        double alpha;
+        int status;
+    } bad[] = {
+        {"iid", "alpha", -1e-300, GSL_EDOM},
+        {"iid", "alpha", 1.0 + 0x1p-52, GSL_EDOM},
+        {"iid", "alpha", NAN, GSL_EDOM},
+        {"iid", "alpha", INFINITY, GSL_EDOM},
+        {"idd", "\"iid\"", 0.5, GSL_EINVAL},
+        {"markvo", "\"markov\"", 0.5, GSL_EINVAL},
+        {"zipf", "iid, decay, markov", 0.5, GSL_EINVAL},
+        {"", "", 0.5, GSL_EINVAL},
+        {"iid?rate=0.5", "rate", 0.5, GSL_EINVAL},
+        {"decay?rat=0.5", "did you mean 'rate'?", 0.5, GSL_EINVAL},
+        {"decay?rate=1.1", "rate", 0.5, 0},
+        {"decay?rate=-0.1", "rate", 0.5, 0},
+        {"decay?rate=x", "rate", 0.5, 0},
+        {"decay?rate=nan", "rate", 0.5, 0},
+        {"markov?rho=1.01", "rho", 0.5, 0},
+        {"markov?rho=-1.01", "rho", 0.5, 0},
+        {"markov?spread=-0.1", "spread", 0.5, 0},
+        {"markov?spread=0.3", "spread may be at most 0.2", 0.8, GSL_EDOM},
+        {"markov?spread=0.3", "spread may be at most 0.1", 0.1, GSL_EDOM},
+        {"markov", "spread", 0.9, GSL_EDOM},
+    };
+    const spec_process zero = {0};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        spec_process process;
+        memset(&process, 1, sizeof process);
+        spec_error error = {""};
+        const int status = spec_process_init(&process, bad[i].spec, bad[i].alpha, &error);
+        if (status == GSL_SUCCESS || (bad[i].status != 0 && status != bad[i].status)) {
+            fail_msg("\"%s\" at %g: status %d", bad[i].spec, bad[i].alpha, status);
+        }
+        if (strstr(error.text, bad[i].line) == NULL || error.text[0] == '\0' || strchr(error.text, '\n') != NULL) {
+            fail_msg("\"%s\": \"%s\" should mention %s", bad[i].spec, error.text, bad[i].line);
+        }
+        assert_memory_equal(&process, &zero, sizeof zero);
+        assert_true(spec_process_init(&process, bad[i].spec, bad[i].alpha, NULL) == status);
+    }
+}
+
+static void every_usage_opens_and_shows_the_defaults(void **state)
+{
+    (void)state;
+    for (int i = 0; spec_process_usages[i] != NULL; i++) {
+        char usage[128];
+        snprintf(usage, sizeof usage, "%s", spec_process_usages[i]);
+        char *tab = strchr(usage, '\t');
+        assert_non_null(tab);
+        *tab = '\0';
+        const spec_process process = process_of(usage, 0.6);
+        assert_int_equal((int)process.kind, i);
+        usage[strcspn(usage, "?")] = '\0';
+        const spec_process bare = process_of(usage, 0.6);
+        assert_memory_equal(&process, &bare, sizeof bare); /* the usage shows the defaults */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(specs_are_read),
+        cmocka_unit_test(bad_specs_get_one_clear_line),
+        cmocka_unit_test(every_usage_opens_and_shows_the_defaults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
