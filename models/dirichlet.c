@@ -11,7 +11,7 @@
 
 static const spec_dirichlet defaults = {.concentration = 0.3, .seed = 7};
 
-/* ---- the law ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the law --------------------------------------------------------------------------------------------------------- */
 
 int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *fallback, spec_settings *settings,
                         spec_error *error)
@@ -58,7 +58,7 @@ void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint6
     spec_row_normalise(row, vocab);
 }
 
-/* ---- the model ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;

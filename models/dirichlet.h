@@ -1,6 +1,6 @@
 /* dirichlet: random rows that are a pure function of a key.
- * The symmetric Dirichlet law, drawn as independent gammas in logs, so that small concentrations do not underflow; or integer levels,
- * which have ties. Shared by the kinds dirichlet and markov. */
+ * The symmetric Dirichlet law, drawn as independent gammas in logs, so that small concentrations do not underflow; or
+ * integer levels, which have ties. Shared by the kinds dirichlet and markov. */
 #ifndef SPECLAB_DIRICHLET_H
 #define SPECLAB_DIRICHLET_H
 

@@ -25,8 +25,9 @@ static int open_markov(spec_model **ret_model, spec_settings *settings, const sp
 
     const double cells = order == 0 ? vocab : order == 1 ? (double)vocab * vocab : (double)vocab * vocab * vocab;
     if (cells > CELLS_MAX) {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "markov: V=%d at order=%d needs a table of %.3g cells, more than the %d there may be",
-                           vocab, order, cells, CELLS_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "markov: V=%d at order=%d needs a table of %.3g cells, more than the %d there may be", vocab,
+                           order, cells, CELLS_MAX));
     }
     markov *model = calloc(1, sizeof *model + (size_t)cells * sizeof model->row[0]);
     if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "markov: no memory for a table of %.3g cells", cells));

@@ -11,7 +11,7 @@
 
 enum { KINDS_MAX = 64, KEYS_MAX = 512 };
 
-/* ---- opening ------------------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------------------------------- */
 
 static int find_kind(const spec_model_kind **ret_kind, const char *name, spec_error *error)
 {
@@ -26,8 +26,8 @@ static int find_kind(const spec_model_kind **ret_kind, const char *name, spec_er
     }
     const char *near = spec_settings_nearest(name, known);
     if (near != NULL) {
-        return spec_fail(error, GSL_EINVAL, "no kind of model is called '%.60s'; did you mean '%s'? (speclab list models)", name,
-                         near);
+        return spec_fail(error, GSL_EINVAL,
+                         "no kind of model is called '%.60s'; did you mean '%s'? (speclab list models)", name, near);
     }
     return spec_fail(error, GSL_EINVAL, "no kind of model is called '%.60s' (speclab list models shows them all)", name);
 }
@@ -57,8 +57,8 @@ static int check_shape(const spec_model_kind *kind, const spec_settings *setting
         return spec_fail(error, GSL_EINVAL, "%s lacks what comes after its ':', as in %s", kind->name, kind->usage);
     }
     if (!takes_path && settings->path[0] != '\0') {
-        return spec_fail(error, GSL_EINVAL, "%s takes no ':%.60s'; its keys follow a '?', as in %s", kind->name, settings->path,
-                         kind->usage);
+        return spec_fail(error, GSL_EINVAL, "%s takes no ':%.60s'; its keys follow a '?', as in %s", kind->name,
+                         settings->path, kind->usage);
     }
     if (kind->needs_target && opt_target == NULL) {
         return spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name);
@@ -107,7 +107,7 @@ void spec_model_close(spec_model *model)
     model->kind->close(model);
 }
 
-/* ---- reading a text ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading a text -------------------------------------------------------------------------------------------------- */
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error)
 {
@@ -163,8 +163,8 @@ static int score_chain(spec_session *session, const int *context, size_t n, cons
     for (size_t i = 0; i < kept; i++) history[i] = context[n - kept + i];
     for (int i = 0; i < n_nodes; i++) history[kept + (size_t)i] = token[i];
     for (int i = 0; i <= n_nodes; i++) {
-        ret_row[i] = model->kind->row(model, session->data, history, kept + (size_t)i, scratch + (size_t)i * (size_t)model->vocab,
-                                      error);
+        ret_row[i] = model->kind->row(model, session->data, history, kept + (size_t)i,
+                                      scratch + (size_t)i * (size_t)model->vocab, error);
         if (ret_row[i] == NULL) return GSL_EFAILED;
     }
     return GSL_SUCCESS;
@@ -176,8 +176,8 @@ static int score_tree(spec_session *session, const int *context, size_t n, const
     const spec_model *model = session->model;
     for (int i = 0; i <= n_nodes; i++) {
         const size_t length = spec_session_tail(session->history, model->order, context, n, token, parent, i - 1);
-        ret_row[i] = model->kind->row(model, session->data, session->history, length, scratch + (size_t)i * (size_t)model->vocab,
-                                      error);
+        ret_row[i] = model->kind->row(model, session->data, session->history, length,
+                                      scratch + (size_t)i * (size_t)model->vocab, error);
         if (ret_row[i] == NULL) return GSL_EFAILED;
     }
     return GSL_SUCCESS;

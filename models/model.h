@@ -1,6 +1,7 @@
 /* model: what is the next-token distribution?
- * A model is immutable and shared by threads; what changes while it reads one text lives in a session, one for each text and
- * thread. Tokens are 0..vocab-1; a row is a normalised distribution over them, double. The caller owns models and sessions. */
+ * A model is immutable and shared by threads; what changes while it reads one text lives in a session, one for each text
+ * and thread. Tokens are 0..vocab-1; a row is a normalised distribution over them, double. The caller owns models and
+ * sessions. */
 #ifndef SPECLAB_MODEL_H
 #define SPECLAB_MODEL_H
 
@@ -10,14 +11,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most tokens of context that a stateless model may look back on (spec_model.order), and the largest vocabulary a synthetic one has. */
+/* Most tokens of context that a stateless model may look back on (spec_model.order), and the largest vocabulary a
+ * synthetic one has. */
 enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
 typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
 
-/* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text and one_hot;
- * spec_model_open fills kind and spec, and spec_model_close frees spec. */
+/* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text and
+ * one_hot; spec_model_open fills kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the text it was opened from */
@@ -30,18 +32,20 @@ struct spec_model {
 /* A kind of model: a line of the table spec_model_kinds. */
 struct spec_model_kind {
     const char *name;
-    const char *usage;     /* "zipf?V=1000&s=1.1": every key with its default; a path only where the kind takes one ("ngram:FILE?...") */
+    const char *usage;     /* "zipf?V=1000&s=1.1": every key with its default; a ':' only where the kind takes a path */
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
 
-    /* Build a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive the new one. The kind reads its
-     * own keys from `settings`; the caller checks for unknown ones and applies temperature, top_k, top_p, min_p. */
+    /* Build a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive the new one. The kind
+     * reads its own keys from `settings`; the caller checks for unknown ones and applies temperature, top_k, top_p,
+     * min_p. */
     int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
     void (*close)(spec_model *model);
 
-    /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them). Returns a
-     * row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where there is none. */
+    /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them).
+     * Returns a row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where there
+     * is none. */
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
                          spec_error *error);
 
@@ -49,15 +53,16 @@ struct spec_model_kind {
     int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
     void (*session_free)(const spec_model *model, void *session);
 
-    /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A stateful model keeps what it
-     * computed for the context and finds how much of it still holds by comparing tokens: that is the roll back. */
+    /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A stateful model keeps
+     * what it computed for the context and finds how much of it still holds by comparing tokens: that is the roll back. */
     int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token, const int *parent,
                  int n_nodes, const double **ret_row, double *scratch, spec_error *error);
 
     /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
 
-    /* Tokens of a text, at most `capacity`; returns how many the text has. Unknown pieces become the model's unknown token. */
+    /* Tokens of a text, at most `capacity`; returns how many the text has. Unknown pieces become the model's unknown
+     * token. */
     size_t (*tokenize)(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
 
     /* A starting context for draw number `index`: up to `capacity` tokens; returns how many. NULL: the empty context. */
@@ -66,9 +71,9 @@ struct spec_model_kind {
 
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
 
-/* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given, and refuse
- * unknown kinds and keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood or lacks its path or
- * target, else the kind's own failure. Units and domains of the keys stand in each kind's usage. */
+/* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given, and
+ * refuse unknown kinds and keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood or
+ * lacks its path or target, else the kind's own failure. Units and domains of the keys stand in each kind's usage. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
 void spec_model_close(spec_model *model); /* NULL is fine */
 
@@ -85,14 +90,14 @@ void spec_session_free(spec_session *session); /* a zeroed one is fine */
 /* The row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the row is used. */
 const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch, spec_error *error);
 
-/* Rows for verification in one pass: ret_row[0] after `context`, ret_row[i+1] after node i, whose tokens are token[i] and whose
- * parents parent[i] (-1: the root; parents come before children; NULL: a chain). `scratch` is (n_nodes+1, V). A row does not
- * depend on how many nodes are scored with it, bit for bit. */
+/* Rows for verification in one pass: ret_row[0] after `context`, ret_row[i+1] after node i, whose tokens are token[i]
+ * and whose parents parent[i] (-1: the root; parents come before children; NULL: a chain). `scratch` is (n_nodes+1, V).
+ * A row does not depend on how many nodes are scored with it, bit for bit. */
 int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
                        int n_nodes, const double **ret_row, double *scratch, spec_error *error);
 
-/* The end of the text that leads to `node` of a tree (-1: the root): the last `order` tokens of the context followed by the path, or
- * fewer where there are not as many. Fills ret_tail (order), oldest first; returns how many. */
+/* The end of the text that leads to `node` of a tree (-1: the root): the last `order` tokens of the context followed by
+ * the path, or fewer where there are not as many. Fills ret_tail (order), oldest first; returns how many. */
 size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token, const int *opt_parent,
                          int node);
 

@@ -1,5 +1,6 @@
 /* model_kinds: every kind of model, one line each; the table itself is spec_model_kinds in models/model.h.
- * To add a model: write models/NAME.c with its spec_model_NAME, declare it here, add it to models/model_kinds.c, test it. */
+ * To add a model: write models/NAME.c with its spec_model_NAME, declare it here, add it to models/model_kinds.c, test
+ * it. */
 #ifndef SPECLAB_MODEL_KINDS_H
 #define SPECLAB_MODEL_KINDS_H
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one row ------------------------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------------------------------- */
 
 static void draw_reference(double *reference, const double *target, int vocab, double noise, uint64_t key)
 {
@@ -34,8 +34,8 @@ static double overlap_towards(double *draft, const double *target, const double 
     return spec_row_overlap(target, draft, vocab);
 }
 
-/* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1; it is made of straight pieces, so Newton's steps from
- * v = 0 never pass the root and end on its piece. */
+/* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1; it is made of straight pieces, so
+ * Newton's steps from v = 0 never pass the root and end on its piece. */
 static void walk_towards(double *draft, const double *target, const double *reference, int vocab, int least, double alpha)
 {
     enum { STEPS_MAX = 1000 };
@@ -64,14 +64,15 @@ int spec_perturb_row(double *draft, const double *target, int vocab, double alph
     }
     const int least = spec_row_argmin(target, vocab);
     if (alpha < target[least] - 1e-13) {
-        return spec_fail(error, GSL_EDOM, "perturb: no row overlaps the target's by alpha=%.9g here: the least possible is %.9g", alpha,
+        return spec_fail(error, GSL_EDOM,
+                         "perturb: no row overlaps the target's by alpha=%.9g here: the least possible is %.9g", alpha,
                          target[least]);
     }
     walk_towards(draft, target, reference, vocab, least, alpha);
     return GSL_SUCCESS;
 }
 
-/* ---- the model ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;
@@ -154,7 +155,8 @@ static const double *perturb_row(const spec_model *head, void *data, const int *
     const double *target = spec_session_row(&session->target, context, n, session->target_row, error);
     if (target == NULL) return NULL;
     const uint64_t key = spec_noise_key(model->seed, context, n, model->key_order);
-    const int status = spec_perturb_row(scratch, target, head->vocab, model->alpha, model->noise, key, session->reference, error);
+    const int status =
+        spec_perturb_row(scratch, target, head->vocab, model->alpha, model->noise, key, session->reference, error);
     return status == GSL_SUCCESS ? scratch : NULL;
 }
 
@@ -172,8 +174,8 @@ static int perturb_score(const spec_model *head, void *data, const int *context,
         const uint64_t key = spec_noise_key(model->seed, tail, length, model->key_order);
         double *const draft = scratch + (size_t)i * (size_t)head->vocab;
         memcpy(session->target_row, ret_row[i], (size_t)head->vocab * sizeof draft[0]);
-        SPEC_TRY(spec_perturb_row(draft, session->target_row, head->vocab, model->alpha, model->noise, key, session->reference,
-                                  error));
+        SPEC_TRY(spec_perturb_row(draft, session->target_row, head->vocab, model->alpha, model->noise, key,
+                                  session->reference, error));
         ret_row[i] = draft;
     }
 done:

@@ -1,6 +1,6 @@
 /* perturb: a draft row whose overlap with a target row is prescribed.
- * The draft lies on a path from the target's row to a random reference row, and on to the target's least probable token, where the
- * overlap sum_i min(target_i, draft_i) passes `alpha`. Rows are the caller's. */
+ * The draft lies on a path from the target's row to a random reference row, and on to the target's least probable token,
+ * where the overlap sum_i min(target_i, draft_i) passes `alpha`. Rows are the caller's. */
 #ifndef SPECLAB_PERTURB_H
 #define SPECLAB_PERTURB_H
 
@@ -18,8 +18,8 @@
  *   alpha       in (0,1]; at 1 the draft is the target, bit for bit
  *   noise       in [0,50]: how far the reference is from the target
  *   reference   (V) workspace
- *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i target_i: no row overlaps less than
- *   the one-hot row on the least probable token, because sum_i min(target_i, draft_i) >= sum_i draft_i min_j target_j.
+ *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i target_i: no row overlaps
+ *   less than the one-hot row on the least probable token, because sum_i min(target_i, draft_i) >= sum_i draft_i min_j target_j.
  * A token of target probability 0 has draft probability 0, but for the least probable one. */
 int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise, uint64_t key,
                      double *reference, spec_error *error);

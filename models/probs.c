@@ -12,7 +12,7 @@ enum { FILE_MAX = 1 << 25, NUMBER_MAX = 64 };
 
 static const char blanks[] = " \t\r\n", separators[] = " \t\r\n,";
 
-/* ---- the numbers --------------------------------------------------------------------------------------------------------------- */
+/* ---- the numbers ----------------------------------------------------------------------------------------------------- */
 
 /* Numbers being read from `text`, for messages `name`, and `line` where it is a file's (0: a list in the spec). */
 typedef struct {
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* ---- where they come from ------------------------------------------------------------------------------------------------------ */
+/* ---- where they come from -------------------------------------------------------------------------------------------- */
 
 static int load_file(char **ret_text, const char *path, spec_error *error)
 {
@@ -93,14 +93,17 @@ static int load_file(char **ret_text, const char *path, spec_error *error)
     }
     if (!S_ISREG(info.st_mode)) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.160s: not a regular file", path));
     if (info.st_size > FILE_MAX) {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.160s: larger than %d MB, too large for probabilities", path, FILE_MAX >> 20));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.160s: larger than %d MB, too large for probabilities", path,
+                           FILE_MAX >> 20));
     }
     const size_t size = (size_t)info.st_size;
     file = fopen(path, "rb");
     if (file == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.160s: cannot be read", path));
     text = calloc(size + 1, 1);
     if (text == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.160s: out of memory", path));
-    if (fread(text, 1, size, file) != size) SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.160s: cannot be read to its end", path));
+    if (fread(text, 1, size, file) != size) {
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.160s: cannot be read to its end", path));
+    }
     if (strlen(text) != size) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.160s: a binary file, not numbers", path));
     *ret_text = text;
     text = NULL;
@@ -115,12 +118,13 @@ static int check_sum(double sum, int n, bool normalise, spec_error *error)
     if (!(sum <= 1e300)) return spec_fail(error, GSL_EDOM, "probs: the %d numbers are too large to add up", n);
     if (sum == 0.0) return spec_fail(error, GSL_EDOM, "probs: the %d numbers sum to 0", n);
     if (!normalise && fabs(sum - 1.0) > 1e-6) {
-        return spec_fail(error, GSL_EDOM, "probs: the %d numbers sum to %.9g, not to 1 (add normalise=1 to divide by it)", n, sum);
+        return spec_fail(error, GSL_EDOM,
+                         "probs: the %d numbers sum to %.9g, not to 1 (add normalise=1 to divide by it)", n, sum);
     }
     return GSL_SUCCESS;
 }
 
-/* ---- the model ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------------- */
 
 static int open_probs(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
 {

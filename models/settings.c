@@ -9,7 +9,7 @@
 
 enum { TEXT_MAX = 65536, NAME_MAX_COMPARED = 64, CANDIDATES_MAX = 64 };
 
-/* ---- splitting ----------------------------------------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------------------------------- */
 
 static int refuse_control_characters(const char *text, spec_error *error)
 {
@@ -85,7 +85,7 @@ void spec_settings_free(spec_settings *settings)
     *settings = (spec_settings){0};
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------------- */
 
 const char *spec_settings_text(spec_settings *settings, const char *key)
 {
@@ -112,7 +112,8 @@ int spec_settings_double(double *ret_value, spec_settings *settings, const char 
     }
     if (!(value >= low && value <= high)) {
         *ret_value = 0.0;
-        return spec_fail(error, GSL_EDOM, "%.80s: %s=%.60s is not between %.6g and %.6g", settings->name, key, text, low, high);
+        return spec_fail(error, GSL_EDOM, "%.80s: %s=%.60s is not between %.6g and %.6g", settings->name, key, text,
+                         low, high);
     }
     *ret_value = value;
     return GSL_SUCCESS;
@@ -177,7 +178,7 @@ int spec_settings_choice(int *ret_index, spec_settings *settings, const char *ke
     return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not one of %s", settings->name, key, text, list);
 }
 
-/* ---- names nobody knows -------------------------------------------------------------------------------------------------------- */
+/* ---- names nobody knows ---------------------------------------------------------------------------------------------- */
 
 /* Cut a comma-separated list into candidates; `copy` is cut in place. */
 static void split_list(char *copy, const char **candidate, int capacity)
@@ -204,7 +205,8 @@ static int unknown_key(const spec_settings *settings, const char *key, const cha
     if (near != NULL) {
         status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key, near);
     } else if (opt_known != NULL && opt_known[0] != '\0') {
-        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key, opt_known);
+        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key,
+                           opt_known);
     } else {
         status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'", settings->name, key);
     }
@@ -249,8 +251,8 @@ static bool same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, deletions, substitutions and transpositions of neighbours that turn a into b, whatever the case. Three rows of the
- * usual table are enough. Both are at most NAME_MAX_COMPARED long. */
+/* Insertions, deletions, substitutions and transpositions of neighbours that turn a into b, whatever the case. Three
+ * rows of the usual table are enough. Both are at most NAME_MAX_COMPARED long. */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
 {
     int row[3][NAME_MAX_COMPARED + 1];
@@ -292,7 +294,7 @@ const char *spec_settings_nearest(const char *name, const char *const *candidate
     return nearest;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------------- */
 
 /* strtod and strtoull accept blanks, hexadecimals, "inf" and "nan"; looking at the characters first keeps them out. */
 bool spec_settings_parse_double(double *ret_value, const char *text)

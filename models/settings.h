@@ -29,8 +29,8 @@ void spec_settings_free(spec_settings *settings);
 /* The value of `key`, or NULL; marks it used. */
 const char *spec_settings_text(spec_settings *settings, const char *key);
 
-/* A finite number within [low, high]; `fallback` where the key is absent (it need not lie within). On failure the value is 0 and
- * the line names the key, the value and what would be right. */
+/* A finite number within [low, high]; `fallback` where the key is absent (it need not lie within). On failure the value
+ * is 0 and the line names the key, the value and what would be right. */
 int spec_settings_double(double *ret_value, spec_settings *settings, const char *key, double fallback, double low,
                          double high, spec_error *error);
 int spec_settings_int(int *ret_value, spec_settings *settings, const char *key, int fallback, int low, int high,
@@ -48,13 +48,13 @@ int spec_settings_finish(const spec_settings *settings, const char *opt_known, s
 /* The same for the first key that is not in `known`: a check before any work is done. */
 int spec_settings_only(const spec_settings *settings, const char *known, spec_error *error);
 
-/* The candidate nearest to `name` by edit distance (transpositions count one, the case nothing), or NULL if none is near enough to
- * be meant: at most a third of the longer length, at least 1, but never all of it. The first among equals; names of more than 64
- * bytes are near to nothing. Candidates are NULL-terminated. */
+/* The candidate nearest to `name` by edit distance (transpositions count one, the case nothing), or NULL if none is near
+ * enough to be meant: at most a third of the longer length, at least 1, but never all of it. The first among equals;
+ * names of more than 64 bytes are near to nothing. Candidates are NULL-terminated. */
 const char *spec_settings_nearest(const char *name, const char *const *candidates);
 
-/* Parse a whole string as a finite double, an int or a uint64_t, in decimal; false, and 0, where anything is left over or out of
- * range: blanks, hexadecimals, "inf" and "nan" are refused. The C locale's decimal point is assumed. */
+/* Parse a whole string as a finite double, an int or a uint64_t, in decimal; false, and 0, where anything is left over
+ * or out of range: blanks, hexadecimals, "inf" and "nan" are refused. The C locale's decimal point is assumed. */
 bool spec_settings_parse_double(double *ret_value, const char *text);
 bool spec_settings_parse_int(int *ret_value, const char *text);
 bool spec_settings_parse_u64(uint64_t *ret_value, const char *text);

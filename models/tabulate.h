@@ -8,8 +8,9 @@
 /* Largest table, in cells of 8 bytes, for models that look back at all. */
 enum { SPEC_TABULATE_CELLS_MAX = 1 << 18 };
 
-/* Replace *model by a table of its rows after every context of at most `order` tokens. It stays as it is where that would not help or cannot be:
- * its rows are its own already, the table would be too large, it reads the whole text, or some context has no row. */
+/* Replace *model by a table of its rows after every context of at most `order` tokens. It stays as it is where that
+ * would not help or cannot be: its rows are its own already, the table would be too large, it reads the whole text, or
+ * some context has no row. */
 int spec_tabulate(spec_model **model, spec_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- settings ------------------------------------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------------------------------- */
 
 bool spec_transform_is_none(const spec_transform *transform)
 {
@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
 
 /* A filter keeps the tokens that stand at or before one place in the order of probability, ties by the lowest id. */
 typedef struct {
@@ -58,7 +58,8 @@ static void swap(int *a, int *b)
     *b = kept;
 }
 
-/* Put the k foremost of the n tokens in `order` first, in no order; quickselect, with hashed pivots so that no row is a bad one. */
+/* Put the k foremost of the n tokens in `order` first, in no order; quickselect, with hashed pivots so that no row is a
+ * bad one. */
 static void select_foremost(const double *row, int *order, int n, int k)
 {
     int low = 0, high = n; /* the k-th place lies in low..high-1 */
@@ -119,7 +120,8 @@ static place top_k_cut(const double *row, int vocab, int k, int *order)
     return (place){least, INT_MAX};
 }
 
-/* Sorts only as much as the mass needs: blocks of growing size. The sum is compensated, so that eight times 0.1 reaches 0.8. */
+/* Sorts only as much as the mass needs: blocks of growing size. The sum is compensated, so that eight times 0.1 reaches
+ * 0.8. */
 static place top_p_cut(const double *row, int vocab, double top_p, int *order)
 {
     const int n = positive_tokens(row, vocab, order);
@@ -143,7 +145,8 @@ static place min_p_cut(const double *row, int vocab, double min_p)
     return (place){min_p * row[spec_row_argmax(row, vocab)], INT_MAX};
 }
 
-/* Remove what a cut does not keep; renormalise only if something went, so that a filter that removes nothing changes no bit. */
+/* Remove what a cut does not keep; renormalise only if something went, so that a filter that removes nothing changes no
+ * bit. */
 static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts)
 {
     bool removed = false;
@@ -197,7 +200,7 @@ void spec_transform_apply(double *row, int vocab, const spec_transform *transfor
     if (n > 0) apply_cuts(row, vocab, cut, n);
 }
 
-/* ---- the model that applies it ------------------------------------------------------------------------------------------------- */
+/* ---- the model that applies it --------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_wrapper wrapper;

@@ -1,4 +1,5 @@
-/* Fuzz the grammar of specs and the opening of models: any bytes must give a model or one line, quickly and in little memory.
+/* Fuzz the grammar of specs and the opening of models: any bytes must give a model or one line, quickly and in little
+ * memory.
  * Specs that honestly ask for a large model are parsed but not opened. */
 #include "models/model.h"
 

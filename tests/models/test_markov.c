@@ -5,8 +5,13 @@
 static void rows_are_the_tables_own_and_normalised(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"markov", "markov?V=1&order=2", "markov?V=7&order=2&concentration=0.05", "markov?V=27&order=0",
-                                        "markov?V=100&order=1&zeros=0.5", "markov?V=9&order=2&levels=3", NULL};
+    static const char *const specs[] = {"markov",
+                                        "markov?V=1&order=2",
+                                        "markov?V=7&order=2&concentration=0.05",
+                                        "markov?V=27&order=0",
+                                        "markov?V=100&order=1&zeros=0.5",
+                                        "markov?V=9&order=2&levels=3",
+                                        NULL};
     for (int s = 0; specs[s] != NULL; s++) {
         opened o = open_model(specs[s], NULL);
         const int vocab = o.model->vocab;
@@ -44,8 +49,8 @@ static void the_order_is_what_a_row_depends_on(void **state)
     }
 }
 
-/* Two routes to a row: the chain's table, and the model that draws the row of a context when it is asked. Text before the context, and
- * a token before a short one, must not matter. */
+/* Two routes to a row: the chain's table, and the model that draws the row of a context when it is asked. Text before
+ * the context, and a token before a short one, must not matter. */
 static void the_table_holds_the_rows_of_dirichlet(void **state)
 {
     (void)state;
@@ -80,7 +85,8 @@ static void the_same_spec_gives_the_same_bits(void **state)
     close_model(&other);
 }
 
-/* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by running the chain's law forward until it rests. */
+/* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by running the chain's law forward until it
+ * rests. */
 static void the_stationary_law_is_solvable(void **state)
 {
     (void)state;

@@ -72,9 +72,18 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
 {
     (void)state;
     static const char *const specs[] = {
-        "probs:0.1,0.2,0.3,0.4", "uniform?V=4", "dirichlet?V=4&order=0", "dirichlet?V=4&order=1", "dirichlet?V=4&order=3",
-        "dirichlet?V=4&order=16", "markov?V=4&order=0", "markov?V=4", "markov?V=4&order=2", "dirichlet?V=4&order=3&temperature=0.651",
-        "dirichlet?V=4&order=12&temperature=0.651", NULL,
+        "probs:0.1,0.2,0.3,0.4",
+        "uniform?V=4",
+        "dirichlet?V=4&order=0",
+        "dirichlet?V=4&order=1",
+        "dirichlet?V=4&order=3",
+        "dirichlet?V=4&order=16",
+        "markov?V=4&order=0",
+        "markov?V=4",
+        "markov?V=4&order=2",
+        "dirichlet?V=4&order=3&temperature=0.651",
+        "dirichlet?V=4&order=12&temperature=0.651",
+        NULL,
     };
     enum { V = 4, NODES = 60 };
     for (int s = 0; specs[s] != NULL; s++) {
@@ -87,7 +96,8 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
             for (size_t i = 0; i < n; i++) context[i] = (int)(spec_noise_mix(i + 27) % V);
             for (int i = 0; i < NODES; i++) {
                 token[i] = (int)(spec_noise_mix((uint64_t)(i * 31 + shape)) % V);
-                parent[i] = shape % 2 == 0 ? i - 1 : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
+                parent[i] =
+                    shape % 2 == 0 ? i - 1 : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
             }
             const int *shape_parent = shape % 3 == 0 ? (shape % 2 == 0 ? NULL : parent) : parent;
             assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, row, scratch, NULL), 0);

@@ -10,7 +10,8 @@ static long double overlap_of(const double *a, const double *b, int n)
     return sum;
 }
 
-/* The overlap is alpha to 1e-12 after `context`, for every alpha that can be had; the others are refused, saying the least. */
+/* The overlap is alpha to 1e-12 after `context`, for every alpha that can be had; the others are refused, saying the
+ * least. */
 static void assert_overlaps(opened *target, const char *keys, const int *context, size_t n)
 {
     static const double alphas[] = {1.0, 1.0 - 1e-13, 0.999, 0.8, 0.651, 0.5, 0.27, 0.1, 0.013, 1e-3, 1e-9, 1e-15};
@@ -42,10 +43,25 @@ static void the_overlap_is_alpha_for_all_kinds_of_targets(void **state)
 {
     (void)state;
     static const char *const targets[] = {
-        "probs:1", "probs:1,0", "probs:0.5,0.5", "probs:0.73,0.27", "probs:0,0,1,0", "probs:0.2,0,0.5,0,0.3",
-        "probs:0.999999999,0.000000001", "uniform?V=10", "uniform?V=1000", "zipf?V=50&s=1.1", "zipf?V=3000&s=2.385", "zipf?V=40&s=30",
-        "dirichlet?V=7&concentration=0.05", "dirichlet?V=16&concentration=1000", "dirichlet?V=9&levels=3&zeros=0.5",
-        "markov?V=4&order=2", "zipf?V=20&temperature=0", "zipf?V=300&top_k=7", NULL,
+        "probs:1",
+        "probs:1,0",
+        "probs:0.5,0.5",
+        "probs:0.73,0.27",
+        "probs:0,0,1,0",
+        "probs:0.2,0,0.5,0,0.3",
+        "probs:0.999999999,0.000000001",
+        "uniform?V=10",
+        "uniform?V=1000",
+        "zipf?V=50&s=1.1",
+        "zipf?V=3000&s=2.385",
+        "zipf?V=40&s=30",
+        "dirichlet?V=7&concentration=0.05",
+        "dirichlet?V=16&concentration=1000",
+        "dirichlet?V=9&levels=3&zeros=0.5",
+        "markov?V=4&order=2",
+        "zipf?V=20&temperature=0",
+        "zipf?V=300&top_k=7",
+        NULL,
     };
     static const char *const keys[] = {"", "&seed=27", "&noise=0", "&noise=0.05", "&noise=6.5", "&noise=50", NULL};
     for (int t = 0; targets[t] != NULL; t++) {
@@ -69,7 +85,8 @@ static void the_overlap_is_alpha_at_vocabulary_32000(void **state)
     close_model(&target);
 }
 
-/* min_i target_i is the least overlap there can be: at that alpha the draft is the one-hot row, and just below it there is none. */
+/* min_i target_i is the least overlap there can be: at that alpha the draft is the one-hot row, and just below it there
+ * is none. */
 static void the_least_overlap_is_had_and_no_less(void **state)
 {
     (void)state;
@@ -104,7 +121,8 @@ static void rows_depend_on_the_context_and_the_seed_alone(void **state)
 {
     (void)state;
     opened target = open_model("dirichlet?V=12&order=2", NULL);
-    opened a = open_model("perturb?alpha=0.651&seed=9", target.model), b = open_model("perturb?alpha=0.651&seed=9", target.model);
+    opened a = open_model("perturb?alpha=0.651&seed=9", target.model),
+           b = open_model("perturb?alpha=0.651&seed=9", target.model);
     opened other = open_model("perturb?alpha=0.651&seed=10", target.model);
     assert_int_equal(a.model->order, 2);
     double kept[5][12];
@@ -136,13 +154,13 @@ static void the_seed_of_the_target_may_be_the_same(void **state)
     }
     const double n = 500.0, covariance = sum_td - sum_t * sum_d / n;
     const double r = covariance / sqrt((sum_tt - sum_t * sum_t / n) * (sum_dd - sum_d * sum_d / n));
-    assert_true(fabs(r) * sqrt(n) < 4.9); /* r sqrt(n) is about standard normal: p > 1e-6; shared draws give |r| > 0.3, 6.7 */
+    assert_true(fabs(r) * sqrt(n) < 4.9); /* about standard normal, p > 1e-6; shared draws give |r| > 0.3, 6.7 */
     close_model(&draft);
     close_model(&target);
 }
 
-/* The reference is target * exp(noise * z): the logarithms of reference / target have variance noise^2, which 4000 normals estimate to
- * 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the draft is on the line between the two. */
+/* The reference is target * exp(noise * z): the logarithms of reference / target have variance noise^2, which 4000
+ * normals estimate to 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the draft is on the line between the two. */
 static void the_reference_is_lognormal_about_the_target(void **state)
 {
     (void)state;

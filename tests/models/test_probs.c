@@ -73,7 +73,8 @@ static void bad_lists_are_refused(void **state)
     assert_refused("probs:0.5.5", NULL, "not a finite number");
     assert_refused("probs:nan,1", NULL, "neither a list of numbers nor a file");
     assert_refused("probs:0.5,0x1p-1", NULL, "neither a list");
-    assert_refused("probs:0.0000000000000000000000000000000000000000000000000000000000000000000001", NULL, "not a finite number");
+    assert_refused("probs:0.0000000000000000000000000000000000000000000000000000000000000000000001", NULL,
+                   "not a finite number");
 }
 
 static void a_file_holds_numbers_between_blanks_or_commas(void **state)

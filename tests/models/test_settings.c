@@ -87,7 +87,8 @@ static void numbers_are_decimal_and_whole(void **state)
     assert_true(spec_settings_parse_double(&d, "2.385") && d == 2.385);
     assert_true(spec_settings_parse_double(&d, "-1e-3") && d == -1e-3);
     assert_true(spec_settings_parse_double(&d, "1e-400") && d == 0.0);
-    const char *const not_doubles[] = {"", " 1", "1 ", "0x10", "inf", "nan", "-inf", "1e999", "1.2.3", "1,2", "--1", "e5", ".", NULL};
+    const char *const not_doubles[] = {"",      " 1",    "1 ",  "0x10", "inf", "nan", "-inf",
+                                       "1e999", "1.2.3", "1,2", "--1",  "e5",  ".",   NULL};
     for (int i = 0; not_doubles[i] != NULL; i++) {
         d = 7.0;
         assert_false(spec_settings_parse_double(&d, not_doubles[i]));
@@ -96,7 +97,8 @@ static void numbers_are_decimal_and_whole(void **state)
     int n;
     assert_true(spec_settings_parse_int(&n, "-2147483648") && n == INT32_MIN);
     assert_true(spec_settings_parse_int(&n, "2147483647") && n == INT32_MAX);
-    const char *const not_ints[] = {"", "2147483648", "-2147483649", "99999999999999999999", "1.0", "1e3", " 1", "+-1", "0x1", NULL};
+    const char *const not_ints[] = {"",    "2147483648", "-2147483649", "99999999999999999999", "1.0", "1e3", " 1",
+                                    "+-1", "0x1",        NULL};
     for (int i = 0; not_ints[i] != NULL; i++) assert_false(spec_settings_parse_int(&n, not_ints[i]));
     uint64_t u;
     assert_true(spec_settings_parse_u64(&u, "18446744073709551615") && u == UINT64_MAX);

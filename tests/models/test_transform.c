@@ -37,7 +37,7 @@ static void random_row(double *row, int vocab, uint64_t key, bool ties)
     spec_row_normalise(row, vocab);
 }
 
-/* ---- known answers ------------------------------------------------------------------------------------------------------------- */
+/* ---- known answers --------------------------------------------------------------------------------------------------- */
 
 static void temperature_is_a_power(void **state)
 {
@@ -50,8 +50,8 @@ static void temperature_is_a_power(void **state)
     assert_row(two, (const double[]){8.0 / 14.0, 0.0, 6.0 / 14.0, 0.0}, 4);
 }
 
-/* 0.4 0.3 0.15 0.1 0.05, top_k = 3 and top_p = 0.8: joint keeps 3 by rank and 3 by mass (0.4 + 0.3 < 0.8); chained sees 0.4/0.85 + 0.3/0.85
- * = 0.8235 >= 0.8 after the rank, so keeps 2. */
+/* 0.4 0.3 0.15 0.1 0.05, top_k = 3 and top_p = 0.8: joint keeps 3 by rank and 3 by mass (0.4 + 0.3 < 0.8); chained sees
+ * 0.4/0.85 + 0.3/0.85 = 0.8235 >= 0.8 after the rank, so keeps 2. */
 static void joint_and_chained_filters_differ(void **state)
 {
     (void)state;
@@ -66,12 +66,14 @@ static void joint_and_chained_filters_differ(void **state)
     assert_row(chained, (const double[]){0.0, 4.0 / 7.0, 0.0, 3.0 / 7.0, 0.0}, 5);
 }
 
-/* From NumPy, with p = [3,1,4,1,5,9,2,6,5,3,5,8] / 52, T = 0.651, k = 7, top_p = 0.75, min_p = 0.27; after q = p**(1/T), q /= q.sum():
+/* From NumPy, with p = [3,1,4,1,5,9,2,6,5,3,5,8] / 52, T = 0.651, k = 7, top_p = 0.75, min_p = 0.27;
+ * after q = p**(1/T), q /= q.sum():
  *     by rank   q >= np.sort(q)[-k]
  *     by mass   o = np.argsort(-q, kind='stable'); c = np.cumsum(q[o]) - q[o]; the tokens o[c < top_p]
  *     by size   q >= min_p * q.max()
- * joint: one mask, the product of the three of q, then q /= q.sum() (FlashInfer, filter_apply_order="joint"). chained: q *= mask and
- * q /= q.sum() after each (Hugging Face's logits warpers, whose top_p sees the softmax of what top_k left; vLLM likewise). */
+ * joint: one mask, the product of the three of q, then q /= q.sum() (FlashInfer, filter_apply_order="joint").
+ * chained: q *= mask and q /= q.sum() after each (Hugging Face's logits warpers, whose top_p sees the softmax of what
+ * top_k left; vLLM likewise). */
 static void filters_agree_with_numpy(void **state)
 {
     (void)state;
@@ -141,7 +143,7 @@ static void temperature_zero_is_the_lowest_argmax(void **state)
     close_model(&warm);
 }
 
-/* ---- two routes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- two routes ------------------------------------------------------------------------------------------------------ */
 
 static int by_probability(const void *a, const void *b)
 {
@@ -149,8 +151,9 @@ static int by_probability(const void *a, const void *b)
     return *x > *y ? -1 : *x < *y ? 1 : x < y ? -1 : 1;
 }
 
-/* The same filters by a full sort and masks: after the temperature, top_k by the k-th value, top_p by the mass before a token, min_p;
- * each on the row itself (FlashInfer's joint), or on the renormalised survivors (Hugging Face's and vLLM's chain of processors). */
+/* The same filters by a full sort and masks: after the temperature, top_k by the k-th value, top_p by the mass before a
+ * token, min_p; each on the row itself (FlashInfer's joint), or on the renormalised survivors (Hugging Face's and vLLM's
+ * chain of processors). */
 static void transform_ref(double *row, int vocab, const spec_transform *transform)
 {
     const double *sorted[4096];
@@ -158,7 +161,9 @@ static void transform_ref(double *row, int vocab, const spec_transform *transfor
     if (transform->temperature != 1.0) {
         long double sum = 0.0L;
         const double largest = row[spec_row_argmax(row, vocab)];
-        for (int i = 0; i < vocab; i++) sum += row[i] = (double)powl(row[i] / (long double)largest, 1.0L / transform->temperature);
+        for (int i = 0; i < vocab; i++) {
+            sum += row[i] = (double)powl(row[i] / (long double)largest, 1.0L / transform->temperature);
+        }
         for (int i = 0; i < vocab; i++) row[i] = (double)(row[i] / sum);
     }
     for (int i = 0; i < vocab; i++) keep[i] = true;
@@ -168,7 +173,10 @@ static void transform_ref(double *row, int vocab, const spec_transform *transfor
         long double before = 0.0L;
         for (int rank = 0; rank < vocab; rank++) {
             const int i = (int)(sorted[rank] - row);
-            if (filter == 0 && transform->top_k > 0 && transform->top_k < vocab && row[i] < *sorted[transform->top_k - 1]) keep[i] = false;
+            if (filter == 0 && transform->top_k > 0 && transform->top_k < vocab &&
+                row[i] < *sorted[transform->top_k - 1]) {
+                keep[i] = false;
+            }
             if (filter == 1 && rank > 0 && (double)before >= transform->top_p) keep[i] = false;
             if (filter == 2 && row[i] < transform->min_p * *sorted[0]) keep[i] = false;
             before += row[i];
@@ -183,14 +191,18 @@ static void transform_ref(double *row, int vocab, const spec_transform *transfor
 static void filters_agree_with_a_full_sort(void **state)
 {
     (void)state;
-    static const double temperatures[] = {1.0, 0.27, 2.385}, top_ps[] = {1.0, 0.9, 0.651, 0.27}, min_ps[] = {0.0, 0.031, 0.27};
+    static const double temperatures[] = {1.0, 0.27, 2.385}, top_ps[] = {1.0, 0.9, 0.651, 0.27},
+                        min_ps[] = {0.0, 0.031, 0.27};
     static const int top_ks[] = {0, 1, 2, 13, 200}, vocabs[] = {1, 2, 5, 63, 64, 65, 500};
     double row[500], expected[500];
     uint64_t key = 1;
     for (int i = 0; i < 7 * 3 * 4 * 3 * 5 * 4; i++, key++) {
         const int vocab = vocabs[i % 7];
-        spec_transform transform = {.temperature = temperatures[i / 7 % 3], .top_p = top_ps[i / 21 % 4], .min_p = min_ps[i / 84 % 3],
-                                    .top_k = top_ks[i / 252 % 5], .chained = i / 1260 % 2 == 1};
+        spec_transform transform = {.temperature = temperatures[i / 7 % 3],
+                                    .top_p = top_ps[i / 21 % 4],
+                                    .min_p = min_ps[i / 84 % 3],
+                                    .top_k = top_ks[i / 252 % 5],
+                                    .chained = i / 1260 % 2 == 1};
         random_row(row, vocab, key, i / 2520 == 1);
         memcpy(expected, row, sizeof row);
         apply(row, vocab, transform);
@@ -198,12 +210,14 @@ static void filters_agree_with_a_full_sort(void **state)
         assert_normalised(row, vocab);
         for (int t = 0; t < vocab; t++) {
             assert_int_equal(row[t] > 0.0, expected[t] > 0.0);
-            if (fabs(row[t] - expected[t]) > 3e-14 * expected[t]) fail_msg("case %d, token %d: off by %g", i, t, row[t] / expected[t] - 1.0);
+            if (fabs(row[t] - expected[t]) > 3e-14 * expected[t]) {
+                fail_msg("case %d, token %d: off by %g", i, t, row[t] / expected[t] - 1.0);
+            }
         }
     }
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------------------------------- */
 
 static void filters_that_keep_all_change_no_bit(void **state)
 {
@@ -231,7 +245,8 @@ static void filters_that_keep_all_change_no_bit(void **state)
     double short_of_one[] = {0.3, 0.05, 0.65 - 1e-14}; /* its mass does not reach top_p */
     apply(short_of_one, 3, (spec_transform){.temperature = 1.0, .top_p = 1.0 - 1e-15});
     assert_true(short_of_one[0] == 0.3 && short_of_one[1] == 0.05 && short_of_one[2] == 0.65 - 1e-14);
-    opened plain = open_model("zipf?V=65", NULL), same = open_model("zipf?V=65&temperature=1&top_k=65&top_p=1&min_p=0", NULL);
+    opened plain = open_model("zipf?V=65", NULL),
+           same = open_model("zipf?V=65&temperature=1&top_k=65&top_p=1&min_p=0", NULL);
     assert_memory_equal(row_after(&plain, NULL, 0), row_after(&same, NULL, 0), sizeof row);
     close_model(&plain);
     close_model(&same);
@@ -267,7 +282,7 @@ static void a_large_row_of_equals_is_filtered(void **state)
     for (int i = 0; i < V; i++) assert_true(row[i] == (i < V / 2 ? 2.0 / V : 0.0));
 }
 
-/* ---- the wrapped model --------------------------------------------------------------------------------------------------------- */
+/* ---- the wrapped model ----------------------------------------------------------------------------------------------- */
 
 /* Of order 6, so that no table of it is made. */
 static void a_wrapped_model_transforms_every_row(void **state)
@@ -283,7 +298,8 @@ static void a_wrapped_model_transforms_every_row(void **state)
     const double *row[4];
     double scratch[80], expected[20];
     for (int shape = 0; shape < 2; shape++) {
-        assert_int_equal(spec_session_score(&o.session, context, 2, token, shape == 0 ? NULL : tree, 3, row, scratch, NULL), 0);
+        assert_int_equal(
+            spec_session_score(&o.session, context, 2, token, shape == 0 ? NULL : tree, 3, row, scratch, NULL), 0);
         for (int i = 0; i < 4; i++) {
             int path[5] = {7, 3, 1, 2, 19};
             const size_t length = shape == 0 ? 2 + (size_t)i : i == 0 ? 2 : i == 1 ? 3 : 4;
@@ -301,8 +317,17 @@ static void a_wrapped_model_transforms_every_row(void **state)
 static void each_setting_alone_makes_a_transform(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"m?temperature=0", "m?temperature=1.01", "m?temperature=2", "m?top_k=1", "m?top_k=2", "m?top_p=0.99",
-                                        "m?min_p=0.01", "m?min_p=1", "m", "m?filters=chained", "m?temperature=1&top_k=0&top_p=1&min_p=0"};
+    static const char *const specs[] = {"m?temperature=0",
+                                        "m?temperature=1.01",
+                                        "m?temperature=2",
+                                        "m?top_k=1",
+                                        "m?top_k=2",
+                                        "m?top_p=0.99",
+                                        "m?min_p=0.01",
+                                        "m?min_p=1",
+                                        "m",
+                                        "m?filters=chained",
+                                        "m?temperature=1&top_k=0&top_p=1&min_p=0"};
     for (int i = 0; i < 11; i++) {
         spec_settings settings;
         spec_transform transform;

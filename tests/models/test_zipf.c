@@ -18,7 +18,8 @@ static void a_small_row_is_known_by_hand(void **state)
     (void)state;
     opened o = open_model("zipf?V=3&s=2", NULL);
     const double *row = row_after(&o, NULL, 0);
-    assert_true(fabs(row[0] - 36.0 / 49.0) < 2e-16 && fabs(row[1] - 9.0 / 49.0) < 1e-16 && fabs(row[2] - 4.0 / 49.0) < 1e-16);
+    assert_true(fabs(row[0] - 36.0 / 49.0) < 2e-16 && fabs(row[1] - 9.0 / 49.0) < 1e-16 &&
+                fabs(row[2] - 4.0 / 49.0) < 1e-16);
     close_model(&o);
 }
 
