@@ -244,6 +244,9 @@ static void too_many_branches_are_refused_with_the_remedy(void **state)
     assert_null(law.law);
     assert_null(law.target_law);
     assert_int_equal(law.size, 0);
+    /* No tokens are one branch; the first round, walked for its accepted tokens, has more than two. */
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 0, 2, &error), GSL_EFAILED);
+    assert_non_null(strstr(error.text, "raise the limit"));
     stage_free(&s);
 }
 
