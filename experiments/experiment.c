@@ -227,6 +227,13 @@ static int write_failed(runner *run)
                      (unsigned long long)run->next, (unsigned long long)run->size);
 }
 
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* Write the bytes of whole rows, then see to it that they reach the disk about once a second. */
 static int emit(runner *run, const char *bytes, size_t n)
 {
@@ -244,10 +251,9 @@ static int emit(runner *run, const char *bytes, size_t n)
         at += (size_t)wrote;
     }
     run->good += (off_t)n;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec == run->synced && run->next + 1 < run->size) return GSL_SUCCESS;
-    run->synced = now.tv_sec;
+    const time_t now = seconds_now();
+    if (now == run->synced && run->next + 1 < run->size) return GSL_SUCCESS;
+    run->synced = now;
     if (fsync(run->file) == 0 || errno == EINVAL || errno == EROFS) return GSL_SUCCESS; /* EINVAL: a pipe, a device */
     return write_failed(run);
 }
@@ -447,6 +453,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment, 
     *result = (spec_result){0};
     SPEC_TRY(check_runnable(experiment, error));
     run.size = spec_grid_size(&experiment->grid);
+    run.synced = seconds_now();
     SPEC_TRY(make_tables(&run));
     SPEC_TRY(open_csv(&run));
     for (; run.next < run.size; run.next++) {
