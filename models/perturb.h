@@ -19,7 +19,7 @@
  *   noise       in [0,50]: how far the reference is from the target
  *   reference   (V) workspace
  *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i target_i: no row overlaps
- *   less than the one-hot row on the least probable token, because sum_i min(target_i, draft_i) >= sum_i draft_i min_j target_j.
+ *   less than the one-hot row on the least probable token, because min(target_i, draft_i) >= draft_i min_j target_j.
  * A token of target probability 0 has draft probability 0, but for the least probable one. */
 int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise, uint64_t key,
                      double *reference, spec_error *error);

@@ -60,6 +60,14 @@ static void a_key_reads_the_last_tokens_and_their_number(void **state)
     assert_true(spec_noise_key(7, a, 3, 0) == spec_noise_key(7, NULL, 0, 4));
 }
 
+/* Computed in Python's integers from the definition. If a key changes, every synthetic model does: that is a change for the user. */
+static void keys_are_known_answers(void **state)
+{
+    (void)state;
+    assert_true(spec_noise_key(27, NULL, 0, 3) == UINT64_C(0x2c5f9f10dfa6638f));
+    assert_true(spec_noise_key(27, (int[]){9, 3, 1, 4}, 4, 3) == UINT64_C(0xe0cf53983738dff3));
+}
+
 /* One flipped bit of a token flips half of the key's bits: 64 n bits are Binomial(64 n, 1/2), whose sd is 4 sqrt(n). */
 static void keys_avalanche(void **state)
 {
@@ -82,6 +90,7 @@ int main(void)
         cmocka_unit_test(uniforms_have_53_bits_below_one),
         cmocka_unit_test(the_mixer_is_a_bijection),
         cmocka_unit_test(a_key_reads_the_last_tokens_and_their_number),
+        cmocka_unit_test(keys_are_known_answers),
         cmocka_unit_test(keys_avalanche),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void bad_lists_are_refused(void **state)
     assert_refused("probs", NULL, "lacks");
     assert_refused("probs:", NULL, "lacks");
     assert_refused("probs: ", NULL, "no number");
-    assert_refused("probs:0.5,-0.1,0.6", NULL, "negative probability: '-0.1'");
+    assert_refused("probs:0.5,-0.1,0.6", NULL, "probs:0.5,-0.1,0.6: a negative probability: '-0.1'");
     assert_refused("probs:0.5,,0.5", NULL, "missing before ',0.5'");
     assert_refused("probs:0.5,", NULL, "missing");
     assert_refused("probs:,1", NULL, "missing");
@@ -97,6 +97,7 @@ static void hostile_files_are_refused(void **state)
     assert_file_refused("\n \n", 3, "no number");
     assert_file_refused("0.5\n0.5\nnan\n", 12, "test_probs.tmp:3: not a finite number: 'nan'");
     assert_file_refused("0.5\n-0.5", 8, ":2: a negative probability: '-0.5'");
+    assert_file_refused("0.5 -0.5", 8, "test_probs.tmp:1: a negative probability: '-0.5'");
     assert_file_refused("0.5\0000.5", 7, "binary");
     assert_file_refused("\x7f" "ELF\x01\x02", 6, "not a finite number: '?ELF");
     assert_file_refused("0.5 0.6", 7, "sum to 1.1");

@@ -44,6 +44,7 @@ static void small_terms_are_not_lost(void **state)
     for (int i = 1; i < n; i++) a[i] = 0x1p-54;
     a[0] = 1.0;
     assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
+    assert_true(fabs(spec_row_overlap(a, a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
     a[0] = 0x1p-54;
     a[n - 1] = 1.0;
     assert_true(fabs(spec_row_sum(a, n) - (1.0 + (n - 1) * 0x1p-54)) <= 200 * 0x1p-54);
@@ -57,6 +58,8 @@ static void extremes_are_the_lowest_among_ties(void **state)
     assert_int_equal(spec_row_argmax(row, 5), 1);
     assert_int_equal(spec_row_argmin(row, 5), 2);
     assert_int_equal(spec_row_argmax(row, 1), 0);
+    assert_int_equal(spec_row_argmin(row + 1, 2), 1);
+    assert_int_equal(spec_row_argmax(row, 2), 1);
     assert_int_equal(spec_row_argmin(row + 4, 1), 0);
 }
 
