@@ -22,6 +22,7 @@ CFLAGS_release  := -O3 -g
 CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan     := -O1 -g -fsanitize=thread
 CFLAGS_coverage := -O0 -g --coverage
+CFLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 CFLAGS  ?=
 ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(CFLAGS)
 LDLIBS  += $(if $(PKG),$(shell pkg-config --libs $(LIBS))) -lm
@@ -115,10 +116,9 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%)
 FUZZ_SECONDS ?= 600
 build/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
-	@mkdir -p $(@D)
+	@$(MAKE) --no-print-directory CONFIG=fuzz CC=clang build/fuzz/libspeclab.a
 	@[ $(V) = 1 ] || echo "  FUZZ $@"
-	$(Q)clang $(CPPFLAGS) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	    -DSPEC_FUZZ -Wno-source-uses-openmp -o $@ $< $(filter-out %_avx2.c %_avx512.c,$(LIB_SRC)) -DSPEC_PORTABLE $(LDLIBS)
+	$(Q)clang $(CPPFLAGS) -std=c11 -fopenmp $(CFLAGS_fuzz) -fsanitize=fuzzer -o $@ $< build/fuzz/libspeclab.a $(LDLIBS)
 
 .PHONY: fuzz
 fuzz: $(FUZZ) ## fuzz the parsers (FUZZ_SECONDS=600 each)

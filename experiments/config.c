@@ -19,6 +19,8 @@ int spec_config_fail(const spec_config *config, const config_setting_t *opt_sett
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
+    for (char *c = what; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ') *c = ' '; /* what is quoted may hold line breaks; a failure is one line */
     if (opt_setting == NULL) return spec_fail(config->error, status, "%.100s: %s", config->path, what);
     return spec_fail(config->error, status, "%.100s:%d: %s", config->path, (int)config_setting_source_line(opt_setting), what);
 }

@@ -67,6 +67,9 @@ done:
 
 static int add_axis(loader *in, spec_grid *grid, const config_setting_t *setting, const char *name, char **value, int n)
 {
+    for (int i = 0; i < n; i++)
+        for (const char *c = value[i]; *c != '\0'; c++)
+            if ((unsigned char)*c < ' ') return FAIL(in, setting, "%.60s: a value with a line break or another control character", name);
     int status = spec_grid_add(grid, name, (const char *const *)value, n, false);
     if (status == GSL_ENOMEM) return no_memory(in);
     return status == GSL_SUCCESS ? status : FAIL(in, setting, "over %d axes", SPEC_AXES_MAX);

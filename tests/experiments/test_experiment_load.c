@@ -133,6 +133,8 @@ static void bad_files_are_refused_by_line(void **state)
         {"$grid = { K = 1; alpha = 0.5; };\nlabels = [3];", "x.cfg:3: labels is not a list of strings"},
         {"$grid = { K = 1; alpha = 0.5; };\nshow = [\"emited\"];", "x.cfg:3: show: no column 'emited'; did you mean 'emitted'?"},
         {"$grid = { K = 1; alpha = 0.5; };\nshow = [\"K\", \"K\"];", "x.cfg:3: show: column 'K' twice"},
+        {"$grid = { K = 1; alpha = \"x\\n5\"; };", "x.cfg:2: alpha: a value with a line break"},
+        {"$grid = { K = 1; alpha = 0.5; };\nlabels = [\"\\nK\"];", "x.cfg:3: no axis is named ' K'"},
         {"$grid = { K = 1; K = 2; };", "x.cfg:2: duplicate setting name"},
         {"$x = ((((((((((1))))))))));", "x.cfg:2: nested more than 8 deep"},
     };
@@ -154,7 +156,7 @@ static void bad_overrides_are_refused(void **state)
 {
     const char *const cases[][2] = {{"K", "'K' is not key=value"},
                                     {"=3", "'=3' is not key=value"},
-                                    {"K=1\nK=2", "'K=1\nK=2' is not key=value"},
+                                    {"K=1\nK=2", "'K=1 K=2' is not key=value"},
                                     {"alpa=3", "nothing here is named 'alpa', which alpa=3 would set; did you mean 'alpha'?"},
                                     {"K=1:0:1", "K: the range '1:0:1' is empty"},
                                     {"rounds=x", "rounds: 'x' is not a number"},

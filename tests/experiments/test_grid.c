@@ -107,7 +107,7 @@ static void sizes_saturate(void **state)
     spec_error error;
     (void)state;
     for (int i = 0; i < 12; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "a%d", i);
         assert_int_equal(spec_grid_add_numbers(&grid, name, "1:100:1", &error), GSL_SUCCESS);
     }
