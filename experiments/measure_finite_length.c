@@ -62,7 +62,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const double se = spec_moments_standard_error(&needed);
     if (point->stop != NULL && *point->stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
 
-    spec_table_integer(table, "texts", (long long)texts);
+    spec_table_integer(table, "texts", (long long)needed.n);
     spec_table_number(table, "rounds_needed", needed.mean);
     spec_table_number(table, "rounds_se", se);
     spec_table_number(table, "rounds_exact", exact);
