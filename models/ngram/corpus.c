@@ -18,16 +18,16 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
     corpus->path = strdup(path);
     corpus->block = malloc(BLOCK);
     if (corpus->path == NULL || corpus->block == NULL) {
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%s: out of memory", path));
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     }
     if (stat(path, &info) != 0) {
         const int reason = errno;
         const int found = glob(path, 0, NULL, &corpus->files);
         corpus->globbed = true;
-        if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%s: out of memory", path));
+        if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
         if (found != 0) {
             const char *what = strpbrk(path, "*?[") != NULL ? "no file matches" : strerror(reason);
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s: %s", path, what));
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.300s: %s", path, what));
         }
     }
 done:
@@ -60,10 +60,10 @@ static int open_next(spec_corpus *corpus, spec_error *error)
     struct stat info;
     corpus->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (corpus->descriptor < 0 || fstat(corpus->descriptor, &info) != 0) {
-        return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
+        return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
     }
     if (S_ISDIR(info.st_mode)) {
-        return spec_fail(error, GSL_EFAILED, "%s: is a folder; name its files, as in %s/*.txt", path, path);
+        return spec_fail(error, GSL_EFAILED, "%.300s: is a folder; name its files, as in %.100s/*.txt", path, path);
     }
     corpus->next++;
     return GSL_SUCCESS;
@@ -80,7 +80,7 @@ static int fill(spec_corpus *corpus, size_t length, bool *ret_ended, spec_error 
         const ssize_t got = room == 0 ? 0 : read(corpus->descriptor, corpus->block + corpus->length, room);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
-            return spec_fail(error, GSL_EFAILED, "%s: %s", file_path(corpus, corpus->next - 1), strerror(errno));
+            return spec_fail(error, GSL_EFAILED, "%.300s: %s", file_path(corpus, corpus->next - 1), strerror(errno));
         }
         *ret_ended = got == 0;
         corpus->length += (size_t)got;
@@ -97,7 +97,7 @@ int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, 
     if (corpus->descriptor < 0) {
         assert(unread == 0);
         if (corpus->next == n_files(corpus) || corpus->left == 0) {
-            return corpus->total > 0 ? GSL_SUCCESS : spec_fail(error, GSL_EINVAL, "%s: the text is empty", corpus->path);
+            return corpus->total > 0 ? GSL_SUCCESS : spec_fail(error, GSL_EINVAL, "%.300s: the text is empty", corpus->path);
         }
         SPEC_TRY(open_next(corpus, error));
     } else {

@@ -182,8 +182,8 @@ static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t pa
     }
 }
 
-/* Link each context of m tokens to that without its oldest token. A batch takes each step together, so that its places in the table are
- * fetched from memory together. */
+/* Link each context of m tokens to that without its oldest token. A batch takes each step together, so that its places
+ * in the table are fetched from memory together. */
 static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first, int words, int bits)
 {
     for (size_t begin = 0; begin < keys->n; begin += BATCH) {
@@ -262,8 +262,8 @@ const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context
     }
     if (depth == 0) return law->unigram;
 
-    /* The recursion unrolled: the unigram row times every order's back-off mass, then each order's own part times those of the higher
-     * ones. mass[m] becomes what one count of order m + 1 weighs. */
+    /* The recursion unrolled: the unigram row times every order's back-off mass, then each order's own part times
+     * those of the higher ones. mass[m] becomes what one count of order m + 1 weighs. */
     double mass[SPEC_NGRAM_ORDER_MAX];
     mass[depth] = 1.0;
     for (int m = depth; m >= 1; m--) {

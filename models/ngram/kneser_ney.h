@@ -1,6 +1,7 @@
 /* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
- * One absolute discount for each order, continuation counts below the highest, the uniform law at the bottom: every token has positive
- * probability after every context [KneserNey95; ChenGoodman99]. Immutable once built; owns its arrays. */
+ * One absolute discount for each order, continuation counts below the highest, the uniform law at the bottom: every
+ * token has positive probability after every context [KneserNey95; ChenGoodman99]. Immutable once built; owns its
+ * arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 
@@ -38,23 +39,24 @@ typedef struct {
 
 /* Build the law from `counts`, which are used up.
  *
- *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99] sections 2.7 and 3
+ *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99] sections 2.7, 3
  *     P_0(w)     = 1 / vocab
  *     D_k        = n_1 / (n_1 + 2 n_2)                                                 [ChenGoodman99] section 2.6
  *
- * h: the last k-1 tokens, h': without the oldest; c_k(h): sum over w of c_k(h w); N_k(h): how many w were seen after h; n_r: how many
- * k-grams have c_k = r. D_k = 1/2 where n_1 or n_2 is 0. A context never seen has P_k = P_(k-1).
- * c_order is how often the n-gram occurs. Below, c_k is the number of different tokens seen before the k-gram [KneserNey95]; the
- * beginning of a text counts as one more such token, the same for all texts, so that the first tokens of a text, which have nothing before
- * them, are not lost. After fewer than order - 1 tokens (a text's beginning) the law is that of the lower order, continuation counts and all:
- * no token stands for the beginning, so none is conditioned on.
+ * h: the last k-1 tokens, h': without the oldest; c_k(h): sum over w of c_k(h w); N_k(h): how many w were seen after
+ * h; n_r: how many k-grams have c_k = r. D_k = 1/2 where n_1 or n_2 is 0. A context never seen has P_k = P_(k-1).
+ * c_order is how often the n-gram occurs. Below, c_k is the number of different tokens seen before the k-gram
+ * [KneserNey95]; the beginning of a text counts as one more such token, the same for all texts, so that the first
+ * tokens of a text, which have nothing before them, are not lost. After fewer than order - 1 tokens (a text's
+ * beginning) the law is that of the lower order, continuation counts and all: no token stands for the beginning, so
+ * none is conditioned on.
  * Checked by: the definition, read off the text position by position (tests/models/ngram/test_kneser_ney.c). */
 int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab, spec_error *error);
 void spec_kneser_ney_free(spec_kneser_ney *law);
 
-/* The row after the last order - 1 of n tokens (oldest first): `scratch` (vocab), filled, or the law's own row where nothing of the context
- * was seen. A pure function of those tokens, bit for bit. It sums to 1 to 1e-12. Takes time for one pass over vocab, and for the tokens
- * seen after each suffix of the context. */
+/* The row after the last order - 1 of n tokens (oldest first): `scratch` (vocab), filled, or the law's own row where
+ * nothing of the context was seen. A pure function of those tokens, bit for bit. It sums to 1 to 1e-12. Takes time for
+ * one pass over vocab, and for the tokens seen after each suffix of the context. */
 const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n, double *scratch);
 
 #endif

@@ -1,6 +1,7 @@
 /* ngram_counts: how often each n-gram of the highest order occurs in a stream of tokens.
- * Only the highest order is counted while reading; n-grams do not cross the boundary between two texts. An n-gram is a key, its tokens packed
- * with `bits` bits each, the last one lowest, in one or two 64-bit words (word 0 is the low one). The counts own their arrays. */
+ * Only the highest order is counted while reading; n-grams do not cross the boundary between two texts. An n-gram is a
+ * key, its tokens packed with `bits` bits each, the last one lowest, in one or two 64-bit words (word 0 is the low
+ * one). The counts own their arrays. */
 #ifndef SPECLAB_NGRAM_COUNTS_H
 #define SPECLAB_NGRAM_COUNTS_H
 
@@ -44,8 +45,8 @@ int spec_ngram_counts_push(spec_ngram_counts *counts, const int *token, size_t n
 /* The text ends here. */
 void spec_ngram_counts_boundary(spec_ngram_counts *counts);
 
-/* Hand out the distinct n-grams, ascending by key: *ret_record (n, words + 1), key and count, which the caller frees. The table is
- * given up, and the openings become ascending and distinct. */
+/* Hand out the distinct n-grams, ascending by key: *ret_record (n, words + 1), key and count, which the caller frees.
+ * The table is given up, and the openings become ascending and distinct. */
 int spec_ngram_counts_sort(uint64_t **ret_record, size_t *ret_n, spec_ngram_counts *counts, spec_error *error);
 
 #endif

@@ -11,7 +11,8 @@ static uint64_t mix(uint64_t word)
     return word ^ word >> 31;
 }
 
-/* Piece n begins at a hashed place in stretch n, from which it cannot reach the next; never before the tokens that are gone. */
+/* Piece n begins at a hashed place in stretch n, from which it cannot reach the next; never before the tokens that are
+ * gone. */
 static void place(spec_prompts *prompts)
 {
     const uint64_t number = (uint64_t)prompts->n, stretch = prompts->stretch;

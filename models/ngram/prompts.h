@@ -1,6 +1,7 @@
 /* prompts: pieces of the training text, spread evenly over it, to start generation from.
- * Chosen while the tokens stream by, so memory does not grow with the text: a piece begins at a hashed place in every stretch of tokens; when
- * the room is full, every second piece is dropped and the stretches double. Flat, owns nothing. */
+ * Chosen while the tokens stream by, so memory does not grow with the text: a piece begins at a hashed place in every
+ * stretch of tokens; when the room is full, every second piece is dropped and the stretches double. Flat, owns
+ * nothing. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 
@@ -25,7 +26,8 @@ void spec_prompts_init(spec_prompts *prompts);
 void spec_prompts_push(spec_prompts *prompts, const int *token, size_t n);
 void spec_prompts_boundary(spec_prompts *prompts);
 
-/* Copy the piece that draw number `index` gives, the first `capacity` tokens of it; returns how many. A hash of `index` chooses. */
+/* Copy the piece that draw number `index` gives, the first `capacity` tokens of it; returns how many. A hash of
+ * `index` chooses. */
 size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token, size_t capacity);
 
 #endif

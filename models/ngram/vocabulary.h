@@ -1,6 +1,7 @@
 /* vocabulary: text to tokens and back, for bytes, characters and words.
- * Bytes: V = 256 always, so that any two byte models share it. Characters and words: token 0 is the unknown one, the others are numbered by
- * first appearance until _keep renumbers them by frequency. Read by many threads once built. The vocabulary owns its arrays. */
+ * Bytes: V = 256 always, so that any two byte models share it. Characters and words: token 0 is the unknown one, the
+ * others are numbered by first appearance until _keep renumbers them by frequency. Read by many threads once built.
+ * The vocabulary owns its arrays. */
 #ifndef SPECLAB_VOCABULARY_H
 #define SPECLAB_VOCABULARY_H
 
@@ -29,12 +30,13 @@ typedef struct {
 int spec_vocabulary_init(spec_vocabulary *vocabulary, spec_tokens tokens, spec_error *error);
 void spec_vocabulary_free(spec_vocabulary *vocabulary);
 
-/* Learn the piece and count it. *ret_token is its token; unknown for an invalid character and where `limit` is reached. */
+/* Learn the piece and count it. *ret_token is its token; unknown for an invalid character and where `limit` is
+ * reached. */
 int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece, size_t length,
                         spec_error *error);
 
-/* Keep the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered from the most frequent on.
- * renumber (old size) maps old tokens to new ones. Not for bytes. */
+/* Keep the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered from the most
+ * frequent on. renumber (old size) maps old tokens to new ones. Not for bytes. */
 int spec_vocabulary_keep(spec_vocabulary *vocabulary, int size, int *renumber, spec_error *error);
 
 /* The token of a piece, or the unknown token. */
