@@ -12,7 +12,8 @@
 
 /* ---- failures -------------------------------------------------------------------------------------------------------------------- */
 
-int spec_config_fail(const spec_config *config, const config_setting_t *opt_setting, int status, const char *format, ...)
+int spec_config_fail(const spec_config *config, const config_setting_t *opt_setting, int status, const char *format,
+                     ...)
 {
     char what[400];
     va_list args;
@@ -22,7 +23,8 @@ int spec_config_fail(const spec_config *config, const config_setting_t *opt_sett
     for (char *c = what; *c != '\0'; c++)
         if ((unsigned char)*c < ' ') *c = ' '; /* what is quoted may hold line breaks; a failure is one line */
     if (opt_setting == NULL) return spec_fail(config->error, status, "%.100s: %s", config->path, what);
-    return spec_fail(config->error, status, "%.100s:%d: %s", config->path, (int)config_setting_source_line(opt_setting), what);
+    return spec_fail(config->error, status, "%.100s:%d: %s", config->path, (int)config_setting_source_line(opt_setting),
+                     what);
 }
 
 static int no_memory(const spec_config *config)
@@ -40,7 +42,8 @@ const char *spec_config_meant(char buffer[100], const char *name, const char *co
 
 /* ---- before the parser sees it ------------------------------------------------------------------------------------------------------ */
 
-/* libconfig reads what it is given, includes other files and recurses: what is not a small text of shallow nesting is refused before. */
+/* libconfig reads what it is given, includes other files and recurses: what is not a small text of shallow nesting is
+ * refused before. */
 static int check_bytes(const char *path, const char *bytes, size_t n, spec_error *error)
 {
     enum { CODE, STRING, LINE_COMMENT, COMMENT } state = CODE;
@@ -53,7 +56,8 @@ static int check_bytes(const char *path, const char *bytes, size_t n, spec_error
         unsigned char c = (unsigned char)bytes[i];
         char next = i + 1 < n ? bytes[i + 1] : '\0';
         if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 127)
-            return spec_fail(error, GSL_EINVAL, "%.100s:%d: a control character (%d): not an experiment", path, line, c);
+            return spec_fail(error, GSL_EINVAL, "%.100s:%d: a control character (%d): not an experiment", path, line,
+                             c);
         if (c == '@' && n - i >= 8 && strncmp(&bytes[i], "@include", 8) == 0)
             return spec_fail(error, GSL_EINVAL, "%.100s:%d: @include is not allowed in an experiment", path, line);
         if (c == '\n') line++;
@@ -93,7 +97,8 @@ int spec_config_init(spec_config *config, const char *path, const char *bytes, s
     SPEC_TRY(check_bytes(path, bytes, n, error));
     for (int i = 0; config->set[i] != NULL; i++) {
         const char *equals = strchr(config->set[i], '=');
-        if (i == SPEC_CONFIG_SET_MAX) SPEC_TRY(FAIL(config, NULL, "over %d settings on the command line", SPEC_CONFIG_SET_MAX));
+        if (i == SPEC_CONFIG_SET_MAX)
+            SPEC_TRY(FAIL(config, NULL, "over %d settings on the command line", SPEC_CONFIG_SET_MAX));
         if (equals == NULL || equals == config->set[i] || strpbrk(config->set[i], "\r\n") != NULL)
             SPEC_TRY(FAIL(config, NULL, "'%.60s' is not key=value", config->set[i]));
     }
@@ -170,7 +175,8 @@ static int write_named(FILE *out, spec_config *config, const config_setting_t *s
     config_setting_t *given = config->defaults == NULL ? NULL : config_setting_get_member(config->defaults, name);
     char *text = NULL;
     if (value == NULL && given == NULL)
-        return FAIL(config, setting, "${%.60s} has no value: give one in defaults, or %.60s=... on the command line", name, name);
+        return FAIL(config, setting, "${%.60s} has no value: give one in defaults, or %.60s=... on the command line",
+                    name, name);
     if (value == NULL) {
         int status = raw_text(&text, config, given);
         if (status != GSL_SUCCESS) return status;
@@ -251,8 +257,8 @@ int spec_config_number(double *ret, spec_config *config, const char *key, double
     if (!spec_settings_parse_double(&value, read)) {
         status = FAIL(config, setting, "%s: '%.60s' is not a number", key, read);
     } else if (!(value >= 0.0 && value <= high) || (whole && value != floor(value))) {
-        status = FAIL(config, setting, "%s = %.60s is not %s within [0, %g]", key, read, whole ? "a whole number" : "a number",
-                      high);
+        status = FAIL(config, setting, "%s = %.60s is not %s within [0, %g]", key, read,
+                      whole ? "a whole number" : "a number", high);
     } else {
         *ret = value;
     }
@@ -271,7 +277,9 @@ int spec_config_u64(uint64_t *ret, spec_config *config, const char *key)
     const char *read = given != NULL ? given : text;
     uint64_t value;
     if (spec_settings_parse_u64(&value, read)) *ret = value;
-    else status = FAIL(config, given != NULL ? NULL : setting, "%s: '%.60s' is not a whole number from 0 to 2^64 - 1", key, read);
+    else
+        status = FAIL(config, given != NULL ? NULL : setting, "%s: '%.60s' is not a whole number from 0 to 2^64 - 1",
+                      key, read);
     free(text);
     return status;
 }

@@ -1,6 +1,6 @@
-/* experiment: a question as data: which grid, which measure, which figure. Read from a .cfg file (libconfig) or built by a verb.
- * The result is a CSV whose bytes depend on the experiment, the seed and the version alone; a killed run resumes to the same bytes.
- * docs/formats.md describes the file. The experiment owns its strings. */
+/* experiment: a question as data: which grid, which measure, which figure. Read from a .cfg file (libconfig) or built
+ * by a verb. The result is a CSV whose bytes depend on the experiment, the seed and the version alone; a killed run
+ * resumes to the same bytes. docs/formats.md describes the file. The experiment owns its strings. */
 #ifndef SPECLAB_EXPERIMENT_H
 #define SPECLAB_EXPERIMENT_H
 
@@ -23,16 +23,18 @@ typedef struct {
     uint64_t seed;  /* 42 unless given */
 } spec_experiment;
 
-/* An experiment without a grid, for a verb to fill: the verb adds axes to ->grid and sets rounds, seed and so on. `text` (the arguments) goes
- * into the provenance. GSL_EINVAL for an unknown measure; NULL leaves the measure open. */
+/* An experiment without a grid, for a verb to fill: the verb adds axes to ->grid and sets rounds, seed and so on.
+ * `text` (the arguments) goes into the provenance. GSL_EINVAL for an unknown measure; NULL leaves the measure open. */
 int spec_experiment_init(spec_experiment *experiment, const char *name, const char *text, const char *measure,
                          spec_error *error);
 
-/* Read a file. `opt_set` are "key=value" overrides (NULL-terminated): of top-level numbers and strings, of `defaults` (the ${NAME} in texts of
- * the file), of grid axes, and of parameters of the measure that the grid leaves out. Errors read "file:line: what". */
+/* Read a file. `opt_set` are "key=value" overrides (NULL-terminated): of top-level numbers and strings, of `defaults`
+ * (the ${NAME} in texts of the file), of grid axes, and of parameters of the measure that the grid leaves out. Errors
+ * read "file:line: what". */
 int spec_experiment_load(spec_experiment *experiment, const char *path, const char *const *opt_set, spec_error *error);
 
-/* The same from memory; `path` names it in errors, and gives the experiment its name. At most SPEC_CONFIG_BYTES (config.h). */
+/* The same from memory; `path` names it in errors, and gives the experiment its name. At most SPEC_CONFIG_BYTES
+ * (config.h). */
 int spec_experiment_parse(spec_experiment *experiment, const char *path, const char *bytes, size_t n,
                           const char *const *opt_set, spec_error *error);
 void spec_experiment_free(spec_experiment *experiment);
@@ -40,7 +42,7 @@ void spec_experiment_free(spec_experiment *experiment);
 typedef struct {
     const char *csv_path;     /* write here as rows come, over what was there; NULL: only into the table */
     FILE *opt_csv;            /* where csv_path is NULL: write rows to this stream (standard output) as they come */
-    bool resume;              /* keep the finished rows of csv_path, whose head must be what this run would write; else GSL_EINVAL */
+    bool resume; /* keep the finished rows of csv_path, whose head must be what this run would write; else GSL_EINVAL */
     int threads;              /* 0: all */
     uint64_t limit;
     const volatile int *stop;
@@ -54,13 +56,15 @@ typedef struct {
     uint64_t resumed;      /* points that were kept from an earlier run */
 } spec_result;
 
-/* Run every point. On failure (a stop, a full disk, a point that cannot be computed) the finished rows are on disk and in the result, which is
- * to be freed in any case. GSL_EINVAL for an experiment that cannot run: unknown or missing parameters, columns that do not exist. */
+/* Run every point. On failure (a stop, a full disk, a point that cannot be computed) the finished rows are on disk and
+ * in the result, which is to be freed in any case. GSL_EINVAL for an experiment that cannot run: unknown or missing
+ * parameters, columns that do not exist. */
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment, const spec_run_options *options,
                         spec_error *error);
 void spec_result_free(spec_result *result);
 
-/* The result that a CSV file holds, with its rows judged by the measure that its provenance names (where it names one we know). */
+/* The result that a CSV file holds, with its rows judged by the measure that its provenance names (where it names one
+ * we know). */
 int spec_result_read(spec_result *result, const char *path, spec_error *error);
 
 #endif

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const top_keys[] = {"title",  "question",       "theory", "finding", "time", "figure",   "measure", "grid",
-                                       "points", "standard_error", "labels", "rounds",  "seed", "defaults", "show",    NULL};
+static const char *const top_keys[] = {"title", "question", "theory",         "finding", "time",   "figure", "measure",
+                                       "grid",  "points",   "standard_error", "labels",  "rounds", "seed",   "defaults",
+                                       "show",  NULL};
 
 typedef struct {
     spec_experiment *experiment;
@@ -33,7 +34,8 @@ static int read_top(loader *in)
     for (int i = 0; i < config_setting_length(in->config.root); i++) {
         config_setting_t *setting = config_setting_get_elem(in->config.root, (unsigned)i);
         bool known = false;
-        for (int k = 0; top_keys[k] != NULL; k++) known = known || strcmp(top_keys[k], config_setting_name(setting)) == 0;
+        for (int k = 0; top_keys[k] != NULL; k++)
+            known = known || strcmp(top_keys[k], config_setting_name(setting)) == 0;
         if (!known)
             return FAIL(in, setting, "unknown key '%.60s'%s", config_setting_name(setting),
                         spec_config_meant(near, config_setting_name(setting), top_keys));
@@ -69,7 +71,8 @@ static int add_axis(loader *in, spec_grid *grid, const config_setting_t *setting
 {
     for (int i = 0; i < n; i++)
         for (const char *c = value[i]; *c != '\0'; c++)
-            if ((unsigned char)*c < ' ') return FAIL(in, setting, "%.60s: a value with a line break or another control character", name);
+            if ((unsigned char)*c < ' ')
+                return FAIL(in, setting, "%.60s: a value with a line break or another control character", name);
     int status = spec_grid_add(grid, name, (const char *const *)value, n, false);
     if (status == GSL_ENOMEM) return no_memory(in);
     return status == GSL_SUCCESS ? status : FAIL(in, setting, "over %d axes", SPEC_AXES_MAX);
@@ -107,7 +110,8 @@ static int read_axis(loader *in, spec_grid *grid, const config_setting_t *settin
     if (n == 0) return FAIL(in, setting, "%.60s: the list is empty", name);
     char **value = calloc((size_t)n, sizeof *value);
     if (value == NULL) return no_memory(in);
-    for (int i = 0; i < n; i++) SPEC_TRY(spec_config_text(&value[i], &in->config, config_setting_get_elem(setting, (unsigned)i)));
+    for (int i = 0; i < n; i++)
+        SPEC_TRY(spec_config_text(&value[i], &in->config, config_setting_get_elem(setting, (unsigned)i)));
     status = add_axis(in, grid, setting, name, value, n);
 done:
     free_texts(value, n);
@@ -227,7 +231,8 @@ static int read_labels(loader *in)
         if (status != GSL_SUCCESS) return status;
         spec_axis *axis = spec_grid_axis(&e->grid, name);
         spec_measure_default(e->measure, name, &parameter);
-        if (axis == NULL) return FAIL(in, setting, "no axis is named '%.60s'%s", name, spec_config_meant(near, name, known));
+        if (axis == NULL)
+            return FAIL(in, setting, "no axis is named '%.60s'%s", name, spec_config_meant(near, name, known));
         if (parameter) return FAIL(in, setting, "'%.60s' is a parameter of %s, not a label", name, e->measure->name);
         axis->label = true;
     }
@@ -281,7 +286,8 @@ static int read_show(loader *in)
         int status = spec_config_list_item(&name, &in->config, setting, i), hit = 0;
         if (status != GSL_SUCCESS) return status;
         while (known[hit] != NULL && strcmp(known[hit], name) != 0) hit++;
-        if (known[hit] == NULL) return FAIL(in, setting, "show: no column '%.60s'%s", name, spec_config_meant(near, name, known));
+        if (known[hit] == NULL)
+            return FAIL(in, setting, "show: no column '%.60s'%s", name, spec_config_meant(near, name, known));
         for (int k = 0; k < i; k++)
             if (strcmp(e->show[k], name) == 0) return FAIL(in, setting, "show: column '%.60s' twice", name);
         if ((e->show[i] = strdup(name)) == NULL) return no_memory(in);

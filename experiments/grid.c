@@ -194,7 +194,8 @@ char *spec_grid_identity(const spec_grid *grid, uint64_t point)
         if (!grid->axis[i].label) sorted[n++] = &grid->axis[i];
     qsort(sorted, (size_t)n, sizeof *sorted, by_name);
     for (int i = 0; i < n; i++)
-        fprintf(out, "%s%s=%s", i > 0 ? ";" : "", sorted[i]->name, value_of(grid, point, (int)(sorted[i] - grid->axis)));
+        fprintf(out, "%s%s=%s", i > 0 ? ";" : "", sorted[i]->name,
+                value_of(grid, point, (int)(sorted[i] - grid->axis)));
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;
@@ -218,7 +219,8 @@ int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error
         const spec_axis *axis = own ? &grid->axis[a] : &product->axis[a - grid->n_axes];
         for (uint64_t i = 0; i < outer * inner; i++)
             value[i] = own ? value_of(grid, i / inner, a) : value_of(product, i % inner, a - grid->n_axes);
-        if ((status = spec_grid_add(&crossed, axis->name, value, (int)(outer * inner), axis->label)) == GSL_SUCCESS) continue;
+        if ((status = spec_grid_add(&crossed, axis->name, value, (int)(outer * inner), axis->label)) == GSL_SUCCESS)
+            continue;
         spec_fail(error, status, status == GSL_ENOMEM ? "out of memory" : "over %d axes", (int)SPEC_AXES_MAX);
         goto done;
     }
@@ -241,7 +243,8 @@ static bool refers(const spec_axis *axis)
 }
 
 /* The axis named by the braces that begin at `brace`. */
-static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *brace, size_t *ret_length, spec_error *error)
+static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *brace, size_t *ret_length,
+                    spec_error *error)
 {
     const char *known[SPEC_AXES_MAX + 1] = {NULL};
     char name[64];

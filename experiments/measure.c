@@ -25,8 +25,8 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
         return GSL_SUCCESS;
     }
     const char *near = spec_settings_nearest(name, known);
-    return spec_fail(error, GSL_EINVAL, "no measure is named '%.60s'%s%s%s", name, near == NULL ? "" : "; did you mean '",
-                     near == NULL ? "" : near, near == NULL ? "" : "'?");
+    return spec_fail(error, GSL_EINVAL, "no measure is named '%.60s'%s%s%s", name,
+                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near, near == NULL ? "" : "'?");
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* measure: what an experiment computes at one grid point.
- * A measure reads the point's parameters, and fills the columns it declared. Measures are lines of the table spec_measures; each lives in an
- * experiments/measure_*.c. A new experiment over known measures is a text file, no C. */
+ * A measure reads the point's parameters, and fills the columns it declared. Measures are lines of the table
+ * spec_measures; each lives in an experiments/measure_*.c. A new experiment over known measures is a text file, no C.
+ */
 #ifndef SPECLAB_MEASURE_H
 #define SPECLAB_MEASURE_H
 
@@ -29,9 +30,11 @@ typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
-    const char *const *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default */
+    const char *const
+        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default */
     const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
-    const char *const *checked;    /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
+    const char *const
+        *checked; /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
     /* How many rows the point gives, known before it is run; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error);
     /* Fill the columns of `table`'s current row; of several rows each but the last is appended by the measure. */
@@ -53,7 +56,8 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
 /* The default of a parameter; NULL where it has none; *opt_known tells whether the measure reads such a parameter. */
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known);
 
-/* A parameter of the point, or the measure's default; NULL where there is neither. The errors name the parameter and the value. */
+/* A parameter of the point, or the measure's default; NULL where there is neither. The errors name the parameter and
+ * the value. */
 const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name);
 int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
                       double high, spec_error *error);

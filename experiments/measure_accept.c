@@ -7,7 +7,8 @@
 
 enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
 
-/* Enumeration of one round of one draft token walks about V^2 branches of O(V) each: past this many steps it is left out. */
+/* Enumeration of one round of one draft token walks about V^2 branches of O(V) each: past this many steps it is left
+ * out. */
 #define ENUMERATION_STEPS 2e8
 
 typedef struct {

@@ -73,7 +73,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "alpha", alpha);
     spec_table_number(table, "alpha_se", alpha_se);
     spec_table_number(table, "alpha_tested", tested_alpha(&tally));
-    spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
+    spec_table_number(table, "accepted_over_drafted",
+                      (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
     spec_table_number(table, "emitted_iid", fixed ? spec_capped_geometric_mean(alpha, K) : NAN);
     spec_table_number(table, "speedup", rate.mean);
     spec_table_number(table, "speedup_se", rate.se);
@@ -82,11 +83,22 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target", "draft=",      "drafting=chain", "policy=fixed",    "rule=token", "K",
-                                         "c=0.1",  "burn_in=32", "positions=20000", NULL};
-static const char *const columns[] = {"rounds",      "emitted",    "emitted_se",   "emitted_theory",        "emitted_z",
-                                      "alpha",       "alpha_se",   "alpha_tested", "accepted_over_drafted", "emitted_iid",
-                                      "speedup",     "speedup_se", "speedup_iid",  NULL};
+static const char *const parameters[] = {"target", "draft=", "drafting=chain", "policy=fixed",    "rule=token",
+                                         "K",      "c=0.1",  "burn_in=32",     "positions=20000", NULL};
+static const char *const columns[] = {"rounds",
+                                      "emitted",
+                                      "emitted_se",
+                                      "emitted_theory",
+                                      "emitted_z",
+                                      "alpha",
+                                      "alpha_se",
+                                      "alpha_tested",
+                                      "accepted_over_drafted",
+                                      "emitted_iid",
+                                      "speedup",
+                                      "speedup_se",
+                                      "speedup_iid",
+                                      NULL};
 static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_decode = {

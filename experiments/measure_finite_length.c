@@ -23,7 +23,8 @@ static uint64_t rounds_of_text(spec_rng_state *rng, double alpha, int K, int tok
     return rounds;
 }
 
-/* Moments of the number of rounds over `texts` texts. Stream i takes texts i, i + STREAMS, ..., and is merged in its place. */
+/* Moments of the number of rounds over `texts` texts. Stream i takes texts i, i + STREAMS, ..., and is merged in its
+ * place. */
 static spec_moments simulate(double alpha, int K, int tokens, uint64_t texts, const spec_point *point)
 {
     spec_moments all = {0}, part[STREAMS] = {{0}};

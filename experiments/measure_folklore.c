@@ -25,8 +25,9 @@ done:
 
 static const char *const parameters[] = {"alpha", "K", "c=0.1", NULL};
 /* After speedup_z, one column for each of spec_folklore_rules; the test sees to it that none is missing. */
-static const char *const columns[] = {"rounds",        "speedup",  "speedup_se", "speedup_theory", "speedup_z", "saved-passes",
-                                      "all-positions", "no-bonus", "run-length", "free-draft",     NULL};
+static const char *const columns[] = {
+    "rounds",        "speedup",  "speedup_se", "speedup_theory", "speedup_z", "saved-passes",
+    "all-positions", "no-bonus", "run-length", "free-draft",     NULL};
 static const char *const checked[] = {"speedup_z", NULL};
 
 const spec_measure spec_measure_folklore = {

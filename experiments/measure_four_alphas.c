@@ -16,7 +16,8 @@ static int bootstrap(double *ret_low, double *ret_high, const spec_iid_run *iid,
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     spec_rng_stream(rng, spec_rng_named_seed(seed, "bootstrap"), 0);
-    int status = spec_alpha_bootstrap(ret_low, ret_high, iid->tally.n_accepted, iid->K, INTERVAL_ERROR, RESAMPLES, work, rng);
+    int status =
+        spec_alpha_bootstrap(ret_low, ret_high, iid->tally.n_accepted, iid->K, INTERVAL_ERROR, RESAMPLES, work, rng);
     gsl_rng_free(rng);
     return status == GSL_SUCCESS ? status : spec_fail(error, status, "the bootstrap failed: %s", gsl_strerror(status));
 }
@@ -62,7 +63,8 @@ static const char *const checked[] = {"alpha_z", NULL};
 
 const spec_measure spec_measure_four_alphas = {
     .name = "four_alphas",
-    .summary = "four numbers that are all called the acceptance rate, with 95% intervals, and what mistaking them costs",
+    .summary =
+        "four numbers that are all called the acceptance rate, with 95% intervals, and what mistaking them costs",
     .parameters = parameters,
     .columns = columns,
     .checked = checked,

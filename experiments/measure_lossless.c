@@ -75,8 +75,8 @@ static int run_many(spec_table *table, const spec_point *point, const spec_measu
     for (int i = 0; i < replicas; i++) {
         char name[32];
         snprintf(name, sizeof name, "replica %d", i);
-        SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, spec_rng_named_seed(point->seed, name), point->threads,
-                                    point->stop, error));
+        SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, spec_rng_named_seed(point->seed, name),
+                                    point->threads, point->stop, error));
         p[i] = test.p;
     }
     qsort(p, (size_t)replicas, sizeof *p, ascending);

@@ -28,10 +28,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     double mean[N_VALUES], se[N_VALUES];
     int positions, status = GSL_SUCCESS;
     if (strcmp(drafting, "chain") != 0 && strcmp(drafting, "greedy") != 0)
-        return spec_fail(error, GSL_EINVAL, "drafting: '%.60s' is not chain or greedy, of which the overlap is known", drafting);
+        return spec_fail(error, GSL_EINVAL, "drafting: '%.60s' is not chain or greedy, of which the overlap is known",
+                         drafting);
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
-    SPEC_TRY(spec_point_pair(&trajectory.target, &trajectory.opt_draft, point, spec_point_text(point, measure, "target"),
-                             spec_point_text(point, measure, "draft"), error));
+    SPEC_TRY(spec_point_pair(&trajectory.target, &trajectory.opt_draft, point,
+                             spec_point_text(point, measure, "target"), spec_point_text(point, measure, "draft"),
+                             error));
     if (trajectory.opt_draft == NULL) return spec_fail(error, GSL_EINVAL, "draft: a model is needed");
     trajectory.positions = (uint64_t)positions;
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));

@@ -8,7 +8,8 @@
 /* What enumeration may leave between two equal laws: rounding. */
 #define EQUAL_TV 1e-12
 
-/* "chain:perturb?of=target&alpha=0.8": the strategy before the first ':', the model after it. A strategy alone has no model. */
+/* "chain:perturb?of=target&alpha=0.8": the strategy before the first ':', the model after it. A strategy alone has no
+ * model. */
 static int split_draft(char **ret_drafting, const char **ret_model, const char *draft, spec_error *error)
 {
     const char *colon = strchr(draft, ':');
@@ -32,9 +33,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     config.drafting = drafting;
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
-    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point, spec_point_text(point, measure, "target"), model, error));
-    SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens, point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT,
-                                  error));
+    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point, spec_point_text(point, measure, "target"), model,
+                             error));
+    SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
+                                  point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
 
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);

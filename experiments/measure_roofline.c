@@ -17,8 +17,10 @@ static int read_hardware(spec_hardware *ret, const spec_point *point, const spec
         SPEC_TRY(spec_point_double(&ret->flops, point, measure, "peak_flops", 1.0, 1e30, error));
         SPEC_TRY(spec_point_double(&ret->bandwidth, point, measure, "bandwidth", 1.0, 1e30, error));
     } else {
-        status = spec_fail(error, GSL_EINVAL, "hardware: '%.60s' is not known; for another, hardware = \"custom\" with peak_flops "
-                           "(FLOP/s) and bandwidth (bytes/s)", name);
+        status = spec_fail(error, GSL_EINVAL,
+                           "hardware: '%.60s' is not known; for another, hardware = \"custom\" with peak_flops "
+                           "(FLOP/s) and bandwidth (bytes/s)",
+                           name);
     }
 done:
     return status;
@@ -52,8 +54,9 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"hardware=A100", "peak_flops=", "bandwidth=", "parameters=7e9", "bytes_per_weight=2", "layers=0",
-                                         "width=0", "kv_bytes=0", "n_tokens=1", "context=0", NULL};
+static const char *const parameters[] = {"hardware=A100",      "peak_flops=", "bandwidth=", "parameters=7e9",
+                                         "bytes_per_weight=2", "layers=0",    "width=0",    "kv_bytes=0",
+                                         "n_tokens=1",         "context=0",   NULL};
 static const char *const columns[] = {"flops",        "bytes",        "intensity", "utilization", "time_ms",
                                       "tokens_per_s", "ridge_tokens", NULL};
 

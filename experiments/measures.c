@@ -71,10 +71,12 @@ done:
     return status;
 }
 
-int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
+                       spec_error *error)
 {
     const char *target = spec_point_text(point, measure, "target"), *draft = spec_point_text(point, measure, "draft");
-    const char *drafting = spec_point_text(point, measure, "drafting"), *policy = spec_point_text(point, measure, "policy");
+    const char *drafting = spec_point_text(point, measure, "drafting"),
+               *policy = spec_point_text(point, measure, "policy");
     bool has_c, has_K;
     int status = GSL_SUCCESS;
     *ret = SPEC_DECODER_DEFAULT;
@@ -98,7 +100,8 @@ static int argmax(const double *row, int vocab)
     return best;
 }
 
-double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab)
+double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
+                              int vocab)
 {
     bool chain = strcmp(drafting, "chain") == 0, greedy = strcmp(drafting, "greedy") == 0;
     if (opt_draft == NULL || (!chain && !greedy)) return NAN;
@@ -115,7 +118,8 @@ double spec_closed_acceptance(const char *rule, const char *drafting, const doub
     return NAN;
 }
 
-double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab)
+double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
+                               int vocab)
 {
     const spec_rule *found;
     if (spec_rule_find(&found, rule, NULL) != GSL_SUCCESS) return NAN;

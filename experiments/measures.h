@@ -1,5 +1,6 @@
-/* measures: every measure by name, and what several of them share: a point's models, its simulation, and closed acceptance.
- * A measure_<name>.c defines one spec_measure; measure.c lists them. Nobody else needs this header. Models belong to the point's cache. */
+/* measures: every measure by name, and what several of them share: a point's models, its simulation, and closed
+ * acceptance. A measure_<name>.c defines one spec_measure; measure.c lists them. Nobody else needs this header. Models
+ * belong to the point's cache. */
 #ifndef SPECLAB_MEASURES_H
 #define SPECLAB_MEASURES_H
 
@@ -7,12 +8,13 @@
 #include "sim/sources.h"
 
 extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_measure_decode, spec_measure_finite_length,
-    spec_measure_folklore, spec_measure_four_alphas, spec_measure_implied_cost, spec_measure_law, spec_measure_lossless, spec_measure_overlap,
-    spec_measure_predict, spec_measure_prove, spec_measure_roofline, spec_measure_uniformity;
+    spec_measure_folklore, spec_measure_four_alphas, spec_measure_implied_cost, spec_measure_law, spec_measure_lossless,
+    spec_measure_overlap, spec_measure_predict, spec_measure_prove, spec_measure_roofline, spec_measure_uniformity;
 
 /* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
 
-/* Run a source as the point's rounds and standard error say: the tally, tokens per round, tokens per unit of virtual time. */
+/* Run a source as the point's rounds and standard error say: the tally, tokens per round, tokens per unit of virtual
+ * time. */
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         const spec_point *point, const spec_round_source *source, spec_error *error);
 
@@ -26,28 +28,33 @@ typedef struct {
 int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure, spec_error *error);
 
 /* ops_ratio of a point: its own, or c where it has none. */
-int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c, spec_error *error);
+int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c,
+                         spec_error *error);
 
 /* ---- models ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The decoder that a point's target, draft, drafting, policy, rule, K and c describe. drafting, policy, K and c are left at their defaults where
- * the measure has no such parameter. Both models have one vocabulary, or the failure says how they differ. */
-int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure, spec_error *error);
+/* The decoder that a point's target, draft, drafting, policy, rule, K and c describe. drafting, policy, K and c are
+ * left at their defaults where the measure has no such parameter. Both models have one vocabulary, or the failure says
+ * how they differ. */
+int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
+                       spec_error *error);
 
 /* Open a target, and a draft from it ("": none), of one vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
                     const char *target, const char *draft, spec_error *error);
 
 /* How often a rule accepts one draft token, in closed form, given both rows (V).
- *     token and resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for greedy drafts);
- *     match: the chance that two draws agree; greedy: the chance that the target's argmax is drafted;
+ *     token and resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
+ * greedy drafts); match: the chance that two draws agree; greedy: the chance that the target's argmax is drafted;
  *     greedy-softmax: min(1, target / draft) at the draft's argmax.
  * NaN for other rules and strategies, and where there is no draft row. */
-double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab);
+double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
+                              int vocab);
 
-/* The largest acceptance that any rule with this rule's promise can have with one draft token: the overlap of what it promises (the target,
- * or its argmax) with the law drafted from. */
-double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft, int vocab);
+/* The largest acceptance that any rule with this rule's promise can have with one draft token: the overlap of what it
+ * promises (the target, or its argmax) with the law drafted from. */
+double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
+                               int vocab);
 
 /* Does a rule's or a policy's own description say that the law is not the target's? */
 bool spec_is_marked_biased(const spec_rule *rule, const char *policy);

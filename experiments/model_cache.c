@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether models of this spec's kind are built from a target; false for what no kind is named, which _open will report. */
+/* Whether models of this spec's kind are built from a target; false for what no kind is named, which _open will report.
+ */
 static bool needs_target(const char *spec)
 {
     size_t n = strcspn(spec, ":?");

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The overlap that a perturb draft was built to have; NaN for other drafts. A draft that is transformed afterwards is another kind. */
+/* The overlap that a perturb draft was built to have; NaN for other drafts. A draft that is transformed afterwards is
+ * another kind. */
 static double prescribed_overlap(const spec_model *draft)
 {
     double alpha = NAN;
     spec_settings settings = {0};
-    if (strcmp(draft->kind->name, "perturb") != 0 || spec_settings_init(&settings, draft->spec, NULL) != GSL_SUCCESS) return NAN;
+    if (strcmp(draft->kind->name, "perturb") != 0 || spec_settings_init(&settings, draft->spec, NULL) != GSL_SUCCESS)
+        return NAN;
     const char *text = spec_settings_text(&settings, "alpha");
     if (text == NULL || !spec_settings_parse_double(&alpha, text)) alpha = NAN;
     spec_settings_free(&settings);
@@ -68,7 +70,8 @@ done:
     return status;
 }
 
-/* Fill the row of context `from`, whose last token is its least significant digit. Read off the rules' definitions, not their code. */
+/* Fill the row of context `from`, whose last token is its least significant digit. Read off the rules' definitions, not
+ * their code. */
 static int fill_context(pair *p, int from, spec_error *error)
 {
     const int vocab = p->config->target->vocab;
@@ -99,7 +102,8 @@ static int solve_chain(double *ret_mean, const spec_decoder_config *config, int 
     SPEC_TRY(pair_init(&p, config, order, size, error));
     for (int s = 0; s < size; s++) SPEC_TRY(fill_context(&p, s, error));
     /* GSL_ESING: texts may settle in one of several sets of contexts, and there is no one mean. */
-    if (spec_pair_chain(ret_mean, &variance, NULL, p.accept, p.reject, p.bonus, size, config->K) != GSL_SUCCESS) *ret_mean = NAN;
+    if (spec_pair_chain(ret_mean, &variance, NULL, p.accept, p.reject, p.bonus, size, config->K) != GSL_SUCCESS)
+        *ret_mean = NAN;
 done:
     pair_free(&p);
     return status;

@@ -1,6 +1,7 @@
 /* pair_theory: the exact long-run mean of n_emitted for a pair of models, where the closed forms reach it.
- * Rounds are iid where every context has the same acceptance (perturb drafts, order-0 pairs); pairs of finite order are a chain over their
- * contexts (analysis/modulated.h). Fixed length, chain or greedy drafts, rules token and match. docs/formulas.md#pair-chain. */
+ * Rounds are iid where every context has the same acceptance (perturb drafts, order-0 pairs); pairs of finite order are
+ * a chain over their contexts (analysis/modulated.h). Fixed length, chain or greedy drafts, rules token and match.
+ * docs/formulas.md#pair-chain. */
 #ifndef SPECLAB_PAIR_THEORY_H
 #define SPECLAB_PAIR_THEORY_H
 

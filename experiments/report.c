@@ -82,7 +82,8 @@ static void write_evidence(FILE *out, const spec_result *result, const findings 
         fprintf(out, "%s%zu x %s", i == 0 ? ", " : "; ", found->count[i], found->verdict[i]);
 }
 
-static void write_summary(FILE *out, const spec_experiment *const *experiments, const spec_result *const *results, int n)
+static void write_summary(FILE *out, const spec_experiment *const *experiments, const spec_result *const *results,
+                          int n)
 {
     unsigned long long rows = 0, checked = 0, fails = 0;
     fputs("## Summary\n\n| experiment | rows | evidence |\n| :-- | --: | :-- |\n", out);
@@ -98,7 +99,9 @@ static void write_summary(FILE *out, const spec_experiment *const *experiments, 
     fprintf(out, "\n%llu rows, of which %llu were checked against exact theory or a promise: ", rows, checked);
     if (fails > 0) fprintf(out, "**%llu fail.**\n\n", fails);
     else fputs(checked > 0 ? "all hold.\n\n" : "none could be.\n\n", out);
-    fprintf(out, "A row holds within %g standard errors of theory; its p-value is above %g; or the exact law is the promised one.\n\n",
+    fprintf(out,
+            "A row holds within %g standard errors of theory; its p-value is above %g; or the exact law is the "
+            "promised one.\n\n",
             SPEC_CHECK_Z, SPEC_CHECK_P);
 }
 
@@ -114,8 +117,8 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
     }
 }
 
-static int write_rows(FILE *out, const spec_experiment *experiment, const spec_table *table, const char *link, size_t most,
-                      spec_error *error)
+static int write_rows(FILE *out, const spec_experiment *experiment, const spec_table *table, const char *link,
+                      size_t most, spec_error *error)
 {
     spec_table shown = *table; /* a view: the cells stay the table's */
     if (shown.n_rows > most) shown.n_rows = most;
@@ -153,7 +156,8 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     paragraph(out, "Question.", experiment->question);
     paragraph(out, "Theory.", experiment->theory);
     write_figure(out, experiment, folder, link);
-    int status = write_rows(out, experiment, &result->table, link, (size_t)(options->rows > 0 ? options->rows : ROWS), error);
+    int status =
+        write_rows(out, experiment, &result->table, link, (size_t)(options->rows > 0 ? options->rows : ROWS), error);
     if (status != GSL_SUCCESS) return status;
     paragraph(out, "Finding.", experiment->finding);
     fprintf(out, "**Evidence.** %zu rows of `%s`: ", result->table.n_rows, experiment->measure->name);
@@ -175,8 +179,8 @@ int spec_report_write(FILE *out, const spec_experiment *const *experiments, cons
     const spec_report_options *options = opt_options != NULL ? opt_options : &defaults;
     int status = GSL_SUCCESS;
     errno = 0;
-    fprintf(out, "# %s\n\nTheory beside simulation, by speclab %s.\n\n", options->title != NULL ? options->title : "speclab report",
-            SPEC_VERSION);
+    fprintf(out, "# %s\n\nTheory beside simulation, by speclab %s.\n\n",
+            options->title != NULL ? options->title : "speclab report", SPEC_VERSION);
     write_summary(out, experiments, results, n);
     for (int i = 0; i < n; i++) SPEC_TRY(write_section(out, experiments[i], results[i], options, error));
     if (fflush(out) != 0 || ferror(out))

@@ -62,7 +62,8 @@ void spec_table_number(spec_table *table, const char *column, double value)
     spec_cell *cell = row_cell(table, column);
     char printed[NUMBER_SIZE];
     if (isnan(value)) return;
-    /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next. */
+    /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next.
+     */
     snprintf(printed, sizeof printed, "%.10g", value);
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
 }
@@ -158,7 +159,8 @@ static void write_json_string(const char *text, FILE *out)
         json_decref(value);
         return;
     }
-    fputc('"', out); /* not UTF-8: every odd byte becomes the character of its number, so that something readable is left */
+    fputc('"',
+          out); /* not UTF-8: every odd byte becomes the character of its number, so that something readable is left */
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c < ' ' || *c >= 127 || *c == '"' || *c == '\\') fprintf(out, "\\u%04x", *c);
         else fputc(*c, out);

@@ -27,7 +27,8 @@ static spec_cell field_number(const char *text)
     return (spec_cell){.kind = SPEC_CELL_NUMBER, .number = number};
 }
 
-/* A text is quoted where RFC 4180 says so, and where it would otherwise be read as a number, as nothing or as a comment. */
+/* A text is quoted where RFC 4180 says so, and where it would otherwise be read as a number, as nothing or as a
+ * comment. */
 static void write_text(const char *text, FILE *out)
 {
     bool plain = text[0] != '\0' && text[0] != '#' && strpbrk(text, ",\"\r\n") == NULL &&
@@ -125,7 +126,8 @@ done:
     return status;
 }
 
-/* The end of the record that starts at `at`: just after its newline, or NULL where it is cut off. Quoted newlines belong to it. */
+/* The end of the record that starts at `at`: just after its newline, or NULL where it is cut off. Quoted newlines
+ * belong to it. */
 static char *record_end(char *at)
 {
     bool quoted = false;
@@ -136,7 +138,8 @@ static char *record_end(char *at)
     return NULL;
 }
 
-/* Cut the next field out of the record in place; the comma or newline after it is skipped and *ret_last tells which it was. */
+/* Cut the next field out of the record in place; the comma or newline after it is skipped and *ret_last tells which it
+ * was. */
 static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_last)
 {
     char *from = in->at, *to = in->at;

@@ -66,7 +66,8 @@ static int step(walker *walk, bool look, batch_result *result)
     const spec_trajectory *plan = walk->plan;
     const int vocab = plan->target->vocab;
     double value[SPEC_TRAJECTORY_VALUES];
-    const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error), *draft = NULL;
+    const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error),
+                 *draft = NULL;
     if (row == NULL) return GSL_EFAILED;
     if (look && plan->opt_draft != NULL) {
         draft = spec_session_row(&walk->draft, walk->text, walk->n, walk->draft_store, &result->error);

@@ -1,6 +1,7 @@
 /* trajectory: averages along the target's own text, the text that speculation emits whatever the draft is.
- * The text is cut into batches with streams of their own, which run in parallel; the result depends on the seed and not on the threads.
- * Standard errors are those of batch means, so they stand where neighbouring positions are correlated. */
+ * The text is cut into batches with streams of their own, which run in parallel; the result depends on the seed and not
+ * on the threads. Standard errors are those of batch means, so they stand where neighbouring positions are correlated.
+ */
 #ifndef SPECLAB_TRAJECTORY_H
 #define SPECLAB_TRAJECTORY_H
 
@@ -8,7 +9,8 @@
 
 #include <stdint.h>
 
-/* Most quantities that are averaged at once, batches, and tokens of a batch that are passed over before the first position. */
+/* Most quantities that are averaged at once, batches, and tokens of a batch that are passed over before the first
+ * position. */
 enum { SPEC_TRAJECTORY_VALUES = 8, SPEC_TRAJECTORY_BATCHES = 32, SPEC_TRAJECTORY_BURN_IN = 32 };
 
 typedef struct {
@@ -24,14 +26,15 @@ typedef struct {
     int (*visit)(double *value, const spec_position *position, const void *self, spec_error *error);
     const void *self;
     int n_values;
-    uint64_t positions; /* at least so many, spread evenly over the batches; 1: the first position after the target's first prompt */
+    uint64_t positions; /* at least so many, spread evenly over the batches; 1: the first position after the target's
+                           first prompt */
     uint64_t seed;
     int threads;
     const volatile int *opt_stop;
 } spec_trajectory;
 
-/* Means and their standard errors (NaN for a single batch), both (n_values). After an end of text the next prompt begins.
- * The status and line of the first batch, by number, that failed. */
+/* Means and their standard errors (NaN for a single batch), both (n_values). After an end of text the next prompt
+ * begins. The status and line of the first batch, by number, that failed. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error);
 
 #endif

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 /* 18 points whose rows are simulated. */
-static const char grid_text[] = "measure = \"acceptance\"; rounds = 3000; figure = \"speedup\";\n"
-                                "grid = { process = [\"iid\", \"markov?rho=0.5&spread=0.1\"]; alpha = \"0.3:0.7:0.2\"; K = [1, 2, 7]; };\n";
+static const char grid_text[] =
+    "measure = \"acceptance\"; rounds = 3000; figure = \"speedup\";\n"
+    "grid = { process = [\"iid\", \"markov?rho=0.5&spread=0.1\"]; alpha = \"0.3:0.7:0.2\"; K = [1, 2, 7]; };\n";
 
 static void parse(spec_experiment *experiment, const char *text, const char *const *set)
 {
@@ -45,8 +46,8 @@ static void temporary(char path[64])
 }
 
 /* Run a text into a file; returns the file's bytes. */
-static char *run_to(const char *path, const char *text, const char *const *set, int threads, bool resume, uint64_t *opt_resumed,
-                    size_t *ret_n)
+static char *run_to(const char *path, const char *text, const char *const *set, int threads, bool resume,
+                    uint64_t *opt_resumed, size_t *ret_n)
 {
     spec_experiment e;
     spec_result result;
@@ -129,7 +130,8 @@ static void the_bytes_do_not_depend_on_the_threads(void **state)
     size_t n1, n3;
     (void)state;
     temporary(path);
-    char *one = run_to(path, grid_text, NULL, 1, false, NULL, &n1), *three = run_to(path, grid_text, NULL, 3, false, NULL, &n3);
+    char *one = run_to(path, grid_text, NULL, 1, false, NULL, &n1),
+         *three = run_to(path, grid_text, NULL, 3, false, NULL, &n3);
     assert_int_equal(n1, n3);
     assert_memory_equal(one, three, n1);
     free(one);
@@ -144,12 +146,21 @@ static void the_head_names_everything_that_the_rows_depend_on(void **state)
     size_t n;
     (void)state;
     temporary(path);
-    char *bytes = run_to(path, "measure = \"acceptance\"; rounds = 100; figure = \"speedup\"; grid = { alpha = 0.27; K = 2; c = 0.1; };",
-                         set, 1, false, NULL, &n);
-    const char *const lines[] = {"# speclab " SPEC_VERSION " (", "# experiment: run\n", "# measure: acceptance\n", "# figure: speedup\n",
-                                 "# seed: 7\n", "# rounds: 100\n", "# compiler: ", "# | measure = \"acceptance\"; rounds", "# | # set seed=7\n",
-                                 "\nalpha,K,c,rounds,emitted,emitted_se,emitted_theory,emitted_z,speedup,speedup_theory,ops_factor\n"
-                                 "0.27,2,0.1,100,"};
+    char *bytes = run_to(
+        path, "measure = \"acceptance\"; rounds = 100; figure = \"speedup\"; grid = { alpha = 0.27; K = 2; c = 0.1; };",
+        set, 1, false, NULL, &n);
+    const char *const lines[] = {
+        "# speclab " SPEC_VERSION " (",
+        "# experiment: run\n",
+        "# measure: acceptance\n",
+        "# figure: speedup\n",
+        "# seed: 7\n",
+        "# rounds: 100\n",
+        "# compiler: ",
+        "# | measure = \"acceptance\"; rounds",
+        "# | # set seed=7\n",
+        "\nalpha,K,c,rounds,emitted,emitted_se,emitted_theory,emitted_z,speedup,speedup_theory,ops_factor\n"
+        "0.27,2,0.1,100,"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strstr(bytes, lines[i]) == NULL) fail_msg("no '%s' in:\n%s", lines[i], bytes);
     assert_null(strstr(bytes, path));
@@ -165,12 +176,14 @@ static void a_resume_of_something_else_is_refused(void **state)
     const struct {
         const char *const *set;
         const char *from, *to, *error;
-    } cases[] = {{other_seed, "", "", ":4: cannot resume: another experiment, seed, version or setting wrote '# seed: 42'"},
-                 {other_rounds, "", "", ":5: cannot resume"},
-                 {other_alpha, "", "", ":8: cannot resume"},
-                 {NULL, "0.27,5", "0.28,5", ": row 2 has another alpha than this run would write"},
-                 {NULL, "0.8,9", "0.8,8", ": row 6 has another K than"},
-                 {NULL, "0.8,1,", "0.8,1,7,", ":12: more than the 9 fields"}};
+    } cases[] = {
+        {other_seed,   "",       "",         ":4: cannot resume: another experiment, seed, version or setting wrote '# seed: 42'"},
+        {other_rounds, "",       "",         ":5: cannot resume"                                                                 },
+        {other_alpha,  "",       "",         ":8: cannot resume"                                                                 },
+        {NULL,         "0.27,5", "0.28,5",   ": row 2 has another alpha than this run would write"                               },
+        {NULL,         "0.8,9",  "0.8,8",    ": row 6 has another K than"                                                        },
+        {NULL,         "0.8,1,", "0.8,1,7,", ":12: more than the 9 fields"                                                       }
+    };
     char path[64];
     size_t n;
     (void)state;
@@ -186,7 +199,8 @@ static void a_resume_of_something_else_is_refused(void **state)
         write_bytes(path, edited, strlen(edited));
         parse(&e, text, cases[i].set);
         assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
-        if (strncmp(error.text, path, strlen(path)) != 0 || strncmp(error.text + strlen(path), cases[i].error, strlen(cases[i].error)) != 0)
+        if (strncmp(error.text, path, strlen(path)) != 0 ||
+            strncmp(error.text + strlen(path), cases[i].error, strlen(cases[i].error)) != 0)
             fail_msg("'%s', not '%s'", error.text, cases[i].error);
         size_t n_after;
         char *after = read_bytes(path, &n_after); /* and the file is as it was */
@@ -335,7 +349,8 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         spec_run_options options = {.threads = 1};
         parse(&e, cases[i][0], NULL);
         assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
-        if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0) fail_msg("'%s', not '%s'", error.text, cases[i][1]);
+        if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0)
+            fail_msg("'%s', not '%s'", error.text, cases[i][1]);
         spec_result_free(&result);
         spec_experiment_free(&e);
     }
@@ -360,7 +375,8 @@ static void a_result_read_back_is_judged_again(void **state)
 
 static void a_hidden_check_cannot_be_resumed(void **state)
 {
-    static const char text[] = "measure = \"acceptance\"; rounds = 100; grid = { alpha = 0.27; K = 2; }; show = [\"alpha\", \"emitted\"];";
+    static const char text[] =
+        "measure = \"acceptance\"; rounds = 100; grid = { alpha = 0.27; K = 2; }; show = [\"alpha\", \"emitted\"];";
     char path[64];
     size_t n;
     spec_experiment e;

@@ -51,7 +51,8 @@ static void points_load_with_labels_and_columns(void **state)
     assert_int_equal(spec_table_write(&result.table, SPEC_FORMAT_CSV, out, &error), GSL_SUCCESS);
     fclose(out);
     /* python3 -c 'print((1-.75**8)/(.25*1.14), (1-.8**8)/(.2*1.28))' */
-    assert_string_equal(csv, "task,alpha,K,printed,speedup\n\"EnDe, small\",0.75,7,3.2,3.157498544\nEnDe base,0.8,7,3.3,3.25089\n");
+    assert_string_equal(
+        csv, "task,alpha,K,printed,speedup\n\"EnDe, small\",0.75,7,3.2,3.157498544\nEnDe base,0.8,7,3.3,3.25089\n");
     free(csv);
     spec_result_free(&result);
     spec_experiment_free(&e);
@@ -59,8 +60,9 @@ static void points_load_with_labels_and_columns(void **state)
 
 static void overrides_reach_everything_they_name(void **state)
 {
-    const char *const set[] = {"rounds=1e6", "seed=7", "WHAT=the command line", "K=2,3", "alpha=0.27", "title=Other", "c=0.5",
-                               "ops_ratio=0.2", "standard_error=1e-3", NULL};
+    const char *const set[] = {
+        "rounds=1e6", "seed=7",        "WHAT=the command line", "K=2,3", "alpha=0.27", "title=Other",
+        "c=0.5",      "ops_ratio=0.2", "standard_error=1e-3",   NULL};
     spec_experiment e;
     (void)state;
     load(&e, "tests/experiments/small_grid.cfg", set);
@@ -72,7 +74,8 @@ static void overrides_reach_everything_they_name(void **state)
     assert_int_equal(spec_grid_size(&e.grid), 4);
     assert_string_equal(spec_grid_value(&e.grid, 3, "K"), "3");
     assert_string_equal(spec_grid_value(&e.grid, 3, "c"), "0.5");
-    assert_string_equal(spec_grid_value(&e.grid, 3, "ops_ratio"), "0.2"); /* the grid leaves it out, the measure reads it */
+    assert_string_equal(spec_grid_value(&e.grid, 3, "ops_ratio"),
+                        "0.2"); /* the grid leaves it out, the measure reads it */
     assert_non_null(strstr(e.text, "\n# set K=2,3\n"));
     spec_experiment_free(&e);
 

@@ -16,7 +16,8 @@ static void run(spec_result *result, const char *measure, uint64_t rounds, const
     char text[1000];
     snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };", measure,
              (unsigned long long)spec_test_samples(rounds), (unsigned long long)spec_test_seed(), grid);
-    if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     const spec_run_options options = {.threads = 2};
     if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     spec_experiment_free(&e);
@@ -63,7 +64,8 @@ static void every_measure_is_well_formed(void **state)
         }
         for (int i = 0; measure->checked != NULL && measure->checked[i] != NULL; i++) {
             bool there = false;
-            for (int c = 0; measure->columns[c] != NULL; c++) there = there || strcmp(measure->columns[c], measure->checked[i]) == 0;
+            for (int c = 0; measure->columns[c] != NULL; c++)
+                there = there || strcmp(measure->columns[c], measure->checked[i]) == 0;
             assert_true(there);
         }
     }
@@ -77,7 +79,8 @@ static void every_measure_is_well_formed(void **state)
 
 static void rows_are_judged_by_the_names_of_their_columns(void **state)
 {
-    const char *const columns[] = {"emitted_z", "p", "verdict"}, *const checked[] = {"emitted_z", "p", "verdict", "absent_z", NULL};
+    const char *const columns[] = {"emitted_z", "p", "verdict"}, *const checked[] = {"emitted_z", "p", "verdict",
+                                                                                     "absent_z", NULL};
     const spec_measure measure = {.checked = checked};
     const struct {
         double z, p;
@@ -102,17 +105,21 @@ static void rows_are_judged_by_the_names_of_their_columns(void **state)
     }
 }
 
-/* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off by 30 standard errors. */
+/* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off by 30 standard
+ * errors. */
 static void acceptance_agrees_with_the_theory_of_its_process(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "acceptance", 200000, "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = \"0.27,0.7\"; "
-                                       "K = [1, 5]; c = 0.1;");
+    run(&result, "acceptance", 200000,
+        "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = \"0.27,0.7\"; "
+        "K = [1, 5]; c = 0.1;");
     assert_all_hold(&result, 12);
-    /* python3 oracle/closed.py, mm(): "corr 0.5 ... .75" is another spread; by hand, two states .9 and .5, stay .75, K = 1: 1 + .7. */
+    /* python3 oracle/closed.py, mm(): "corr 0.5 ... .75" is another spread; by hand, two states .9 and .5, stay .75, K
+     * = 1: 1 + .7. */
     assert_within(number(&result, 10, "emitted_theory"), 1.7, 1e-9);
-    /* Row 3: iid, .7, K = 5: (1 - .7^6)/.3 = 2.94117; speed-up over 1.5; Thm 3.11 with ops_ratio = c: (.5 + 6) / 2.94117. */
+    /* Row 3: iid, .7, K = 5: (1 - .7^6)/.3 = 2.94117; speed-up over 1.5; Thm 3.11 with ops_ratio = c: (.5 + 6)
+     * / 2.94117. */
     assert_within(number(&result, 3, "emitted_theory"), 2.94117, 1e-8);
     assert_within(number(&result, 3, "speedup_theory"), 2.94117 / 1.5, 1e-8);
     assert_within(number(&result, 3, "ops_factor"), 6.5 / 2.94117, 1e-8);
@@ -122,8 +129,8 @@ static void acceptance_agrees_with_the_theory_of_its_process(void **state)
 /* python3 oracle/closed.py: Table 1 of [Leviathan23]. */
 static void predict_prints_the_first_table_of_leviathan(void **state)
 {
-    const char *const grid[] = {"alpha = 0.6; K = 2;", "alpha = 0.7; K = 3;", "alpha = 0.8; K = 2;", "alpha = 0.8; K = 5;",
-                                "alpha = 0.9; K = 2;", "alpha = 0.9; K = 10;"};
+    const char *const grid[] = {"alpha = 0.6; K = 2;", "alpha = 0.7; K = 3;", "alpha = 0.8; K = 2;",
+                                "alpha = 0.8; K = 5;", "alpha = 0.9; K = 2;", "alpha = 0.9; K = 10;"};
     const double ops[] = {1.53, 1.58, 1.23, 1.63, 1.11, 1.60}, speed[] = {1.96, 2.53, 2.44, 3.69, 2.71, 6.86};
     (void)state;
     for (int i = 0; i < 6; i++) {
@@ -137,20 +144,23 @@ static void predict_prints_the_first_table_of_leviathan(void **state)
     }
 }
 
-/* The decoding loop over models, against the closed form of the process that a perturb draft makes of it, and against the chain over
- * contexts for Markov pairs. 40000 rounds: theory from the wrong rule (overlap for match) would be off by over 50 standard errors. */
+/* The decoding loop over models, against the closed form of the process that a perturb draft makes of it, and against
+ * the chain over contexts for Markov pairs. 40000 rounds: theory from the wrong rule (overlap for match) would be off
+ * by over 50 standard errors. */
 static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "decode", 40000, "target = \"markov?V=4&order=1&seed=3\"; draft = [\"perturb?of=target&alpha=0.73\", "
-                                  "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", \"greedy\"]; K = 3;");
+    run(&result, "decode", 40000,
+        "target = \"markov?V=4&order=1&seed=3\"; draft = [\"perturb?of=target&alpha=0.73\", "
+        "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", \"greedy\"]; K = 3;");
     assert_all_hold(&result, 8);
     assert_within(number(&result, 0, "emitted_theory"), (1.0 - pow(0.73, 4)) / 0.27, 1e-8);
     assert_within(number(&result, 0, "alpha"), 0.73, 1e-9);
     assert_within(number(&result, 0, "emitted_iid"), (1.0 - pow(0.73, 4)) / 0.27, 1e-8);
     assert_within(number(&result, 0, "speedup_iid"), (1.0 - pow(0.73, 4)) / 0.27 / 1.3, 1e-8);
-    /* (ii) is 1 - (rounds that ended early) / tests: within 5 standard errors of .73 at about 1e5 tests; (iii) is 1 less than emitted over K. */
+    /* (ii) is 1 - (rounds that ended early) / tests: within 5 standard errors of .73 at about 1e5 tests; (iii) is 1
+     * less than emitted over K. */
     assert_within(number(&result, 0, "alpha_tested"), 0.73, 0.008);
     for (size_t r = 0; r < 8; r++)
         assert_within(number(&result, r, "accepted_over_drafted"), (number(&result, r, "emitted") - 1.0) / 3.0, 1e-8);
@@ -159,7 +169,8 @@ static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
     spec_result_free(&result);
 }
 
-/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x. */
+/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x.
+ */
 static void pair_theory_is_the_stationary_mean_over_contexts(void **state)
 {
     enum { V = 4 };
@@ -186,7 +197,8 @@ static void pair_theory_is_the_stationary_mean_over_contexts(void **state)
         for (int s = 0; s < V; s++) {
             for (int x = 0; x < V; x++) {
                 next[x] += start[s] * fmax(target_law[s][x] - draft_law[s][x], 0.0);
-                for (int t = 0; t < V; t++) next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
+                for (int t = 0; t < V; t++)
+                    next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
             }
         }
         memcpy(start, next, sizeof start);
@@ -219,12 +231,15 @@ static void decode_leaves_theory_empty_where_there_is_none(void **state)
     spec_result_free(&result);
 }
 
-/* Order-0 pairs have one overlap everywhere: python3 oracle/single.py vector p = (.5,.3,.2), q = (.2,.5,.3): .7 and .31. */
+/* Order-0 pairs have one overlap everywhere: python3 oracle/single.py vector p = (.5,.3,.2), q = (.2,.5,.3): .7 and
+ * .31. */
 static void overlap_and_accept_know_the_reference_vector(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "overlap", 0, "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", \"greedy\"]; positions = 64;");
+    run(&result, "overlap", 0,
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", \"greedy\"]; positions "
+        "= 64;");
     assert_within(number(&result, 0, "alpha"), 0.7, 1e-9);
     assert_within(number(&result, 1, "alpha"), 0.3, 1e-9); /* the target's mass on the draft's favourite */
     assert_within(number(&result, 0, "match"), 0.31, 1e-9);
@@ -233,7 +248,8 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
     assert_within(number(&result, 0, "argmax_agreement"), 0.0, 0.0);
     spec_result_free(&result);
 
-    run(&result, "accept", 0, "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = [\"token\", \"match\", \"greedy\"];");
+    run(&result, "accept", 0,
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = [\"token\", \"match\", \"greedy\"];");
     assert_all_hold(&result, 3);
     const double acceptance[] = {0.7, 0.31, 0.2}, optimal[] = {0.7, 0.7, 0.2};
     for (size_t r = 0; r < 3; r++) {
@@ -243,8 +259,9 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
     }
     spec_result_free(&result);
 
-    run(&result, "accept", 0, "target = \"dirichlet?V=4&seed=1\"; draft = \"dirichlet?V=4&seed=2\"; contexts = 40; "
-                              "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; drafting = [\"chain\", \"greedy\"];");
+    run(&result, "accept", 0,
+        "target = \"dirichlet?V=4&seed=1\"; draft = \"dirichlet?V=4&seed=2\"; contexts = 40; "
+        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; drafting = [\"chain\", \"greedy\"];");
     assert_all_hold(&result, 8); /* closed form = enumeration in 40 contexts each */
     spec_result_free(&result);
 }
@@ -252,10 +269,12 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
 static void prove_tells_lossless_rules_from_marked_ones(void **state)
 {
     spec_result result;
-    const char *const expected[] = {"lossless", "lossless", "lossless (argmax)", "lossless (argmax)", "biased, as marked", "biased, as marked"};
+    const char *const expected[] = {"lossless",          "lossless",          "lossless (argmax)",
+                                    "lossless (argmax)", "biased, as marked", "biased, as marked"};
     (void)state;
-    run(&result, "prove", 0, "rule = [\"token\", \"greedy\", \"resample-target\"]; draft = [\"chain:dirichlet?V=3&seed=2\", "
-                             "\"greedy:perturb?of=target&alpha=0.6\"]; target = \"dirichlet?V=3&seed=1\"; K = 2; tokens = 2;");
+    run(&result, "prove", 0,
+        "rule = [\"token\", \"greedy\", \"resample-target\"]; draft = [\"chain:dirichlet?V=3&seed=2\", "
+        "\"greedy:perturb?of=target&alpha=0.6\"]; target = \"dirichlet?V=3&seed=1\"; K = 2; tokens = 2;");
     for (size_t r = 0; r < 6; r++) assert_string_equal(text(&result, r, "verdict"), expected[r]);
     assert_int_equal(result.holds, 4);
     assert_int_equal(result.fails, 0);
@@ -263,14 +282,15 @@ static void prove_tells_lossless_rules_from_marked_ones(void **state)
     spec_result_free(&result);
 }
 
-/* 20000 texts: resample-target, whose law is off by sum (law - promise)^2 / promise = .41, has a chi-square of 8200 +- 200 at 56 degrees of
- * freedom; half of the texts would give half of it. */
+/* 20000 texts: resample-target, whose law is off by sum (law - promise)^2 / promise = .41, has a chi-square of 8200 +-
+ * 200 at 56 degrees of freedom; half of the texts would give half of it. */
 static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "lossless", 0, "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
-                                "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; samples = 20000;");
+    run(&result, "lossless", 0,
+        "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
+        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; samples = 20000;");
     assert_int_equal(result.holds, 3);
     assert_int_equal(result.fails, 0);
     assert_within(number(&result, 3, "statistic"), 8250.0, 1000.0);
@@ -278,7 +298,8 @@ static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
     spec_result_free(&result);
     run(&result, "lossless", 0, "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; K = 3; "
                                 "samples = 500; replica = \"1:3:1\";");
-    assert_true(number(&result, 0, "p") != number(&result, 1, "p") && number(&result, 1, "p") != number(&result, 2, "p"));
+    assert_true(number(&result, 0, "p") != number(&result, 1, "p") &&
+                number(&result, 1, "p") != number(&result, 2, "p"));
     spec_result_free(&result);
 }
 
@@ -286,8 +307,9 @@ static void p_values_of_a_lossless_rule_are_uniform(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "uniformity", 0, "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; tokens = 2; "
-                                  "samples = 2000; replicas = 60; rule = [\"token\", \"resample-target\"];");
+    run(&result, "uniformity", 0,
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; tokens = 2; "
+        "samples = 2000; replicas = 60; rule = [\"token\", \"resample-target\"];");
     assert_int_equal(result.holds, 1);
     assert_int_equal(result.fails, 0);
     assert_true(number(&result, 1, "ks_p") < 1e-6);
@@ -300,7 +322,8 @@ static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
     (void)state;
     run(&result, "four_alphas", 200000, "alpha = 0.8; K = 8;");
     assert_all_hold(&result, 1);
-    /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416 gives 1.71 in place of 4.33. */
+    /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416 gives 1.71 in place
+     * of 4.33. */
     assert_within(number(&result, 0, "accepted_over_drafted"), 0.416, 0.005);
     assert_within(number(&result, 0, "emitted_if_mistaken"), 1.71, 0.01);
     assert_within(number(&result, 0, "emitted_true"), 4.328911, 1e-6);
@@ -311,7 +334,8 @@ static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
     spec_result_free(&result);
 }
 
-/* python3 oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1, 4; "steps exact 14.059205 ... 35.201539" at .8, 5. */
+/* python3 oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1, 4; "steps
+ * exact 14.059205 ... 35.201539" at .8, 5. */
 static void folklore_and_finite_length_print_the_oracle(void **state)
 {
     spec_result result;
@@ -337,7 +361,8 @@ static void closed_calculators_give_what_a_hand_gives(void **state)
 {
     spec_result result;
     (void)state;
-    /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a token, 7 ms, ridge 156. */
+    /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a token, 7 ms, ridge 156.
+     */
     run(&result, "roofline", 0, "hardware = [\"A100\", \"custom\"]; peak_flops = 312e12; bandwidth = 2e12;");
     for (size_t r = 0; r < 2; r++) {
         assert_within(number(&result, r, "intensity"), 1.0, 1e-9);

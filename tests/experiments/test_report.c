@@ -8,7 +8,8 @@
 static void the_page_says_what_was_asked_and_what_came_out(void **state)
 {
     static const char text[] =
-        "title = \"Speed-up\"; question = \"How\nmuch?\"; theory = \"Thm 3.8.\"; finding = \"Enough.\"; time = \"1 s\";\n"
+        "title = \"Speed-up\"; question = \"How\nmuch?\"; theory = \"Thm 3.8.\"; finding = \"Enough.\"; time = \"1 "
+        "s\";\n"
         "measure = \"acceptance\"; rounds = 2000; grid = { alpha = \"0.1:0.9:0.1\"; K = [1, 2, 3]; };";
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
     spec_experiment e;
@@ -31,10 +32,16 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
         FILE *out = open_memstream(&page, &n);
         assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error), GSL_SUCCESS);
         fclose(out);
-        const char *const parts[] = {"# speclab report\n", "## Summary\n", "| [Speed-up](#table) | 27 | all 27 checked rows hold, largest \\|z\\| ",
-                                     "27 rows, of which 27 were checked against exact theory or a promise: all hold.", "## Speed-up\n",
-                                     "**Question.** How much?\n", "**Theory.** Thm 3.8.\n", "| alpha |   K | rounds |",
-                                     "The first 20 of 27 rows; all are in [table.csv](./table.csv).", "**Finding.** Enough.",
+        const char *const parts[] = {"# speclab report\n",
+                                     "## Summary\n",
+                                     "| [Speed-up](#table) | 27 | all 27 checked rows hold, largest \\|z\\| ",
+                                     "27 rows, of which 27 were checked against exact theory or a promise: all hold.",
+                                     "## Speed-up\n",
+                                     "**Question.** How much?\n",
+                                     "**Theory.** Thm 3.8.\n",
+                                     "| alpha |   K | rounds |",
+                                     "The first 20 of 27 rows; all are in [table.csv](./table.csv).",
+                                     "**Finding.** Enough.",
                                      "**Again.** `speclab run experiments/table.cfg`: 1 s\n"};
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             if (strstr(page, parts[i]) == NULL) fail_msg("no '%s' in:\n%s", parts[i], page);

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /* Texts that CSV, JSON and Markdown each find hard. */
-static const char *const awkward[] = {"plain", "a,b", "say \"no\"", "two\nlines", "cr\r\nlf", "", "# not a comment", "0.5", "1e3",
-                                      " blank ", "a|b", "nan", "inf", "caf\xc3\xa9", "\"", "back\\slash", "tab\there"};
+static const char *const awkward[] = {
+    "plain",   "a,b", "say \"no\"", "two\nlines", "cr\r\nlf",    "",   "# not a comment", "0.5",      "1e3",
+    " blank ", "a|b", "nan",        "inf",        "caf\xc3\xa9", "\"", "back\\slash",     "tab\there"};
 enum { N_AWKWARD = sizeof awkward / sizeof *awkward };
 
 static void fill(spec_table *table)
@@ -82,7 +83,8 @@ static void csv_reads_back_as_it_was_written(void **state)
     if (spec_table_read_csv(&back, path, &good, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     assert_int_equal(good, n);
     assert_same_table(&table, &back);
-    assert_non_null(strstr(bytes, "\n\"# not a comment\",")); /* for readers that take '#' anywhere, gnuplot among them */
+    assert_non_null(
+        strstr(bytes, "\n\"# not a comment\",")); /* for readers that take '#' anywhere, gnuplot among them */
     char *again = as_bytes(&back, SPEC_FORMAT_CSV, &n_again);
     assert_int_equal(n, n_again);
     assert_memory_equal(bytes, again, n);

@@ -1,5 +1,5 @@
-/* Fuzz experiment files: any bytes must give an experiment or one line that names the file, quickly and in little memory.
- * Nothing is run: an experiment that loads is looked at from end to end. */
+/* Fuzz experiment files: any bytes must give an experiment or one line that names the file, quickly and in little
+ * memory. Nothing is run: an experiment that loads is looked at from end to end. */
 #include "experiments/experiment.h"
 
 #include <assert.h>
@@ -30,7 +30,8 @@ static void look(const spec_experiment *experiment)
         free(identity);
         for (int a = 0; a < grid->n_axes; a++) {
             assert(spec_grid_value(grid, i, grid->axis[a].name) != NULL);
-            if (spec_point_double(&value, &point, experiment->measure, grid->axis[a].name, -1.0, 1.0, &error) == GSL_SUCCESS)
+            if (spec_point_double(&value, &point, experiment->measure, grid->axis[a].name, -1.0, 1.0, &error) ==
+                GSL_SUCCESS)
                 assert(value >= -1.0 && value <= 1.0);
             if (spec_point_int(&whole, &point, experiment->measure, grid->axis[a].name, 0, 9, &error) == GSL_SUCCESS)
                 assert(whole >= 0 && whole <= 9);
@@ -44,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int overrides = 0; overrides < 2; overrides++) {
         spec_experiment experiment;
         spec_error error = {.text = ""};
-        int status = spec_experiment_parse(&experiment, "x.cfg", (const char *)data, size, overrides ? set : NULL, &error);
+        int status =
+            spec_experiment_parse(&experiment, "x.cfg", (const char *)data, size, overrides ? set : NULL, &error);
         if (status == GSL_SUCCESS) look(&experiment);
         else assert(strncmp(error.text, "x.cfg", 5) == 0 && strchr(error.text, '\n') == NULL);
         spec_experiment_free(&experiment);
