@@ -15,14 +15,14 @@ VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 LIBS    := gsl libconfig jansson
 # Targets that install the libraries first, or need none, are read without them.
-NEEDS_NOTHING := help clean layers libraries demo check sanitize uninstall
+NEEDS_NOTHING := help clean layers libraries demo check sanitize fuzz uninstall
 PKG     := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),$(LIBS))
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
 CFLAGS_release  := -O3 -g
 CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan     := -O1 -g -fsanitize=thread
+CFLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 CFLAGS_coverage := -O0 -g --coverage
-CFLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 CFLAGS  ?=
 ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(CFLAGS)
 LDLIBS  += $(if $(PKG),$(shell pkg-config --libs $(LIBS))) -lm
@@ -71,6 +71,11 @@ check: ## install what is missing, build, and pass the tests
 	@.ci/libraries
 	@$(MAKE) --no-print-directory layers
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory docs
+
+.PHONY: docs
+docs: $(BIN) ## run the commands of the guide, and compare
+	@tests/docs.sh $(BIN) docs/guide.md
 
 .PHONY: unit
 unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)
@@ -112,19 +117,24 @@ $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB)
 bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks in the same run
 	@$(BUILD)/tests/bench/bench
 
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%)
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
-build/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
-	@$(MAKE) --no-print-directory CONFIG=fuzz CC=clang build/fuzz/libspeclab.a
-	@[ $(V) = 1 ] || echo "  FUZZ $@"
-	$(Q)clang $(CPPFLAGS) -std=c11 -fopenmp $(CFLAGS_fuzz) -fsanitize=fuzzer -o $@ $< build/fuzz/libspeclab.a $(LDLIBS)
-
 .PHONY: fuzz
-fuzz: $(FUZZ) ## fuzz the parsers (FUZZ_SECONDS=600 each)
-	@for f in $(FUZZ); do mkdir -p build/fuzz/corpus/$$(basename $$f); echo "$$f, $(FUZZ_SECONDS) s"; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-	        -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$(basename $$f) tests/fuzz/seeds/$$(basename $$f) || exit 1; done
+fuzz: ## fuzz the parsers, FUZZ_SECONDS=600 each (clang)
+	@$(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzzers
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+.PHONY: run-fuzzers
+run-fuzzers: $(FUZZERS)
+	@for fuzzer in $(FUZZERS); do name=$$(basename $$fuzzer); mkdir -p $(BUILD)/corpus/$$name; \
+	    seeds=$$(ls -d tests/fuzz/seeds/$${name#fuzz_} tests/fuzz/seeds/$$name 2>/dev/null); \
+	    $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name $$seeds >$(BUILD)/$$name.log 2>&1 \
+	        || { cat $(BUILD)/$$name.log; exit 1; }; \
+	    echo "fuzz: $$name: $$(sed -n 's/^stat::number_of_executed_units: //p' $(BUILD)/$$name.log) runs, nothing found"; done
 
 .PHONY: mutate
 mutate: tests ## break one line at a time in the rules and the formulas, and count the breaks that a test sees

@@ -5,12 +5,14 @@ set -eu
 speclab=$1 out=$2 text=${3:-}
 begin=$(date +%s)
 mkdir -p "$out"
+set -- prove prove_policies speedup_table correlated temperature losslessness real_text_alpha real_text
 if [ -n "$text" ]; then
     [ -r "$text" ] && [ -f "$text" ] || { echo "demo: TEXT=$text: there is no such readable file" >&2; exit 2; }
-    "$speclab" run -d "$out" prove speedup_table correlated temperature losslessness real_text --set "real_text:TEXT=$text"
-else
-    "$speclab" run -d "$out" prove speedup_table correlated temperature losslessness real_text
+    for name in temperature real_text_alpha real_text; do set -- "$@" --set "$name:TEXT=$text"; done
 fi
+"$speclab" run -d "$out" "$@"
+
 echo
-echo "made: $(ls "$out"/*.csv | wc -l) tables, $(ls "$out"/*.svg | wc -l) figures and $out/report.md, in $(($(date +%s) - begin)) s"
-sed -n '/^## Summary/,/^## [^S]/{/^##/d;/^$/d;p;}' "$out/report.md"
+echo "made in $(($(date +%s) - begin)) s: $(ls "$out"/*.csv | wc -l) tables, $(ls "$out"/*.svg | wc -l) figures, and $out/report.md, which shows them"
+echo "found:"
+sed -n '/^## Summary/,/^<a/{s/\\|/|/g;s/^| \[\([^]]*\)\][^|]*| *\([0-9]*\) *| \(.*\) |$/    \1: \3/p;/^[0-9]/p;}' "$out/report.md"

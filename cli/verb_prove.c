@@ -130,7 +130,8 @@ int spec_verb_prove(int argc, char **argv)
         .measure = "prove",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .show = "rule,draft,K,tokens,branches,tv,max_error,accepted,verdict",
+        .show = args.policy == NULL ? "rule,draft,K,tokens,branches,tv,max_error,accepted,verdict"
+                                    : "rule,draft,policy,K,tokens,branches,tv,max_error,accepted,verdict",
         .limit = args.limit,
     };
     int code = spec_grid_verb_run(&verb, &args.common);

@@ -14,6 +14,7 @@ typedef struct {
 } spec_error;
 
 /* Write the line and return `status`, so that a failure is one statement: return spec_fail(error, GSL_EDOM, "...").
+ * Control characters, which names from outside may hold, become '?': it stays one line, and no terminal obeys it.
  * opt_error may be NULL. */
 __attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *opt_error, int status, const char *format,
                                                                   ...)
@@ -23,6 +24,9 @@ __attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *op
         va_start(args, format);
         vsnprintf(opt_error->text, sizeof opt_error->text, format, args);
         va_end(args);
+        for (char *c = opt_error->text; *c != '\0'; c++) {
+            if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+        }
     }
     return status;
 }
