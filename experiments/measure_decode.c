@@ -65,17 +65,22 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0; /* else a round has no one K */
     const int K = config.decoder.K;
 
+    /* The iid prediction from alpha (i), with the standard error that it inherits. */
+    const double iid = fixed ? spec_capped_geometric_mean(alpha, K) : NAN;
+    const double iid_se = (spec_capped_geometric_mean(fmin(alpha + alpha_se, 1.0), K) -
+                           spec_capped_geometric_mean(fmax(alpha - alpha_se, 0.0), K)) / 2;
+
     spec_table_integer(table, "rounds", (long long)tally.rounds);
     spec_table_number(table, "emitted", emitted.mean);
     spec_table_number(table, "emitted_se", emitted.se);
     spec_table_number(table, "emitted_theory", theory);
     spec_table_number(table, "emitted_z", spec_z(emitted.mean, theory, emitted.se));
-    spec_table_number(table, "alpha", alpha);
-    spec_table_number(table, "alpha_se", alpha_se);
+    spec_table_number(table, "alpha_mean", alpha);
+    spec_table_number(table, "alpha_mean_se", alpha_se);
     spec_table_number(table, "alpha_tested", tested_alpha(&tally));
-    spec_table_number(table, "accepted_over_drafted",
-                      (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
-    spec_table_number(table, "emitted_iid", fixed ? spec_capped_geometric_mean(alpha, K) : NAN);
+    spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
+    spec_table_number(table, "emitted_iid", iid);
+    spec_table_number(table, "emitted_iid_z", spec_z(emitted.mean, iid, hypot(emitted.se, iid_se)));
     spec_table_number(table, "speedup", rate.mean);
     spec_table_number(table, "speedup_se", rate.se);
     spec_table_number(table, "speedup_iid", fixed ? spec_speedup(alpha, K, config.decoder.costs.draft) : NAN);
@@ -83,22 +88,12 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target", "draft=", "drafting=chain", "policy=fixed",    "rule=token",
-                                         "K",      "c=0.1",  "burn_in=32",     "positions=20000", NULL};
-static const char *const columns[] = {"rounds",
-                                      "emitted",
-                                      "emitted_se",
-                                      "emitted_theory",
-                                      "emitted_z",
-                                      "alpha",
-                                      "alpha_se",
-                                      "alpha_tested",
-                                      "accepted_over_drafted",
-                                      "emitted_iid",
-                                      "speedup",
-                                      "speedup_se",
-                                      "speedup_iid",
-                                      NULL};
+static const char *const parameters[] = {"target", "draft=",      "drafting=chain", "policy=fixed",    "rule=token", "K",
+                                         "c=0.1",  "burn_in=32", "positions=20000", NULL};
+static const char *const columns[] = {
+    "rounds",       "emitted",               "emitted_se",  "emitted_theory", "emitted_z", "alpha_mean", "alpha_mean_se",
+    "alpha_tested", "accepted_over_drafted", "emitted_iid", "emitted_iid_z",  "speedup",   "speedup_se", "speedup_iid",
+    NULL};
 static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_decode = {

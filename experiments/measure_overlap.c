@@ -38,8 +38,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     trajectory.positions = (uint64_t)positions;
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));
 
-    spec_table_number(table, "alpha", mean[ALPHA]);
-    spec_table_number(table, "alpha_se", se[ALPHA]);
+    spec_table_number(table, "alpha_mean", mean[ALPHA]);
+    spec_table_number(table, "alpha_mean_se", se[ALPHA]);
     spec_table_number(table, "match", mean[MATCH]);
     spec_table_number(table, "match_se", se[MATCH]);
     spec_table_number(table, "target_entropy", mean[TARGET_ENTROPY]);
@@ -50,7 +50,7 @@ done:
 }
 
 static const char *const parameters[] = {"target", "draft", "drafting=chain", "positions=20000", NULL};
-static const char *const columns[] = {"alpha", "alpha_se", "match", "match_se", "target_entropy", "draft_entropy",
+static const char *const columns[] = {"alpha_mean", "alpha_mean_se", "match", "match_se", "target_entropy", "draft_entropy",
                                       "argmax_agreement", NULL};
 
 const spec_measure spec_measure_overlap = {

@@ -13,5 +13,5 @@ set xrange [STATS_min - 0.05 : STATS_max + 0.05]
 set yrange [0:1]
 set key below
 set title 'Temperature and acceptance'
-plot for [i=1:n] CSV using (stringcolumn('regime') eq NAME[i] ? column('T') : NaN):(column('alpha')):(2 * column('alpha_se')) \
+plot for [i=1:n] CSV using (stringcolumn('regime') eq NAME[i] ? column('T') : NaN):(column('alpha_mean')):(2 * column('alpha_mean_se')) \
     with yerrorlines linecolor i pointtype point(i) pointsize 0.8 title NAME[i] . ' (±2 s.e.)'
