@@ -292,6 +292,7 @@ static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
     assert_int_equal(result.holds, 3);
     assert_int_equal(result.fails, 0);
     assert_within(number(&result, 3, "statistic"), 8250.0, 1000.0);
+    assert_string_equal(text(&result, 0, "verdict"), "consistent");
     assert_string_equal(text(&result, 3, "verdict"), "biased, as marked");
     spec_result_free(&result);
     run(&result, "lossless", 0, "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; K = 3; "
