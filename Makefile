@@ -40,6 +40,14 @@ TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 .PHONY: all
 all: $(BIN) ## build the speclab program
 
+# The commit stands in every result's provenance; its file changes, and what reads it is built anew, only when the commit does.
+GIT := $(shell git describe --always --dirty 2>/dev/null)
+GIT_FILE := $(BUILD)/git-$(GIT)
+$(GIT_FILE):
+	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
+$(BUILD)/experiments/experiment_run.o: $(GIT_FILE)
+$(BUILD)/experiments/experiment_run.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"

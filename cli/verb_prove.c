@@ -18,6 +18,7 @@ static const struct argp_option options_table[] = {
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain,greedy)", 1},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (2)", 1},
+    {"c", 'c', "LIST", 0, "draft call over target call, in time: adds the exact speed-up of the first round (no)", 1},
     {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3)", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches to walk (50000000)", 1},
     {0},
@@ -25,7 +26,7 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *rule, *target, *draft, *alpha, *drafting, *policy, *K, *tokens;
+    const char *rule, *target, *draft, *alpha, *drafting, *policy, *K, *c, *tokens;
     uint64_t limit;
 } arguments;
 
@@ -41,6 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFTING: args->drafting = arg; return 0;
     case KEY_POLICY: args->policy = arg; return 0;
     case 'K': args->K = arg; return 0;
+    case 'c': args->c = arg; return 0;
     case KEY_TOKENS: args->tokens = arg; return 0;
     case KEY_LIMIT:
         if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
@@ -123,15 +125,18 @@ int spec_verb_prove(int argc, char **argv)
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"K", SPEC_AXIS_NUMBERS, args.K},
+        {"c", SPEC_AXIS_NUMBERS, args.c},
         {"tokens", SPEC_AXIS_NUMBERS, args.tokens},
     };
+    char show[128];
+    snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict",
+             args.policy != NULL ? "policy," : "", args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "prove",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .show = args.policy == NULL ? "rule,draft,K,tokens,branches,tv,max_error,accepted,verdict"
-                                    : "rule,draft,policy,K,tokens,branches,tv,max_error,accepted,verdict",
+        .show = show,
         .limit = args.limit,
     };
     int code = spec_grid_verb_run(&verb, &args.common);

@@ -64,6 +64,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(mean_acceptance(&alpha, &alpha_se, &config.decoder, point, positions, error));
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0; /* else a round has no one K */
     const int K = config.decoder.K;
+    const spec_costs costs = config.decoder.costs;
 
     /* The iid prediction from alpha (i), with the standard error that it inherits. */
     const double iid = fixed ? spec_capped_geometric_mean(alpha, K) : NAN;
@@ -83,13 +84,13 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "emitted_iid_z", spec_z(emitted.mean, iid, hypot(emitted.se, iid_se)));
     spec_table_number(table, "speedup", rate.mean);
     spec_table_number(table, "speedup_se", rate.se);
-    spec_table_number(table, "speedup_iid", fixed ? spec_speedup(alpha, K, config.decoder.costs.draft) : NAN);
+    spec_table_number(table, "speedup_iid", iid / (K * costs.draft + costs.verify + costs.fixed));
 done:
     return status;
 }
 
-static const char *const parameters[] = {"target", "draft=",      "drafting=chain", "policy=fixed",    "rule=token", "K",
-                                         "c=0.1",  "burn_in=32", "positions=20000", NULL};
+static const char *const parameters[] = {"target", "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K",
+                                         "c=0.1",  "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
 static const char *const columns[] = {
     "rounds",       "emitted",               "emitted_se",  "emitted_theory", "emitted_z", "alpha_mean", "alpha_mean_se",
     "alpha_tested", "accepted_over_drafted", "emitted_iid", "emitted_iid_z",  "speedup",   "speedup_se", "speedup_iid",

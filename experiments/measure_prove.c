@@ -1,7 +1,9 @@
 #include "experiments/measures.h"
 
+#include "analysis/speedup.h"
 #include "sim/output_law.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const spec_rule *rule;
     const char *model;
     char *drafting = NULL;
+    double c = NAN;
     int tokens, status = GSL_SUCCESS;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
@@ -33,6 +36,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     config.drafting = drafting;
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
+    if (spec_point_text(point, measure, "c")[0] != '\0')
+        SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point, spec_point_text(point, measure, "target"), model,
                              error));
     SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
@@ -42,6 +47,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "tv", law.tv);
     spec_table_number(table, "max_error", law.max_error);
     spec_table_number(table, "accepted", law.accepted);
+    /* The exact speed-up of the first round; a policy that stops early would need the law of its draft lengths too. */
+    if (strcmp(config.policy, "fixed") == 0)
+        spec_table_number(table, "speedup", spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
     spec_table_text(table, "verdict", spec_verdict(rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
     spec_output_law_free(&law);
@@ -49,8 +57,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule", "draft", "target", "K", "tokens=2", "policy=fixed", NULL};
-static const char *const columns[] = {"branches", "tv", "max_error", "accepted", "verdict", NULL};
+static const char *const parameters[] = {"rule", "draft", "target", "K", "tokens=2", "policy=fixed", "c=", NULL};
+static const char *const columns[] = {"branches", "tv", "max_error", "accepted", "speedup", "verdict", NULL};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove = {

@@ -77,16 +77,21 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const 
     const char *target = spec_point_text(point, measure, "target"), *draft = spec_point_text(point, measure, "draft");
     const char *drafting = spec_point_text(point, measure, "drafting"),
                *policy = spec_point_text(point, measure, "policy");
-    bool has_c, has_K;
+    bool has_c, has_K, has_verify;
     int status = GSL_SUCCESS;
     *ret = SPEC_DECODER_DEFAULT;
     spec_measure_default(measure, "c", &has_c);
+    spec_measure_default(measure, "verify", &has_verify);
     spec_measure_default(measure, "K", &has_K);
     if (drafting != NULL) ret->drafting = drafting;
     if (policy != NULL) ret->policy = policy;
     ret->rule = spec_point_text(point, measure, "rule");
     if (has_K) SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
     if (has_c) SPEC_TRY(spec_point_double(&ret->costs.draft, point, measure, "c", 0.0, 1e6, error));
+    if (has_verify) {
+        SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
+        SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
+    }
     SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
 done:
     return status;

@@ -231,6 +231,51 @@ static void decode_leaves_theory_empty_where_there_is_none(void **state)
     spec_result_free(&result);
 }
 
+/* alpha = .8, K = 2 by hand: .2, .16, .64; tails 1, .8, .64. */
+static void law_lists_every_number_of_accepted_tokens(void **state)
+{
+    static const double probability[] = {0.2, 0.16, 0.64}, tail[] = {1.0, 0.8, 0.64};
+    spec_result result;
+    (void)state;
+    run(&result, "law", 0, "alpha = 0.8; K = 2;");
+    assert_int_equal(result.table.n_rows, 3);
+    for (size_t k = 0; k < 3; k++) {
+        assert_within(number(&result, k, "n_accepted"), (double)k, 0.0);
+        assert_within(number(&result, k, "probability"), probability[k], 1e-9);
+        assert_within(number(&result, k, "tail"), tail[k], 1e-9);
+    }
+    spec_result_free(&result);
+}
+
+/* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no c, no speed-up. */
+static void prove_gives_the_speedup_of_the_first_round_where_c_is_given(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "prove", 0,
+        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K = 2; c = 0.1;");
+    assert_within(number(&result, 0, "accepted"), 0.7 + 0.49, 1e-9);
+    assert_within(number(&result, 0, "speedup"), (1.0 + 0.7 + 0.49) / 1.2, 1e-9);
+    spec_result_free(&result);
+    run(&result, "prove", 0,
+        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K = 2;");
+    assert_nan(number(&result, 0, "speedup"));
+    spec_result_free(&result);
+}
+
+/* A fixed pair is iid: with verify = 2 and fixed = .5 the time of a round is 3 * .1 + 2 + .5. */
+static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "decode", 20000,
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 3; c = 0.1; verify = 2; fixed = 0.5; "
+        "positions = 64;");
+    assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted") / 2.8, 1e-8);
+    assert_within(number(&result, 0, "speedup_iid"), number(&result, 0, "emitted_iid") / 2.8, 1e-8);
+    spec_result_free(&result);
+}
+
 /* Order-0 pairs have one overlap everywhere: python3 oracle/single.py vector p = (.5,.3,.2), q = (.2,.5,.3): .7 and
  * .31. */
 static void overlap_and_accept_know_the_reference_vector(void **state)
@@ -386,6 +431,9 @@ int main(void)
         cmocka_unit_test(decode_agrees_with_theory_for_pairs_that_have_one),
         cmocka_unit_test(pair_theory_is_the_stationary_mean_over_contexts),
         cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
+        cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
+        cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
+        cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
         cmocka_unit_test(overlap_and_accept_know_the_reference_vector),
         cmocka_unit_test(prove_tells_lossless_rules_from_marked_ones),
         cmocka_unit_test(lossless_accepts_the_rules_and_rejects_the_mistake),
