@@ -1,7 +1,7 @@
 #include "cli/verb.h"
 
 #include "experiments/table.h"
-#include "models/settings.h"
+#include "models/names.h"
 
 #include <argp.h>
 #include <gsl/gsl_errno.h>
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         return verb->run(argc - 1, argv + 1);
     }
     names[n] = NULL;
-    const char *near = spec_settings_nearest(word, names);
+    const char *near = spec_names_nearest(word, names);
     fprintf(stderr, "speclab: there is no verb '%s'%s%s%s; 'speclab --help' lists them\n", word,
             near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
     return SPEC_EXIT_USAGE;

@@ -3,7 +3,7 @@
 #include "cli/verb.h"
 
 #include "models/model.h"
-#include "models/settings.h"
+#include "models/names.h"
 #include "sim/acceptance.h"
 #include "sim/drafter.h"
 #include "sim/policy.h"
@@ -116,7 +116,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             names[i] = lists[i].name;
             if (strcmp(arg, lists[i].name) == 0) return args->wanted[i] = args->any = true, 0;
         }
-        const char *near = spec_settings_nearest(arg, names);
+        const char *near = spec_names_nearest(arg, names);
         spec_options_fail(state->name, "there is no list '%s'%s%s%s; see --help", arg, near != NULL ? "; did you mean '" : "",
                           near != NULL ? near : "", near != NULL ? "'?" : "");
     default: return ARGP_ERR_UNKNOWN;

@@ -1,6 +1,7 @@
 #include "experiments/config.h"
 
 #include "experiments/grid.h"
+#include "models/names.h"
 #include "models/settings.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static int no_memory(const spec_config *config)
 
 const char *spec_config_meant(char buffer[100], const char *name, const char *const *known)
 {
-    const char *near = spec_settings_nearest(name, known);
+    const char *near = spec_names_nearest(name, known);
     buffer[0] = '\0';
     if (near != NULL) snprintf(buffer, 100, "; did you mean '%.60s'?", near);
     return buffer;

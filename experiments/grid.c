@@ -1,5 +1,6 @@
 #include "experiments/grid.h"
 
+#include "models/names.h"
 #include "models/settings.h"
 
 #include <assert.h>
@@ -256,7 +257,7 @@ static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *bra
     if (*ret_axis != NULL && !refers(*ret_axis)) return GSL_SUCCESS;
     if (*ret_axis != NULL) return spec_fail(error, GSL_EINVAL, "{%s} refers to an axis that has braces itself", name);
     for (int i = 0; i < grid->n_axes; i++) known[i] = grid->axis[i].name;
-    const char *near = spec_settings_nearest(name, known);
+    const char *near = spec_names_nearest(name, known);
     return spec_fail(error, GSL_EINVAL, "no axis is named '%s'%s%s%s", name, near == NULL ? "" : "; did you mean '",
                      near == NULL ? "" : near, near == NULL ? "" : "'?");
 }

@@ -1,6 +1,7 @@
 #include "experiments/measure.h"
 
 #include "experiments/measures.h"
+#include "models/names.h"
 #include "models/settings.h"
 
 #include <math.h>
@@ -13,20 +14,16 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_roofline,   &spec_measure_law,         NULL,
 };
 
+static const char *name_of(int i)
+{
+    return spec_measures[i] != NULL ? spec_measures[i]->name : NULL;
+}
+
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error)
 {
-    enum { COUNT = sizeof spec_measures / sizeof *spec_measures };
-    const char *known[COUNT] = {NULL};
-    *ret_measure = NULL;
-    for (int i = 0; spec_measures[i] != NULL; i++) {
-        known[i] = spec_measures[i]->name;
-        if (strcmp(name, known[i]) != 0) continue;
-        *ret_measure = spec_measures[i];
-        return GSL_SUCCESS;
-    }
-    const char *near = spec_settings_nearest(name, known);
-    return spec_fail(error, GSL_EINVAL, "no measure is named '%.60s'%s%s%s", name,
-                     near == NULL ? "" : "; did you mean '", near == NULL ? "" : near, near == NULL ? "" : "'?");
+    const int i = spec_names_find(name_of, name, "measure", error);
+    *ret_measure = i >= 0 ? spec_measures[i] : NULL;
+    return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "models/model.h"
 
+#include "models/names.h"
 #include "models/tabulate.h"
 #include "models/transform.h"
 #include "speclab/round.h"
@@ -9,27 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_MAX = 64, KEYS_MAX = 512 };
+enum { KEYS_MAX = 512 };
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
 
-static int find_kind(const spec_model_kind **ret_kind, const char *name, spec_error *error)
+static const char *name_of(int i)
 {
-    const char *known[KINDS_MAX + 1] = {NULL};
-    *ret_kind = NULL;
-    for (int i = 0; spec_model_kinds[i] != NULL && i < KINDS_MAX; i++) {
-        known[i] = spec_model_kinds[i]->name;
-        if (strcmp(known[i], name) == 0) {
-            *ret_kind = spec_model_kinds[i];
-            return GSL_SUCCESS;
-        }
-    }
-    const char *near = spec_settings_nearest(name, known);
-    if (near != NULL) {
-        return spec_fail(error, GSL_EINVAL,
-                         "no kind of model is called '%.60s'; did you mean '%s'? (speclab list models)", name, near);
-    }
-    return spec_fail(error, GSL_EINVAL, "no kind of model is called '%.60s' (speclab list models shows them all)", name);
+    return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
 }
 
 /* The keys of a usage line, comma-separated: every word before a '='. */
@@ -56,10 +43,7 @@ static int check_shape(const spec_model_kind *kind, const spec_settings *setting
     if (takes_path && settings->path[0] == '\0') {
         return spec_fail(error, GSL_EINVAL, "%s lacks what comes after its ':', as in %s", kind->name, kind->usage);
     }
-    if (!takes_path && settings->path[0] != '\0') {
-        return spec_fail(error, GSL_EINVAL, "%s takes no ':%.60s'; its keys follow a '?', as in %s", kind->name,
-                         settings->path, kind->usage);
-    }
+    if (!takes_path && settings->path[0] != '\0') return spec_settings_no_path(settings, kind->usage, error);
     if (kind->needs_target && opt_target == NULL) {
         return spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name);
     }
@@ -79,7 +63,9 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
 
     *ret_model = NULL;
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(find_kind(&kind, settings.name, error));
+    const int line = spec_names_find(name_of, settings.name, "kind of model", error);
+    SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
+    kind = spec_model_kinds[line];
     SPEC_TRY(check_shape(kind, &settings, opt_target, error));
     SPEC_TRY(spec_transform_read(&transform, &settings, error));
 

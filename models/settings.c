@@ -1,13 +1,14 @@
 #include "models/settings.h"
 
-#include <ctype.h>
+#include "models/names.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 65536, NAME_MAX_COMPARED = 64, CANDIDATES_MAX = 64 };
+enum { TEXT_MAX = 65536, CANDIDATES_MAX = 64 };
 
 /* ---- splitting ------------------------------------------------------------------------------------------------------- */
 
@@ -199,7 +200,7 @@ static int unknown_key(const spec_settings *settings, const char *key, const cha
     if (copy != NULL) {
         const char *candidate[CANDIDATES_MAX];
         split_list(copy, candidate, CANDIDATES_MAX);
-        near = spec_settings_nearest(key, candidate);
+        near = spec_names_nearest(key, candidate);
     }
     int status;
     if (near != NULL) {
@@ -233,65 +234,19 @@ int spec_settings_only(const spec_settings *settings, const char *known, spec_er
     return GSL_SUCCESS;
 }
 
+int spec_settings_no_path(const spec_settings *settings, const char *usage, spec_error *error)
+{
+    if (settings->path[0] == '\0') return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%.80s takes no ':%.60s'; its keys follow a '?', as in %.160s", settings->name,
+                     settings->path, usage);
+}
+
 int spec_settings_finish(const spec_settings *settings, const char *opt_known, spec_error *error)
 {
     for (int i = 0; i < settings->n; i++) {
         if (!settings->used[i]) return unknown_key(settings, settings->key[i], opt_known, error);
     }
     return GSL_SUCCESS;
-}
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static bool same_letter(char a, char b)
-{
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* Insertions, deletions, substitutions and transpositions of neighbours that turn a into b, whatever the case. Three
- * rows of the usual table are enough. Both are at most NAME_MAX_COMPARED long. */
-static int edit_distance(const char *a, int n_a, const char *b, int n_b)
-{
-    int row[3][NAME_MAX_COMPARED + 1];
-    int *before = row[0], *above = row[1], *here = row[2];
-    for (int j = 0; j <= n_b; j++) above[j] = before[j] = j;
-    for (int i = 1; i <= n_a; i++) {
-        here[0] = i;
-        for (int j = 1; j <= n_b; j++) {
-            here[j] = least(least(above[j] + 1, here[j - 1] + 1), above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) {
-                here[j] = least(here[j], before[j - 2] + 1);
-            }
-        }
-        int *const oldest = before;
-        before = above;
-        above = here;
-        here = oldest;
-    }
-    return above[n_b];
-}
-
-const char *spec_settings_nearest(const char *name, const char *const *candidates)
-{
-    const int n_name = (int)strnlen(name, NAME_MAX_COMPARED + 1);
-    if (n_name > NAME_MAX_COMPARED) return NULL;
-
-    const char *nearest = NULL;
-    int smallest = INT_MAX;
-    for (int i = 0; candidates[i] != NULL; i++) {
-        const int n = (int)strnlen(candidates[i], NAME_MAX_COMPARED + 1);
-        if (n > NAME_MAX_COMPARED) continue;
-        const int longer = n > n_name ? n : n_name;
-        const int distance = edit_distance(name, n_name, candidates[i], n);
-        if (distance < longer && distance <= (longer > 3 ? longer / 3 : 1) && distance < smallest) {
-            nearest = candidates[i];
-            smallest = distance;
-        }
-    }
-    return nearest;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------------- */

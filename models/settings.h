@@ -42,16 +42,14 @@ int spec_settings_u64(uint64_t *ret_value, spec_settings *settings, const char *
 int spec_settings_choice(int *ret_index, spec_settings *settings, const char *key, int fallback,
                          const char *const *choices, spec_error *error);
 
+/* GSL_EINVAL where there is a path, with a line that shows `usage`: for what takes none. */
+int spec_settings_no_path(const spec_settings *settings, const char *usage, spec_error *error);
+
 /* GSL_EINVAL naming the first key that was never read, and the nearest of `opt_known` (comma-separated) if one is near. */
 int spec_settings_finish(const spec_settings *settings, const char *opt_known, spec_error *error);
 
 /* The same for the first key that is not in `known`: a check before any work is done. */
 int spec_settings_only(const spec_settings *settings, const char *known, spec_error *error);
-
-/* The candidate nearest to `name` by edit distance (transpositions count one, the case nothing), or NULL if none is near
- * enough to be meant: at most a third of the longer length, at least 1, but never all of it. The first among equals;
- * names of more than 64 bytes are near to nothing. Candidates are NULL-terminated. */
-const char *spec_settings_nearest(const char *name, const char *const *candidates);
 
 /* Parse a whole string as a finite double, an int or a uint64_t, in decimal; false, and 0, where anything is left over
  * or out of range: blanks, hexadecimals, "inf" and "nan" are refused. The C locale's decimal point is assumed. */

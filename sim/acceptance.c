@@ -1,5 +1,6 @@
 #include "sim/acceptance.h"
 
+#include "models/names.h"
 #include "models/settings.h"
 #include "sim/acceptance_kernels.h"
 #include "sim/cpu.h"
@@ -32,7 +33,11 @@ static kernels kernels_of(spec_isa isa)
 
 /* ---- the process ---------------------------------------------------------------------------------------------------------------- */
 
-static const char *const process_name[] = {"iid", "decay", "markov", NULL};
+static const char *name_of(int i)
+{
+    static const char *const name[] = {"iid", "decay", "markov", NULL};
+    return name[i];
+}
 
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
@@ -44,8 +49,7 @@ const char *const spec_process_usages[] = {
 static int process_read(spec_process *process, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    int kind = 0;
-    while (process_name[kind] != NULL && strcmp(process_name[kind], settings->name) != 0) kind++;
+    const int kind = spec_names_find(name_of, settings->name, "process", error);
 
     switch (kind) {
     case 0:
@@ -60,13 +64,9 @@ static int process_read(spec_process *process, spec_settings *settings, spec_err
         SPEC_TRY(spec_settings_double(&process->rho, settings, "rho", 0.5, -1.0, 1.0, error));
         SPEC_TRY(spec_settings_double(&process->spread, settings, "spread", 0.2, 0.0, 0.5, error));
         break;
-    default: {
-        const char *nearest = spec_settings_nearest(settings->name, process_name);
-        status = nearest != NULL
-                     ? spec_fail(error, GSL_EINVAL, "unknown process \"%.80s\"; did you mean \"%s\"?", settings->name, nearest)
-                     : spec_fail(error, GSL_EINVAL, "unknown process \"%.80s\"; there are iid, decay, markov", settings->name);
+    default:
+        status = GSL_EINVAL;
         goto done;
-    }
     }
     SPEC_TRY(spec_settings_finish(settings, kind == 1 ? "rate" : kind == 2 ? "rho,spread" : NULL, error));
 

@@ -1,6 +1,7 @@
 #include "sim/drafter.h"
 
-#include "sim/verify.h"
+#include "models/names.h"
+#include "models/row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +15,9 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     NULL,
 };
 
-enum { N_KINDS = sizeof spec_drafter_kinds / sizeof *spec_drafter_kinds };
-
-/* The kind that the settings name; none of them has a path. */
-static int find(const spec_drafter_kind **ret_kind, const spec_settings *settings, spec_error *error)
+static const char *name_of(int i)
 {
-    const char *name = settings->name;
-    const char *names[N_KINDS] = {NULL};
-    for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
-        names[i] = spec_drafter_kinds[i]->name;
-        if (strcmp(name, names[i]) == 0) {
-            *ret_kind = spec_drafter_kinds[i];
-            if (settings->path[0] == '\0') return GSL_SUCCESS;
-            return spec_fail(error, GSL_EINVAL, "draft strategy '%s' takes no ':%.60s'; its keys follow a '?', as in %s", name,
-                             settings->path, (*ret_kind)->usage);
-        }
-    }
-    const char *near = spec_settings_nearest(name, names);
-    if (near != NULL) return spec_fail(error, GSL_EINVAL, "no draft strategy '%.80s'; did you mean '%s'?", name, near);
-    return spec_fail(error, GSL_EINVAL, "no draft strategy '%.80s'; speclab list shows the strategies", name);
+    return spec_drafter_kinds[i] != NULL ? spec_drafter_kinds[i]->name : NULL;
 }
 
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error)
@@ -41,7 +26,10 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
     int status = GSL_SUCCESS;
     *drafter = (spec_drafter){0};
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(find(&drafter->kind, &settings, error));
+    const int line = spec_names_find(name_of, settings.name, "draft strategy", error);
+    SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
+    drafter->kind = spec_drafter_kinds[line];
+    SPEC_TRY(spec_settings_no_path(&settings, drafter->kind->usage, error));
     if (drafter->kind->init != NULL) SPEC_TRY(drafter->kind->init(drafter, &settings, error));
     SPEC_TRY(spec_settings_finish(&settings, drafter->kind->keys, error));
     if (drafter->kind->needs_model) {
@@ -103,7 +91,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
         const int token =
-            opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_verify_argmax(row, model->vocab);
+            opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_row_argmax(row, model->vocab);
         spec_draft_append(ret_draft, token, ret_draft->n_nodes - 1, row, opt_chance != NULL);
         if (spec_policy_retract(policy, ret_draft)) {
             spec_draft_retract(ret_draft);

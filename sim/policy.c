@@ -1,7 +1,8 @@
 #include "sim/policy.h"
 
+#include "models/names.h"
+
 #include <assert.h>
-#include <string.h>
 
 extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_policy_oracle;
 extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak, spec_policy_confidence_drop;
@@ -11,25 +12,9 @@ const spec_policy_kind *const spec_policy_kinds[] = {
     &spec_policy_cumulative, &spec_policy_peak,      &spec_policy_confidence_drop, NULL,
 };
 
-enum { N_KINDS = sizeof spec_policy_kinds / sizeof *spec_policy_kinds };
-
-/* The kind that the settings name; none of them has a path. */
-static int find(const spec_policy_kind **ret_kind, const spec_settings *settings, spec_error *error)
+static const char *name_of(int i)
 {
-    const char *name = settings->name;
-    const char *names[N_KINDS] = {NULL};
-    for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
-        names[i] = spec_policy_kinds[i]->name;
-        if (strcmp(name, names[i]) == 0) {
-            *ret_kind = spec_policy_kinds[i];
-            if (settings->path[0] == '\0') return GSL_SUCCESS;
-            return spec_fail(error, GSL_EINVAL, "length policy '%s' takes no ':%.60s'; its keys follow a '?', as in %s", name,
-                             settings->path, (*ret_kind)->usage);
-        }
-    }
-    const char *near = spec_settings_nearest(name, names);
-    if (near != NULL) return spec_fail(error, GSL_EINVAL, "no length policy '%.80s'; did you mean '%s'?", name, near);
-    return spec_fail(error, GSL_EINVAL, "no length policy '%.80s'; speclab list shows the policies", name);
+    return spec_policy_kinds[i] != NULL ? spec_policy_kinds[i]->name : NULL;
 }
 
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error)
@@ -42,7 +27,10 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
         goto done;
     }
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(find(&policy->kind, &settings, error));
+    const int line = spec_names_find(name_of, settings.name, "length policy", error);
+    SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
+    policy->kind = spec_policy_kinds[line];
+    SPEC_TRY(spec_settings_no_path(&settings, policy->kind->usage, error));
     if (policy->kind->init != NULL) SPEC_TRY(policy->kind->init(policy, &settings, error));
     SPEC_TRY(spec_settings_finish(&settings, policy->kind->keys, error));
 done:

@@ -1,9 +1,8 @@
 #include "sim/verify.h"
 
-#include "models/settings.h"
+#include "models/names.h"
 
 #include <assert.h>
-#include <string.h>
 
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
@@ -17,20 +16,16 @@ const spec_rule *const spec_rules[] = {
     NULL,
 };
 
-enum { N_RULES = sizeof spec_rules / sizeof *spec_rules };
+static const char *name_of(int i)
+{
+    return spec_rules[i] != NULL ? spec_rules[i]->name : NULL;
+}
 
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error)
 {
-    const char *names[N_RULES] = {NULL};
-    *ret_rule = NULL;
-    for (int i = 0; spec_rules[i] != NULL; i++) {
-        names[i] = spec_rules[i]->name;
-        if (strcmp(name, names[i]) == 0) *ret_rule = spec_rules[i];
-    }
-    if (*ret_rule != NULL) return GSL_SUCCESS;
-    const char *near = spec_settings_nearest(name, names);
-    if (near != NULL) return spec_fail(error, GSL_EINVAL, "no rule '%.80s'; did you mean '%s'?", name, near);
-    return spec_fail(error, GSL_EINVAL, "no rule '%.80s'; speclab list shows the rules", name);
+    const int i = spec_names_find(name_of, name, "rule", error);
+    *ret_rule = i >= 0 ? spec_rules[i] : NULL;
+    return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
 void spec_verify_begin(spec_round *round, const spec_draft *draft)

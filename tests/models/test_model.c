@@ -46,8 +46,8 @@ static void usages_show_the_defaults(void **state)
 static void unknown_kinds_and_keys_name_the_nearest(void **state)
 {
     (void)state;
-    assert_refused("zifp?V=3", NULL, "no kind of model is called 'zifp'; did you mean 'zipf'? (speclab list models)");
-    assert_refused("banana", NULL, "no kind of model is called 'banana' (speclab list models shows them all)");
+    assert_refused("zifp?V=3", NULL, "no kind of model is named 'zifp'; did you mean 'zipf'?");
+    assert_refused("banana", NULL, "no kind of model is named 'banana'; speclab list shows them all");
     assert_refused("Markov", NULL, "did you mean 'markov'");
     assert_refused("zipf?temprature=2", NULL, "did you mean 'temperature'");
     assert_refused("uniform?s=1", NULL, "uniform has no key 's'; its keys are V,temperature,");

@@ -160,24 +160,18 @@ static void unknown_keys_are_found_before_any_is_read(void **state)
     spec_settings_free(&settings);
 }
 
-static void the_nearest_name_is_a_slip_away(void **state)
+static void a_path_is_refused_where_there_is_none(void **state)
 {
     (void)state;
-    const char *const names[] = {"zipf", "uniform", "dirichlet", "markov", "V", NULL};
-    assert_string_equal(spec_settings_nearest("zifp", names), "zipf");         /* a transposition counts one */
-    assert_string_equal(spec_settings_nearest("ziipf", names), "zipf");        /* an insertion */
-    assert_string_equal(spec_settings_nearest("ipf", names), "zipf");          /* a deletion */
-    assert_string_equal(spec_settings_nearest("Uniform", names), "uniform");   /* the case is nothing */
-    assert_string_equal(spec_settings_nearest("dirchlit", names), "dirichlet");/* two slips in nine letters */
-    assert_string_equal(spec_settings_nearest("v", names), "V");
-    assert_null(spec_settings_nearest("zapp", names));   /* two slips in four letters */
-    assert_null(spec_settings_nearest("x", names));      /* all of it */
-    assert_null(spec_settings_nearest("", names));
-    assert_null(spec_settings_nearest("banana", names));
-    char lengthy[100];
-    memset(lengthy, 'z', 99);
-    lengthy[99] = '\0';
-    assert_null(spec_settings_nearest(lengthy, names));
+    spec_settings settings;
+    spec_error error = {""};
+    assert_int_equal(spec_settings_init(&settings, "m?one=1", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_settings_no_path(&settings, "m?one=2", &error), GSL_SUCCESS);
+    spec_settings_free(&settings);
+    assert_int_equal(spec_settings_init(&settings, "m:file?one=1", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_settings_no_path(&settings, "m?one=2", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "m takes no ':file'; its keys follow a '?', as in m?one=2");
+    spec_settings_free(&settings);
 }
 
 int main(void)
@@ -189,7 +183,7 @@ int main(void)
         cmocka_unit_test(numbers_are_decimal_and_whole),
         cmocka_unit_test(values_are_read_checked_and_marked),
         cmocka_unit_test(unknown_keys_are_found_before_any_is_read),
-        cmocka_unit_test(the_nearest_name_is_a_slip_away),
+        cmocka_unit_test(a_path_is_refused_where_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
