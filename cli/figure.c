@@ -43,15 +43,38 @@ static void read_complaint(int fd, char *text, size_t size)
     text[used] = '\0';
 }
 
+static int no_script(const char *name, spec_error *error)
+{
+    char near[NAME_MAX + 1], folder[PATH_MAX];
+    if (spec_share_folder(folder, sizeof folder) != 0)
+        return spec_fail(error, GSL_EINVAL, "there is no folder of figure scripts: SPECLAB_SHARE is to name the one with plots/ in it");
+    if (spec_share_nearest(near, sizeof near, "plots", ".gp", name) == 0)
+        return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp; did you mean '%s'?", name, near);
+    return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp", name);
+}
+
+/* Can the figure be written? gnuplot would say so only in its own words. */
+static int check_writable(const char *path, spec_error *error)
+{
+    const bool was = access(path, F_OK) == 0;
+    FILE *out = fopen(path, "a");
+    if (out == NULL) return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
+    fclose(out);
+    if (!was) unlink(path);
+    return GSL_SUCCESS;
+}
+
 int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error)
 {
     char relative[NAME_MAX + 16], script[PATH_MAX], style[PATH_MAX];
     snprintf(relative, sizeof relative, "plots/%s.gp", name);
     if (spec_share_find(script, sizeof script, relative) != 0)
-        return spec_fail(error, GSL_EINVAL, "there is no figure script '%s'", relative);
+        return no_script(name, error);
     if (spec_share_find(style, sizeof style, "plots/style.gp") != 0)
         return spec_fail(error, GSL_EINVAL, "plots/style.gp is missing beside '%s'", relative);
 
+    int status = GSL_SUCCESS;
+    if ((status = check_writable(out_path, error)) != GSL_SUCCESS) return status;
     int pipe_fd[2];
     if (pipe(pipe_fd) != 0) return spec_fail(error, GSL_EFAILED, "pipe: %s", strerror(errno));
     pid_t child = fork();

@@ -5,11 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OPTION_SIZE = 64 };
+
 static char *copy_text(const char *verb, const char *text)
 {
     char *copy = strdup(text);
-    if (copy == NULL) spec_options_fail(verb, "out of memory");
+    if (copy == NULL) spec_usage_fail(verb, "out of memory");
     return copy;
+}
+
+/* The option that gives a parameter. */
+static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *verb, const char *parameter, size_t length)
+{
+    snprintf(option, OPTION_SIZE, "%.*s", (int)length, parameter);
+    for (const char *const *pair = verb->option; pair != NULL && *pair != NULL; pair += 2) {
+        if (strcmp(option, pair[0]) != 0) continue;
+        snprintf(option, OPTION_SIZE, "%s", pair[1]);
+        break;
+    }
+    for (char *c = option; *c != '\0'; c++) {
+        if (*c == '_') *c = '-';
+    }
+    return option;
 }
 
 /* What was asked, as one line for the provenance: the axes that were given, in order. */
@@ -18,15 +35,32 @@ static char *command_text(const spec_grid_verb *verb)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_options_fail(verb->verb, "out of memory");
+    if (out == NULL) spec_usage_fail(verb->verb, "out of memory");
     fputs(verb->verb, out);
     for (int i = 0; i < verb->n_axes; i++) {
-        if (verb->axis[i].value != NULL) fprintf(out, " --%s %s", verb->axis[i].name, verb->axis[i].value);
+        const spec_verb_axis *axis = &verb->axis[i];
+        char option[OPTION_SIZE];
+        if (axis->value != NULL && axis->kind != SPEC_AXIS_MADE)
+            fprintf(out, " --%s %s", option_of(option, verb, axis->name, strlen(axis->name)), axis->value);
     }
     if (verb->rounds > 0) fprintf(out, " --rounds %llu", (unsigned long long)verb->rounds);
     if (verb->standard_error > 0) fprintf(out, " --standard-error %g", verb->standard_error);
-    if (fclose(out) != 0) spec_options_fail(verb->verb, "out of memory");
+    if (fclose(out) != 0) spec_usage_fail(verb->verb, "out of memory");
     return text;
+}
+
+/* Say what went wrong; a line that begins with a parameter, "alpha: ...", names its option instead. */
+static void say(const spec_grid_verb *verb, const char *line)
+{
+    char option[OPTION_SIZE];
+    const size_t length = strcspn(line, ":");
+    for (int i = 0; i < verb->n_axes; i++) {
+        const char *name = verb->axis[i].name;
+        if (strlen(name) != length || strncmp(line, name, length) != 0) continue;
+        spec_usage_say(verb->verb, "--%s%s", option_of(option, verb, name, length), line + length);
+        return;
+    }
+    spec_usage_say(verb->verb, "%s", line);
 }
 
 static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
@@ -34,7 +68,7 @@ static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
     if (verb->show == NULL) return;
     char *copy = copy_text(verb->verb, verb->show);
     experiment->show = calloc(strlen(copy) / 2 + 1, sizeof *experiment->show);
-    if (experiment->show == NULL) spec_options_fail(verb->verb, "out of memory");
+    if (experiment->show == NULL) spec_usage_fail(verb->verb, "out of memory");
     for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL;)
         experiment->show[experiment->n_show++] = copy_text(verb->verb, word);
     free(copy);
@@ -46,7 +80,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     spec_experiment experiment = {0};
     char *text = command_text(verb);
     if (spec_experiment_init(&experiment, strrchr(verb->verb, ' ') + 1, text, verb->measure, &error) != GSL_SUCCESS)
-        spec_options_fail(verb->verb, "%s", error.text);
+        spec_usage_fail(verb->verb, "%s", error.text);
     free(text);
     if (verb->figure != NULL) {
         free(experiment.figure);
@@ -61,12 +95,16 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
         switch (axis->kind) {
         case SPEC_AXIS_NUMBERS: spec_options_numbers(&experiment.grid, verb->verb, axis->name, axis->value); break;
         case SPEC_AXIS_NAMES: spec_options_texts(&experiment.grid, verb->verb, axis->name, axis->value, ","); break;
+        case SPEC_AXIS_ASKED: break;
+        case SPEC_AXIS_MADE:
         case SPEC_AXIS_LINES: spec_options_texts(&experiment.grid, verb->verb, axis->name, axis->value, "\n"); break;
         }
     }
-    if (spec_grid_expand(&experiment.grid, &error) != GSL_SUCCESS) spec_options_fail(verb->verb, "%s", error.text);
+    if (spec_grid_expand(&experiment.grid, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
     set_columns(&experiment, verb);
-    int code = spec_options_run(&experiment, options, verb->resume, verb->limit, verb->verb);
+    const spec_options_plan plan = {.resume = verb->resume, .no_point = true, .limit = verb->limit};
+    const int code = spec_options_run(&experiment, options, &plan, verb->verb, &error);
+    if (error.text[0] != '\0') say(verb, error.text);
     spec_experiment_free(&experiment);
     return code;
 }

@@ -5,11 +5,12 @@
 
 #include "cli/options.h"
 
-/* A value is a list of numbers, names separated by commas, or texts separated by line ends. */
-typedef enum { SPEC_AXIS_NUMBERS, SPEC_AXIS_NAMES, SPEC_AXIS_LINES } spec_axis_kind;
+/* A value is a list of numbers, names separated by commas, or texts separated by line ends. Where the user's words are not the axis's values,
+ * _MADE is the axis, in lines, and _ASKED the user's words, which go into the provenance. */
+typedef enum { SPEC_AXIS_NUMBERS, SPEC_AXIS_NAMES, SPEC_AXIS_LINES, SPEC_AXIS_MADE, SPEC_AXIS_ASKED } spec_axis_kind;
 
 typedef struct {
-    const char *name;  /* of the parameter, and of the option that gives it */
+    const char *name;  /* of the parameter, and of the option that gives it (with - for _) */
     spec_axis_kind kind;
     const char *value; /* what the user gave or the default; NULL leaves the axis out */
 } spec_verb_axis;
@@ -19,6 +20,7 @@ typedef struct {
     const char *measure;
     const spec_verb_axis *axis;
     int n_axes;
+    const char *const *option; /* pairs: a parameter, and its option where that has another name; ends with NULL. Or NULL */
     const char *show;    /* the result's columns, comma-separated; NULL: parameters, then results */
     const char *figure;  /* plots/NAME.gp, or NULL */
     uint64_t rounds;

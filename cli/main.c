@@ -1,9 +1,12 @@
+#include "cli/share.h"
+#include "cli/usage.h"
 #include "cli/verb.h"
 
 #include "experiments/table.h"
 #include "models/names.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <gsl/gsl_errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +15,12 @@
 
 const spec_verb spec_verbs[] = {
     {"predict", "closed forms for alpha, K and c: tokens per round, speed-up, best K", spec_verb_predict},
-    {"sweep", "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z", spec_verb_sweep},
+    {"sweep", "a grid of alpha x K x c: theory beside Monte Carlo, each row with its z", spec_verb_sweep},
     {"run", "run an experiment file", spec_verb_run},
     {"plot", "draw the figure of a result", spec_verb_plot},
     {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
-    {"accept", "how often each rule accepts one draft token, for a pair of distributions", spec_verb_accept},
-    {"list", "what there is: models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},
+    {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
+    {"list", "what there is: models, drafts, rules, policies, measures, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };
 
@@ -26,7 +29,7 @@ const spec_verb spec_verbs[] = {
 static void print_help(FILE *out)
 {
     fputs("Usage: speclab VERB [OPTION...]\n"
-          "speclab: a laboratory for speculative decoding: it proves, simulates, measures and plots.\n\n"
+          "speclab, a laboratory for speculative decoding: it proves, simulates, measures\nand plots.\n\n"
           "Verbs:\n",
           out);
     for (const spec_verb *verb = spec_verbs; verb->name != NULL; verb++)
@@ -37,9 +40,17 @@ static void print_help(FILE *out)
           "  speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
           "  speclab prove --rule token --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
           "  speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
-          "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is to choose from.\n"
-          "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough evidence either way.\n",
+          "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is\nto choose from.\n"
+          "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough\n"
+          "evidence either way; 130 interrupted.\n",
           out);
+}
+
+static int close_output(void)
+{
+    if (fflush(stdout) == 0) return SPEC_EXIT_HOLDS;
+    spec_usage_say("speclab", "standard output: %s", strerror(errno));
+    return SPEC_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -56,13 +67,14 @@ int main(int argc, char **argv)
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "help") == 0) {
         print_help(stdout);
-        return SPEC_EXIT_HOLDS;
+        return close_output();
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         puts(argp_program_version);
-        return SPEC_EXIT_HOLDS;
+        return close_output();
     }
 
+    spec_share_export();
     const char *names[MAX_VERBS];
     int n = 0;
     for (const spec_verb *verb = spec_verbs; verb->name != NULL && n < MAX_VERBS - 1; verb++) {
@@ -75,7 +87,7 @@ int main(int argc, char **argv)
     }
     names[n] = NULL;
     const char *near = spec_names_nearest(word, names);
-    fprintf(stderr, "speclab: there is no verb '%s'%s%s%s; 'speclab --help' lists them\n", word,
-            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+    if (near != NULL) spec_usage_say("speclab", "there is no verb '%s'; did you mean '%s'?", word, near);
+    else spec_usage_say("speclab", "there is no verb '%s'; 'speclab --help' lists them", word);
     return SPEC_EXIT_USAGE;
 }

@@ -37,39 +37,32 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
             options->format_given = true;
             return 0;
         }
-        spec_options_fail(state->name, "--format: '%s' is not table, csv, json or markdown", arg);
+        spec_usage_fail(state->name, "--format: '%s' is not table, csv, json or markdown", arg);
     case 's':
         if (!spec_settings_parse_u64(&options->seed, arg))
-            spec_options_fail(state->name, "--seed: '%s' is not a whole number from 0 to 2^64-1", arg);
+            spec_usage_fail(state->name, "--seed: '%s' is not a whole number from 0 to 2^64-1", arg);
         options->seed_given = true;
         return 0;
     case KEY_THREADS:
         if (!spec_settings_parse_int(&options->threads, arg) || options->threads < 1 || options->threads > 4096)
-            spec_options_fail(state->name, "--threads: '%s' is not a whole number from 1 to 4096", arg);
+            spec_usage_fail(state->name, "--threads: '%s' is not a whole number from 1 to 4096", arg);
         return 0;
-    case 'o': options->output = arg; return 0;
+    case 'o':
+        if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
+        options->output = arg;
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-const struct argp spec_options_argp = {common_options, parse_common, NULL, NULL, NULL, NULL, NULL};
-
-void spec_options_fail(const char *verb, const char *format, ...)
-{
-    va_list args;
-    fprintf(stderr, "%s: ", verb);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(SPEC_EXIT_USAGE);
-}
+static const struct argp_child usage_child[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
+const struct argp spec_options_argp = {common_options, parse_common, NULL, NULL, usage_child, NULL, NULL};
 
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
 {
     spec_error error = {{0}};
     if (spec_grid_add_numbers(grid, axis, list, &error) != GSL_SUCCESS)
-        spec_options_fail(verb, "--%s", error.text); /* the line begins with the name of the axis */
+        spec_usage_fail(verb, "--%s", error.text); /* the line begins with the name of the axis */
 }
 
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators)
@@ -78,13 +71,13 @@ void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, con
     const char *value[MOST];
     int n = 0;
     char *copy = strdup(list);
-    if (copy == NULL) spec_options_fail(verb, "out of memory");
+    if (copy == NULL) spec_usage_fail(verb, "out of memory");
     for (char *rest = copy, *word; (word = strsep(&rest, separators)) != NULL;) {
-        if (*word == '\0') spec_options_fail(verb, "--%s: '%s' has an empty value", axis, list);
-        if (n == MOST) spec_options_fail(verb, "--%s: more than %d values", axis, MOST);
+        if (*word == '\0') spec_usage_fail(verb, "--%s: '%s' has an empty value", axis, list);
+        if (n == MOST) spec_usage_fail(verb, "--%s: more than %d values", axis, MOST);
         value[n++] = word;
     }
-    if (spec_grid_add(grid, axis, value, n, false) != GSL_SUCCESS) spec_options_fail(verb, "out of memory");
+    if (spec_grid_add(grid, axis, value, n, false) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
     free(copy);
 }
 
@@ -150,7 +143,7 @@ int spec_options_show(const spec_table *table, const spec_options *options, cons
     spec_error error = {{0}};
     FILE *out = stdout;
     if (options->output != NULL && (out = fopen(options->output, "w")) == NULL) {
-        fprintf(stderr, "%s: %s: %s\n", verb, options->output, strerror(errno));
+        spec_usage_say(verb, "%s: %s", options->output, strerror(errno));
         return SPEC_EXIT_USAGE;
     }
     int status = spec_table_write(table, chosen_format(options), out, &error);
@@ -158,44 +151,45 @@ int spec_options_show(const spec_table *table, const spec_options *options, cons
         if (status == GSL_SUCCESS) status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
     }
     if (status != GSL_SUCCESS) {
-        fprintf(stderr, "%s: %s%s%s\n", verb, options->output != NULL ? options->output : "standard output", ": ", error.text);
+        spec_usage_say(verb, "%s: %s", options->output != NULL ? options->output : "standard output", error.text);
         return SPEC_EXIT_USAGE;
     }
     return SPEC_EXIT_HOLDS;
 }
 
-int spec_options_run(const spec_experiment *experiment, const spec_options *options, bool resume, uint64_t limit,
-                     const char *verb)
+int spec_options_run(const spec_experiment *experiment, const spec_options *options, const spec_options_plan *plan,
+                     const char *verb, spec_error *ret_error)
 {
-    spec_error error = {{0}};
     spec_result result = {0};
     progress_state progress = {0};
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     spec_options_catch_interrupts();
 
     /* CSV is written row by row, so that a kill loses nothing; every other form when all is there. */
-    bool csv = chosen_format(options) == SPEC_FORMAT_CSV;
-    spec_run_options run = {
+    const bool csv = chosen_format(options) == SPEC_FORMAT_CSV;
+    if (plan->resume && !csv) spec_usage_fail(verb, "--resume goes on with CSV alone");
+    const spec_run_options run = {
         .csv_path = csv ? options->output : NULL,
         .opt_csv = csv && options->output == NULL ? stdout : NULL,
-        .resume = resume,
+        .resume = plan->resume,
+        .no_point = plan->no_point,
         .threads = options->threads,
-        .limit = limit,
+        .limit = plan->limit,
         .stop = &spec_options_stop,
         .progress = spec_options_progress,
         .context = &progress,
     };
-    int status = spec_experiment_run(&result, experiment, &run, &error);
+    ret_error->text[0] = '\0';
+    const int status = spec_experiment_run(&result, experiment, &run, ret_error);
     spec_options_progress(&progress, 1, 1);
 
     int code = SPEC_EXIT_HOLDS;
     if (!csv && (status == GSL_SUCCESS || result.table.n_rows > 0)) code = spec_options_show(&result.table, options, verb);
     if (status != GSL_SUCCESS) {
-        fprintf(stderr, "%s: %s\n", verb, error.text);
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     } else if (code == SPEC_EXIT_HOLDS && result.fails > 0) {
-        fprintf(stderr, "%s: %llu of %llu checks failed\n", verb, (unsigned long long)result.fails,
-                (unsigned long long)(result.holds + result.fails));
+        spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed", (unsigned long long)result.fails,
+                  (unsigned long long)(result.holds + result.fails));
         code = SPEC_EXIT_FAILS;
     }
     spec_result_free(&result);

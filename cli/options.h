@@ -3,6 +3,7 @@
 #ifndef SPECLAB_OPTIONS_H
 #define SPECLAB_OPTIONS_H
 
+#include "cli/usage.h"
 #include "experiments/experiment.h"
 #include "experiments/table.h"
 
@@ -23,9 +24,6 @@ typedef struct {
 
 extern const struct argp spec_options_argp;
 
-/* Say what is wrong in one line, "speclab VERB: ...", and exit 2. */
-__attribute__((noreturn, format(printf, 2, 3))) void spec_options_fail(const char *verb, const char *format, ...);
-
 /* An axis of the grid from texts between `separators`, or from a list of numbers ("0.5,0.7", "1:8:1"). On bad input: fail. */
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
@@ -34,10 +32,17 @@ void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, c
 extern volatile int spec_options_stop;
 void spec_options_catch_interrupts(void);
 
-/* Run an experiment, write its table where and how the options say, and return the exit code. With `resume`, finished rows of the output
- * file are kept. `limit`: most branches of an enumeration, 0 for the default. */
-int spec_options_run(const spec_experiment *experiment, const spec_options *options, bool resume, uint64_t limit,
-                     const char *verb);
+/* How a verb wants its experiment run. */
+typedef struct {
+    bool resume;    /* keep the finished rows of the output file */
+    bool no_point;  /* leave the point out of errors, which then begin with the parameter at fault */
+    uint64_t limit; /* most branches of an enumeration, 0 for the default */
+} spec_options_plan;
+
+/* Run an experiment, write its table where and how the options say, and return the exit code. The line that is to be said of it, if any, is
+ * left in *ret_error, for the verb to say in its own words. */
+int spec_options_run(const spec_experiment *experiment, const spec_options *options, const spec_options_plan *plan,
+                     const char *verb, spec_error *ret_error);
 
 /* Write a table where and how the options say: 0, or 2 with a line said. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);

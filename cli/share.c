@@ -1,5 +1,8 @@
 #include "cli/share.h"
 
+#include "models/settings.h"
+
+#include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -38,4 +41,34 @@ int spec_share_find(char *path, size_t size, const char *relative)
     char folder[PATH_MAX];
     if (spec_share_folder(folder, sizeof folder) != 0) return -1;
     return snprintf(path, size, "%s/%s", folder, relative) < (int)size && access(path, R_OK) == 0 ? 0 : -1;
+}
+
+void spec_share_export(void)
+{
+    char folder[PATH_MAX];
+    if (getenv("SPECLAB_SHARE") == NULL && spec_share_folder(folder, sizeof folder) == 0) setenv("SPECLAB_SHARE", folder, 0);
+}
+
+int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending, const char *name)
+{
+    char share[PATH_MAX], folder[2 * PATH_MAX];
+    struct dirent **entry = NULL;
+    int status = -1;
+    if (spec_share_folder(share, sizeof share) != 0) return -1;
+    snprintf(folder, sizeof folder, "%s/%s", share, subfolder);
+    const int n = scandir(folder, &entry, NULL, alphasort);
+    const char **known = calloc((size_t)(n > 0 ? n : 0) + 1, sizeof *known);
+    int n_known = 0;
+    for (int i = 0; i < n && known != NULL; i++) {
+        char *end = strrchr(entry[i]->d_name, '.');
+        if (end == NULL || strcmp(end, ending) != 0) continue;
+        *end = '\0';
+        known[n_known++] = entry[i]->d_name;
+    }
+    const char *found = known != NULL ? spec_settings_nearest(name, known) : NULL;
+    if (found != NULL && snprintf(near, size, "%s", found) < (int)size) status = 0;
+    for (int i = 0; i < n; i++) free(entry[i]);
+    free(entry);
+    free(known);
+    return status;
 }

@@ -27,7 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'r': args->rule = arg; return 0;
     case KEY_DRAFTING: args->drafting = arg; return 0;
     case KEY_CONTEXTS: args->contexts = arg; return 0;
-    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -47,7 +47,7 @@ int spec_verb_accept(int argc, char **argv)
         .draft = "probs:0.2,0.5,0.3",
         .rule = "token,match,greedy",
     };
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_NAMES, args.rule},

@@ -117,8 +117,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             if (strcmp(arg, lists[i].name) == 0) return args->wanted[i] = args->any = true, 0;
         }
         const char *near = spec_names_nearest(arg, names);
-        spec_options_fail(state->name, "there is no list '%s'%s%s%s; see --help", arg, near != NULL ? "; did you mean '" : "",
-                          near != NULL ? near : "", near != NULL ? "'?" : "");
+        if (near != NULL) spec_usage_fail(state->name, "there is no list '%s'; did you mean '%s'?", arg, near);
+        spec_usage_fail(state->name, "there is no list '%s'; '%s --help' names them", arg, state->name);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -132,11 +132,11 @@ int spec_verb_list(int argc, char **argv)
         "Names are given with every key and its default, as they are written in --target, --draft and experiment files.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     static const char *const columns[] = {"kind", "name", "summary", "reference"};
     spec_table table = {0};
-    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_options_fail(argv[0], "out of memory");
+    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(argv[0], "out of memory");
     for (int i = 0; i < N_LISTS; i++) {
         if (args.wanted[i] || !args.any) lists[i].list(&table);
     }

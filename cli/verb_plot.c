@@ -22,10 +22,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': args->output = arg; return 0;
     case 'F': args->figure = arg; return 0;
     case ARGP_KEY_ARG:
-        if (args->csv != NULL) spec_options_fail(state->name, "one result at a time; '%s' is a second", arg);
+        if (args->csv != NULL) spec_usage_fail(state->name, "one result at a time; '%s' is a second", arg);
         args->csv = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: spec_options_fail(state->name, "which result? give a CSV file that 'speclab run -o FILE' wrote");
+    case ARGP_KEY_NO_ARGS: spec_usage_fail(state->name, "which result? give a CSV file that 'speclab run -o FILE' wrote");
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -40,12 +40,13 @@ static void default_output(char *path, size_t size, const char *csv)
 
 int spec_verb_plot(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options_table, parse, "FILE.csv",
                                      "draw the figure of a result\v"
                                      "The result names its script in its provenance; scripts are plots/*.gp, and read CSV and nothing else.",
-                                     NULL, NULL, NULL};
+                                     children, NULL, NULL};
     arguments args = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     spec_error error = {{0}};
     char output[PATH_MAX], name[NAME_MAX];
@@ -53,12 +54,12 @@ int spec_verb_plot(int argc, char **argv)
     if (args.output != NULL) snprintf(output, sizeof output, "%s", args.output);
     const char *ending = strrchr(output, '.');
     if (ending == NULL || (strcmp(ending, ".svg") != 0 && strcmp(ending, ".png") != 0 && strcmp(ending, ".pdf") != 0))
-        spec_options_fail(argv[0], "-o %s: a figure ends in .svg, .png or .pdf", output);
-    if (spec_figure_name(name, sizeof name, args.csv, &error) != GSL_SUCCESS) spec_options_fail(argv[0], "%s", error.text);
+        spec_usage_fail(argv[0], "-o %s: a figure ends in .svg, .png or .pdf", output);
+    if (spec_figure_name(name, sizeof name, args.csv, &error) != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
     if (args.figure != NULL) snprintf(name, sizeof name, "%s", args.figure);
-    if (name[0] == '\0') spec_options_fail(argv[0], "%s names no figure in its '# figure:' line; choose one with --figure", args.csv);
-    if (strchr(name, '/') != NULL) spec_options_fail(argv[0], "--figure %s: a name, not a path", name);
-    if (spec_figure_draw(name, args.csv, output, &error) != GSL_SUCCESS) spec_options_fail(argv[0], "%s", error.text);
+    if (name[0] == '\0') spec_usage_fail(argv[0], "%s names no figure in its '# figure:' line; choose one with --figure", args.csv);
+    if (strchr(name, '/') != NULL) spec_usage_fail(argv[0], "--figure %s: a name, not a path", name);
+    if (spec_figure_draw(name, args.csv, output, &error) != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
     printf("%s\n", output);
     return SPEC_EXIT_HOLDS;
 }

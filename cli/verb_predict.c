@@ -6,7 +6,7 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (5)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
     {"ops-ratio", 'r', "LIST", 0, "operations of a draft token over those of a target token (c)", 1},
-    {"law", 'l', NULL, 0, "the whole law of n_accepted instead of its moments", 2},
+    {"law", 'l', NULL, 0, "the whole law of n_accepted instead of its moments", 1},
     {0},
 };
 
@@ -26,7 +26,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': args->c = arg; return 0;
     case 'r': args->ops_ratio = arg; return 0;
     case 'l': args->law = true; return 0;
-    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -42,7 +42,7 @@ int spec_verb_predict(int argc, char **argv)
         "break even.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .alpha = "0.8", .K = "5", .c = "0.1"};
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     const spec_verb_axis axis[] = {
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},

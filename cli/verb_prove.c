@@ -46,11 +46,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TOKENS: args->tokens = arg; return 0;
     case KEY_LIMIT:
         if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
-            spec_options_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
+            spec_usage_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
         return 0;
-    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     case ARGP_KEY_END:
-        if (args->alpha != NULL && args->draft != NULL) spec_options_fail(state->name, "--alpha and --draft exclude each other");
+        if (args->alpha != NULL && args->draft != NULL) spec_usage_fail(state->name, "--alpha and --draft exclude each other");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -62,9 +62,9 @@ static char *all_rules(const char *verb)
     char *list = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&list, &size);
-    if (out == NULL) spec_options_fail(verb, "out of memory");
+    if (out == NULL) spec_usage_fail(verb, "out of memory");
     for (int i = 0; spec_rules[i] != NULL; i++) fprintf(out, "%s%s", i > 0 ? "," : "", spec_rules[i]->name);
-    if (fclose(out) != 0) spec_options_fail(verb, "out of memory");
+    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
     return list;
 }
 
@@ -85,14 +85,14 @@ static char *all_drafts(const arguments *args, const char *verb)
     char *lines = NULL, *copy = strdup(args->drafting);
     size_t size = 0;
     FILE *out = open_memstream(&lines, &size);
-    if (out == NULL || copy == NULL) spec_options_fail(verb, "out of memory");
+    if (out == NULL || copy == NULL) spec_usage_fail(verb, "out of memory");
     const char *separator = "";
     for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL; separator = "\n") {
-        if (*word == '\0') spec_options_fail(verb, "--drafting: '%s' has an empty name", args->drafting);
+        if (*word == '\0') spec_usage_fail(verb, "--drafting: '%s' has an empty name", args->drafting);
         fprintf(out, "%s%s", separator, word);
         if (needs_model(word)) fprintf(out, ":%s", args->alpha != NULL ? "perturb?of=target&alpha={alpha}" : args->draft);
     }
-    if (fclose(out) != 0) spec_options_fail(verb, "out of memory");
+    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
     free(copy);
     return lines;
 }
@@ -114,14 +114,16 @@ int spec_verb_prove(int argc, char **argv)
         .K = "2",
         .tokens = "3",
     };
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
     if (args.draft == NULL) args.draft = "dirichlet?V=3&concentration=1&seed=2";
 
     char *rules = args.rule != NULL ? NULL : all_rules(argv[0]), *drafts = all_drafts(&args, argv[0]);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_NAMES, args.rule != NULL ? args.rule : rules},
         {"target", SPEC_AXIS_LINES, args.target},
-        {"draft", SPEC_AXIS_LINES, drafts},
+        {"draft", SPEC_AXIS_MADE, drafts},
+        {"draft", SPEC_AXIS_ASKED, args.alpha != NULL ? NULL : args.draft},
+        {"drafting", SPEC_AXIS_ASKED, args.drafting},
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"K", SPEC_AXIS_NUMBERS, args.K},
@@ -131,11 +133,13 @@ int spec_verb_prove(int argc, char **argv)
     char show[128];
     snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict",
              args.policy != NULL ? "policy," : "", args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
+    static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "prove",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .option = args.alpha != NULL ? by_alpha : NULL,
         .show = show,
         .limit = args.limit,
     };

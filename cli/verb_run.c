@@ -38,8 +38,8 @@ typedef struct {
 
 static void add_set(arguments *args, const char *text, const char *verb)
 {
-    if (strchr(text, '=') == NULL || text[0] == '=') spec_options_fail(verb, "--set: '%s' is not KEY=VALUE", text);
-    if (args->n_sets == MOST_SETS) spec_options_fail(verb, "--set: more than %d of them", MOST_SETS);
+    if (strchr(text, '=') == NULL || text[0] == '=') spec_usage_fail(verb, "--set: '%s' is not KEY=VALUE", text);
+    if (args->n_sets == MOST_SETS) spec_usage_fail(verb, "--set: more than %d of them", MOST_SETS);
     args->set[args->n_sets++] = text;
 }
 
@@ -52,47 +52,53 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SET: add_set(args, arg, state->name); return 0;
     case KEY_ROUNDS:
         if (!spec_settings_parse_u64(&number, arg) || number == 0)
-            spec_options_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
+            spec_usage_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
         snprintf(args->rounds, sizeof args->rounds, "rounds=%s", arg);
         add_set(args, args->rounds, state->name);
         return 0;
     case KEY_RESUME: args->resume = true; return 0;
     case KEY_LIMIT:
         if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
-            spec_options_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
+            spec_usage_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
         return 0;
     case 'd': args->directory = arg; return 0;
     case ARGP_KEY_ARG:
-        if (args->n_files == MOST_FILES) spec_options_fail(state->name, "more than %d experiments", MOST_FILES);
+        if (args->n_files == MOST_FILES) spec_usage_fail(state->name, "more than %d experiments", MOST_FILES);
         args->file[args->n_files++] = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: spec_options_fail(state->name, "which experiment? 'speclab list experiments' names them");
+    case ARGP_KEY_NO_ARGS: spec_usage_fail(state->name, "which experiment? 'speclab list experiments' names them");
     case ARGP_KEY_END:
         if (args->directory != NULL && args->common.output != NULL)
-            spec_options_fail(state->name, "--directory and --output exclude each other");
+            spec_usage_fail(state->name, "--directory and --output exclude each other");
         if (args->n_files > 1 && args->directory == NULL)
-            spec_options_fail(state->name, "several experiments need --directory DIR");
+            spec_usage_fail(state->name, "several experiments need --directory DIR");
         if (args->resume && args->common.output == NULL && args->directory == NULL)
-            spec_options_fail(state->name, "--resume needs the output to go on with: -o FILE or -d DIR");
+            spec_usage_fail(state->name, "--resume needs the output to go on with: -o FILE or -d DIR");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 /* A path as given, or the name of one of speclab's own experiments. */
-static void find(char *path, size_t size, const char *name)
+static void find(char *path, size_t size, const char *name, const char *verb)
 {
-    char relative[PATH_MAX + 32];
+    char relative[PATH_MAX + 32], near[NAME_MAX + 1];
+    snprintf(path, size, "%s", name);
+    if (strpbrk(name, "/.") != NULL || access(name, F_OK) == 0) return;
     snprintf(relative, sizeof relative, "experiments/%s.cfg", name);
-    if (strchr(name, '/') != NULL || access(name, F_OK) == 0 || spec_share_find(path, size, relative) != 0)
-        snprintf(path, size, "%s", name);
+    if (spec_share_find(path, size, relative) == 0) return;
+    if (spec_share_folder(path, size) != 0)
+        spec_usage_fail(verb, "'%s' is no file, and there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it",
+                        name);
+    if (spec_share_nearest(near, sizeof near, "experiments", ".cfg", name) == 0)
+        spec_usage_fail(verb, "'%s' is neither a file nor an experiment; did you mean '%s'?", name, near);
+    spec_usage_fail(verb, "'%s' is neither a file nor an experiment; 'speclab list experiments' names them", name);
 }
 
 /* The overrides that are meant for this experiment, without their "NAME:"; NULL-terminated. */
-static void sets_for(const char **ret_set, const char *name, const arguments *args)
+static void sets_for(const char **ret_set, const char *name, size_t length, const arguments *args)
 {
     int n = 0;
-    size_t length = strlen(name);
     for (int i = 0; i < args->n_sets; i++) {
         const char *text = args->set[i], *colon = strchr(text, ':');
         bool named = colon != NULL && colon < strchr(text, '=');
@@ -108,10 +114,12 @@ static void load(spec_experiment *experiment, const char *name, const arguments 
 {
     char path[PATH_MAX];
     spec_error error = {{0}};
-    find(path, sizeof path, name);
-    const char *set[MOST_SETS + 1];
-    sets_for(set, name, args);
-    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS) spec_options_fail(verb, "%s", error.text);
+    find(path, sizeof path, name, verb);
+    const char *set[MOST_SETS + 1], *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+    size_t length = strlen(base);
+    if (length > 4 && strcmp(base + length - 4, ".cfg") == 0) length -= 4;
+    sets_for(set, base, length, args);
+    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
     if (args->common.seed_given) experiment->seed = args->common.seed;
 }
 
@@ -122,18 +130,18 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     char csv[PATH_MAX], svg[PATH_MAX];
     spec_error error = {{0}};
     if (snprintf(csv, sizeof csv, "%s/%s.csv", directory, experiment->name) >= (int)sizeof csv)
-        spec_options_fail(verb, "--directory: the path is too long");
+        spec_usage_fail(verb, "--directory: the path is too long");
     snprintf(svg, sizeof svg, "%.*ssvg", (int)strlen(csv) - 3, csv);
     spec_run_options run = {
         .csv_path = csv, .resume = args->resume, .threads = args->common.threads, .limit = args->limit, .stop = &spec_options_stop};
     if (spec_experiment_run(result, experiment, &run, &error) != GSL_SUCCESS) {
-        fprintf(stderr, "%s: %s: %s\n", verb, experiment->name, error.text);
+        spec_usage_say(verb, "%s: %s", experiment->name, error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     bool drawn = experiment->figure[0] != '\0';
     if (drawn && spec_figure_draw(experiment->figure, csv, svg, &error) != GSL_SUCCESS) {
-        fprintf(stderr, "%s: %s\n", verb, error.text);
-        return SPEC_EXIT_USAGE;
+        spec_usage_say(verb, "%s: %s", experiment->name, spec_options_stop ? "interrupted before its figure was drawn" : error.text);
+        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     printf("%-24s %3zu rows, %llu of %llu checks hold: %s%s%s\n", experiment->name, result->table.n_rows,
            (unsigned long long)result->holds, (unsigned long long)(result->holds + result->fails), csv, drawn ? ", " : "",
@@ -161,20 +169,47 @@ static int write_report(const char *directory, const spec_experiment *experiment
                              : spec_report_write(out, experiments, results, n, &options, &error);
     if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS) status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
     if (status != GSL_SUCCESS) {
-        fprintf(stderr, "%s: %s: %s\n", verb, path, error.text);
+        spec_usage_say(verb, "%s: %s", path, error.text);
         return SPEC_EXIT_USAGE;
     }
     printf("%-24s %s\n", "report", path);
     return SPEC_EXIT_HOLDS;
 }
 
+/* Every --set NAME:KEY=VALUE names an experiment of this run, and no two experiments would write the same file. */
+static void check_names(const spec_experiment *experiment, const arguments *args, const char *verb)
+{
+    const char *names[MOST_FILES + 1] = {NULL};
+    for (int i = 0; i < args->n_files; i++) {
+        names[i] = experiment[i].name;
+        for (int j = 0; j < i; j++)
+            if (strcmp(names[i], names[j]) == 0) spec_usage_fail(verb, "two experiments are named '%s'", names[i]);
+    }
+    for (int i = 0; i < args->n_sets; i++) {
+        const char *colon = strchr(args->set[i], ':'), *equals = strchr(args->set[i], '=');
+        if (colon == NULL || colon > equals) continue;
+        bool known = false;
+        char name[NAME_MAX + 1];
+        snprintf(name, sizeof name, "%.*s", (int)(colon - args->set[i]), args->set[i]);
+        for (int j = 0; names[j] != NULL; j++) known = known || strcmp(name, names[j]) == 0;
+        if (known) continue;
+        const char *near = spec_settings_nearest(name, names);
+        if (near != NULL) spec_usage_fail(verb, "--set %s: no experiment here is named '%s'; did you mean '%s'?", args->set[i], name, near);
+        spec_usage_fail(verb, "--set %s: no experiment here is named '%s'", args->set[i], name);
+    }
+}
+
 static int run_directory(const arguments *args, const char *verb)
 {
     static spec_experiment experiment[MOST_FILES]; /* too large for a stack */
     static spec_result result[MOST_FILES];
-    if (mkdir(args->directory, 0777) != 0 && errno != EEXIST)
-        spec_options_fail(verb, "--directory: %s: %s", args->directory, strerror(errno));
     for (int i = 0; i < args->n_files; i++) load(&experiment[i], args->file[i], args, verb);
+    check_names(experiment, args, verb);
+    struct stat info;
+    if (mkdir(args->directory, 0777) != 0 && (errno != EEXIST || stat(args->directory, &info) != 0))
+        spec_usage_fail(verb, "--directory: %s: %s", args->directory, strerror(errno));
+    if (stat(args->directory, &info) == 0 && !S_ISDIR(info.st_mode))
+        spec_usage_fail(verb, "--directory: %s: %s", args->directory, strerror(ENOTDIR));
     spec_options_catch_interrupts();
 
     int worst = SPEC_EXIT_HOLDS, done = 0;
@@ -200,14 +235,18 @@ int spec_verb_run(int argc, char **argv)
         "--resume goes on to the same bytes as an uninterrupted run. docs/formats.md describes the file.",
         children, NULL, NULL};
     static arguments args = {.common = {.seed = 42}};
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     if (args.directory != NULL) return run_directory(&args, argv[0]);
     spec_experiment experiment = {0};
     load(&experiment, args.file[0], &args, argv[0]);
+    check_names(&experiment, &args, argv[0]);
     spec_options options = args.common;
     options.seed = experiment.seed;
-    int code = spec_options_run(&experiment, &options, args.resume, args.limit, argv[0]);
+    const spec_options_plan plan = {.resume = args.resume, .limit = args.limit};
+    spec_error error;
+    const int code = spec_options_run(&experiment, &options, &plan, argv[0], &error);
+    if (error.text[0] != '\0') spec_usage_say(argv[0], "%s: %s", args.file[0], error.text);
     spec_experiment_free(&experiment);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "cli/verb.h"
 #include "models/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME };
@@ -11,12 +12,12 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (1:8:1)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
     {"process", 'p', "SPEC", 0, "how acceptance comes about: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
-    {"rounds", KEY_ROUNDS, "N", 0, "Monte Carlo rounds a point (1000000)", 1},
+    {"rounds", KEY_ROUNDS, "N", 0, "Monte Carlo rounds a point (1000000; with models 100000)", 1},
     {"standard-error", KEY_SE, "X", 0, "or: as many rounds as bring the standard error of emitted down to X", 1},
     {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output file, and go on", 1},
     {0, 0, 0, 0, "With models instead of a process (slower; see 'speclab list models'):", 2},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 2},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (perturb?of=target&alpha={alpha}: to each alpha of the list)", 2},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (perturb?of=target&alpha={alpha}, made from the target to each --alpha)", 2},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
     {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
@@ -42,11 +43,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'p': args->process = arg; return 0;
     case KEY_ROUNDS:
         if (!spec_settings_parse_u64(&args->rounds, arg) || args->rounds == 0)
-            spec_options_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
+            spec_usage_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
         return 0;
     case KEY_SE:
         if (!spec_settings_parse_double(&args->standard_error, arg) || !(args->standard_error > 0))
-            spec_options_fail(state->name, "--standard-error: '%s' is not a number above 0", arg);
+            spec_usage_fail(state->name, "--standard-error: '%s' is not a number above 0", arg);
         return 0;
     case KEY_RESUME: args->resume = true; return 0;
     case KEY_TARGET: args->target = arg; return 0;
@@ -54,16 +55,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFTING: args->drafting = arg; return 0;
     case KEY_POLICY: args->policy = arg; return 0;
     case KEY_RULE: args->rule = arg; return 0;
-    case ARGP_KEY_ARG: spec_options_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     case ARGP_KEY_END:
         if (args->target == NULL && (args->draft || args->drafting || args->policy || args->rule))
-            spec_options_fail(state->name, "--draft, --drafting, --policy and --rule need a --target");
+            spec_usage_fail(state->name, "--draft, --drafting, --policy and --rule need a --target");
         if (args->target != NULL && args->process != NULL)
-            spec_options_fail(state->name, "--process and --target exclude each other");
-        if (args->resume && args->common.output == NULL) spec_options_fail(state->name, "--resume needs -o FILE");
+            spec_usage_fail(state->name, "--process and --target exclude each other");
+        if (args->resume && args->common.output == NULL) spec_usage_fail(state->name, "--resume needs -o FILE");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* With models the acceptance rate is measured, a column named alpha; the one that a draft is made to is a parameter of another name. */
+#define WISHED "wished_alpha"
+
+/* The draft's spec with {wished_alpha} for {alpha}. The caller frees. */
+static char *draft_text(const char *draft, const char *verb)
+{
+    static const char braces[] = "{alpha}";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) spec_usage_fail(verb, "out of memory");
+    for (const char *found; (found = strstr(draft, braces)) != NULL; draft = found + sizeof braces - 1)
+        fprintf(out, "%.*s{" WISHED "}", (int)(found - draft), draft);
+    fputs(draft, out);
+    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
+    return text;
 }
 
 int spec_verb_sweep(int argc, char **argv)
@@ -76,35 +95,41 @@ int spec_verb_sweep(int argc, char **argv)
         "byte for byte, for any number of threads.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    spec_usage_parse(&argp, argc, argv, &args);
 
     /* With a pair of models, alpha is a parameter only where the draft asks for it. */
     bool models = args.target != NULL;
     if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
-    bool wants_alpha = !models || strstr(args.draft, "{alpha}") != NULL;
-    if (!wants_alpha && args.alpha != NULL) spec_options_fail(argv[0], "--alpha: this draft does not use {alpha}");
+    char *draft = models ? draft_text(args.draft, argv[0]) : NULL;
+    const bool wants_alpha = !models || strcmp(draft, args.draft) != 0;
+    if (!wants_alpha && args.alpha != NULL) spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
 
     const spec_verb_axis axis[] = {
         {"process", SPEC_AXIS_LINES, args.process},
         {"target", SPEC_AXIS_LINES, args.target},
-        {"draft", SPEC_AXIS_LINES, args.draft},
+        {"draft", SPEC_AXIS_MADE, draft},
+        {"draft", SPEC_AXIS_ASKED, args.draft},
         {"drafting", SPEC_AXIS_NAMES, args.drafting},
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"rule", SPEC_AXIS_NAMES, args.rule},
-        {"alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
+        {models ? WISHED : "alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.c},
     };
+    static const char *const option[] = {WISHED, "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = models ? "decode" : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .option = option,
         .figure = "speedup",
-        .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : 1000000,
+        .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : models ? 100000 : 1000000,
         .standard_error = args.standard_error,
         .resume = args.resume,
     };
-    return spec_grid_verb_run(&verb, &args.common);
+    const int code = spec_grid_verb_run(&verb, &args.common);
+    free(draft);
+    return code;
 }

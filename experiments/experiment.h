@@ -43,6 +43,7 @@ typedef struct {
     const char *csv_path;     /* write here as rows come, over what was there; NULL: only into the table */
     FILE *opt_csv;            /* where csv_path is NULL: write rows to this stream (standard output) as they come */
     bool resume; /* keep the finished rows of csv_path, whose head must be what this run would write; else GSL_EINVAL */
+    bool no_point; /* errors of a point do not name it, and so begin with the parameter at fault */
     int threads;              /* 0: all */
     uint64_t limit;
     const volatile int *stop;

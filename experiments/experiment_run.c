@@ -12,6 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 #ifndef SPEC_GIT
 #define SPEC_GIT SPEC_VERSION
 #endif
@@ -29,6 +35,7 @@ typedef struct {
     uint64_t size, next;  /* points, and the next one */
     spec_model_cache models;
     int file;             /* of csv_path, or -1 */
+    bool made, fresh;     /* there was no such file before; nothing has been written yet */
     off_t good;           /* bytes of whole points in it */
     time_t synced;
     spec_error *error;
@@ -43,26 +50,26 @@ static int no_memory(spec_error *error)
 static int check_runnable(const spec_experiment *e, spec_error *error)
 {
     uint64_t size = spec_grid_size(&e->grid);
-    if (size == 0) return spec_fail(error, GSL_EINVAL, "%s: the grid has no points", e->name);
+    if (size == 0) return spec_fail(error, GSL_EINVAL, "the grid has no points");
     if (size > SPEC_GRID_POINTS_MAX)
-        return spec_fail(error, GSL_EINVAL, "%s: the grid has over %g points", e->name, (double)SPEC_GRID_POINTS_MAX);
+        return spec_fail(error, GSL_EINVAL, "the grid has over %d million points", (int)(SPEC_GRID_POINTS_MAX / 1000000));
     for (int i = 0; i < e->grid.n_axes; i++) {
         const spec_axis *axis = &e->grid.axis[i];
         bool known;
         spec_measure_default(e->measure, axis->name, &known);
         if (!known && !axis->label)
-            return spec_fail(error, GSL_EINVAL, "%s: %s has no parameter '%s'", e->name, e->measure->name, axis->name);
+            return spec_fail(error, GSL_EINVAL, "%s has no parameter '%s'", e->measure->name, axis->name);
         if (spec_grid_axis(&e->grid, axis->name) != axis)
-            return spec_fail(error, GSL_EINVAL, "%s: '%s' is given twice", e->name, axis->name);
+            return spec_fail(error, GSL_EINVAL, "'%s' is given twice", axis->name);
         for (int c = 0; e->measure->columns[c] != NULL; c++)
             if (strcmp(axis->name, e->measure->columns[c]) == 0)
-                return spec_fail(error, GSL_EINVAL, "%s: '%s' is a column of %s: another name is needed", e->name,
-                                 axis->name, e->measure->name);
+                return spec_fail(error, GSL_EINVAL, "'%s' is a column of %s: another name is needed", axis->name,
+                                 e->measure->name);
     }
     for (int i = 0; e->measure->parameters[i] != NULL; i++) {
         const char *parameter = e->measure->parameters[i];
         if (strchr(parameter, '=') != NULL || spec_grid_axis(&e->grid, parameter) != NULL) continue;
-        return spec_fail(error, GSL_EINVAL, "%s: %s needs '%s'", e->name, e->measure->name, parameter);
+        return spec_fail(error, GSL_EINVAL, "%s needs '%s'", e->measure->name, parameter);
     }
     return GSL_SUCCESS;
 }
@@ -75,9 +82,10 @@ static char *provenance(const spec_experiment *e)
     if (out == NULL) return NULL;
     fprintf(out, "speclab %s (%s)\nexperiment: %s\nmeasure: %s\n", SPEC_VERSION, SPEC_GIT, e->name, e->measure->name);
     if (e->figure[0] != '\0') fprintf(out, "figure: %s\n", e->figure);
-    fprintf(out, "seed: %llu\nrounds: %llu\n", (unsigned long long)e->seed, (unsigned long long)e->rounds);
+    fprintf(out, "seed: %llu\n", (unsigned long long)e->seed);
+    if (e->rounds > 0) fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
     if (e->standard_error > 0.0) fprintf(out, "standard_error: %.17g\n", e->standard_error);
-    fprintf(out, "compiler: %s\n", __VERSION__);
+    fprintf(out, "compiler: %s\n", COMPILER);
     for (const char *line = e->text; *line != '\0';) {
         int n = (int)strcspn(line, "\n");
         fprintf(out, "| %.*s\n", n, line);
@@ -113,7 +121,7 @@ static int make_tables(runner *run)
     for (int i = 0; i < n_shown; i++) {
         run->shown[i] = all ? i : spec_table_column(&run->work, e->show[i]);
         if (run->shown[i] < 0)
-            SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "%s: no column '%s' to show", e->name, e->show[i]));
+            SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "no column '%s' to show", e->show[i]));
     }
     free(table->provenance);
     if ((table->provenance = provenance(e)) == NULL) SPEC_TRY(no_memory(run->error));
@@ -186,7 +194,7 @@ static int write_failed(runner *run)
     int why = errno == 0 ? EIO : errno;
     if (run->file >= 0 && ftruncate(run->file, run->good) != 0)
         errno = why; /* leave no part of a row, where that is possible */
-    const char *path = run->options->csv_path != NULL ? run->options->csv_path : "the output";
+    const char *path = run->options->csv_path != NULL ? run->options->csv_path : "standard output";
     return spec_fail(run->error, GSL_EFAILED, "%.200s: %s after %llu of %llu points", path, strerror(why),
                      (unsigned long long)run->next, (unsigned long long)run->size);
 }
@@ -222,12 +230,18 @@ static int emit(runner *run, const char *bytes, size_t n)
     return write_failed(run);
 }
 
-static int emit_rows(runner *run, size_t from, size_t rows, bool head)
+/* The head goes out with the first rows. What the file held before is lost only then: a run that gives no row destroys nothing. */
+static int emit_rows(runner *run, size_t from, size_t rows)
 {
     size_t n = 0;
-    char *bytes = result_bytes(&run->result->table, from, rows, head, &n);
+    int status = GSL_SUCCESS;
+    char *bytes = result_bytes(&run->result->table, from, rows, run->fresh, &n);
     if (bytes == NULL) return no_memory(run->error);
-    int status = emit(run, bytes, n);
+    const bool over = run->fresh && run->file >= 0 && !run->made;
+    if (over && ftruncate(run->file, 0) != 0 && errno != EINVAL) SPEC_TRY(write_failed(run)); /* EINVAL: a device */
+    SPEC_TRY(emit(run, bytes, n));
+    run->fresh = false;
+done:
     free(bytes);
     return status;
 }
@@ -337,16 +351,16 @@ done:
 static int open_csv(runner *run)
 {
     const char *path = run->options->csv_path;
-    bool fresh = true;
     int status = GSL_SUCCESS;
-    if (path != NULL) {
-        if (run->options->resume) SPEC_TRY(resume(run, &fresh));
-        run->file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666);
-        if (run->file < 0) return spec_fail(run->error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
-        if (!fresh && (ftruncate(run->file, run->good) != 0 || lseek(run->file, 0, SEEK_END) != run->good))
-            return spec_fail(run->error, GSL_EFAILED, "%.200s: cannot resume: %s", path, strerror(errno));
-    }
-    if (fresh) SPEC_TRY(emit_rows(run, 0, 0, true));
+    run->fresh = true;
+    if (path == NULL) return status;
+    if (run->options->resume) SPEC_TRY(resume(run, &run->fresh));
+    run->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    run->made = run->file >= 0;
+    if (!run->made) run->file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (run->file < 0) return spec_fail(run->error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
+    if (!run->fresh && (ftruncate(run->file, run->good) != 0 || lseek(run->file, 0, SEEK_END) != run->good))
+        return spec_fail(run->error, GSL_EFAILED, "%.200s: cannot resume: %s", path, strerror(errno));
 done:
     return status;
 }
@@ -383,7 +397,7 @@ static int keep_point(runner *run)
         if (spec_table_append(table) != GSL_SUCCESS) return no_memory(run->error);
         count_check(run, &run->work, r);
     }
-    return emit_rows(run, before, table->n_rows, false);
+    return emit_rows(run, before, table->n_rows);
 }
 
 static int run_point(runner *run)
@@ -402,7 +416,7 @@ static int run_point(runner *run)
     if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
         if (stopped(run)) interrupted(run);
         else
-            spec_fail(run->error, status, "%.150s: %s", identity,
+            spec_fail(run->error, status, "%.150s%s%s", run->options->no_point ? "" : identity, run->options->no_point ? "" : ": ",
                       inner.text[0] != '\0' ? inner.text : gsl_strerror(status));
         goto done;
     }
@@ -434,6 +448,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment, 
 done:
     if (run.file >= 0 && close(run.file) != 0 && status == GSL_SUCCESS)
         status = spec_fail(error, GSL_EFAILED, "%.200s: %s", options->csv_path, strerror(errno));
+    if (run.made && run.good == 0) unlink(options->csv_path); /* no row came: as if never tried */
     spec_model_cache_free(&run.models);
     spec_table_free(&run.work);
     free(run.shown);

@@ -45,6 +45,10 @@ int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, 
 
 const char *spec_grid_number(double value, char buffer[SPEC_NUMBER_SIZE])
 {
+    if (value == floor(value) && fabs(value) < 1e15) { /* 1000000 and not 1e+06, which is no whole number to a reader of those */
+        snprintf(buffer, SPEC_NUMBER_SIZE, "%.0f", value + 0.0);
+        return buffer;
+    }
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(buffer, SPEC_NUMBER_SIZE, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value) break;

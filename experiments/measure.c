@@ -85,12 +85,12 @@ int spec_point_double(double *ret, const spec_point *point, const spec_measure *
 {
     const char *text = spec_point_text(point, measure, name);
     *ret = NAN;
-    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s is not given", name);
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
     if (!spec_settings_parse_double(ret, text))
         return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a number", name, text);
     if (*ret >= low && *ret <= high) return GSL_SUCCESS;
     *ret = NAN;
-    return spec_fail(error, GSL_EDOM, "%s = %.40s is not within [%g, %g]", name, text, low, high);
+    return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%g, %g]", name, text, low, high);
 }
 
 int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name, int low, int high,
@@ -98,10 +98,10 @@ int spec_point_int(int *ret, const spec_point *point, const spec_measure *measur
 {
     const char *text = spec_point_text(point, measure, name);
     *ret = 0;
-    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s is not given", name);
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
     if (!spec_settings_parse_int(ret, text))
         return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a whole number", name, text);
     if (*ret >= low && *ret <= high) return GSL_SUCCESS;
     *ret = 0;
-    return spec_fail(error, GSL_EDOM, "%s = %.40s is not within [%d, %d]", name, text, low, high);
+    return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%d, %d]", name, text, low, high);
 }

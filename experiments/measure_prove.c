@@ -24,24 +24,26 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_output_law law = {0};
-    const spec_rule *rule;
+    const spec_rule *rule = NULL;
     const char *model;
     char *drafting = NULL;
     double c = NAN;
     int tokens, status = GSL_SUCCESS;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
-    SPEC_TRY(spec_rule_find(&rule, config.rule, error));
     SPEC_TRY(split_draft(&drafting, &model, spec_point_text(point, measure, "draft"), error));
     config.drafting = drafting;
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
     SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point, spec_point_text(point, measure, "target"), model,
                              error));
+    SPEC_TRY(spec_point_check_drafting(drafting, config.opt_draft, error));
     SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
                                   point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
+    SPEC_TRY(spec_rule_find(&rule, config.rule, error));
 
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);

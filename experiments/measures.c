@@ -5,6 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+int spec_point_blame(int status, const char *parameter, spec_error *error)
+{
+    if (status == GSL_SUCCESS || error == NULL) return status;
+    const spec_error inner = *error;
+    return spec_fail(error, status, "%s: %.400s", parameter, inner.text);
+}
+
 /* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
 
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
@@ -61,13 +68,32 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
 {
     int status = GSL_SUCCESS;
     *ret_target = *ret_draft = NULL;
-    SPEC_TRY(spec_model_cache_open(ret_target, point->models, target, NULL, error));
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_target, point->models, target, NULL, error), "target", error));
     if (draft[0] == '\0') goto done;
-    SPEC_TRY(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error));
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft", error));
     if ((*ret_target)->vocab != (*ret_draft)->vocab)
-        status = spec_fail(error, GSL_EINVAL, "the target has %d tokens, the draft %d: they must be the same",
-                           (*ret_target)->vocab, (*ret_draft)->vocab);
+        status = spec_fail(error, GSL_EINVAL, "draft: it has %d tokens, the target %d: they must be the same", (*ret_draft)->vocab,
+                           (*ret_target)->vocab);
 done:
+    return status;
+}
+
+int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error)
+{
+    const spec_rule *found;
+    spec_policy opened;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_blame(spec_rule_find(&found, rule, error), "rule", error));
+    SPEC_TRY(spec_point_blame(spec_policy_init(&opened, policy, K, error), "policy", error));
+done:
+    return status;
+}
+
+int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error)
+{
+    spec_drafter drafter;
+    const int status = spec_point_blame(spec_drafter_init(&drafter, drafting, opt_draft, error), "drafting", error);
+    spec_drafter_free(&drafter);
     return status;
 }
 
@@ -92,7 +118,9 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const 
         SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
     }
+    SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
     SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
+    SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
 done:
     return status;
 }

@@ -11,6 +11,9 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_folklore, spec_measure_four_alphas, spec_measure_implied_cost, spec_measure_law, spec_measure_lossless,
     spec_measure_overlap, spec_measure_predict, spec_measure_prove, spec_measure_roofline, spec_measure_uniformity;
 
+/* A failure's line, with the parameter that is at fault before it: "target: ...". Returns the status; success is left alone. */
+int spec_point_blame(int status, const char *parameter, spec_error *error);
+
 /* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
 
 /* Run a source as the point's rounds and standard error say: the tally, tokens per round, tokens per unit of virtual
@@ -38,6 +41,10 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
  * how they differ. */
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
                        spec_error *error);
+
+/* Are there such a rule and such a policy, and, once the models are open, such a strategy with such a draft? Said before any work is done. */
+int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
+int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error);
 
 /* Open a target, and a draft from it ("": none), of one vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,

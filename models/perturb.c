@@ -97,7 +97,7 @@ static int open_perturb(spec_model **ret_model, spec_settings *settings, const s
     SPEC_TRY(spec_settings_double(&alpha, settings, "alpha", 0.8, 0.0, 1.0, error));
     SPEC_TRY(spec_settings_double(&noise, settings, "noise", 1.0, 0.0, 50.0, error));
     SPEC_TRY(spec_settings_u64(&seed, settings, "seed", 1, error));
-    if (alpha == 0.0) SPEC_TRY(spec_fail(error, GSL_EDOM, "perturb: alpha=0 is not above 0 (nor at most 1)"));
+    if (alpha == 0.0) SPEC_TRY(spec_fail(error, GSL_EDOM, "perturb: alpha=0: an overlap is above 0, and at most 1"));
 
     perturb *model = calloc(1, sizeof *model);
     if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
