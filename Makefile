@@ -162,12 +162,13 @@ man: $(MAN) ## man pages, from --help
 
 .PHONY: install
 install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/speclab/experiments share/speclab/plots share/speclab/docs \
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/speclab/experiments share/speclab/plots share/speclab/docs share/speclab/sim \
 	    share/man/man1 share/bash-completion/completions)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/speclab
 	install -m 644 experiments/*.cfg $(DESTDIR)$(PREFIX)/share/speclab/experiments
 	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/speclab/plots
 	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/speclab/docs
+	install -m 644 sim/*.c $(DESTDIR)$(PREFIX)/share/speclab/sim # the code that real_text learns from
 	install -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/speclab
 	[ ! -d build/man ] || install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 

@@ -10,25 +10,45 @@
 
 enum { BLOCK = 1 << 18 };
 
+/* The file of that name, or the files of that pattern: 0, or what glob says, with the reason that it is no file in errno. */
+static int find(spec_corpus *corpus, const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) return 0;
+    const int reason = errno;
+    if (corpus->globbed) globfree(&corpus->files);
+    const int found = glob(path, 0, NULL, &corpus->files);
+    corpus->globbed = true;
+    errno = reason;
+    return found;
+}
+
 int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *corpus = (spec_corpus){.descriptor = -1, .left = limit == 0 ? UINT64_MAX : limit};
-    struct stat info;
     corpus->path = strdup(path);
     corpus->block = malloc(BLOCK);
     if (corpus->path == NULL || corpus->block == NULL) {
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     }
-    if (stat(path, &info) != 0) {
-        const int reason = errno;
-        const int found = glob(path, 0, NULL, &corpus->files);
-        corpus->globbed = true;
-        if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
-        if (found != 0) {
-            const char *what = strpbrk(path, "*?[") != NULL ? "no file matches" : strerror(reason);
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.300s: %s", path, what));
+    int found = find(corpus, path);
+    const int reason = errno;
+    const char *share = getenv("SPECLAB_SHARE");
+    if (found != 0 && share != NULL && path[0] != '/') {
+        char *below = NULL;
+        if (asprintf(&below, "%s/%s", share, path) < 0) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
+        if ((found = find(corpus, below)) == 0) {
+            free(corpus->path);
+            corpus->path = below;
+        } else {
+            free(below);
         }
+    }
+    if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
+    if (found != 0) {
+        const char *what = strpbrk(path, "*?[") != NULL ? "no file matches" : strerror(reason);
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.300s: %s", path, what));
     }
 done:
     if (status != GSL_SUCCESS) spec_corpus_free(corpus);

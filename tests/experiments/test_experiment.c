@@ -315,7 +315,7 @@ static void a_full_disk_and_a_closed_pipe_are_told(void **state)
     FILE *out = fdopen(end[1], "w");
     spec_run_options closed = {.opt_csv = out, .threads = 1};
     assert_int_equal(spec_experiment_run(&result, &e, &closed, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "the output: Broken pipe after 0 of 18 points");
+    assert_string_equal(error.text, "standard output: Broken pipe after 0 of 18 points");
     spec_result_free(&result);
     fclose(out);
 
@@ -329,17 +329,17 @@ static void a_full_disk_and_a_closed_pipe_are_told(void **state)
 static void an_experiment_that_cannot_run_says_why(void **state)
 {
     const char *const cases[][2] = {
-        {"measure = \"predict\"; grid = { alpha = 0.5; };", "run: predict needs 'K'"},
+        {"measure = \"predict\"; grid = { alpha = 0.5; };", "predict needs 'K'"},
         {"measure = \"predict\"; grid = { alpha = 0.5; K = 1; emitted = 3; }; labels = \"emitted\";",
-         "run: 'emitted' is a column of predict: another name is needed"},
-        {"measure = \"predict\"; grid = { alpha = 1.5; K = 1; };", "K=1;alpha=1.5: alpha = 1.5 is not within [0, 1]"},
-        {"measure = \"predict\"; grid = { alpha = 0.5; K = -1; };", "K=-1;alpha=0.5: K = -1 is not within [0, 256]"},
+         "'emitted' is a column of predict: another name is needed"},
+        {"measure = \"predict\"; grid = { alpha = 1.5; K = 1; };", "K=1;alpha=1.5: alpha: 1.5 is not within [0, 1]"},
+        {"measure = \"predict\"; grid = { alpha = 0.5; K = -1; };", "K=-1;alpha=0.5: K: -1 is not within [0, 256]"},
         {"measure = \"predict\"; grid = { alpha = \"x\"; K = 1; };", "K=1;alpha=x: alpha: 'x' is not a number"},
         {"measure = \"predict\"; grid = { alpha = 0.5; K = 1.5; };", "K=1.5;alpha=0.5: K: '1.5' is not a whole number"},
         {"measure = \"overlap\"; grid = { target = \"zipf?V=3\"; draft = \"zipf?V=4\"; };",
-         "draft=zipf?V=4;target=zipf?V=3: the target has 3 tokens, the draft 4: they must be the same"},
+         "draft=zipf?V=4;target=zipf?V=3: draft: it has 4 tokens, the target 3: they must be the same"},
         {"measure = \"prove\"; grid = { target = \"zipf?V=3\"; draft = \"chain:zipf?V=3\"; rule = \"tokn\"; K = 1; };",
-         "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: "},
+         "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: rule: no rule 'tokn'; did you mean 'token'?"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -351,6 +351,13 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
         if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0)
             fail_msg("'%s', not '%s'", error.text, cases[i][1]);
+        spec_result_free(&result);
+        /* Told without its point, the line begins with the parameter at fault. */
+        options.no_point = true;
+        assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+        const char *rest = strstr(cases[i][1], ": ");
+        if (strchr(cases[i][1], '=') != NULL && strchr(cases[i][1], '=') < rest)
+            assert_int_equal(strncmp(error.text, rest + 2, strlen(rest + 2)), 0);
         spec_result_free(&result);
         spec_experiment_free(&e);
     }
