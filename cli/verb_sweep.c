@@ -2,7 +2,6 @@
 #include "cli/verb.h"
 #include "models/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME };
@@ -67,24 +66,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* With models the acceptance rate is measured, a column named alpha; the one that a draft is made to is a parameter of another name. */
-#define WISHED "wished_alpha"
-
-/* The draft's spec with {wished_alpha} for {alpha}. The caller frees. */
-static char *draft_text(const char *draft, const char *verb)
-{
-    static const char braces[] = "{alpha}";
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_usage_fail(verb, "out of memory");
-    for (const char *found; (found = strstr(draft, braces)) != NULL; draft = found + sizeof braces - 1)
-        fprintf(out, "%.*s{" WISHED "}", (int)(found - draft), draft);
-    fputs(draft, out);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
-    return text;
-}
-
 int spec_verb_sweep(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
@@ -100,36 +81,30 @@ int spec_verb_sweep(int argc, char **argv)
     /* With a pair of models, alpha is a parameter only where the draft asks for it. */
     bool models = args.target != NULL;
     if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
-    char *draft = models ? draft_text(args.draft, argv[0]) : NULL;
-    const bool wants_alpha = !models || strcmp(draft, args.draft) != 0;
+    const bool wants_alpha = !models || strstr(args.draft, "{alpha}") != NULL;
     if (!wants_alpha && args.alpha != NULL) spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
 
     const spec_verb_axis axis[] = {
         {"process", SPEC_AXIS_LINES, args.process},
         {"target", SPEC_AXIS_LINES, args.target},
-        {"draft", SPEC_AXIS_MADE, draft},
-        {"draft", SPEC_AXIS_ASKED, args.draft},
+        {"draft", SPEC_AXIS_LINES, args.draft},
         {"drafting", SPEC_AXIS_NAMES, args.drafting},
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"rule", SPEC_AXIS_NAMES, args.rule},
-        {models ? WISHED : "alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
+        {"alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.c},
     };
-    static const char *const option[] = {WISHED, "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = models ? "decode" : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .option = option,
         .figure = "speedup",
         .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : models ? 100000 : 1000000,
         .standard_error = args.standard_error,
         .resume = args.resume,
     };
-    const int code = spec_grid_verb_run(&verb, &args.common);
-    free(draft);
-    return code;
+    return spec_grid_verb_run(&verb, &args.common);
 }
