@@ -1,6 +1,6 @@
 #include "cli/share.h"
 
-#include "models/settings.h"
+#include "models/names.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -65,7 +65,7 @@ int spec_share_nearest(char *near, size_t size, const char *subfolder, const cha
         *end = '\0';
         known[n_known++] = entry[i]->d_name;
     }
-    const char *found = known != NULL ? spec_settings_nearest(name, known) : NULL;
+    const char *found = known != NULL ? spec_names_nearest(name, known) : NULL;
     if (found != NULL && snprintf(near, size, "%s", found) < (int)size) status = 0;
     for (int i = 0; i < n; i++) free(entry[i]);
     free(entry);

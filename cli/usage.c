@@ -1,7 +1,7 @@
 #include "cli/usage.h"
 
 #include "cli/verb.h"
-#include "models/settings.h"
+#include "models/names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
     if (n_meant == 1) return false;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const char *near = spec_settings_nearest(name, known);
+    const char *near = spec_names_nearest(name, known);
     if (near != NULL) spec_usage_fail(verb, "there is no option --%s; did you mean --%s?", name, near);
     spec_usage_fail(verb, "there is no option --%s; '%s --help' lists them", name, verb);
 }

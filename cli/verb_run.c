@@ -4,6 +4,7 @@
 #include "cli/verb.h"
 
 #include "experiments/report.h"
+#include "models/names.h"
 #include "models/settings.h"
 
 #include <errno.h>
@@ -193,7 +194,7 @@ static void check_names(const spec_experiment *experiment, const arguments *args
         snprintf(name, sizeof name, "%.*s", (int)(colon - args->set[i]), args->set[i]);
         for (int j = 0; names[j] != NULL; j++) known = known || strcmp(name, names[j]) == 0;
         if (known) continue;
-        const char *near = spec_settings_nearest(name, names);
+        const char *near = spec_names_nearest(name, names);
         if (near != NULL) spec_usage_fail(verb, "--set %s: no experiment here is named '%s'; did you mean '%s'?", args->set[i], name, near);
         spec_usage_fail(verb, "--set %s: no experiment here is named '%s'", args->set[i], name);
     }

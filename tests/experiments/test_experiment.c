@@ -339,7 +339,7 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         {"measure = \"overlap\"; grid = { target = \"zipf?V=3\"; draft = \"zipf?V=4\"; };",
          "draft=zipf?V=4;target=zipf?V=3: draft: it has 4 tokens, the target 3: they must be the same"},
         {"measure = \"prove\"; grid = { target = \"zipf?V=3\"; draft = \"chain:zipf?V=3\"; rule = \"tokn\"; K = 1; };",
-         "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: rule: no rule 'tokn'; did you mean 'token'?"},
+         "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: rule: no rule"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
