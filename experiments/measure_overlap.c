@@ -2,6 +2,7 @@
 
 #include "analysis/overlap.h"
 #include "experiments/trajectory.h"
+#include "models/row.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     value[MATCH] = spec_match_probability(at->target, at->opt_draft, vocab);
     value[TARGET_ENTROPY] = spec_entropy(at->target, vocab);
     value[DRAFT_ENTROPY] = spec_entropy(at->opt_draft, vocab);
-    value[AGREEMENT] = spec_verify_argmax(at->target, at->vocab) == spec_verify_argmax(at->opt_draft, at->vocab);
+    value[AGREEMENT] = spec_row_argmax(at->target, at->vocab) == spec_row_argmax(at->opt_draft, at->vocab);
     return GSL_SUCCESS;
 }
 

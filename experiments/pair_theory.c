@@ -3,6 +3,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
 #include "experiments/measures.h"
+#include "models/row.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static int fill_context(pair *p, int from, spec_error *error)
     const double *draft = spec_session_row(&p->draft, context, (size_t)p->order, p->draft_row, error);
     if (draft == NULL) return GSL_EFAILED;
     const bool match = strcmp(p->config->rule, "match") == 0, greedy = strcmp(p->config->drafting, "greedy") == 0;
-    const int favourite = spec_verify_argmax(draft, vocab);
+    const int favourite = spec_row_argmax(draft, vocab);
     for (int x = 0; x < vocab; x++) {
         const double law = !greedy ? draft[x] : x == favourite ? 1.0 : 0.0; /* of the draft token */
         const double taken = match ? target[x] * law : fmin(target[x], law);

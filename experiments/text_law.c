@@ -1,5 +1,6 @@
 #include "experiments/text_law.h"
 
+#include "models/row.h"
 #include "sim/rng.h"
 
 #include <omp.h>
@@ -32,7 +33,7 @@ static int descend(walk *w, int n, double probability, size_t index)
     }
     const double *row = spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
     if (row == NULL) return GSL_EFAILED;
-    const int best = w->law->rule->claim == SPEC_LOSSLESS_ARGMAX ? spec_verify_argmax(row, target->vocab) : -1;
+    const int best = w->law->rule->claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
     for (int x = 0; x < target->vocab; x++) {
         const double chance = best < 0 ? row[x] : x == best ? 1.0 : 0.0;
         if (!(chance > 0.0)) continue;

@@ -1,5 +1,7 @@
 #include "sim/decode.h"
 
+#include "models/row.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +93,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
 static double round_time(const spec_decoder *decoder)
 {
     const spec_costs *costs = &decoder->config.costs;
-    const double calls =
-        decoder->drafter.kind->needs_model ? spec_policy_charged(&decoder->policy, &decoder->round) : 0.0;
+    const int calls = spec_policy_charged(&decoder->policy, &decoder->round, decoder->drafter.n_calls);
     return costs->draft * calls + costs->verify + costs->fixed;
 }
 
@@ -119,7 +120,6 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     int status = GSL_SUCCESS;
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
 
-    spec_policy_begin(&decoder->policy);
     SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy, chance,
                                 error));
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
@@ -176,7 +176,7 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
             spec_session_row(&decoder->target, decoder->context, decoder->n_context, decoder->target_store, error);
         if (row == NULL) return GSL_EFAILED;
         const int token =
-            argmax ? spec_verify_argmax(row, target->vocab) : spec_verify_sample(row, target->vocab, chance);
+            argmax ? spec_row_argmax(row, target->vocab) : spec_verify_sample(row, target->vocab, chance);
         decoder->context[decoder->n_context++] = token;
         ret_token[n++] = token;
         if (token == target->end_of_text) break;

@@ -12,7 +12,8 @@
 #include "speclab/round.h"
 
 /* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed.
- * A strategy without a model makes no draft calls; the policy says how many of the others are charged. */
+ * Every call of the draft model is charged, unless the policy says otherwise (the oracle does); a strategy without a model
+ * makes none. */
 typedef struct {
     double draft;  /* c: one draft call over one target call */
     double verify; /* one verification pass; 1 where a pass of K+1 tokens costs what a pass of one does */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup;
-
 const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_chain,
     &spec_draft_greedy,
@@ -56,6 +54,7 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
                        const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
     spec_draft_reset(ret_draft);
+    drafter->n_calls = 0;
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
@@ -88,6 +87,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
         const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)n_path,
                                              spec_draft_slot(ret_draft), error);
         if (row == NULL) return GSL_EFAILED;
+        drafter->n_calls++;
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
         const int token =

@@ -24,6 +24,7 @@ typedef struct {
 struct spec_drafter {
     const spec_drafter_kind *kind;
     spec_session session;        /* of the draft model; zeroed where the strategy needs none */
+    int n_calls;                 /* of the draft model, by the last draft */
     int *path;                   /* context being extended; grown as needed */
     size_t path_capacity;
     int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
@@ -31,6 +32,7 @@ struct spec_drafter {
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
+extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup;
 
 /* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a bad
  * value, and where the strategy needs a model and opt_draft is NULL. */

@@ -4,9 +4,6 @@
 
 #include <assert.h>
 
-extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_policy_oracle;
-extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak, spec_policy_confidence_drop;
-
 const spec_policy_kind *const spec_policy_kinds[] = {
     &spec_policy_fixed,      &spec_policy_heuristic, &spec_policy_oracle,          &spec_policy_confidence,
     &spec_policy_cumulative, &spec_policy_peak,      &spec_policy_confidence_drop, NULL,
@@ -39,12 +36,6 @@ done:
     return status;
 }
 
-void spec_policy_begin(spec_policy *policy)
-{
-    if (policy->kind->begin != NULL) policy->kind->begin(policy);
-    assert(policy->now >= 0 && policy->now <= policy->K);
-}
-
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
 {
     if (draft->n_nodes >= policy->now) return false;
@@ -59,9 +50,10 @@ bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft)
 void spec_policy_observe(spec_policy *policy, const spec_round *round)
 {
     if (policy->kind->observe != NULL) policy->kind->observe(policy, round);
+    assert(policy->now >= 0 && policy->now <= policy->K);
 }
 
-double spec_policy_charged(const spec_policy *policy, const spec_round *round)
+int spec_policy_charged(const spec_policy *policy, const spec_round *round, int n_calls)
 {
-    return policy->kind->charged != NULL ? policy->kind->charged(policy, round) : (double)round->n_drafted;
+    return policy->kind->charged != NULL ? policy->kind->charged(policy, round, n_calls) : n_calls;
 }

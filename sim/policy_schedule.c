@@ -46,10 +46,10 @@ const spec_policy_kind spec_policy_heuristic = {
 
 /* It cannot be had: it knows what will be accepted. The law of the text is that of the fixed policy, which it drafts by; the clock is
  * told of the accepted tokens alone. It bounds what any adaptive length can save, not what it can gain by drafting beyond K. */
-static double oracle_charged(const spec_policy *policy, const spec_round *round)
+static int oracle_charged(const spec_policy *policy, const spec_round *round, int n_calls)
 {
     (void)policy;
-    return (double)round->n_accepted;
+    return minimum(round->n_accepted, n_calls);
 }
 
 const spec_policy_kind spec_policy_oracle = {

@@ -1,11 +1,9 @@
 #include "sim/verify.h"
 
 #include "models/names.h"
+#include "models/row.h"
 
 #include <assert.h>
-
-extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
-extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 
 const spec_rule *const spec_rules[] = {
     &spec_verify_token,
@@ -71,10 +69,24 @@ int spec_verify_correct(const double *target, const double *opt_draft, int token
     return spec_chance_pick(chance, mass > 0.0 ? weight : target, vocab);
 }
 
-int spec_verify_argmax(const double *row, int vocab)
+/* The child of `node` that has this token, or -1. */
+static int child_with(const spec_draft *draft, int node, int token)
 {
-    int best = 0;
-    for (int i = 1; i < vocab; i++)
-        if (row[i] > row[best]) best = i;
-    return best;
+    int child = spec_verify_child(draft, node, node + 1);
+    while (child >= 0 && draft->token[child] != token) child = spec_verify_child(draft, node, child + 1);
+    return child;
+}
+
+void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target, spec_chance *opt_chance)
+{
+    int node = -1, token;
+    spec_verify_begin(round, draft);
+    for (;;) {
+        const double *row = target[node + 1];
+        token = opt_chance != NULL ? spec_verify_sample(row, draft->vocab, opt_chance) : spec_row_argmax(row, draft->vocab);
+        node = child_with(draft, node, token);
+        if (node < 0) break;
+        spec_verify_accept(round, draft, node);
+    }
+    spec_verify_end(round, token);
 }

@@ -30,6 +30,8 @@ typedef struct {
 } spec_rule;
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
+extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
+extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 
 /* The rule of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
@@ -53,6 +55,8 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 
-int spec_verify_argmax(const double *row, int vocab); /* the lowest id among ties */
+/* A whole round of the rules that go by the target's token alone: take it at each place, drawn by one decision, or the
+ * row's argmax (the lowest id among ties) where opt_chance is NULL, and go on while some child has that token. */
+void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target, spec_chance *opt_chance);
 
 #endif

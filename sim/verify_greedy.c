@@ -6,18 +6,7 @@ static void verify(spec_round *ret_round, const spec_draft *draft, const double 
                    spec_chance *chance)
 {
     (void)weight, (void)chance;
-    int at = -1; /* the last accepted node */
-    spec_verify_begin(ret_round, draft);
-    for (;;) {
-        const int token = spec_verify_argmax(target[at + 1], draft->vocab);
-        const int node = spec_verify_child(draft, at, at + 1);
-        if (node < 0 || draft->token[node] != token) {
-            spec_verify_end(ret_round, token);
-            return;
-        }
-        spec_verify_accept(ret_round, draft, node);
-        at = node;
-    }
+    spec_verify_follow(ret_round, draft, target, NULL);
 }
 
 const spec_rule spec_verify_greedy = {

@@ -119,13 +119,13 @@ static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
     table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
     static const struct {
         const char *policy;
-        int answers, nodes;
+        int answers, nodes, calls;
     } cases[] = {
-        {"fixed", 4, 4},
-        {"confidence?threshold=0.25", 3, 3},      /* tokens 0, 1, 2: the third is low, and stays */
-        {"confidence-drop?threshold=0.25", 3, 2}, /* drawn, and taken back */
-        {"peak?threshold=0.6", 0, 0},             /* the row is flat: nothing is drawn */
-        {"peak?threshold=0.5", 4, 4},
+        {"fixed", 4, 4, 4},
+        {"confidence?threshold=0.25", 3, 3, 3},      /* tokens 0, 1, 2: the third is low, and stays */
+        {"confidence-drop?threshold=0.25", 3, 2, 3}, /* drawn, and taken back */
+        {"peak?threshold=0.6", 0, 0, 1},             /* the row is flat: looked at, and nothing drawn */
+        {"peak?threshold=0.5", 4, 4, 4},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bench b;
@@ -135,6 +135,7 @@ static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
         assert_int_equal(run(&b, NULL, 0, &script.chance), GSL_SUCCESS);
         assert_int_equal(b.draft.n_nodes, cases[c].nodes);
         assert_int_equal(script.used, cases[c].answers);
+        assert_int_equal(b.drafter.n_calls, cases[c].calls);
         bench_free(&b);
     }
     table_model_free(&model);

@@ -42,21 +42,24 @@ static void a_draft_of_nothing_gives_the_argmax(void **state)
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_first_child_is_followed(void **state)
+static void in_a_tree_the_child_with_the_argmax_is_followed(void **state)
 {
     (void)state;
     rule_case run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
-    run.target[1] = target[1];
-    run.target[2] = row;
-    run.target[3] = target[2];
+    run.target[1] = row;
+    run.target[2] = target[1];
+    run.target[3] = row;
+    run.target[4] = target[2];
+    spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
-    spec_draft_append(&run.draft, 1, -1, row, true);
-    spec_draft_append(&run.draft, 0, 0, row, true);
+    spec_draft_append(&run.draft, 1, -1, row, true); /* the same token again: the first child with it counts */
+    spec_draft_append(&run.draft, 0, 1, row, true);
     rule_case_verify(&run, "greedy", NULL, 0);
     assert_int_equal(run.round.n_accepted, 2);
-    assert_int_equal(run.round.node[1], 2);
+    assert_int_equal(run.round.node[0], 1);
+    assert_int_equal(run.round.node[1], 3);
     assert_int_equal(run.round.token[2], 3);
     rule_case_free(&run);
 }
@@ -66,7 +69,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_argmax_text_comes_out_without_a_decision),
         cmocka_unit_test(a_draft_of_nothing_gives_the_argmax),
-        cmocka_unit_test(in_a_tree_the_first_child_is_followed),
+        cmocka_unit_test(in_a_tree_the_child_with_the_argmax_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
     rule_case_free(&run);
 }
 
-static void in_a_tree_the_first_child_is_followed(void **state)
+static void in_a_tree_the_child_with_the_token_is_followed(void **state)
 {
     (void)state;
     rule_case run;
@@ -70,6 +70,14 @@ static void in_a_tree_the_first_child_is_followed(void **state)
     rule_case_verify(&run, "match", (const int[]){0, 2, 1}, 3);
     assert_int_equal(run.round.node[1], 2);
     assert_within(run.asked[2], 0.36, 1e-15);
+
+    rule_case_verify(&run, "match", (const int[]){1, 2}, 2); /* the second child, which has none itself */
+    assert_int_equal(run.round.n_accepted, 1);
+    assert_int_equal(run.round.node[0], 1);
+    assert_within(run.asked[1], 0.3, 1e-15);
+
+    rule_case_verify(&run, "match", (const int[]){2}, 1); /* somebody else's child does not count */
+    assert_int_equal(run.round.n_accepted, 0);
     rule_case_free(&run);
 }
 
@@ -79,7 +87,7 @@ int main(void)
         cmocka_unit_test(every_token_is_drawn_from_the_target),
         cmocka_unit_test(the_first_difference_is_emitted_and_ends_the_round),
         cmocka_unit_test(a_draft_of_nothing_gives_one_token_of_the_target),
-        cmocka_unit_test(in_a_tree_the_first_child_is_followed),
+        cmocka_unit_test(in_a_tree_the_child_with_the_token_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

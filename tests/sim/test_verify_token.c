@@ -192,15 +192,6 @@ static void rules_are_found_by_name_and_mistakes_by_the_nearest(void **state)
     assert_non_null(strstr(error.text, "quite other"));
 }
 
-static void argmax_is_the_lowest_among_ties(void **state)
-{
-    (void)state;
-    assert_int_equal(spec_verify_argmax((const double[]){0.2, 0.4, 0.4}, 3), 1);
-    assert_int_equal(spec_verify_argmax((const double[]){0.2, 0.3, 0.5}, 3), 2);
-    assert_int_equal(spec_verify_argmax((const double[]){0.5, 0.5}, 2), 0);
-    assert_int_equal(spec_verify_argmax((const double[]){1.0}, 1), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,7 +206,6 @@ int main(void)
         cmocka_unit_test(in_a_tree_the_first_child_is_followed),
         cmocka_unit_test(children_are_found_in_order_from_an_index_on),
         cmocka_unit_test(rules_are_found_by_name_and_mistakes_by_the_nearest),
-        cmocka_unit_test(argmax_is_the_lowest_among_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
