@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,7 +74,7 @@ static const char *title_of(const spec_experiment *experiment)
 static void write_evidence(FILE *out, const spec_result *result, const findings *found)
 {
     unsigned long long checked = (unsigned long long)(result->holds + result->fails);
-    if (checked == 0) fputs("nothing to check", out);
+    if (checked == 0) fputs("measured; no exact theory to check against", out);
     else if (result->fails == 0) fprintf(out, "all %llu checked rows hold", checked);
     else fprintf(out, "**%llu of %llu checked rows FAIL**", (unsigned long long)result->fails, checked);
     if (!isnan(found->z)) fprintf(out, ", largest \\|z\\| %.2f", found->z);
@@ -117,18 +118,71 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
     }
 }
 
+/* Does a column say the same in every row (of several)? */
+static bool is_constant(const spec_table *table, int column)
+{
+    char first[40], other[40];
+    for (size_t r = 1; r < table->n_rows; r++) {
+        const spec_cell *a = spec_table_cell(table, 0, column), *b = spec_table_cell(table, r, column);
+        if (a->kind != b->kind || strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
+                                         spec_cell_format(b, SPEC_FORMAT_CSV, other, sizeof other)) != 0)
+            return false;
+    }
+    return table->n_rows > 1;
+}
+
+/* The table's first rows without the columns that say the same everywhere. */
+static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
+{
+    int status = GSL_SUCCESS, n = 0;
+    const char **name = calloc((size_t)table->n_columns + 1, sizeof *name);
+    int *from = calloc((size_t)table->n_columns + 1, sizeof *from);
+    if (name == NULL || from == NULL) SPEC_TRY(GSL_ENOMEM);
+    for (int c = 0; c < table->n_columns; c++) {
+        if (is_constant(table, c)) continue;
+        name[n] = table->column[c];
+        from[n++] = c;
+    }
+    SPEC_TRY(spec_table_init(ret_narrow, name, n));
+    for (size_t r = 0; r < rows && r < table->n_rows; r++) {
+        for (int i = 0; i < n; i++) SPEC_TRY(spec_cell_copy(&ret_narrow->row[i], spec_table_cell(table, r, from[i])));
+        SPEC_TRY(spec_table_append(ret_narrow));
+    }
+done:
+    free(name);
+    free(from);
+    return status;
+}
+
+/* "In every row: K = 3, c = 0.1." for the columns that the table leaves out; empty ones are not worth a word. */
+static void write_constants(FILE *out, const spec_table *table)
+{
+    const char *separator = "In every row: ";
+    char buffer[40];
+    for (int c = 0; c < table->n_columns; c++) {
+        if (!is_constant(table, c) || spec_table_cell(table, 0, c)->kind == SPEC_CELL_EMPTY) continue;
+        fprintf(out, "%s%s = `%s`", separator, table->column[c],
+                spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE, buffer, sizeof buffer));
+        separator = ", ";
+    }
+    if (separator[0] == ',') fputs(".\n\n", out);
+}
+
 static int write_rows(FILE *out, const spec_experiment *experiment, const spec_table *table, const char *link,
                       size_t most, spec_error *error)
 {
-    spec_table shown = *table; /* a view: the cells stay the table's */
-    if (shown.n_rows > most) shown.n_rows = most;
-    int status = spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error);
-    if (status != GSL_SUCCESS) return status;
+    spec_table shown = {0};
+    int status = GSL_SUCCESS;
+    write_constants(out, table);
+    if (narrow(&shown, table, most) != GSL_SUCCESS) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error));
     if (shown.n_rows < table->n_rows)
         fprintf(out, "\nThe first %zu of %zu rows; all are in [%s.csv](%s/%s.csv).\n\n", shown.n_rows, table->n_rows,
                 experiment->name, link, experiment->name);
     else fprintf(out, "\nThe same as a file: [%s.csv](%s/%s.csv).\n\n", experiment->name, link, experiment->name);
-    return GSL_SUCCESS;
+done:
+    spec_table_free(&shown);
+    return status;
 }
 
 /* The row of the largest |z|, by its parameters. */
