@@ -37,6 +37,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                              error));
     if (trajectory.opt_draft == NULL) return spec_fail(error, GSL_EINVAL, "draft: a model is needed");
     trajectory.positions = (uint64_t)positions;
+    SPEC_TRY(spec_point_int(&trajectory.length, point, measure, "length", 0, 1000000000, error));
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));
 
     spec_table_number(table, "alpha_mean", mean[ALPHA]);
@@ -50,7 +51,7 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target", "draft", "drafting=chain", "positions=20000", NULL};
+static const char *const parameters[] = {"target", "draft", "drafting=chain", "positions=20000", "length=0", NULL};
 static const char *const columns[] = {"alpha_mean", "alpha_mean_se", "match", "match_se", "target_entropy", "draft_entropy",
                                       "argmax_agreement", NULL};
 

@@ -18,8 +18,8 @@ typedef struct {
     const spec_trajectory *plan;
     spec_session target, draft;
     gsl_rng *rng;
-    int *text; /* (SPEC_TEXT_MAX) */
-    size_t n;
+    int *text;          /* (SPEC_TEXT_MAX) */
+    size_t n, n_at_end; /* tokens so far; where this text ends */
     double *target_store, *draft_store; /* (V) */
     unsigned long prompt;               /* number of the next one */
 } walker;
@@ -58,6 +58,8 @@ static void begin_text(walker *walk)
     walk->n = 0;
     if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, SPEC_PROMPT_MAX);
     walk->prompt += SPEC_TRAJECTORY_BATCHES;
+    size_t length = (size_t)walk->plan->length;
+    walk->n_at_end = length > 0 && length < SPEC_TEXT_MAX - walk->n ? walk->n + length : SPEC_TEXT_MAX;
 }
 
 /* One position: look at it if the burn-in is over, then let the target say the next token. */
@@ -83,7 +85,7 @@ static int step(walker *walk, bool look, batch_result *result)
     spec_chance chance = spec_chance_sampled(walk->rng);
     int token = spec_verify_sample(row, vocab, &chance);
     walk->text[walk->n++] = token;
-    if (token == plan->target->end_of_text || walk->n == SPEC_TEXT_MAX) begin_text(walk);
+    if (token == plan->target->end_of_text || walk->n == walk->n_at_end) begin_text(walk);
     return GSL_SUCCESS;
 }
 

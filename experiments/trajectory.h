@@ -28,13 +28,14 @@ typedef struct {
     int n_values;
     uint64_t positions; /* at least so many, spread evenly over the batches; 1: the first position after the target's
                            first prompt */
+    int length; /* tokens after a prompt until the next one begins; 0: as long as a text may be */
     uint64_t seed;
     int threads;
     const volatile int *opt_stop;
 } spec_trajectory;
 
-/* Means and their standard errors (NaN for a single batch), both (n_values). After an end of text the next prompt
- * begins. The status and line of the first batch, by number, that failed. */
+/* Means and their standard errors (NaN for a single batch), both (n_values). After an end of text, or `length`
+ * tokens, the next prompt begins. The status and line of the first batch, by number, that failed. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error);
 
 #endif

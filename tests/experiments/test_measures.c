@@ -276,6 +276,26 @@ static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
     spec_result_free(&result);
 }
 
+/* Begun anew after every token from the one empty context, a Markov chain shows its first row alone: the overlap there is
+ * the enumerated acceptance of accept, and its spread is none. */
+static void overlap_begins_anew_after_its_length(void **state)
+{
+    spec_result result, first;
+    (void)state;
+    run(&result, "overlap", 0,
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions = 640; length = 1;");
+    run(&first, "accept", 0,
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; rule = \"token\";");
+    assert_within(number(&result, 0, "alpha_mean"), number(&first, 0, "enumerated"), 1e-9);
+    assert_within(number(&result, 0, "alpha_mean_se"), 0.0, 1e-9);
+    spec_result_free(&result);
+    run(&result, "overlap", 0,
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions = 640;");
+    assert_true(number(&result, 0, "alpha_mean_se") > 0.0);
+    spec_result_free(&result);
+    spec_result_free(&first);
+}
+
 /* Order-0 pairs have one overlap everywhere: python3 oracle/single.py vector p = (.5,.3,.2), q = (.2,.5,.3): .7 and
  * .31. */
 static void overlap_and_accept_know_the_reference_vector(void **state)
@@ -434,6 +454,7 @@ int main(void)
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
         cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
         cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
+        cmocka_unit_test(overlap_begins_anew_after_its_length),
         cmocka_unit_test(overlap_and_accept_know_the_reference_vector),
         cmocka_unit_test(prove_tells_lossless_rules_from_marked_ones),
         cmocka_unit_test(lossless_accepts_the_rules_and_rejects_the_mistake),
