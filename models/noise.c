@@ -53,8 +53,3 @@ static const gsl_rng_type splitmix64 = {
     .get_double = rng_get_double,
 };
 const gsl_rng_type *const spec_noise_rng_type = &splitmix64;
-
-void spec_noise_rng_set(gsl_rng *rng, uint64_t key)
-{
-    *(uint64_t *)rng->state = key;
-}

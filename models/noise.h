@@ -14,9 +14,9 @@ uint64_t spec_noise_mix(uint64_t word);
 /* A key for (seed, the last `order` of the context's n tokens, and how many of these there are); order < 0: all of them. */
 uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 
-/* SplitMix64 as a GSL generator; set its state with _rng_set (gsl_rng_set's seeds are too short for a key). Its state is
- * one uint64_t, so that it can live on the stack: gsl_rng rng = {spec_noise_rng_type, &state}. */
+/* SplitMix64 as a GSL generator. Its state is one uint64_t, which begins as the key, so that it can live on the stack:
+ *     uint64_t state = key;
+ *     gsl_rng rng = {spec_noise_rng_type, &state}; */
 extern const gsl_rng_type *const spec_noise_rng_type;
-void spec_noise_rng_set(gsl_rng *rng, uint64_t key);
 
 #endif

@@ -41,7 +41,7 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n);
  *     if (walk.refused) ...                                    more branches than the limit: the law is not complete
  *
  * Branches of probability zero are skipped and certain decisions take no step. Time: (branches) x (time of one run); memory: the
- * longest path, 24 bytes a decision. The chance points at its walk, so a walk must not be moved or copied. */
+ * longest path, 16 bytes a decision. The chance points at its walk, so a walk must not be moved or copied. */
 typedef struct spec_enumeration {
     spec_chance chance;
     uint64_t branches; /* finished so far, this one included once _next was called */

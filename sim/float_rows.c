@@ -126,8 +126,8 @@ static int correct(const spec_float_rows_kernels *kernels, const float *target, 
                      : spec_float_rows_find(kernels, target, NULL, vocab, u);
 }
 
-static int step(const spec_float_rows_kernels *kernels, const float *target, const float *draft, int vocab,
-                spec_rng_state *rng, bool *ret_accepted)
+int spec_float_rows_step(const spec_float_rows_kernels *kernels, const float *target, const float *draft, int vocab,
+                         spec_rng_state *rng, bool *ret_accepted)
 {
     assert(vocab >= 1);
     int token = spec_float_rows_find(kernels, draft, NULL, vocab, spec_rng_next_double(rng));
@@ -137,14 +137,4 @@ static int step(const spec_float_rows_kernels *kernels, const float *target, con
     if (!*ret_accepted) token = correct(kernels, target, draft, vocab, spec_rng_next_double(rng));
     assert(token >= 0);
     return token;
-}
-
-int spec_float_rows_step(const float *target, const float *draft, int vocab, spec_rng_state *rng, bool *ret_accepted)
-{
-    return step(spec_float_rows_kernels_of(spec_cpu_isa()), target, draft, vocab, rng, ret_accepted);
-}
-
-int spec_float_rows_step_ref(const float *target, const float *draft, int vocab, spec_rng_state *rng, bool *ret_accepted)
-{
-    return step(&spec_float_rows_kernels_ref, target, draft, vocab, rng, ret_accepted);
 }

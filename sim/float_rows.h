@@ -4,16 +4,21 @@
 #ifndef SPECLAB_FLOAT_ROWS_H
 #define SPECLAB_FLOAT_ROWS_H
 
+#include "sim/cpu.h"
 #include "sim/rng.h"
 
 #include <stdbool.h>
+
+/* The kernels of an instruction set, all with the same results: take those of spec_cpu_isa() once, for many steps. */
+typedef struct spec_float_rows_kernels spec_float_rows_kernels;
+const spec_float_rows_kernels *spec_float_rows_kernels_of(spec_isa isa);
 
 /* target, draft: (V) floats, not negative, each summing to 1 within float rounding; V >= 1. Nothing else is read, and no row is normalised:
  * mass that rounding left out goes to the last token of positive probability, so the law is the target's up to the rows' own rounding.
  * A token is never drafted with draft 0, accepted with target 0, or emitted as a correction with target <= draft, except that the
  * correction comes from the target where rounding left no residual at all. One to three uniforms: draft, test unless target >= draft,
  * correction. ret_accepted: whether the draft token was. Returns the emitted token. */
-int spec_float_rows_step(const float *target, const float *draft, int vocab, spec_rng_state *rng, bool *ret_accepted);
-int spec_float_rows_step_ref(const float *target, const float *draft, int vocab, spec_rng_state *rng, bool *ret_accepted);
+int spec_float_rows_step(const spec_float_rows_kernels *kernels, const float *target, const float *draft, int vocab,
+                         spec_rng_state *rng, bool *ret_accepted);
 
 #endif

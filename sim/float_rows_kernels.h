@@ -4,7 +4,7 @@
 #ifndef SPECLAB_FLOAT_ROWS_KERNELS_H
 #define SPECLAB_FLOAT_ROWS_KERNELS_H
 
-#include "sim/cpu.h"
+#include "sim/float_rows.h"
 
 #include <stddef.h>
 
@@ -13,15 +13,13 @@ enum { SPEC_FLOAT_BLOCK = 64 };
 /* Add blocks 0, 1, ..., N-1 to *sum, and stop before the first that would take it above `limit`. Returns that block, or N.
  *   row, target, draft   (N * 64) floats
  *   _row adds row[i]; _residual adds max(0, target[i] - draft[i]), the difference taken in double. */
-typedef struct {
+struct spec_float_rows_kernels {
     size_t (*row)(double *sum, const float *row, size_t N, double limit);
     size_t (*residual)(double *sum, const float *target, const float *draft, size_t N, double limit);
-} spec_float_rows_kernels;
+};
 
 extern const spec_float_rows_kernels spec_float_rows_kernels_ref, spec_float_rows_kernels_avx2,
     spec_float_rows_kernels_avx512;
-
-const spec_float_rows_kernels *spec_float_rows_kernels_of(spec_isa isa);
 
 /* The first token of positive mass at which the cumulative mass of `row` (n), or of the residual where opt_draft is not NULL, passes
  * `limit`; the last one of positive mass where none does, -1 where there is none. */

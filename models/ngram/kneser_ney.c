@@ -88,14 +88,12 @@ static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, sp
     }
     lower = malloc((n + 1) * (words + 1) * sizeof *lower);
     if (lower == NULL) SPEC_TRY(out_of_memory(error));
-    uint64_t *record = lower - (words + 1);
-    for (size_t i = 0; i < n_all; i++) {
-        if (i == 0 || memcmp(key + i * words, key + (i - 1) * words, words * sizeof *key) != 0) {
-            record += words + 1;
-            memcpy(record, key + i * words, words * sizeof *key);
-            record[words] = 0;
-        }
-        record[words]++;
+    for (size_t i = 0, at = 0; i < n_all; at++) {
+        const size_t begin = i;
+        do i++;
+        while (i < n_all && memcmp(key + i * words, key + begin * words, words * sizeof *key) == 0);
+        memcpy(lower + at * (words + 1), key + begin * words, words * sizeof *key);
+        lower[at * (words + 1) + words] = i - begin;
     }
     grams->record = lower;
     grams->n = n;

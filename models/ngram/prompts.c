@@ -1,14 +1,13 @@
 #include "models/ngram/prompts.h"
 
+#include "models/noise.h"
+
 #include <string.h>
 
-/* SplitMix64's finaliser [Steele14], so that neither text nor draws meet a regular pattern. */
-static uint64_t mix(uint64_t word)
+/* SplitMix64's first word, so that neither text nor draws meet a regular pattern. */
+static uint64_t hash(uint64_t word)
 {
-    word += 0x9E3779B97F4A7C15u;
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
-    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
-    return word ^ word >> 31;
+    return spec_noise_mix(word + 0x9E3779B97F4A7C15u);
 }
 
 /* Piece n begins at a hashed place in stretch n, from which it cannot reach the next; never before the tokens that are
@@ -16,7 +15,7 @@ static uint64_t mix(uint64_t word)
 static void place(spec_prompts *prompts)
 {
     const uint64_t number = (uint64_t)prompts->n, stretch = prompts->stretch;
-    prompts->begin = number * stretch + mix(number) % (stretch - SPEC_PROMPT_TOKENS + 1);
+    prompts->begin = number * stretch + hash(number) % (stretch - SPEC_PROMPT_TOKENS + 1);
     if (prompts->begin < prompts->tokens) prompts->begin = prompts->tokens;
 }
 
@@ -77,7 +76,7 @@ void spec_prompts_boundary(spec_prompts *prompts)
 size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token, size_t capacity)
 {
     if (prompts->n == 0) return 0;
-    const int chosen = (int)(mix(index) % (uint64_t)prompts->n);
+    const int chosen = (int)(hash(index) % (uint64_t)prompts->n);
     size_t n = (size_t)prompts->length[chosen];
     if (n > capacity) n = capacity;
     memcpy(token, prompts->token[chosen], n * sizeof *token);

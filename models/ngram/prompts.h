@@ -14,7 +14,7 @@ typedef struct {
     int n;                                             /* pieces begun */
     int length[SPEC_PROMPTS_MAX];                      /* tokens of each, at most SPEC_PROMPT_TOKENS; fewer at the end of a text */
     int token[SPEC_PROMPTS_MAX][SPEC_PROMPT_TOKENS];
-    uint64_t stretch;                                  /* one piece begins in so many tokens; 0 before the first */
+    uint64_t stretch;                                  /* one piece begins in so many tokens */
     uint64_t tokens;                                   /* seen in all */
     uint64_t begin;                                    /* where the next piece begins */
     int open;                                          /* the piece being filled, or -1 */

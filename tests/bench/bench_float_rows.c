@@ -79,10 +79,11 @@ static uint64_t run_steps(void *state, uint64_t n)
 {
     rows *r = state;
     spec_bench_choose_isa(r->isa);
+    const spec_float_rows_kernels *kernels = spec_float_rows_kernels_of(spec_cpu_isa());
     for (uint64_t i = 0; i < n; i++) {
         const float *draft = r->row + 2 * (size_t)V * r->next, *target = draft + V;
         bool accepted;
-        spec_float_rows_step(target, draft, V, &r->rng, &accepted);
+        spec_float_rows_step(kernels, target, draft, V, &r->rng, &accepted);
         r->accepted += accepted;
         r->next = (r->next + 1) % PAIRS;
     }

@@ -104,27 +104,23 @@ static void steps_are_the_same_on_every_instruction_set(void **state)
 {
     (void)state;
     gsl_rng *rng = test_rng(1);
-    const char *given = getenv("SPECLAB_ISA");
-    char *kept = given != NULL ? strdup(given) : NULL;
     static pair p;
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
-        setenv("SPECLAB_ISA", spec_cpu_isa_name(isa), 1);
+        const spec_float_rows_kernels *kernels = spec_float_rows_kernels_of(isa);
         for (int size = 0; size < N_SIZES; size++)
             for (int kind = 0; kind < N_KINDS; kind++) {
                 fill_pair(&p, sizes[size], kind, rng);
                 spec_rng_state fast = spec_rng_stream_state(gsl_rng_get(rng), 0), ref = fast;
                 for (int i = 0; i < 30; i++) {
                     bool accepted, accepted_ref;
-                    assert_int_equal(spec_float_rows_step(p.target, p.draft, p.vocab, &fast, &accepted),
-                                     spec_float_rows_step_ref(p.target, p.draft, p.vocab, &ref, &accepted_ref));
+                    const int token = spec_float_rows_step(kernels, p.target, p.draft, p.vocab, &fast, &accepted);
+                    assert_int_equal(token, spec_float_rows_step(&spec_float_rows_kernels_ref, p.target, p.draft, p.vocab,
+                                                                 &ref, &accepted_ref));
                     assert_int_equal(accepted, accepted_ref);
                     assert_true(fast.state == ref.state);
                 }
             }
     }
-    if (kept != NULL) setenv("SPECLAB_ISA", kept, 1);
-    else unsetenv("SPECLAB_ISA");
-    free(kept);
     gsl_rng_free(rng);
 }
 
@@ -156,6 +152,11 @@ static void the_scan_finds_where_the_cumulative_mass_passes(void **state)
 static int find(const float *row, int n, double limit)
 {
     return spec_float_rows_find(spec_float_rows_kernels_of(spec_cpu_isa()), row, NULL, n, limit);
+}
+
+static int step(const float *target, const float *draft, int n, spec_rng_state *rng, bool *ret_accepted)
+{
+    return spec_float_rows_step(spec_float_rows_kernels_of(spec_cpu_isa()), target, draft, n, rng, ret_accepted);
 }
 
 static void the_scan_minds_its_edges(void **state)
@@ -226,7 +227,7 @@ static void a_step_takes_its_uniforms_in_turn(void **state)
         fill_pair(&p, 100, i % 6, rng);
         spec_rng_state state_of_step = spec_rng_stream_state(gsl_rng_get(rng), 0), replay = state_of_step;
         bool accepted, expected_accepted = true;
-        int token = spec_float_rows_step(p.target, p.draft, p.vocab, &state_of_step, &accepted), uniforms = 1;
+        int token = step(p.target, p.draft, p.vocab, &state_of_step, &accepted), uniforms = 1;
         int expected = spec_float_rows_find(ref, p.draft, NULL, p.vocab, spec_rng_next_double(&replay));
         double t = p.target[expected], d = p.draft[expected];
         if (t < d) {
@@ -257,7 +258,7 @@ static void impossible_tokens_are_not_emitted(void **state)
         do fill_pair(&p, 70, 1 + i % 6, rng);
         while (find(p.draft, 70, 0) < 0 || find(p.target, 70, 0) < 0);
         bool accepted;
-        int token = spec_float_rows_step(p.target, p.draft, 70, &steps, &accepted);
+        int token = step(p.target, p.draft, 70, &steps, &accepted);
         assert_in_range(token, 0, 69);
         assert_true(p.target[token] > 0);
         if (accepted) assert_true(p.draft[token] > 0);
@@ -276,7 +277,7 @@ static void a_uniform_of_zero_accepts_nothing_impossible(void **state)
     spec_rng_state rng;
     bool accepted;
     spec_rng_set_raw(&rng, first, second - first * multiplier);
-    assert_int_equal(spec_float_rows_step((float[]){0, 0, 1}, (float[]){0, 1, 0}, 3, &rng, &accepted), 2);
+    assert_int_equal(step((float[]){0, 0, 1}, (float[]){0, 1, 0}, 3, &rng, &accepted), 2);
     assert_false(accepted);
 }
 
@@ -289,7 +290,7 @@ static void without_a_residual_the_target_is_sampled(void **state)
     int corrected[4] = {0};
     for (int i = 0; i < 1000; i++) {
         bool accepted;
-        int token = spec_float_rows_step(target, draft, 4, &rng, &accepted);
+        int token = step(target, draft, 4, &rng, &accepted);
         assert_true(target[token] > 0);
         corrected[token] += !accepted;
     }
@@ -310,7 +311,7 @@ static void steps_emit_the_target_and_accept_alpha(void **state)
         fill_pair(&p, vocab, 0, rng);
         for (uint64_t i = 0; i < samples; i++) {
             bool accept;
-            count[spec_float_rows_step(p.target, p.draft, vocab, &steps, &accept)]++;
+            count[step(p.target, p.draft, vocab, &steps, &accept)]++;
             accepted += accept;
         }
         double statistic = 0, alpha = 0, n = (double)samples, pooled_expected = 0, pooled_count = 0;
