@@ -97,22 +97,6 @@ static double round_time(const spec_decoder *decoder)
     return costs->draft * calls + costs->verify + costs->fixed;
 }
 
-static void add_to_tally(spec_tally *tally, const spec_round *round, double time)
-{
-    const int accepted = round->n_accepted;
-    tally->rounds++;
-    tally->drafted += (uint64_t)round->n_drafted;
-    tally->accepted += (uint64_t)accepted;
-    tally->emitted += (uint64_t)round->n_emitted;
-    tally->n_accepted[accepted]++;
-    for (int i = 0; i < accepted; i++) {
-        tally->tested[i]++;
-        tally->passed[i]++;
-    }
-    if (accepted < round->n_drafted) tally->tested[accepted]++;
-    tally->time += time;
-}
-
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error)
 {
     spec_draft *draft = &decoder->draft;
@@ -132,7 +116,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
     decoder->n_context += (size_t)round->n_emitted;
 
-    if (opt_tally != NULL) add_to_tally(opt_tally, round, round_time(decoder));
+    if (opt_tally != NULL) {
+        spec_tally_add(opt_tally, round);
+        opt_tally->time += round_time(decoder);
+    }
     spec_policy_observe(&decoder->policy, round);
 done:
     return status;

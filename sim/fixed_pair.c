@@ -57,6 +57,7 @@ int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const doub
     pair->vocab = vocab;
     SPEC_TRY(spec_alias_init(&alias, d, vocab, error));
     SPEC_TRY(pack_columns(pair, &alias, t, d, left == 0, error));
+    SPEC_TRY(spec_alias_init(&pair->target, t, vocab, error));
     if (left > 0) SPEC_TRY(spec_alias_init(&pair->residual, residual, vocab, error));
     else pair->alpha = 1; /* equal up to rounding */
 done:
@@ -70,6 +71,7 @@ void spec_fixed_pair_free(spec_fixed_pair *pair)
 {
     free(pair->column);
     spec_alias_free(&pair->residual);
+    spec_alias_free(&pair->target);
     *pair = (spec_fixed_pair){0};
 }
 
@@ -121,4 +123,20 @@ size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, s
         n_accepted += block(pair, word, now, opt_token != NULL ? opt_token + done : unwanted);
     }
     return n_accepted;
+}
+
+int spec_fixed_pair_round(const spec_fixed_pair *pair, spec_rng_state *rng, int K, int *ret_token)
+{
+    for (int i = 0; i < K; i++) {
+        const spec_u128 product = (spec_u128)spec_rng_next(rng) * (unsigned)pair->vocab;
+        const struct spec_fixed_pair_column *column = &pair->column[product >> 64];
+        const int side = (uint64_t)product >= column->keep;
+        ret_token[i] = (int)column->token[side];
+        if (spec_rng_next(rng) >> 1 >= column->accept[side]) {
+            ret_token[i] = spec_alias_draw(&pair->residual, rng);
+            return i;
+        }
+    }
+    ret_token[K] = spec_alias_draw(&pair->target, rng);
+    return K;
 }

@@ -18,6 +18,7 @@ typedef struct {
         uint64_t accept[2]; /* 2^63 min(1, target/draft), rounded */
     } *column;              /* (V) aligned to 32 bytes, its size */
     spec_alias residual;    /* of norm((target - draft)+); empty (n = 0) where nothing is ever rejected */
+    spec_alias target;      /* for the bonus of a whole round */
 } spec_fixed_pair;
 
 /* target, draft (V): weights, each finite, not negative and of positive sum, else GSL_EDOM; both are normalised here. The law of an
@@ -28,5 +29,9 @@ void spec_fixed_pair_free(spec_fixed_pair *pair);
 /* n steps: opt_token (n) receives the emitted tokens, draft or correction; returns how many draft tokens were accepted. A step takes
  * three words whatever happens, so that the steps of one call and of several are the same. */
 size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n, uint32_t *opt_token);
+
+/* A whole round: K draft tokens, tested until one is rejected, and the correction or the bonus. ret_token (K+1) receives
+ * the emitted tokens; returns n_accepted, one less than these are. Two words a test, and one for the last token. */
+int spec_fixed_pair_round(const spec_fixed_pair *pair, spec_rng_state *rng, int K, int *ret_token);
 
 #endif

@@ -1,5 +1,6 @@
 #include "sim/sources.h"
 
+#include "sim/fixed_pair.h"
 #include "sim/rng.h"
 
 #include <stdbool.h>
@@ -40,6 +41,7 @@ spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
 
 typedef struct {
     spec_decoder decoder;
+    spec_fixed_pair pair; /* vocab = 0 where the decoder is to be run */
     gsl_rng *rng;
     int prompt[SPEC_PROMPT_MAX];
 } decoding_worker;
@@ -47,9 +49,28 @@ typedef struct {
 static void decoding_worker_free(void *worker)
 {
     decoding_worker *w = worker;
+    spec_fixed_pair_free(&w->pair);
     spec_decoder_free(&w->decoder);
     if (w->rng != NULL) gsl_rng_free(w->rng);
     free(w);
+}
+
+static bool is_fixed_pair(const spec_decoder *decoder)
+{
+    const spec_model *target = decoder->config.target, *draft = decoder->config.opt_draft;
+    return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 && target->end_of_text < 0 && draft != NULL &&
+           draft->order == 0 && draft->end_of_text < 0 && decoder->rule == &spec_verify_token &&
+           decoder->drafter.kind == &spec_draft_chain && decoder->policy.kind == &spec_policy_fixed;
+}
+
+static int pack_pair(decoding_worker *w, spec_error *error)
+{
+    spec_decoder *decoder = &w->decoder;
+    const double *target = spec_session_row(&decoder->target, NULL, 0, decoder->target_store, error);
+    if (target == NULL) return GSL_EFAILED;
+    const double *draft = spec_session_row(&decoder->drafter.session, NULL, 0, decoder->weight, error);
+    if (draft == NULL) return GSL_EFAILED;
+    return spec_fixed_pair_init(&w->pair, target, draft, decoder->config.target->vocab, error);
 }
 
 static int decoding_worker_init(const void *self, void **ret_worker, spec_error *error)
@@ -65,6 +86,7 @@ static int decoding_worker_init(const void *self, void **ret_worker, spec_error 
         goto done;
     }
     SPEC_TRY(spec_decoder_init(&w->decoder, &config->decoder, error));
+    if (is_fixed_pair(&w->decoder)) SPEC_TRY(pack_pair(w, error));
     *ret_worker = w;
 done:
     if (status != GSL_SUCCESS) decoding_worker_free(w);
@@ -101,12 +123,31 @@ done:
     return status;
 }
 
+/* Rounds of a fixed pair are alike and independent: no text, no prompt, no burn-in. */
+static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally)
+{
+    const spec_costs *costs = &w->decoder.config.costs;
+    spec_round *round = &w->decoder.round;
+    spec_rng_state rng = spec_rng_stream_state(seed, stream);
+    round->n_drafted = w->decoder.config.K;
+    for (uint64_t i = 0; i < n_rounds; i++) {
+        round->n_accepted = spec_fixed_pair_round(&w->pair, &rng, round->n_drafted, round->token);
+        round->n_emitted = round->n_accepted + 1;
+        spec_tally_add(tally, round);
+    }
+    tally->time += (double)n_rounds * (round->n_drafted * costs->draft + costs->verify + costs->fixed);
+}
+
 static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
                           spec_tally *tally, spec_error *error)
 {
     const spec_decoding_config *config = self;
     decoding_worker *w = worker;
     int status = GSL_SUCCESS;
+    if (w->pair.vocab > 0) {
+        fixed_pair_rounds(w, seed, stream, n_rounds, tally);
+        return GSL_SUCCESS;
+    }
     spec_rng_stream(w->rng, seed, stream);
     spec_chance chance = spec_chance_sampled(w->rng);
     SPEC_TRY(begin_text(w, stream, error));

@@ -30,6 +30,22 @@ typedef struct {
     double time;                          /* virtual time, in target calls */
 } spec_tally;
 
+/* Count one round more; its time is the caller's to add. */
+static inline void spec_tally_add(spec_tally *tally, const spec_round *round)
+{
+    const int accepted = round->n_accepted;
+    tally->rounds++;
+    tally->drafted += (uint64_t)round->n_drafted;
+    tally->accepted += (uint64_t)accepted;
+    tally->emitted += (uint64_t)round->n_emitted;
+    tally->n_accepted[accepted]++;
+    for (int i = 0; i < accepted; i++) {
+        tally->tested[i]++;
+        tally->passed[i]++;
+    }
+    if (accepted < round->n_drafted) tally->tested[accepted]++;
+}
+
 static inline void spec_tally_merge(spec_tally *into, const spec_tally *from)
 {
     into->rounds += from->rounds;

@@ -19,6 +19,7 @@ typedef struct {
     spec_fixed_pair pair;
     spec_rng_state rng;
     uint32_t token[BLOCK];
+    uint64_t accepted;
 } steps;
 
 static void close_steps(void *state)
@@ -57,6 +58,15 @@ static uint64_t run_steps(void *state, uint64_t n)
     return done;
 }
 
+static uint64_t run_rounds(void *state, uint64_t n)
+{
+    enum { K = 5 };
+    steps *s = state;
+    int token[K + 1];
+    for (uint64_t i = 0; i < n; i++) s->accepted += (uint64_t)spec_fixed_pair_round(&s->pair, &s->rng, K, token);
+    return n;
+}
+
 static const pair_setup zipf = {32000, true}, dirichlet = {32000, false}, small = {256, false}, large = {256000, true};
 
 #define STEPS(name, of) .work = name, .unit = "steps", .init = open_steps, .run = run_steps, .free = close_steps, .setup = &of
@@ -67,5 +77,7 @@ const spec_bench_row spec_bench_fixed_pair[] = {
     {STEPS("fixed pair, against its words", zipf), .yardstick = "row:PCG64-DXSM, 64-bit words", .per = 3.0},
     {STEPS("fixed pair, V = 256", small), .yardstick = "row:fixed pair, V = 32,000, Zipf"},
     {STEPS("fixed pair, V = 256,000", large), .yardstick = "row:fixed pair, V = 32,000, Zipf"},
+    {.work = "fixed pair, whole rounds of K = 5", .unit = "rounds", .init = open_steps, .run = run_rounds, .free = close_steps,
+     .setup = &zipf, .yardstick = "row:loop, Zipf V = 32,000"},
     {.work = NULL},
 };

@@ -1,4 +1,5 @@
 #include "sim/fixed_pair.h"
+#include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_cdf.h>
@@ -8,12 +9,6 @@
 #include <string.h>
 
 enum { V = 32000 };
-
-/* cmocka's assert_float_equal rounds to float. */
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (!(fabs(found - expected) <= tolerance)) fail_msg("%.17g, not %.17g", found, expected);
-}
 
 /* The chance, in units of 2^-64, that word * n falls below column * 2^64 + fraction. */
 static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
@@ -69,7 +64,7 @@ static void assert_lossless(const double *target, const double *draft, int vocab
         if (fabsl(law[i] - t) > ldexpl(1, -50)) fail_msg("token %d: %.17Lg, not %.17Lg", i, law[i], t);
         if (target[i] == 0 && law[i] != 0) fail_msg("token %d, impossible, is emitted with probability %Lg", i, law[i]);
     }
-    assert_near(pair.alpha, (double)alpha, 1e-13);
+    assert_within(pair.alpha, (double)alpha, 1e-13);
     if (pair.residual.n == 0) assert_true(pair.alpha == 1);
     free(law);
     spec_fixed_pair_free(&pair);
@@ -225,6 +220,70 @@ static void steps_emit_the_target_and_accept_alpha(void **state)
     spec_fixed_pair_free(&pair);
 }
 
+/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against the target's law: they
+ * are independent draws from it, wherever in a round they stand. A bonus drawn from the draft instead would put a share of
+ * alpha^3 / E[n_emitted] of the tokens in the wrong law: a statistic of 1,020 where 50 is usual. */
+static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
+{
+    (void)state;
+    enum { N = 50, K = 3 };
+    double target[N], draft[N], sum = 0, statistic = 0;
+    gsl_rng *gsl = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    const uint64_t seed = spec_test_seed(), rounds = spec_test_samples(200000);
+    spec_rng_stream(gsl, seed, 4);
+    fill_gamma(target, N, 2, gsl);
+    for (int i = 0; i < N; i++) draft[i] = target[i] * (0.27 + gsl_rng_uniform(gsl));
+    for (int i = 0; i < N; i++) sum += target[i];
+    spec_fixed_pair pair;
+    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, N, NULL), GSL_SUCCESS);
+
+    uint64_t n_accepted[K + 1] = {0}, count[N] = {0}, counted = 0;
+    spec_rng_state rng = spec_rng_stream_state(seed, 5);
+    for (uint64_t r = 0; r < rounds; r++) {
+        int token[K + 1];
+        const int accepted = spec_fixed_pair_round(&pair, &rng, K, token);
+        assert_in_range(accepted, 0, K);
+        n_accepted[accepted]++;
+        for (int i = 0; i <= accepted && counted < rounds; i++, counted++) count[token[i]]++;
+    }
+    assert_true(counted == rounds);
+    for (int i = 0; i < N; i++) {
+        const double expected = (double)rounds * target[i] / sum;
+        statistic += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
+    }
+    assert_true(gsl_cdf_chisq_Q(statistic, N - 1) > SPEC_TEST_P);
+    statistic = 0;
+    for (int k = 0; k <= K; k++) {
+        const double expected = (double)rounds * pow(pair.alpha, k) * (k < K ? 1 - pair.alpha : 1);
+        statistic += ((double)n_accepted[k] - expected) * ((double)n_accepted[k] - expected) / expected;
+    }
+    assert_true(gsl_cdf_chisq_Q(statistic, K) > SPEC_TEST_P);
+    gsl_rng_free(gsl);
+    spec_fixed_pair_free(&pair);
+}
+
+static void a_round_takes_two_words_a_test_and_one_for_its_last_token(void **state)
+{
+    (void)state;
+    const double target[] = {0.27, 0.115, 0.615}, draft[] = {0.5, 0.4, 0.1};
+    spec_fixed_pair pair;
+    assert_int_equal(spec_fixed_pair_init(&pair, target, draft, 3, NULL), GSL_SUCCESS);
+    spec_rng_state rng = spec_rng_stream_state(9, 0);
+    int seen = 0;
+    for (int r = 0; r < 200; r++) {
+        int token[4];
+        spec_rng_state counted = rng;
+        const int accepted = spec_fixed_pair_round(&pair, &rng, 3, token), tests = accepted < 3 ? accepted + 1 : 3;
+        for (int i = 0; i < 2 * tests + 1; i++) spec_rng_next(&counted);
+        assert_true(counted.state == rng.state);
+        if (accepted < 3) assert_int_equal(token[accepted], 2); /* all that the residual holds */
+        seen |= 1 << accepted;
+    }
+    assert_int_equal(seen, 15);
+    assert_int_equal(spec_fixed_pair_round(&pair, &rng, 0, (int[1]){0}), 0); /* the bonus alone */
+    spec_fixed_pair_free(&pair);
+}
+
 static void steps_do_not_depend_on_how_they_are_cut_into_calls(void **state)
 {
     (void)state;
@@ -276,6 +335,8 @@ int main(void)
         cmocka_unit_test(words_of_zero_emit_nothing_impossible),
         cmocka_unit_test(equal_distributions_never_reject),
         cmocka_unit_test(steps_emit_the_target_and_accept_alpha),
+        cmocka_unit_test(rounds_emit_the_target_and_accept_by_the_closed_law),
+        cmocka_unit_test(a_round_takes_two_words_a_test_and_one_for_its_last_token),
         cmocka_unit_test(steps_do_not_depend_on_how_they_are_cut_into_calls),
         cmocka_unit_test(bad_rows_are_refused),
     };

@@ -1,6 +1,7 @@
 #include "sim/montecarlo.h"
 #include "sim/rng.h"
 #include "sim/sources.h"
+#include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_cdf.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 
 enum { LOG = 4096 };
-
-/* cmocka's assert_float_equal rounds to float. */
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (!(fabs(found - expected) <= tolerance)) fail_msg("%.17g, not %.17g", found, expected);
-}
 
 /* A source whose rounds are known: batch i of n rounds accepts i % 3 tokens in each. It can fail, wait, or ask for a stop, and counts
  * its workers. Written from several threads only where each batch has its own entry. */
@@ -210,10 +205,10 @@ static void batch_means_weigh_a_batch_by_its_denominator(void **state)
     spec_estimate found[] = {spec_montecarlo_emitted(&mc), spec_montecarlo_first(&mc), spec_montecarlo_rate(&mc)};
     double mean[] = {emitted / rounds, passed / rounds, emitted / time}, weight[] = {rounds, rounds, time};
     for (int i = 0; i < 3; i++) {
-        assert_near(found[i].mean, mean[i], 1e-13);
-        assert_near(found[i].se, sqrt(spread[i] / (99 * weight[i])), 1e-13);
+        assert_within(found[i].mean, mean[i], 1e-13);
+        assert_within(found[i].se, sqrt(spread[i] / (99 * weight[i])), 1e-13);
     }
-    assert_near(mc.emitted.mean, mean[0], 1e-13);
+    assert_within(mc.emitted.mean, mean[0], 1e-13);
     spec_montecarlo_free(&mc);
 }
 
@@ -231,12 +226,12 @@ static void independent_rounds_have_their_own_variance(void **state)
     mc.tally.passed[0] = 4;
     mc.tally.time = 9.1;
     spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc), rate = spec_montecarlo_rate(&mc);
-    assert_near(emitted.mean, 2, 0);
-    assert_near(emitted.se, sqrt(6.0 / 6 / 7), 1e-15); /* squares 6, n - 1 = 6, n = 7 */
-    assert_near(first.mean, 4.0 / 7, 1e-15);
-    assert_near(first.se, sqrt(4.0 / 7 * 3 / 7 / 6), 1e-15);
-    assert_near(rate.mean, 14 / 9.1, 1e-15);
-    assert_near(rate.se, sqrt(1.0 / 7) / 1.3, 1e-15);
+    assert_within(emitted.mean, 2, 0);
+    assert_within(emitted.se, sqrt(6.0 / 6 / 7), 1e-15); /* squares 6, n - 1 = 6, n = 7 */
+    assert_within(first.mean, 4.0 / 7, 1e-15);
+    assert_within(first.se, sqrt(4.0 / 7 * 3 / 7 / 6), 1e-15);
+    assert_within(rate.mean, 14 / 9.1, 1e-15);
+    assert_within(rate.se, sqrt(1.0 / 7) / 1.3, 1e-15);
 }
 
 static void nothing_simulated_is_not_a_number(void **state)
@@ -456,7 +451,7 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
         assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
         spec_estimate emitted = spec_montecarlo_emitted(&mc), rate = spec_montecarlo_rate(&mc);
         double z = (emitted.mean - expected) / emitted.se, time = mc.tally.time / (double)mc.tally.rounds;
-        assert_near((rate.mean - expected / time) / rate.se, z, 1e-8); /* every round takes the same time here */
+        assert_within((rate.mean - expected / time) / rate.se, z, 1e-8); /* every round takes the same time here */
         sum += z;
         squares += z * z;
         spec_montecarlo_free(&mc);

@@ -1,6 +1,8 @@
 #include "sim/sources.h"
+#include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
@@ -170,11 +172,6 @@ static void a_prompt_outside_the_vocabulary_is_reported(void **state)
 }
 
 /* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min = .2 + .3 + .2 = 0.7. */
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (!(fabs(found - expected) <= tolerance)) fail_msg("%.17g, not %.17g", found, expected);
-}
-
 static void a_decoding_source_agrees_with_the_closed_form(void **state)
 {
     (void)state;
@@ -194,7 +191,7 @@ static void a_decoding_source_agrees_with_the_closed_form(void **state)
     spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc);
     assert_true(fabs(emitted.mean - (1 - pow(0.7, 4)) / 0.3) < 5 * emitted.se);
     assert_true(fabs(first.mean - 0.7) < 5 * first.se);
-    assert_near(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
+    assert_within(mc.tally.time, 1.3 * (double)mc.tally.rounds, 1e-6);
     spec_montecarlo_free(&mc);
 
     config.decoder.rule = "tokne";
@@ -203,6 +200,60 @@ static void a_decoding_source_agrees_with_the_closed_form(void **state)
     assert_true(strlen(error.text) > 0);
     spec_model_close(target);
     spec_model_close(draft);
+}
+
+/* One batch of rounds, K = 3, over a zipf and a draft of overlap 0.7 with it. */
+static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, uint64_t n_rounds)
+{
+    char spec[64];
+    spec_model *target = NULL, *draft = NULL;
+    snprintf(spec, sizeof spec, "zipf?V=%d", vocab);
+    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "perturb?of=target&alpha=0.7", target, NULL), GSL_SUCCESS);
+    spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
+    config.decoder.target = target;
+    config.decoder.opt_draft = draft;
+    config.decoder.rule = rule;
+    config.decoder.policy = policy;
+    config.decoder.K = 3;
+    const spec_round_source source = spec_decoding_source(&config);
+    spec_tally tally = {0};
+    void *worker;
+    assert_int_equal(source.worker_init(source.self, &worker, NULL), GSL_SUCCESS);
+    assert_int_equal(source.batch(source.self, worker, spec_test_seed(), 3, n_rounds, &tally, NULL), GSL_SUCCESS);
+    source.worker_free(worker);
+    spec_model_close(draft);
+    spec_model_close(target);
+    assert_true(tally.rounds == n_rounds && tally.emitted == tally.accepted + n_rounds);
+    return tally;
+}
+
+/* The decoder below the limit and the alias tables from it on, both by the law (1 - alpha) alpha^k of n_accepted. */
+static void small_and_large_vocabularies_have_the_same_law(void **state)
+{
+    (void)state;
+    const uint64_t rounds = spec_test_samples(20000);
+    for (int vocab = SPEC_SOURCES_FIXED_VOCAB - 1; vocab <= SPEC_SOURCES_FIXED_VOCAB; vocab++) {
+        const spec_tally tally = zipf_batch(vocab, "token", "fixed", rounds);
+        double statistic = 0;
+        for (int k = 0; k <= 3; k++) {
+            const double expected = (double)rounds * pow(0.7, k) * (k < 3 ? 0.3 : 1);
+            statistic += ((double)tally.n_accepted[k] - expected) * ((double)tally.n_accepted[k] - expected) / expected;
+        }
+        assert_true(gsl_cdf_chisq_Q(statistic, 3) > SPEC_TEST_P);
+        assert_true(tally.drafted == 3 * rounds && tally.tested[0] == rounds && tally.tested[1] == tally.passed[0]);
+        assert_within(tally.time, 1.3 * (double)rounds, 1e-6);
+    }
+}
+
+/* Alias tables are for the token rule and a fixed length alone: others accept less, and charge less. */
+static void other_rules_and_policies_run_the_decoder_in_any_vocabulary(void **state)
+{
+    (void)state;
+    const spec_tally match = zipf_batch(300, "match", "fixed", 500), token = zipf_batch(300, "token", "fixed", 500);
+    assert_true(match.passed[0] < 100 && token.passed[0] > 300);
+    const spec_tally oracle = zipf_batch(300, "token", "oracle", 500);
+    assert_within(oracle.time, 500 + 0.1 * (double)oracle.accepted, 1e-9);
 }
 
 int main(void)
@@ -215,6 +266,8 @@ int main(void)
         cmocka_unit_test(texts_do_not_grow_without_end),
         cmocka_unit_test(a_prompt_outside_the_vocabulary_is_reported),
         cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
+        cmocka_unit_test(small_and_large_vocabularies_have_the_same_law),
+        cmocka_unit_test(other_rules_and_policies_run_the_decoder_in_any_vocabulary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
