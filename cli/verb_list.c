@@ -68,6 +68,7 @@ static int is_experiment(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".cfg") == 0;
 }
 
+/* Nothing where there is no folder of experiments. */
 static void list_experiments(spec_table *table)
 {
     char share[PATH_MAX], folder[PATH_MAX + 16];
@@ -96,7 +97,7 @@ static const struct {
 } lists[] = {
     {"models", list_models},       {"drafts", list_drafts},     {"rules", list_rules},
     {"policies", list_policies},   {"processes", list_processes}, {"measures", list_measures},
-    {"experiments", list_experiments},
+    {"experiments", list_experiments}, /* last: it is asked for by its place */
 };
 enum { N_LISTS = (int)(sizeof lists / sizeof lists[0]) };
 
@@ -133,6 +134,10 @@ int spec_verb_list(int argc, char **argv)
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
+
+    char share[PATH_MAX];
+    if (args.wanted[N_LISTS - 1] && spec_share_folder(share, sizeof share) != 0)
+        spec_usage_fail(argv[0], "there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it");
 
     static const char *const columns[] = {"kind", "name", "summary", "reference"};
     spec_table table = {0};
