@@ -15,12 +15,12 @@
 
 const spec_verb spec_verbs[] = {
     {"predict", "closed forms for alpha, K and c: tokens per round, speed-up, best K", spec_verb_predict},
-    {"sweep", "a grid of alpha x K x c: theory beside Monte Carlo, each row with its z", spec_verb_sweep},
+    {"sweep", "a grid of alpha, K and c: theory beside Monte Carlo, with z", spec_verb_sweep},
     {"run", "run an experiment file", spec_verb_run},
     {"plot", "draw the figure of a result", spec_verb_plot},
     {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
     {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
-    {"list", "what there is: models, drafts, rules, policies, measures, experiments", spec_verb_list},
+    {"list", "models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };
 
@@ -38,7 +38,7 @@ static void print_help(FILE *out)
           "Examples:\n"
           "  speclab predict --alpha 0.8 --K 1:8:1 --c 0.1\n"
           "  speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
-          "  speclab prove --rule token --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
+          "  speclab prove --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
           "  speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
           "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is\nto choose from.\n"
           "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough\n"

@@ -83,8 +83,8 @@ static char *provenance(const spec_experiment *e)
     fprintf(out, "speclab %s (%s)\nexperiment: %s\nmeasure: %s\n", SPEC_VERSION, SPEC_GIT, e->name, e->measure->name);
     if (e->figure[0] != '\0') fprintf(out, "figure: %s\n", e->figure);
     fprintf(out, "seed: %llu\n", (unsigned long long)e->seed);
-    if (e->rounds > 0) fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
-    if (e->standard_error > 0.0) fprintf(out, "standard_error: %.17g\n", e->standard_error);
+    if (e->measure->simulates && e->rounds > 0) fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
+    if (e->measure->simulates && e->standard_error > 0.0) fprintf(out, "standard_error: %.17g\n", e->standard_error);
     fprintf(out, "compiler: %s\n", COMPILER);
     for (const char *line = e->text; *line != '\0';) {
         int n = (int)strcspn(line, "\n");

@@ -35,6 +35,7 @@ struct spec_measure {
     const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
     const char *const
         *checked; /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
+    bool simulates;                /* the point's rounds and standard error matter to it */
     /* How many rows the point gives, known before it is run; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error);
     /* Fill the columns of `table`'s current row; of several rows each but the last is appended by the measure. */

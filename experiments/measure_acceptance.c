@@ -65,5 +65,6 @@ const spec_measure spec_measure_acceptance = {
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .simulates = true,
     .run = run,
 };

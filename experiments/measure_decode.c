@@ -103,5 +103,6 @@ const spec_measure spec_measure_decode = {
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .simulates = true,
     .run = run,
 };

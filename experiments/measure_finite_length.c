@@ -86,5 +86,6 @@ const spec_measure spec_measure_finite_length = {
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .simulates = true,
     .run = run,
 };

@@ -36,5 +36,6 @@ const spec_measure spec_measure_folklore = {
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .simulates = true,
     .run = run,
 };

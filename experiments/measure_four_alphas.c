@@ -68,5 +68,6 @@ const spec_measure spec_measure_four_alphas = {
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .simulates = true,
     .run = run,
 };
