@@ -150,12 +150,13 @@ mutate: tests ## break one line at a time in the rules and the formulas, and cou
 	@python3 tests/mutate/mutate.py
 
 MAN := $(patsubst cli/verb_%.c,build/man/speclab-%.1,$(wildcard cli/verb_*.c)) build/man/speclab.1
-build/man/speclab.1: $(BIN)
+build/man/speclab.1: $(BIN) cli/man.inc
 	@mkdir -p $(@D)
-	$(Q)help2man --no-info --name='a laboratory for speculative decoding' --output=$@ $(BIN)
-build/man/speclab-%.1: $(BIN)
+	$(Q)help2man --no-info --include=cli/man.inc --name='a laboratory for speculative decoding' --output=$@ $(BIN)
+build/man/speclab-%.1: $(BIN) cli/man.inc
 	@mkdir -p $(@D)
-	$(Q)help2man --no-info --name="$$($(BIN) $* --help | sed -n 2p)" --output=$@ '$(BIN) $*'
+	$(Q)help2man --no-info --include=cli/man.inc --name="$$($(BIN) $* --help | sed -n 2p)" '$(BIN) $*' \
+	    | sed 's/^\.TH SPECLAB /.TH SPECLAB-$(shell echo $* | tr a-z A-Z) /;s/^speclab \\- /speclab-$* \\- /' >$@
 
 .PHONY: man
 man: $(MAN) ## man pages, from --help

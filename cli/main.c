@@ -36,10 +36,10 @@ static void print_help(FILE *out)
         fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
     fputs("\n"
           "Examples:\n"
-          "  speclab predict --alpha 0.8 --K 1:8:1 --c 0.1\n"
-          "  speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
-          "  speclab prove --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
-          "  speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
+          "  $ speclab predict --alpha 0.8 --K 1:8:1 --c 0.1\n"
+          "  $ speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
+          "  $ speclab prove --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
+          "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
           "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is\nto choose from.\n"
           "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough\n"
           "evidence either way; 130 interrupted.\n",

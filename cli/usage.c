@@ -145,8 +145,8 @@ const struct argp spec_usage_argp = {usage_options, parse, NULL, NULL, NULL, NUL
 
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    /* 80 columns, the summaries from the 28th; without the note that -aX and --alpha=X are the same. */
-    setenv("ARGP_HELP_FMT", "rmargin=79,no-dup-args-note", 0);
+    /* 80 columns, headings at the margin (help2man knows them there); without the note that -aX and --alpha=X are the same. */
+    setenv("ARGP_HELP_FMT", "rmargin=79,header-col=0,no-dup-args-note", 0);
     const error_t failed = argp_parse(argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
     if (failed != 0) spec_usage_fail(argv[0], "%s", strerror(failed));
 }

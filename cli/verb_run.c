@@ -144,9 +144,11 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
         spec_usage_say(verb, "%s: %s", experiment->name, spec_options_stop ? "interrupted before its figure was drawn" : error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
-    printf("%-24s %3zu rows, %llu of %llu checks hold: %s%s%s\n", experiment->name, result->table.n_rows,
-           (unsigned long long)result->holds, (unsigned long long)(result->holds + result->fails), csv, drawn ? ", " : "",
-           drawn ? svg : "");
+    char checks[64] = "no checks";
+    const uint64_t checked = result->holds + result->fails;
+    if (checked > 0)
+        snprintf(checks, sizeof checks, "%llu of %llu checks hold", (unsigned long long)result->holds, (unsigned long long)checked);
+    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv, drawn ? ", " : "", drawn ? svg : "");
     fflush(stdout);
     return result->fails > 0 ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
 }
