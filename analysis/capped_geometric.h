@@ -49,8 +49,8 @@ double spec_capped_geometric_variance(double alpha, int K);
  *
  *   z       any finite number; the function is a polynomial of degree K
  *   returns the sum, by Horner's rule in K steps; 1 at z = 1. NaN for z not finite.
- * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at 1 is E[n_accepted].
- * */
+ * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at 1 is
+ * E[n_accepted]. */
 double spec_capped_geometric_pgf(double alpha, int K, double z);
 
 /* Expected tokens per round when the chance depends on the position, and on nothing else.

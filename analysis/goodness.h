@@ -37,7 +37,8 @@ int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *pr
  *     d = max_i max(i/n - sorted[i-1], sorted[i-1] - (i-1)/n),  i = 1..n
  *
  * p is exact for n <= 20 [Marsaglia03], to 1e-13 absolute; above, the limit law at sqrt(n) d + 1/(6 sqrt(n)) + (sqrt(n) d - 1)/(4n)
- * [Vrbik18], within 0.0006 of the exact p (Stephens' d (sqrt(n) + 0.12 + 0.11/sqrt(n)) is off by up to 0.02).
+ * [Vrbik18], within 0.0006 of the exact p (d (sqrt(n) + 0.12 + 0.11/sqrt(n)) of
+ * [Stephens70] is off by up to 0.02).
  * n = 0 gives d = 0, p = 1. NaN in the sample gives NaN. Checked by: a recursion over the band's breakpoints, n <= 99. */
 void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted, size_t n);
 

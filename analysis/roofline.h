@@ -28,8 +28,8 @@ typedef struct {
  *
  *     2 parameters n + 4 layers width (n context + n (n+1)/2)                       docs/formulas.md#roofline
  *
- * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in every layer.
- * */
+ * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in
+ * every layer. */
 double spec_pass_flops(const spec_transformer_shape *shape, double n_tokens, double context);
 
 /* Bytes of the same pass: every weight is read once, the cache is read once and n entries are written.
@@ -42,8 +42,7 @@ double spec_pass_bytes(const spec_transformer_shape *shape, double n_tokens, dou
 /* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
 double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context);
 
-/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels reach perhaps 0.6 to 0.9 of
- * it. */
+/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels take longer. */
 double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens,
                       double context);
 

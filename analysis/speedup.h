@@ -53,7 +53,7 @@ double spec_oracle_emitted(double alpha);
  *
  *     1 / ((1-alpha) + c alpha)                                                     docs/formulas.md#speedup
  *
- *   returns the factor, an upper bound on that of every K; +inf at alpha = 1, c = 0. */
+ *   returns the factor, for c <= 1 an upper bound on that of every K; +inf at alpha = 1, c = 0. */
 double spec_oracle_speedup(double alpha, double c);
 
 /* The smallest K in 0..K_max that maximises the speed-up: one more token pays while
@@ -79,8 +79,9 @@ double spec_best_K_lambert(double alpha, double c);
  *
  *     root of  alpha + alpha^2 + ... + alpha^K = c K                                docs/formulas.md#break-even
  *
- *   returns alpha in [c, min(1, c K)]: c at K = 1, 0 at c = 0, 1 at c = 1. NaN where there is none (c > 1) or no single
- *           one (K = 0, where the speed-up is 1 whatever alpha is), and outside the domain.
+ *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN where there is none
+ *           (c > 1) or no single one (K = 0, where the speed-up is 1 whatever alpha is), and outside the domain.
+ * Allocates GSL's root finder, once a call: not for inner loops. NaN without memory.
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
 double spec_break_even_alpha(int K, double c);
 

@@ -39,9 +39,9 @@ typedef struct {
 
 /* Build the law from `counts`, which are used up.
  *
- *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99] sections 2.7, 3
+ *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99]
  *     P_0(w)     = 1 / vocab
- *     D_k        = n_1 / (n_1 + 2 n_2)                                                 [ChenGoodman99] section 2.6
+ *     D_k        = n_1 / (n_1 + 2 n_2)                                                 [ChenGoodman99]
  *
  * h: the last k-1 tokens, h': without the oldest; c_k(h): sum over w of c_k(h w); N_k(h): how many w were seen after
  * h; n_r: how many k-grams have c_k = r. D_k = 1/2 where n_1 or n_2 is 0. A context never seen has P_k = P_(k-1).
