@@ -51,10 +51,10 @@ double spec_alpha_emitted_over_K1(const uint64_t *counts, int K)
     return (double)(passed + rounds) / ((double)rounds * (K + 1));
 }
 
-/* ---- inversion ----------------------------------------------------------------------------------------------------- */
+/* ---- inversion --------------------------------------------------------------------------------------------------- */
 
-/* The root of an increasing function in [low, high], by Brent's method. An end where the sign is already reached, as rounding may have
- * it, is the root. NaN without memory. */
+/* The root of an increasing function in [low, high], by Brent's method. An end where the sign is already reached, as
+ * rounding may have it, is the root. NaN without memory. */
 static double increasing_root(gsl_function *function, double low, double high)
 {
     if (GSL_FN_EVAL(function, low) >= 0) return low;
@@ -103,7 +103,7 @@ double spec_alpha_from_emitted(double emitted, int K)
     return spec_alpha_from_accepted_over_drafted((emitted - 1) / K, K);
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------------------------- */
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 static int interval_defined(uint64_t passed, uint64_t tested, double error)
 {
@@ -121,8 +121,8 @@ void spec_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, ui
     *ret_high = passed == tested ? 1 : (centre + half) / (n + z * z);
 }
 
-/* The continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method. It converges within O(sqrt(a + b)) terms
- * for x < (a+1)/(a+b+2); GSL's own stops at 512 of them, too few for ten million tests. */
+/* The continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method. It converges within
+ * O(sqrt(a + b)) terms for x < (a+1)/(a+b+2); GSL's own stops at 512 of them, too few for ten million tests. */
 static double beta_fraction(double a, double b, double x)
 {
     double most = 1000 + sqrt(a + b);
@@ -185,7 +185,7 @@ void spec_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t p
     *ret_high = passed == tested ? 1 : increasing_root(&high_function, 0, 1);
 }
 
-/* ---- bootstrap ----------------------------------------------------------------------------------------------------- */
+/* ---- bootstrap --------------------------------------------------------------------------------------------------- */
 
 static double resampled_alpha(const double *weight, int K, uint64_t rounds, gsl_rng *rng)
 {

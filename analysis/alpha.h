@@ -1,7 +1,7 @@
 /* alpha: four numbers that are all called the acceptance rate, and how to estimate each.
- * (i) alpha: mean overlap along the target's trajectory; (ii) conditional: chance that position i is accepted, given that it is tested;
- * (iii) accepted over drafted tokens; (iv) emitted over K + 1. Under iid acceptance (i) and (ii) agree; (iii) only at 0, 1 or K = 1, (iv) only by chance.
- * docs/formulas.md#four-alphas. */
+ * (i) alpha: mean overlap along the target's trajectory; (ii) conditional: chance that position i is accepted, given
+ * that it is tested; (iii) accepted over drafted tokens; (iv) emitted over K + 1. Under iid acceptance (i) and (ii)
+ * agree; (iii) only at 0, 1 or K = 1, (iv) only by chance. docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_ALPHA_H
 #define SPECLAB_ALPHA_H
 
@@ -16,16 +16,17 @@
  *
  *     passed = sum_k k counts[k],   tested = passed + (rounds with n_accepted < K)
  *
- * A round tests draft tokens until one fails, and is censored at K: the test that would follow was never made. Under iid acceptance the
- * likelihood is alpha^passed (1 - alpha)^(tested - passed). Source: docs/formulas.md#four-alphas.
+ * A round tests draft tokens until one fails, and is censored at K: the test that would follow was never made. Under
+ * iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed). Source: docs/formulas.md#four-alphas.
  * Checked by: the sum of the tally's tested[] and passed[]; the likelihood's maximum, found numerically. */
 void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_t *counts, int K);
 
-/* Maximum likelihood estimate of (ii) pooled over positions, which under iid acceptance is alpha: passed / tested. NaN without tests. */
+/* Maximum likelihood estimate of (ii) pooled over positions, which under iid acceptance is alpha: passed / tested.
+ * NaN without tests. */
 double spec_alpha_mle(const uint64_t *counts, int K);
 
-/* (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1) rounds). Not estimates of alpha.
- * NaN without rounds; (iii) NaN at K = 0. */
+/* (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1) rounds). Not estimates of
+ * alpha. NaN without rounds; (iii) NaN at K = 0. */
 double spec_alpha_accepted_over_drafted(const uint64_t *counts, int K);
 double spec_alpha_emitted_over_K1(const uint64_t *counts, int K);
 
@@ -39,26 +40,31 @@ double spec_alpha_emitted_over_K1(const uint64_t *counts, int K);
  * Checked by: the round trip; quadratic formula at K = 2. */
 double spec_alpha_from_accepted_over_drafted(double ratio, int K);
 
-/* The alpha for which a round emits `emitted` tokens in the mean: inverts spec_capped_geometric_mean. emitted in [1, K+1], K >= 1;
- * NaN outside the domain, K = 0 included, where every alpha emits 1. For (iv), pass (K+1) times it. */
+/* The alpha for which a round emits `emitted` tokens in the mean: inverts spec_capped_geometric_mean. emitted in
+ * [1, K+1], K >= 1; NaN outside the domain, K = 0 included, where every alpha emits 1. For (iv), pass (K+1) times
+ * it. */
 double spec_alpha_from_emitted(double emitted, int K);
 
 /* Intervals for a probability from `passed` of `tested` at confidence 1 - error, 0 < error < 1, within [0,1].
- * tested = 0 gives [0,1]; the low end is exactly 0 where passed = 0, the high end exactly 1 where passed = tested. NaN for passed > tested
- * or another error. A simultaneous statement over several intervals needs a smaller error for each.
+ * tested = 0 gives [0,1]; the low end is exactly 0 where passed = 0, the high end exactly 1 where passed = tested.
+ * NaN for passed > tested or another error. A simultaneous statement over several intervals needs a smaller error
+ * for each.
  *
- * Wilson: the p with |passed/tested - p| <= z sqrt(p (1-p) / tested), z the normal quantile [Wilson27]. Coverage near nominal on average,
- * sometimes below it.
- * Clopper-Pearson: the p under which neither binomial tail, `passed` included, has less than error/2 [Clopper34]. Coverage never below
- * nominal. By root finding on the incomplete beta function; relative error of the tail below 1e-6 up to tested = 1e9. */
+ * Wilson: the p with |passed/tested - p| <= z sqrt(p (1-p) / tested), z the normal quantile [Wilson27]. Coverage
+ * near nominal on average, sometimes below it.
+ * Clopper-Pearson: the p under which neither binomial tail, `passed` included, has less than error/2 [Clopper34].
+ * Coverage never below nominal. By root finding on the incomplete beta function; relative error of the tail below
+ * 1e-6 up to tested = 1e9. */
 void spec_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error);
 void spec_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error);
 
-/* Percentile bootstrap of spec_alpha_mle over rounds [Efron79]: resample the counts `resamples` times, and take the quantiles error/2 and
- * 1 - error/2 (interpolated) of the estimates. Rounds are resampled, not tests, so it stands where tests within a round are dependent.
+/* Percentile bootstrap of spec_alpha_mle over rounds [Efron79]: resample the counts `resamples` times, and take the
+ * quantiles error/2 and 1 - error/2 (interpolated) of the estimates. Rounds are resampled, not tests, so it stands
+ * where tests within a round are dependent.
  *
  *   work    (resamples), overwritten by the sorted estimates
- *   returns GSL_EDOM, and zeros, for K outside 0..SPEC_K_MAX, resamples < 1 or error outside (0,1). NaN ends without tests.
+ *   returns GSL_EDOM, and zeros, for K outside 0..SPEC_K_MAX, resamples < 1 or error outside (0,1). NaN ends
+ *           without tests.
  * Deterministic given the generator's state; one multinomial draw a resample (more only past 2^31 rounds). */
 int spec_alpha_bootstrap(double *ret_low, double *ret_high, const uint64_t *counts, int K, double error, int resamples,
                          double *work, gsl_rng *rng);

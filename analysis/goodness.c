@@ -47,8 +47,8 @@ static pool gather_pool(const uint64_t *counts, const double *probability, size_
     return small;
 }
 
-static int goodness(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n, double min_expected,
-                    int fitted, double (*term)(double observed, double expected))
+static int goodness(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
+                    double min_expected, int fitted, double (*term)(double observed, double expected))
 {
     *ret = (spec_goodness){0};
     double total = 0, sum = 0;
@@ -99,13 +99,13 @@ int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const d
     return goodness(ret, counts, probability, n, min_expected, fitted, pearson_term);
 }
 
-int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n, double min_expected,
-                    int fitted)
+int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
+                    double min_expected, int fitted)
 {
     return goodness(ret, counts, probability, n, min_expected, fitted, g_term);
 }
 
-/* ---- Kolmogorov-Smirnov -------------------------------------------------------------------------------------------- */
+/* ---- Kolmogorov-Smirnov ------------------------------------------------------------------------------------------ */
 
 static void multiply(double *product, const double *a, const double *b, int side)
 {
@@ -118,8 +118,9 @@ static void multiply(double *product, const double *a, const double *b, int side
     }
 }
 
-/* P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d < 1. With n d = k - h, 0 <= h < 1, H is
- * 1/(i-j+1)! on and below its first superdiagonal, but for corrections by h in the first column and the last row. */
+/* P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d < 1. With n d = k - h,
+ * 0 <= h < 1, H is 1/(i-j+1)! on and below its first superdiagonal, but for corrections by h in the first column and
+ * the last row. */
 static double kolmogorov_exact(double d, int n)
 {
     double matrix[EXACT_SIDE * EXACT_SIDE], power[EXACT_SIDE * EXACT_SIDE], product[EXACT_SIDE * EXACT_SIDE];
@@ -180,7 +181,7 @@ void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted
     }
 }
 
-/* ---- families and normals ------------------------------------------------------------------------------------------ */
+/* ---- families and normals ---------------------------------------------------------------------------------------- */
 
 void spec_holm(double *ret_adjusted, const double *p, size_t n, size_t *order)
 {

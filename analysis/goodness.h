@@ -1,6 +1,6 @@
 /* goodness: do these counts, or these p-values, come from that law?
- * Degrees of freedom are honest: cells after pooling, less one, less fitted parameters. p-values are upper tails. Nothing is allocated.
- * [Pearson00; Marsaglia03; Vrbik18; Holm79]. */
+ * Degrees of freedom are honest: cells after pooling, less one, less fitted parameters. p-values are upper tails.
+ * Nothing is allocated. [Pearson00; Marsaglia03; Vrbik18; Holm79]. */
 #ifndef SPECLAB_GOODNESS_H
 #define SPECLAB_GOODNESS_H
 
@@ -19,27 +19,30 @@ typedef struct {
  *
  *     chi^2 = sum (observed - expected)^2 / expected,     G = 2 sum observed log(observed / expected)
  *
- * Both are compared with chi-square's upper tail. Cells expected to hold fewer than min_expected (5 is usual; 0 pools nothing) become one
- * pool; a pool that still holds less takes in the cell that expects the fewest of the others, the first of equals. Which cells are pooled depends on the expected
- * counts alone. A cell of probability zero is not a cell: it adds no degree of freedom, and a count in it is impossible, p = 0.
+ * Both are compared with chi-square's upper tail. Cells expected to hold fewer than min_expected (5 is usual; 0
+ * pools nothing) become one pool; a pool that still holds less takes in the cell that expects the fewest of the
+ * others, the first of equals. Which cells are pooled depends on the expected counts alone. A cell of probability
+ * zero is not a cell: it adds no degree of freedom, and a count in it is impossible, p = 0.
  *
  *   fitted  parameters of the law that were estimated from these counts, >= 0
- *   returns GSL_EDOM, and zeros, for a probability that is negative or NaN, a sum off 1 by more than 1e-9, or min_expected < 0 or NaN.
+ *   returns GSL_EDOM, and zeros, for a probability that is negative or NaN, a sum off 1 by more than 1e-9, or
+ *           min_expected < 0 or NaN.
  * Counts all zero, and a law that pools into one cell, say nothing: df = 0, p = 1.
  * Checked by: hand-worked tables; uniform p-values under the law. */
 int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
                              double min_expected, int fitted);
-int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n, double min_expected,
-                    int fitted);
+int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
+                    double min_expected, int fitted);
 
 /* Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1], and its two-sided p-value.
  *
  *     d = max_i max(i/n - sorted[i-1], sorted[i-1] - (i-1)/n),  i = 1..n
  *
- * p is exact for n <= 20 [Marsaglia03], to 1e-13 absolute; above, the limit law at sqrt(n) d + 1/(6 sqrt(n)) + (sqrt(n) d - 1)/(4n)
- * [Vrbik18], within 0.0006 of the exact p (d (sqrt(n) + 0.12 + 0.11/sqrt(n)) of
- * [Stephens70] is off by up to 0.02).
- * n = 0 gives d = 0, p = 1. NaN in the sample gives NaN. Checked by: a recursion over the band's breakpoints, n <= 99. */
+ * p is exact for n <= 20 [Marsaglia03], to 1e-13 absolute; above, the limit law at sqrt(n) d + 1/(6 sqrt(n)) +
+ * (sqrt(n) d - 1)/(4n) [Vrbik18], within 0.0006 of the exact p (d (sqrt(n) + 0.12 + 0.11/sqrt(n)) of [Stephens70] is
+ * off by up to 0.02).
+ * n = 0 gives d = 0, p = 1. NaN in the sample gives NaN. Checked by: a recursion over the band's breakpoints,
+ * n <= 99. */
 void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted, size_t n);
 
 /* Holm's step-down adjusted p-values: reject where adjusted <= family error [Holm79].

@@ -1,5 +1,6 @@
 /* moments: running means and variances that do not cancel [Welford62; Chan83], and those of integer counts.
- * A zeroed spec_moments is empty and ready. Merging in any order agrees to rounding; merge in index order for identical bytes. */
+ * A zeroed spec_moments is empty and ready. Merging in any order agrees to rounding; merge in index order for
+ * identical bytes. */
 #ifndef SPECLAB_MOMENTS_H
 #define SPECLAB_MOMENTS_H
 
@@ -23,8 +24,9 @@ double spec_moments_variance(const spec_moments *moments);
 /* Of the mean: sqrt(variance / n); NaN for n < 2. */
 double spec_moments_standard_error(const spec_moments *moments);
 
-/* Mean and variance (n - 1) of k = 0..K, where k was seen counts[k] times. The sums of counts and of k counts[k] are integers, hence
- * exact up to 2^64. Mean NaN without observations, variance NaN with fewer than 2. Checked by: the running moments of the same sample. */
+/* Mean and variance (n - 1) of k = 0..K, where k was seen counts[k] times. The sums of counts and of k counts[k] are
+ * integers, hence exact up to 2^64. Mean NaN without observations, variance NaN with fewer than 2. Checked by: the
+ * running moments of the same sample. */
 void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
 
 /* (estimate - theory) / se: how many standard errors they are apart.

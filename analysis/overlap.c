@@ -64,8 +64,9 @@ double spec_max_difference(const double *a, const double *b, size_t n)
     return largest;
 }
 
-/* a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) - r), which cancels for small r
- * unless log(1 + r) - r comes from its own series. A ratio that over- or underflows is a difference of logarithms. */
+/* a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) - r), which cancels for
+ * small r unless log(1 + r) - r comes from its own series. A ratio that over- or underflows is a difference of
+ * logarithms. */
 static double divergence_term(double a, double b)
 {
     double ratio = a / b;

@@ -1,6 +1,6 @@
 /* overlap: distances between two distributions, and what the rules accept of them.
- * Arrays are rows of probabilities (n) that sum to 1, of the caller's; sums are compensated, so a row of 128,000 is as exact as one of 3.
- * A NaN anywhere gives NaN. [Leviathan23] Def. 3.2, Thm 3.5; docs/formulas.md#four-alphas. */
+ * Arrays are rows of probabilities (n) that sum to 1, of the caller's; sums are compensated, so a row of 128,000 is
+ * as exact as one of 3. A NaN anywhere gives NaN. [Leviathan23] Def. 3.2, Thm 3.5; docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_OVERLAP_H
 #define SPECLAB_OVERLAP_H
 
@@ -29,8 +29,8 @@ double spec_max_difference(const double *a, const double *b, size_t n);
  *
  *     KL(a || b) = sum_x a log(a/b) = sum_x (a log(a/b) - a + b)
  *
- * The second form is summed: it is the same where both rows sum to 1, no term of it is negative, and near b = a nothing cancels.
- * 0 log 0 is 0; +inf where b(x) = 0 < a(x) for some x. */
+ * The second form is summed: it is the same where both rows sum to 1, no term of it is negative, and near b = a
+ * nothing cancels. 0 log 0 is 0; +inf where b(x) = 0 < a(x) for some x. */
 double spec_kl_divergence(const double *a, const double *b, size_t n);
 
 /* Entropy, nats: -sum_x a log a, with 0 log 0 = 0. */

@@ -110,7 +110,7 @@ double spec_break_even_alpha(int K, double c)
         gsl_root_fsolver_iterate(solver);
         lower = gsl_root_fsolver_x_lower(solver);
         upper = gsl_root_fsolver_x_upper(solver);
-    } while (gsl_root_test_interval(lower, upper, DBL_MIN, 1e-15) == GSL_CONTINUE); /* 0 would never end at c < 1e-308 */
+    } while (gsl_root_test_interval(lower, upper, DBL_MIN, 1e-15) == GSL_CONTINUE); /* 0 would not end at c < 1e-308 */
     alpha = gsl_root_fsolver_root(solver);
     gsl_root_fsolver_free(solver);
     return alpha;

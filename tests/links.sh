@@ -1,0 +1,51 @@
+#!/bin/sh
+# What the text points to must be there.
+#   tests/links.sh
+# Relative links and their anchors in *.md; docs/NAME.md and docs/NAME.md#anchor wherever they are named; keys like [Leviathan23] in code,
+# documents and experiments, which docs/references.md must list, and list only where something cites them.
+set -u
+cd "$(dirname "$0")/.."
+bad=0
+fail() { echo "$1" >&2; bad=1; }
+
+# The anchors of a document: <a id="..."> and headings, as GitHub names them.
+anchors() {
+    sed -n 's/.*<a id="\([^"]*\)">.*/\1/p' "$1" | tr ' ' '\n'
+    sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
+}
+
+check() { # where it is said, the path, the anchor
+    if [ ! -e "$2" ]; then fail "$1: no file $2"; return; fi
+    [ -z "$3" ] || anchors "$2" | grep -qxF -e "$3" || fail "$1: $2 has no anchor #$3"
+}
+
+files=$(git ls-files -co --exclude-standard '*.md' '*.h' '*.c' '*.cfg' '*.sh' '*.gp')
+
+for file in $(git ls-files -co --exclude-standard '*.md'); do
+    for target in $(grep -oE '\]\([^)# ]*(#[^) ]*)?\)' "$file" | sed 's/^](//; s/)$//'); do
+        case $target in
+        http*) ;;
+        '#'*) check "$file" "$file" "${target#\#}" ;;
+        *'#'*) check "$file" "$(dirname "$file")/${target%%#*}" "${target#*#}" ;;
+        *) check "$file" "$(dirname "$file")/$target" "" ;;
+        esac
+    done
+done
+
+for said in $(grep -oE 'docs/[a-z_]+\.md(#[A-Za-z0-9-]+)?' $files | sort -u); do
+    target=${said#*:}
+    case $target in *'#'*) check "${said%%:*}" "${target%%#*}" "${target#*#}" ;; *) check "${said%%:*}" "$target" "" ;; esac
+done
+
+listed=$(sed -n 's/^| \[\([A-Za-z0-9]*\)\] |.*/\1/p' docs/references.md | sort)
+elsewhere=$(printf '%s\n' $files | grep -vx docs/references.md)
+for key in $listed; do
+    grep -qwF -e "$key" $elsewhere || fail "docs/references.md: nothing cites [$key]"
+done
+for key in $(grep -ohE '\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[];]|\.reference = "[A-Za-z0-9]+"' $elsewhere |
+             sed 's/.*= //' | tr -d '[];," ' | sort -u); do
+    printf '%s\n' $listed | grep -qx "$key" || fail "docs/references.md: [$key] is cited and not listed"
+done
+
+[ $bad = 0 ] && echo "links: every link, anchor and reference is there"
+exit $bad
