@@ -11,15 +11,15 @@
 
 static const spec_dirichlet defaults = {.concentration = 0.3, .seed = 7};
 
-/* ---- the law --------------------------------------------------------------------------------------------------------- */
+/* ---- the law ----------------------------------------------------------------------------------------------------- */
 
 int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *fallback, spec_settings *settings,
                         spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret_law = *fallback;
-    SPEC_TRY(spec_settings_double(&ret_law->concentration, settings, "concentration", fallback->concentration, 1e-6, 1e9,
-                                  error));
+    SPEC_TRY(spec_settings_double(&ret_law->concentration, settings, "concentration", fallback->concentration, 1e-6,
+                                  1e9, error));
     SPEC_TRY(spec_settings_double(&ret_law->zeros, settings, "zeros", fallback->zeros, 0.0, 1.0, error));
     SPEC_TRY(spec_settings_int(&ret_law->levels, settings, "levels", fallback->levels, 0, 1000000000, error));
     SPEC_TRY(spec_settings_u64(&ret_law->seed, settings, "seed", fallback->seed, error));
@@ -58,14 +58,15 @@ void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint6
     spec_row_normalise(row, vocab);
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;
     spec_dirichlet law;
 } dirichlet;
 
-static int open_dirichlet(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_dirichlet(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                          spec_error *error)
 {
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order;
@@ -90,8 +91,8 @@ static void close_dirichlet(spec_model *model)
     free(model);
 }
 
-static const double *dirichlet_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                                   spec_error *error)
+static const double *dirichlet_row(const spec_model *model, void *session, const int *context, size_t n,
+                                   double *scratch, spec_error *error)
 {
     (void)session, (void)error;
     const spec_dirichlet *law = &((const dirichlet *)model)->law;

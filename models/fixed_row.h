@@ -1,5 +1,6 @@
 /* fixed_row: what the kinds share whose row never changes (probs, uniform, zipf).
- * Such a kind's open makes one, fills its row with weights and normalises it; _row and _close go into its table line. */
+ * Such a kind's open makes one, fills its row with weights and normalises it; _row and _close go into its table
+ * line. */
 #ifndef SPECLAB_FIXED_ROW_H
 #define SPECLAB_FIXED_ROW_H
 

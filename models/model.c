@@ -12,7 +12,7 @@
 
 enum { KEYS_MAX = 512 };
 
-/* ---- opening --------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(int i)
 {
@@ -93,7 +93,7 @@ void spec_model_close(spec_model *model)
     model->kind->close(model);
 }
 
-/* ---- reading a text -------------------------------------------------------------------------------------------------- */
+/* ---- reading a text ---------------------------------------------------------------------------------------------- */
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error)
 {
@@ -126,8 +126,8 @@ const double *spec_session_row(spec_session *session, const int *context, size_t
     return session->model->kind->row(session->model, session->data, context, n, scratch, error);
 }
 
-size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token, const int *opt_parent,
-                         int node)
+size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token,
+                         const int *opt_parent, int node)
 {
     size_t used = 0;
     const size_t wanted = (size_t)order;
@@ -156,8 +156,8 @@ static int score_chain(spec_session *session, const int *context, size_t n, cons
     return GSL_SUCCESS;
 }
 
-static int score_tree(spec_session *session, const int *context, size_t n, const int *token, const int *parent, int n_nodes,
-                      const double **ret_row, double *scratch, spec_error *error)
+static int score_tree(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
+                      int n_nodes, const double **ret_row, double *scratch, spec_error *error)
 {
     const spec_model *model = session->model;
     for (int i = 0; i <= n_nodes; i++) {

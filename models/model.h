@@ -1,7 +1,6 @@
 /* model: what is the next-token distribution?
- * A model is immutable and shared by threads; what changes while it reads one text lives in a session, one for each text
- * and thread. Tokens are 0..vocab-1; a row is a normalised distribution over them, double. The caller owns models and
- * sessions. */
+ * A model is immutable and shared by threads; what changes while it reads one text lives in a session, one a text and
+ * thread. Tokens are 0..vocab-1; a row is a normalised distribution over them, double. Both are the caller's. */
 #ifndef SPECLAB_MODEL_H
 #define SPECLAB_MODEL_H
 
@@ -24,7 +23,7 @@ struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the text it was opened from */
     int vocab;       /* V >= 1 */
-    int order;       /* a row depends on the last `order` tokens alone, 0..SPEC_ORDER_MAX; -1: on all of them (stateful) */
+    int order;       /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all of them (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
 };
@@ -44,8 +43,8 @@ struct spec_model_kind {
     void (*close)(spec_model *model);
 
     /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them).
-     * Returns a row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where there
-     * is none. */
+     * Returns a row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where
+     * there is none. */
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
                          spec_error *error);
 
@@ -54,9 +53,10 @@ struct spec_model_kind {
     void (*session_free)(const spec_model *model, void *session);
 
     /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A stateful model keeps
-     * what it computed for the context and finds how much of it still holds by comparing tokens: that is the roll back. */
-    int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token, const int *parent,
-                 int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+     * what it computed for the context and finds how much of it still holds by comparing tokens: that is the roll
+     * back. */
+    int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token,
+                 const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error);
 
     /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
@@ -65,15 +65,17 @@ struct spec_model_kind {
      * token. */
     size_t (*tokenize)(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
 
-    /* A starting context for draw number `index`: up to `capacity` tokens; returns how many. NULL: the empty context. */
+    /* A starting context for draw number `index`: up to `capacity` tokens; returns how many. NULL: the empty
+     * context. */
     size_t (*prompt)(const spec_model *model, unsigned long index, int *token, size_t capacity);
 };
 
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
 
-/* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given, and
- * refuse unknown kinds and keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood or
- * lacks its path or target, else the kind's own failure. Units and domains of the keys stand in each kind's usage. */
+/* Open the model that `spec` names (grammar: models/settings.h), apply temperature, top_k, top_p, min_p where given,
+ * and refuse unknown kinds and keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood
+ * or lacks its path or target, else the kind's own failure. Units and domains of the keys stand in each kind's
+ * usage. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
 void spec_model_close(spec_model *model); /* NULL is fine */
 
@@ -81,7 +83,7 @@ void spec_model_close(spec_model *model); /* NULL is fine */
 typedef struct {
     const spec_model *model;
     void *data;   /* the kind's own */
-    int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX) workspace of the default _score; NULL where the kind has its own */
+    int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX) for the default _score; NULL where the kind has its own */
 } spec_session;
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
@@ -98,7 +100,7 @@ int spec_session_score(spec_session *session, const int *context, size_t n, cons
 
 /* The end of the text that leads to `node` of a tree (-1: the root): the last `order` tokens of the context followed by
  * the path, or fewer where there are not as many. Fills ret_tail (order), oldest first; returns how many. */
-size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token, const int *opt_parent,
-                         int node);
+size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token,
+                         const int *opt_parent, int node);
 
 #endif

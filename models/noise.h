@@ -11,7 +11,8 @@
 /* The SplitMix64 finaliser: a bijection of 64-bit words with good avalanche. */
 uint64_t spec_noise_mix(uint64_t word);
 
-/* A key for (seed, the last `order` of the context's n tokens, and how many of these there are); order < 0: all of them. */
+/* A key for (seed, the last `order` of the context's n tokens, and how many of these there are); order < 0: all of
+ * them. */
 uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 
 /* SplitMix64 as a GSL generator. Its state is one uint64_t, which begins as the key, so that it can live on the stack:

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one row --------------------------------------------------------------------------------------------------------- */
+/* ---- one row ----------------------------------------------------------------------------------------------------- */
 
 static void draw_reference(double *reference, const double *target, int vocab, double noise, uint64_t key)
 {
@@ -20,8 +20,8 @@ static void draw_reference(double *reference, const double *target, int vocab, d
 }
 
 /* draft = v reference + (1-v) [least]. Returns its overlap, and the slope of the overlap to the right of v. */
-static double overlap_towards(double *draft, const double *target, const double *reference, int vocab, int least, double v,
-                              double *ret_slope)
+static double overlap_towards(double *draft, const double *target, const double *reference, int vocab, int least,
+                              double v, double *ret_slope)
 {
     double slope = 0.0;
     for (int i = 0; i < vocab; i++) {
@@ -36,7 +36,8 @@ static double overlap_towards(double *draft, const double *target, const double 
 
 /* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1; it is made of straight pieces, so
  * Newton's steps from v = 0 never pass the root and end on its piece. */
-static void walk_towards(double *draft, const double *target, const double *reference, int vocab, int least, double alpha)
+static void walk_towards(double *draft, const double *target, const double *reference, int vocab, int least,
+                         double alpha)
 {
     enum { STEPS_MAX = 1000 };
     double v = 0.0, slope;
@@ -72,7 +73,7 @@ int spec_perturb_row(double *draft, const double *target, int vocab, double alph
     return GSL_SUCCESS;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;
@@ -87,7 +88,8 @@ typedef struct {
     double *target_row, *reference; /* (V) each */
 } perturb_session;
 
-static int open_perturb(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_perturb(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                        spec_error *error)
 {
     static const char *const of[] = {"target", NULL};
     int status = GSL_SUCCESS, unused;
@@ -140,7 +142,8 @@ static int init_session(const spec_model *model, void **ret_session, spec_error 
     SPEC_TRY(spec_session_init(&session->target, ((const perturb *)model)->target, error));
     session->target_row = calloc(vocab, sizeof session->target_row[0]);
     session->reference = calloc(vocab, sizeof session->reference[0]);
-    if (session->target_row == NULL || session->reference == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (session->target_row == NULL || session->reference == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     *ret_session = session;
 done:
     if (status != GSL_SUCCESS) free_session(model, session);

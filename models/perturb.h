@@ -1,6 +1,6 @@
 /* perturb: a draft row whose overlap with a target row is prescribed.
- * The draft lies on a path from the target's row to a random reference row, and on to the target's least probable token,
- * where the overlap sum_i min(target_i, draft_i) passes `alpha`. Rows are the caller's. */
+ * The draft lies on a path from the target's row to a random reference row, and on to the target's least probable
+ * token, where the overlap sum_i min(target_i, draft_i) passes `alpha`. Rows are the caller's. */
 #ifndef SPECLAB_PERTURB_H
 #define SPECLAB_PERTURB_H
 

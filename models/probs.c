@@ -12,7 +12,7 @@ enum { FILE_MAX = 1 << 25, NUMBER_MAX = 64 };
 
 static const char blanks[] = " \t\r\n", separators[] = " \t\r\n,";
 
-/* ---- the numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- the numbers ------------------------------------------------------------------------------------------------- */
 
 /* Numbers being read from `text`, for messages `name`, and `line` where it is a file's (0: a list in the spec). */
 typedef struct {
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* ---- where they come from -------------------------------------------------------------------------------------------- */
+/* ---- where they come from ---------------------------------------------------------------------------------------- */
 
 static int load_file(char **ret_text, const char *path, spec_error *error)
 {
@@ -124,7 +124,7 @@ static int check_sum(double sum, int n, bool normalise, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static int open_probs(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
 {

@@ -1,5 +1,6 @@
 /* row: arithmetic on rows, the (V) arrays of probabilities that models return.
- * Sums are compensated, so that a row of a million tokens is normalised as well as one of two. The caller owns the rows. */
+ * Sums are compensated, so that a row of a million tokens is normalised as well as one of two. The caller owns the
+ * rows. */
 #ifndef SPECLAB_ROW_H
 #define SPECLAB_ROW_H
 

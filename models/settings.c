@@ -10,7 +10,7 @@
 
 enum { TEXT_MAX = 65536, CANDIDATES_MAX = 64 };
 
-/* ---- splitting ------------------------------------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
 static int refuse_control_characters(const char *text, spec_error *error)
 {
@@ -63,7 +63,8 @@ int spec_settings_init(spec_settings *settings, const char *text, spec_error *er
     char *rest = settings->name + strcspn(settings->name, ":?");
     char *query = strchr(rest, '?');
     settings->path = settings->name + length; /* "" */
-    if (rest == settings->name) SPEC_TRY(spec_fail(error, GSL_EINVAL, "'%.80s' has no name before its '%c'", text, *rest));
+    if (rest == settings->name)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "'%.80s' has no name before its '%c'", text, *rest));
     if (*rest == ':') settings->path = rest + 1;
     if (query != NULL) *query++ = '\0';
     *rest = '\0';
@@ -86,7 +87,7 @@ void spec_settings_free(spec_settings *settings)
     *settings = (spec_settings){0};
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 const char *spec_settings_text(spec_settings *settings, const char *key)
 {
@@ -130,8 +131,8 @@ int spec_settings_int(int *ret_value, spec_settings *settings, const char *key, 
     int value;
     if (!spec_settings_parse_int(&value, text) || value < low || value > high) {
         *ret_value = 0;
-        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between %d and %d", settings->name, key,
-                         text, low, high);
+        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between %d and %d", settings->name,
+                         key, text, low, high);
     }
     *ret_value = value;
     return GSL_SUCCESS;
@@ -144,8 +145,8 @@ int spec_settings_u64(uint64_t *ret_value, spec_settings *settings, const char *
     const char *text = spec_settings_text(settings, key);
     if (text == NULL || spec_settings_parse_u64(ret_value, text)) return GSL_SUCCESS;
     *ret_value = 0;
-    return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between 0 and 2^64-1", settings->name, key,
-                     text);
+    return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between 0 and 2^64-1", settings->name,
+                     key, text);
 }
 
 /* "a, b or c" */
@@ -179,7 +180,7 @@ int spec_settings_choice(int *ret_index, spec_settings *settings, const char *ke
     return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not one of %s", settings->name, key, text, list);
 }
 
-/* ---- names nobody knows ---------------------------------------------------------------------------------------------- */
+/* ---- names nobody knows ------------------------------------------------------------------------------------------ */
 
 /* Cut a comma-separated list into candidates; `copy` is cut in place. */
 static void split_list(char *copy, const char **candidate, int capacity)
@@ -204,7 +205,8 @@ static int unknown_key(const spec_settings *settings, const char *key, const cha
     }
     int status;
     if (near != NULL) {
-        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key, near);
+        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key,
+                           near);
     } else if (opt_known != NULL && opt_known[0] != '\0') {
         status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key,
                            opt_known);
@@ -249,7 +251,7 @@ int spec_settings_finish(const spec_settings *settings, const char *opt_known, s
     return GSL_SUCCESS;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* strtod and strtoull accept blanks, hexadecimals, "inf" and "nan"; looking at the characters first keeps them out. */
 bool spec_settings_parse_double(double *ret_value, const char *text)

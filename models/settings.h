@@ -21,8 +21,8 @@ typedef struct {
     bool used[SPEC_SETTINGS_MAX];
 } spec_settings;
 
-/* Split `text`. GSL_EINVAL with a line for: empty or over-long (64 kB) text, control characters, no name, a pair without
- * '=' or key, a key given twice, more than SPEC_SETTINGS_MAX pairs. Frees nothing that was there before. */
+/* Split `text`. GSL_EINVAL with a line for: empty or over-long (64 kB) text, control characters, no name, a pair
+ * without '=' or key, a key given twice, more than SPEC_SETTINGS_MAX pairs. Frees nothing that was there before. */
 int spec_settings_init(spec_settings *settings, const char *text, spec_error *error);
 void spec_settings_free(spec_settings *settings);
 
@@ -45,7 +45,8 @@ int spec_settings_choice(int *ret_index, spec_settings *settings, const char *ke
 /* GSL_EINVAL where there is a path, with a line that shows `usage`: for what takes none. */
 int spec_settings_no_path(const spec_settings *settings, const char *usage, spec_error *error);
 
-/* GSL_EINVAL naming the first key that was never read, and the nearest of `opt_known` (comma-separated) if one is near. */
+/* GSL_EINVAL naming the first key that was never read, and the nearest of `opt_known` (comma-separated) if one is
+ * near. */
 int spec_settings_finish(const spec_settings *settings, const char *opt_known, spec_error *error);
 
 /* The same for the first key that is not in `known`: a check before any work is done. */

@@ -10,8 +10,8 @@ typedef struct {
     double row[]; /* (contexts, V) */
 } table;
 
-/* Contexts of 0..order tokens are numbered by bijective numeration: the empty one is 0, and one more token t makes i into
- * i V + t + 1. So all of length 0 come first, then all of length 1, and so on, without gaps. */
+/* Contexts of 0..order tokens are numbered by bijective numeration: the empty one is 0, and one more token t makes i
+ * into i V + t + 1. So all of length 0 come first, then all of length 1, and so on, without gaps. */
 static size_t context_number(const int *context, size_t n, size_t order, size_t vocab)
 {
     size_t number = 0;
@@ -53,7 +53,8 @@ static const double *table_row(const spec_model *model, void *session, const int
     return ((const table *)model)->row + vocab * context_number(context, n, (size_t)model->order, vocab);
 }
 
-/* Fill the table; *ret_filled is false where a row is the base's own, so that there is no need, or where there is none. */
+/* Fill the table; *ret_filled is false where a row is the base's own, so that there is no need, or where there is
+ * none. */
 static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size_t contexts, spec_error *error)
 {
     int status = GSL_SUCCESS, context[SPEC_ORDER_MAX];

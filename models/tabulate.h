@@ -1,5 +1,6 @@
 /* tabulate: a model whose rows are computed once for all contexts, where these are few.
- * Rows are the same, bit for bit, but returned without computing or copying; the table owns the model it was made from. */
+ * Rows are the same, bit for bit, but returned without computing or copying; the table owns the model it was made
+ * from. */
 #ifndef SPECLAB_TABULATE_H
 #define SPECLAB_TABULATE_H
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- settings -------------------------------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 bool spec_transform_is_none(const spec_transform *transform)
 {
@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
 /* A filter keeps the tokens that stand at or before one place in the order of probability, ties by the lowest id. */
 typedef struct {
@@ -132,7 +132,7 @@ static place top_p_cut(const double *row, int vocab, double top_p, int *order)
         sort(row, order + start, size);
         for (int i = start; i < start + size; i++) {
             const double total = sum + row[order[i]];
-            lost += (sum - total) + row[order[i]]; /* exact: no term is larger than the sum before it, if that is not 0 */
+            lost += (sum - total) + row[order[i]]; /* exact: no term exceeds the sum before it, if that is not 0 */
             sum = total;
             if (sum + lost >= top_p) return (place){row[order[i]], order[i]};
         }
@@ -200,7 +200,7 @@ void spec_transform_apply(double *row, int vocab, const spec_transform *transfor
     if (n > 0) apply_cuts(row, vocab, cut, n);
 }
 
-/* ---- the model that applies it --------------------------------------------------------------------------------------- */
+/* ---- the model that applies it ----------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_wrapper wrapper;

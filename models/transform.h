@@ -1,7 +1,6 @@
 /* transform: temperature, top_k, top_p and min_p, applied to a row.
- * All filters are judged on the same renormalised probabilities, after the temperature, and the survivors are
- * renormalised once ("joint", FlashInfer); `chained` renormalises after each of top_k, top_p, min_p in turn (vLLM,
- * Hugging Face). */
+ * All filters are judged on the same renormalised probabilities, after the temperature, and the survivors renormalised
+ * once ("joint", FlashInfer); `chained` renormalises after top_k, top_p, min_p in turn (vLLM, Hugging Face). */
 #ifndef SPECLAB_TRANSFORM_H
 #define SPECLAB_TRANSFORM_H
 
@@ -10,7 +9,7 @@
 typedef struct {
     double temperature; /* >= 0; 0 is the argmax, the lowest id among ties; 1 changes nothing */
     int top_k;          /* keep the k most probable; ties with the k-th stay; 0 keeps all */
-    double top_p;       /* keep the fewest, most probable first (ties: lowest id), whose mass is >= top_p; 1 keeps all */
+    double top_p;       /* keep the fewest, most probable first (ties: lowest id), of mass >= top_p; 1 keeps all */
     double min_p;       /* keep tokens of probability >= min_p * max; 0 keeps all */
     bool chained;
 } spec_transform;

@@ -1,7 +1,8 @@
 #include "models/fixed_row.h"
 #include "models/model_kinds.h"
 
-static int open_uniform(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_uniform(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                        spec_error *error)
 {
     (void)opt_target;
     int status = GSL_SUCCESS, vocab;

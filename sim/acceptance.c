@@ -31,7 +31,7 @@ static kernels kernels_of(spec_isa isa)
     }
 }
 
-/* ---- the process ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the process ------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(int i)
 {
@@ -88,8 +88,8 @@ int spec_process_init(spec_process *process, const char *spec, double alpha, spe
     SPEC_TRY(spec_settings_init(&settings, spec, error));
     SPEC_TRY(process_read(process, &settings, error));
     if (alpha - process->spread < -slack || alpha + process->spread > 1.0 + slack) {
-        status = spec_fail(error, GSL_EDOM, "markov: alpha = %g with spread = %g leaves [0,1]; spread may be at most %g", alpha,
-                           process->spread, fmin(alpha, 1.0 - alpha));
+        status = spec_fail(error, GSL_EDOM, "markov: alpha = %g, spread = %g leaves [0,1]; spread may be at most %g",
+                           alpha, process->spread, fmin(alpha, 1.0 - alpha));
     }
 
 done:
@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* A chance as a number of 32-bit words, 0 .. 2^32. */
 static uint64_t threshold(double chance)

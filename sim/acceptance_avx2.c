@@ -53,7 +53,8 @@ void spec_acceptance_positional_avx2(uint64_t *tail, spec_lanes *lanes, const ui
 void spec_acceptance_markov_avx2(uint64_t *tail, spec_lanes *lanes, const spec_acceptance_hidden *hidden, int K,
                                  uint64_t N)
 {
-    const __m256i limit[2] = {_mm256_set1_epi32((int)hidden->pass[0].limit), _mm256_set1_epi32((int)hidden->pass[1].limit)};
+    const __m256i limit[2] = {_mm256_set1_epi32((int)hidden->pass[0].limit),
+                              _mm256_set1_epi32((int)hidden->pass[1].limit)};
     const __m256i can[2] = {_mm256_set1_epi32((int)hidden->pass[0].can), _mm256_set1_epi32((int)hidden->pass[1].can)};
     spec_lanes_avx2 v;
     spec_lanes_load_avx2(&v, lanes);

@@ -1,5 +1,6 @@
 /* acceptance_kernels: blocks of 32 rounds in lock step, one a lane; internal to sim/acceptance*.
- * Every instruction set has the same two kernels; they draw the same uniforms in the same order, so their tails are the same. */
+ * Every instruction set has the same two kernels; they draw the same uniforms in the same order, so their tails are the
+ * same. */
 #ifndef SPECLAB_ACCEPTANCE_KERNELS_H
 #define SPECLAB_ACCEPTANCE_KERNELS_H
 
@@ -8,7 +9,8 @@
 /* Letters: N rounds, K positions, u the uniform of a lane at a position.
  *   tail       (K) tail[i] grows by the rounds whose draft tokens 0..i all passed
  *   limit      (K) token i passes where u <= limit[i] (a chance of 0 is cut off by a smaller K)
- * A block stops drawing when none of its rounds is alive. The last block begins with N mod 32 rounds alive, the lowest lanes. */
+ * A block stops drawing when none of its rounds is alive. The last block begins with N mod 32 rounds alive, the lowest
+ * lanes. */
 typedef void spec_acceptance_positional(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit, int K, uint64_t N);
 
 /* An event that happens where u <= limit, if it can happen at all. */
@@ -17,8 +19,8 @@ typedef struct {
     uint32_t can; /* all ones or 0 */
 } spec_event;
 
-/* At each position a lane draws first whether its hidden state flips (at position 0 from high, by `begin`, then by `flip`), then whether the
- * token passes, by pass[0] in the low state and pass[1] in the high one. */
+/* At each position a lane draws first whether its hidden state flips (at position 0 from high, by `begin`, then by
+ * `flip`), then whether the token passes, by pass[0] in the low state and pass[1] in the high one. */
 typedef struct {
     spec_event begin, flip, pass[2];
 } spec_acceptance_hidden;

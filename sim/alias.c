@@ -7,7 +7,8 @@
 /* A full column, 2^64: shares are counted in 2^-64 of a column, n columns in all. */
 static const spec_u128 full = (spec_u128)1 << 64;
 
-/* Sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's summation, all terms being at most 1). */
+/* Sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's summation, all terms being at most
+ * 1). */
 static double scaled_sum(const double *weight, int n, int exponent)
 {
     double sum = 0, lost = 0;
@@ -32,8 +33,8 @@ static void fill_shares(spec_u128 *share, const double *probability, int n)
     share[largest] += left;
 }
 
-/* Vose's construction. In integers the shares still to be placed always make up the columns still to be filled, so that the small
- * never outlast the large, and the large that remain are exactly full. */
+/* Vose's construction. In integers the shares still to be placed always make up the columns still to be filled, so that
+ * the small never outlast the large, and the large that remain are exactly full. */
 static void fill_columns(struct spec_alias_column *column, spec_u128 *share, int *stack, int n)
 {
     int n_small = 0, first_large = n; /* small tokens grow from the front of the stack, large ones from its end */

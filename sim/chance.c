@@ -30,9 +30,10 @@ static int last_positive(const double *weight, int n)
     return n - 1;
 }
 
-/* ---- enumerated ---------------------------------------------------------------------------------------------------------------- */
+/* ---- enumerated -------------------------------------------------------------------------------------------------- */
 
-/* The step of the decision being asked: replayed, or new with its probability still unknown. NULL where memory ran out. */
+/* The step of the decision being asked: replayed, or new with its probability still unknown. NULL where memory ran
+ * out. */
 static struct spec_enumeration_step *next_step(spec_enumeration *walk)
 {
     if (walk->depth == walk->length) {
@@ -79,7 +80,7 @@ static int enumerate_pick(spec_enumeration *walk, const double *weight, int n)
     return step->choice;
 }
 
-/* ---- scripted ------------------------------------------------------------------------------------------------------------------ */
+/* ---- scripted ---------------------------------------------------------------------------------------------------- */
 
 /* The next answer, or -1 where the script ran out. */
 static int next_answer(spec_script *script)
@@ -114,7 +115,7 @@ static int scripted_pick(spec_script *script, const double *weight, int n)
     return probability > 0.0 ? answer : last_positive(weight, n);
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 spec_chance spec_chance_sampled(gsl_rng *rng)
 {

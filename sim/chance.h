@@ -1,6 +1,6 @@
 /* chance: every random decision of a rule, a draft or the loop, asked for in one of two ways: accept or pick.
- * A chance is sampled (draws from a generator), enumerated (walks every branch with its exact probability) or scripted (a test
- * forces the branches), so the code that runs in the Monte Carlo engine is the code whose output law is computed exactly. */
+ * Sampled (drawn from a generator), enumerated (every branch walked, with its exact probability) or scripted (a test
+ * forces the branches): the code that Monte Carlo runs is the code whose output law is computed exactly. */
 #ifndef SPECLAB_CHANCE_H
 #define SPECLAB_CHANCE_H
 
@@ -22,16 +22,17 @@ typedef struct spec_chance {
 /* Decisions drawn from `rng`, which must outlive it: of any type, with gsl_rng_uniform in [0,1). */
 spec_chance spec_chance_sampled(gsl_rng *rng);
 
-/* True with probability min(1, num/den). num >= den is true without drawing (so den = 0 is true), num <= 0 < den is false without
- * drawing. At most one uniform. num and den must be finite and not negative. */
+/* True with probability min(1, num/den). num >= den is true without drawing (so den = 0 is true), num <= 0 < den is
+ * false without drawing. At most one uniform. num and den must be finite and not negative. */
 bool spec_chance_accept(spec_chance *chance, double num, double den);
 
-/* An index of 0..n-1 with probability weight[i] / sum(weight): never one of weight zero, nor where rounding carries the scan past
- * the end. Sampled: one uniform, also where only one weight is positive. Enumerated: no decision in that case. The weights must be
- * finite, not negative, with a positive sum. */
+/* An index of 0..n-1 with probability weight[i] / sum(weight): never one of weight zero, nor where rounding carries the
+ * scan past the end. Sampled: one uniform, also where only one weight is positive. Enumerated: no decision in that
+ * case. The weights must be finite, not negative, with a positive sum. */
 int spec_chance_pick(spec_chance *chance, const double *weight, int n);
 
-/* ---- enumerated: replay the code once for every branch -----------------------------------------------------------------------
+/* ---- enumerated: replay the code once for every branch
+ * -----------------------------------------------------------------------
  *
  *     spec_enumeration_init(&walk, limit);
  *     do {
@@ -40,8 +41,9 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n);
  *     } while (spec_enumeration_next(&walk));
  *     if (walk.refused) ...                                    more branches than the limit: the law is not complete
  *
- * Branches of probability zero are skipped and certain decisions take no step. Time: (branches) x (time of one run); memory: the
- * longest path, 16 bytes a decision. The chance points at its walk, so a walk must not be moved or copied. */
+ * Branches of probability zero are skipped and certain decisions take no step. Time: (branches) x (time of one run);
+ * memory: the longest path, 16 bytes a decision. The chance points at its walk, so a walk must not be moved or
+ * copied. */
 typedef struct spec_enumeration {
     spec_chance chance;
     uint64_t branches; /* finished so far, this one included once _next was called */
@@ -62,12 +64,12 @@ void spec_enumeration_free(spec_enumeration *walk);
 double spec_enumeration_probability(const spec_enumeration *walk); /* of the branch just walked */
 bool spec_enumeration_next(spec_enumeration *walk);                /* go to the next branch; false after the last */
 
-/* ---- scripted: a test forces each decision ------------------------------------------------------------------------------------- */
+/* ---- scripted: a test forces each decision ----------------------------------------------------------------------- */
 typedef struct spec_script {
     spec_chance chance;
-    const int *answer; /* (n) 0/1 for an accept, an index for a pick; a decision that needs no draw still takes one answer */
+    const int *answer; /* (n) 0/1 for an accept, an index for a pick; a certain decision takes one all the same */
     int n, used;       /* answers, and how many were taken: a script that was followed to its end has used == n */
-    bool broken;       /* an answer of probability zero was forced (the decision then fell otherwise), or the script ran out */
+    bool broken;       /* an answer of probability zero was forced (it fell otherwise), or the script ran out */
     double *opt_asked; /* (n) the probability of each forced answer, or NULL */
 } spec_script;
 

@@ -1,12 +1,13 @@
 /* cpu: which instruction set the vector kernels use, chosen at run time.
- * SPECLAB_ISA=portable|avx2|avx512 in the environment lowers the choice, for tests; results are the same for all. Asking costs some tens of
- * nanoseconds: ask once for a batch, not for a draw. */
+ * SPECLAB_ISA=portable|avx2|avx512 in the environment lowers the choice, for tests; results are the same for all.
+ * Asking costs some tens of nanoseconds: ask once for a batch, not for a draw. */
 #ifndef SPECLAB_CPU_H
 #define SPECLAB_CPU_H
 
 typedef enum { SPEC_ISA_PORTABLE, SPEC_ISA_AVX2, SPEC_ISA_AVX512 } spec_isa;
 
-/* The best instruction set that this machine has, or the one SPECLAB_ISA names if that is lower. Other values change nothing. */
+/* The best instruction set that this machine has, or the one SPECLAB_ISA names if that is lower. Other values change
+ * nothing. */
 spec_isa spec_cpu_isa(void);
 
 /* What this machine has, whatever the environment says. */

@@ -78,7 +78,8 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     const int vocab = decoder->config.target->vocab;
     for (size_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= vocab)
-            return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d", i + 1, prompt[i], vocab - 1);
+            return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d", i + 1, prompt[i],
+                             vocab - 1);
     decoder->n_context = 0;
     decoder->policy = decoder->fresh_policy;
     const int status = reserve(decoder, n, error);
@@ -88,7 +89,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     return GSL_SUCCESS;
 }
 
-/* ---- a round ------------------------------------------------------------------------------------------------------------------- */
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
 
 static double round_time(const spec_decoder *decoder)
 {
@@ -104,8 +105,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     int status = GSL_SUCCESS;
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
 
-    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy, chance,
-                                error));
+    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy,
+                                chance, error));
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
                                 draft->branches ? draft->parent : NULL, draft->n_nodes, decoder->target_row,
                                 decoder->target_store, error));
@@ -125,7 +126,7 @@ done:
     return status;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
                 spec_tally *opt_tally, spec_error *error)

@@ -1,6 +1,6 @@
 /* decode: the loop that everything runs in: draft, score, verify, emit, roll back.
- * It knows models only through their interface, and chance only through spec_chance, so Monte Carlo, enumeration and real models run
- * the same lines. A decoder is one thread's; it owns its sessions and buffers, and borrows the models. */
+ * It knows models and chance only through their interfaces, so Monte Carlo, enumeration and real models run the same
+ * lines. A decoder is one thread's; it owns its sessions and buffers, and borrows the models. */
 #ifndef SPECLAB_DECODE_H
 #define SPECLAB_DECODE_H
 
@@ -12,8 +12,8 @@
 #include "speclab/round.h"
 
 /* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed.
- * Every call of the draft model is charged, unless the policy says otherwise (the oracle does); a strategy without a model
- * makes none. */
+ * Every call of the draft model is charged, unless the policy says otherwise (the oracle does); a strategy without a
+ * model makes none. */
 typedef struct {
     double draft;  /* c: one draft call over one target call */
     double verify; /* one verification pass; 1 where a pass of K+1 tokens costs what a pass of one does */
@@ -33,7 +33,8 @@ typedef struct {
 } spec_decoder_config;
 
 #define SPEC_DECODER_DEFAULT                                                                                           \
-    ((spec_decoder_config){.drafting = "chain", .policy = "fixed", .rule = "token", .K = 5, .costs = SPEC_COSTS_DEFAULT})
+    ((spec_decoder_config){.drafting = "chain", .policy = "fixed", .rule = "token", .K = 5,                            \
+                           .costs = SPEC_COSTS_DEFAULT})
 
 typedef struct {
     spec_decoder_config config;
@@ -54,21 +55,22 @@ typedef struct {
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 
-/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. GSL_EINVAL for a token outside the vocabulary. */
+/* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. GSL_EINVAL for a token outside the
+ * vocabulary. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
-/* One round: the context grows by decoder->round.n_emitted tokens (an end of text among them ends nothing here), and the round is added
- * to the tally. On failure the context is as it was. */
+/* One round: the context grows by decoder->round.n_emitted tokens (an end of text among them ends nothing here), and
+ * the round is added to the tally. On failure the context is as it was. */
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error);
 
-/* Rounds until the context has grown by n_tokens, to the token: the text is cut there (the tally counts whole rounds), or after the
- * target's end of text, which belongs to the text. The context is cut too, so a next call goes on from the text. ret_token (n_tokens)
- * receives the text, ret_n its length: 0 on failure. */
+/* Rounds until the context has grown by n_tokens, to the token: the text is cut there (the tally counts whole rounds),
+ * or after the target's end of text, which belongs to the text. The context is cut too, so a next call goes on from the
+ * text. ret_token (n_tokens) receives the text, ret_n its length: 0 on failure. */
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
                 spec_tally *opt_tally, spec_error *error);
 
-/* The same by the target alone, one token a call: what speculation is measured against; the argmax each time where the rule promises
- * no more (SPEC_LOSSLESS_ARGMAX). ret_time: target calls, one a token. */
+/* The same by the target alone, one token a call: what speculation is measured against; the argmax each time where the
+ * rule promises no more (SPEC_LOSSLESS_ARGMAX). ret_time: target calls, one a token. */
 int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
                       double *ret_time, spec_error *error);
 

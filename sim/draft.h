@@ -1,6 +1,6 @@
 /* draft: the tokens that one round submits for verification, as a tree.
- * A chain is a tree without branches. Node i has a token, a parent (-1: the root) and the draft model's row from which it was
- * drawn; a node chosen without chance is one-hot, whatever its row says. The draft owns its arrays. */
+ * A chain is a tree without branches. Node i has a token, a parent (-1: the root) and the draft model's row from which
+ * it was drawn; a node chosen without chance is one-hot, whatever its row says. The draft owns its arrays. */
 #ifndef SPECLAB_DRAFT_H
 #define SPECLAB_DRAFT_H
 

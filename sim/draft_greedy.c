@@ -1,5 +1,5 @@
-/* greedy: each token the argmax of the draft model's row, which it keeps: policies may read it as a confidence, rules must not judge
- * by it, since nothing was drawn. */
+/* greedy: each token the argmax of the draft model's row, which it keeps: policies may read it as a confidence, rules
+ * must not judge by it, since nothing was drawn. */
 #include "sim/drafter.h"
 
 static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n, const spec_policy *policy,

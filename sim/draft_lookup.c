@@ -1,7 +1,7 @@
 /* lookup: prompt lookup [Saxena23]: find the last m tokens earlier in the context and propose what followed them there.
- * The longest m in max..min that occurs wins, and of its occurrences the earliest, as in the original. The original takes only
- * occurrences that are followed by as many tokens as it wants (full=1), and in which the two n-grams do not overlap; here the tokens up to
- * the end of the context will do, because a short draft is better than none. */
+ * The longest m in max..min that occurs wins, and of its occurrences the earliest, as in the original. The original
+ * takes only occurrences that are followed by as many tokens as it wants (full=1), and in which the two n-grams do not
+ * overlap; here the tokens up to the end of the context will do, because a short draft is better than none. */
 #include "sim/drafter.h"
 
 enum { LOOKUP_MAX = 64 };
@@ -17,8 +17,8 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     return status;
 }
 
-/* Where the continuation begins, or n where nothing matches. One pass: for each place `end` it counts how many tokens before it are the
- * last tokens of the context, so the first place with the most is the earliest of the longest. */
+/* Where the continuation begins, or n where nothing matches. One pass: for each place `end` it counts how many tokens
+ * before it are the last tokens of the context, so the first place with the most is the earliest of the longest. */
 static size_t continuation(const spec_drafter *drafter, const int *context, size_t n, int wanted)
 {
     const size_t last = drafter->lookup_full && wanted > 0 ? (size_t)wanted : 1; /* tokens that must follow */

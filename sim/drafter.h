@@ -1,6 +1,6 @@
 /* drafter: where draft tokens come from.
- * A strategy reads the context, asks the policy before each token and the chance for each sampled one, and fills a draft. Strategies
- * are lines of the table spec_drafter_kinds; a drafter is one thread's instance and owns its session of the draft model. */
+ * A strategy, a line of spec_drafter_kinds, reads the context, asks the policy before each token and the chance for
+ * each sampled one, and fills a draft. A drafter is one thread's instance; it owns its session of the draft model. */
 #ifndef SPECLAB_DRAFTER_H
 #define SPECLAB_DRAFTER_H
 
@@ -34,8 +34,8 @@ struct spec_drafter {
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
 extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup;
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a bad
- * value, and where the strategy needs a model and opt_draft is NULL. */
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an
+ * unknown key, a bad value, and where the strategy needs a model and opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 
@@ -43,8 +43,8 @@ void spec_drafter_free(spec_drafter *drafter);
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
 
-/* What chain and greedy share: extend the context with the draft model, token by token, sampled from its row, or the row's argmax where
- * opt_chance is NULL. Stops when the policy says so, and after the draft model's end of text. */
+/* What chain and greedy share: extend the context with the draft model, token by token, sampled from its row, or the
+ * row's argmax where opt_chance is NULL. Stops when the policy says so, and after the draft model's end of text. */
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error);
 

@@ -6,7 +6,8 @@
 
 static const uint64_t always = (uint64_t)1 << 63;
 
-/* Steps taken together: many enough that the processor overlaps their cache misses, few enough to stay in its first cache. */
+/* Steps taken together: many enough that the processor overlaps their cache misses, few enough to stay in its first
+ * cache. */
 enum { BLOCK = 128, WORDS = 3 };
 
 /* 2^63 min(1, target/draft). The quotient of two doubles, the smaller one first, rounds to 1 at most. */
@@ -15,7 +16,8 @@ static uint64_t threshold(double target, double draft)
     return target >= draft ? always : (uint64_t)ldexp(target / draft, 63);
 }
 
-/* The draft's alias table with the tests of its tokens, in one allocation aligned so that no column straddles a cache line. */
+/* The draft's alias table with the tests of its tokens, in one allocation aligned so that no column straddles a cache
+ * line. */
 static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const double *target, const double *draft,
                         bool never_reject, spec_error *error)
 {
@@ -43,7 +45,8 @@ int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const doub
     spec_alias alias = {0};
 
     *pair = (spec_fixed_pair){0};
-    if (vocab < 1) return spec_fail(error, GSL_EINVAL, "a pair of distributions needs at least one token, not %d", vocab);
+    if (vocab < 1)
+        return spec_fail(error, GSL_EINVAL, "a pair of distributions needs at least one token, not %d", vocab);
     row = malloc(3 * (size_t)vocab * sizeof *row);
     if (row == NULL) return spec_fail(error, GSL_ENOMEM, "no memory for a pair of %d tokens", vocab);
     double *t = row, *d = row + vocab, *residual = row + 2 * (size_t)vocab, left = 0;
@@ -75,8 +78,8 @@ void spec_fixed_pair_free(spec_fixed_pair *pair)
     *pair = (spec_fixed_pair){0};
 }
 
-/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends on chance, and the lines that will
- * be read are asked for a whole pass ahead. */
+/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends on chance, and the
+ * lines that will be read are asked for a whole pass ahead. */
 static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n, uint32_t *token)
 {
     const unsigned vocab = (unsigned)pair->vocab;

@@ -8,7 +8,7 @@
 
 enum { BLOCK = SPEC_FLOAT_BLOCK, LANES = 8 };
 
-/* ---- the reference kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- the reference kernels --------------------------------------------------------------------------------------- */
 
 static double mass(const float *row, const float *opt_draft, size_t i)
 {
@@ -66,7 +66,7 @@ const spec_float_rows_kernels *spec_float_rows_kernels_of(spec_isa isa)
     }
 }
 
-/* ---- a whole row: full blocks, then one padded with zeros ----------------------------------------------------------------------- */
+/* ---- a whole row: full blocks, then one padded with zeros -------------------------------------------------------- */
 
 static size_t scan_blocks(const spec_float_rows_kernels *kernels, double *sum, const float *row, const float *opt_draft,
                           size_t N, double limit)
@@ -102,7 +102,8 @@ int spec_float_rows_find(const spec_float_rows_kernels *kernels, const float *ro
     double sum = 0;
     const size_t begin = BLOCK * scan_row(kernels, &sum, row, opt_draft, (size_t)n, limit);
 
-    /* Token by token the sum may round differently and stay short of the limit; then it is the block's last positive token. */
+    /* Token by token the sum may round differently and stay short of the limit; then it is the block's last positive
+     * token. */
     int token = -1;
     for (size_t i = begin; i < (size_t)n && i < begin + BLOCK; i++) {
         const double x = mass(row, opt_draft, i);
@@ -117,7 +118,7 @@ int spec_float_rows_find(const spec_float_rows_kernels *kernels, const float *ro
     return -1;
 }
 
-/* ---- a step --------------------------------------------------------------------------------------------------------------------- */
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
 
 static int correct(const spec_float_rows_kernels *kernels, const float *target, const float *draft, int vocab, double u)
 {

@@ -1,5 +1,6 @@
-/* lanes_step: one step of the lanes as inline code, once for each instruction set; internal to sim/lanes* and sim/acceptance*.
- * A vector kernel keeps 64-bit states of even and odd lanes apart, so that the 32-bit outputs of a pair interleave without a shuffle. */
+/* lanes_step: one step of the lanes as inline code, once for each instruction set; internal to sim/lanes* and
+ * sim/acceptance*. A vector kernel keeps 64-bit states of even and odd lanes apart, so that the 32-bit outputs of a
+ * pair interleave without a shuffle. */
 #ifndef SPECLAB_LANES_STEP_H
 #define SPECLAB_LANES_STEP_H
 
@@ -7,7 +8,8 @@
 
 #define SPEC_LANES_MULTIPLIER 6364136223846793005u
 
-/* The letters: x the state of a lane, h = x ^ x >> 18, and the draw is bits 27..58 of h, rotated right by bits 59..63 of x. */
+/* The letters: x the state of a lane, h = x ^ x >> 18, and the draw is bits 27..58 of h, rotated right by bits 59..63
+ * of x. */
 static inline uint32_t spec_lanes_step(uint64_t *state, uint64_t increment)
 {
     const uint64_t x = *state;
@@ -54,7 +56,8 @@ static inline void spec_lanes_store_avx512(spec_lanes *lanes, const spec_lanes_a
     }
 }
 
-/* The draws of lanes 16g..16g+15. The even lane's 32 bits are made in the low half of its element, the odd lane's in the high half. */
+/* The draws of lanes 16g..16g+15. The even lane's 32 bits are made in the low half of its element, the odd lane's in
+ * the high half. */
 static inline __m512i spec_lanes_step_avx512(spec_lanes_avx512 *v, int g)
 {
     const __m512i multiplier = _mm512_set1_epi64((long long)SPEC_LANES_MULTIPLIER);
@@ -101,8 +104,8 @@ static inline void spec_lanes_store_avx2(spec_lanes *lanes, const spec_lanes_avx
     }
 }
 
-/* x * multiplier + c (mod 2^64), which AVX2 must build from 32-bit products: the two crosswise ones are needed only mod 2^32, so one
- * 32-bit multiplication by the multiplier with its halves exchanged gives both. */
+/* x * multiplier + c (mod 2^64), which AVX2 must build from 32-bit products: the two crosswise ones are needed only mod
+ * 2^32, so one 32-bit multiplication by the multiplier with its halves exchanged gives both. */
 static inline __m256i spec_lanes_advance_avx2(__m256i x, __m256i c)
 {
     const __m256i multiplier = _mm256_set1_epi64x((long long)SPEC_LANES_MULTIPLIER);

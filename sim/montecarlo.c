@@ -20,12 +20,13 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- init and free ------------------------------------------------------------------------------------------------------------- */
+/* ---- init and free ----------------------------------------------------------------------------------------------- */
 
 static int check_plan(const spec_montecarlo_plan *plan, spec_error *error)
 {
     if (isnan(plan->standard_error) || plan->standard_error < 0)
-        return spec_fail(error, GSL_EINVAL, "the wished standard error is %g: it must not be negative", plan->standard_error);
+        return spec_fail(error, GSL_EINVAL, "the wished standard error is %g: it must not be negative",
+                         plan->standard_error);
     if (plan->rounds == 0 && plan->standard_error == 0)
         return spec_fail(error, GSL_EINVAL, "a run needs a limit: a number of rounds or a standard error above 0");
     if (plan->threads < 0)
@@ -79,7 +80,7 @@ void spec_montecarlo_free(spec_montecarlo *mc)
     *mc = (spec_montecarlo){0};
 }
 
-/* ---- one group ----------------------------------------------------------------------------------------------------------------- */
+/* ---- one group --------------------------------------------------------------------------------------------------- */
 
 static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t i)
 {
@@ -109,8 +110,8 @@ static void run_batch(spec_montecarlo *mc, uint64_t i, void *worker, const volat
     assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, i));
 }
 
-/* Batches begin in the order of their numbers (monotonic), so when one is left out because another failed, every batch before the
- * failed one has been run: the first failure by number is the same for any number of threads. */
+/* Batches begin in the order of their numbers (monotonic), so when one is left out because another failed, every batch
+ * before the failed one has been run: the first failure by number is the same for any number of threads. */
 static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
 {
     int failed = 0, threads = mc->plan.threads < n ? mc->plan.threads : n;
@@ -129,7 +130,8 @@ static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
     }
 }
 
-/* A batch's ratio joins the others with its denominator as weight [West79]: a ratio over twice the time has half the variance. */
+/* A batch's ratio joins the others with its denominator as weight [West79]: a ratio over twice the time has half the
+ * variance. */
 static void add_ratio(spec_batch_means *means, double numerator, double denominator)
 {
     if (!(denominator > 0)) return;
@@ -172,7 +174,7 @@ int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_
     return status;
 }
 
-/* ---- estimates ----------------------------------------------------------------------------------------------------------------- */
+/* ---- estimates --------------------------------------------------------------------------------------------------- */
 
 static double batch_se(const spec_batch_means *means)
 {

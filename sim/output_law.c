@@ -32,18 +32,18 @@ static void add(double *sum, double *lost, double term)
     *sum = next;
 }
 
-/* ---- what is emitted ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is emitted --------------------------------------------------------------------------------------------- */
 
 static int refuse(const spec_enumeration *walk, spec_error *error)
 {
     if (walk->limit == 0 || walk->branches < walk->limit)
         return spec_fail(error, GSL_ENOMEM, "out of memory after %llu branches", (unsigned long long)walk->branches);
-    return spec_fail(error, GSL_EFAILED, "more than %llu branches; raise the limit, or take fewer tokens or a smaller K",
+    return spec_fail(error, GSL_EFAILED, "more than %llu branches; raise the limit, or take fewer tokens or smaller K",
                      (unsigned long long)walk->limit);
 }
 
-static int enumerate_texts(spec_output_law *law, spec_decoder *decoder, const int *prompt, size_t n_prompt, int n_tokens,
-                           int *token, double *lost, uint64_t limit, spec_error *error)
+static int enumerate_texts(spec_output_law *law, spec_decoder *decoder, const int *prompt, size_t n_prompt,
+                           int n_tokens, int *token, double *lost, uint64_t limit, spec_error *error)
 {
     double lost_total = 0.0;
     const int vocab = decoder->config.target->vocab;
@@ -85,10 +85,10 @@ done:
     return status;
 }
 
-/* ---- what is promised ---------------------------------------------------------------------------------------------------------- */
+/* ---- what is promised -------------------------------------------------------------------------------------------- */
 
-/* Depth first over all texts: text[n_prompt..] is the text so far, level its length, store (m, V) the rows along it. No line of the
- * decoder is shared: a second route to the law. */
+/* Depth first over all texts: text[n_prompt..] is the text so far, level its length, store (m, V) the rows along it. No
+ * line of the decoder is shared: a second route to the law. */
 typedef struct {
     spec_output_law *law;
     spec_session *session;
@@ -149,7 +149,7 @@ done:
     return status;
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static void compare(spec_output_law *law)
 {
@@ -191,7 +191,8 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     }
     SPEC_TRY(enumerate_texts(law, &decoder, prompt, n_prompt, n_tokens, token, lost, limit, error));
     SPEC_TRY(enumerate_first_round(law, &decoder, prompt, n_prompt, limit, error));
-    SPEC_TRY(promised_texts(law, config, decoder.rule->claim == SPEC_LOSSLESS_ARGMAX, prompt, n_prompt, n_tokens, error));
+    const bool argmax = decoder.rule->claim == SPEC_LOSSLESS_ARGMAX;
+    SPEC_TRY(promised_texts(law, config, argmax, prompt, n_prompt, n_tokens, error));
     compare(law);
 done:
     free(token);

@@ -1,6 +1,6 @@
 /* policy: how many tokens a round drafts.
- * A policy is asked before each token is drawn, and sees only what is already included: so it cannot anticipate, which is what
- * losslessness needs (docs/formulas.md#non-anticipation). The one policy that retracts a drawn token is a negative control. */
+ * A policy is asked before each token is drawn and sees only what is included, so it cannot anticipate: losslessness
+ * needs that (docs/formulas.md#non-anticipation). The one policy that retracts a drawn token is a negative control. */
 #ifndef SPECLAB_POLICY_H
 #define SPECLAB_POLICY_H
 
@@ -17,8 +17,9 @@ typedef struct {
 
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error); /* NULL: no keys */
 
-    /* Draft one more token? `draft` holds what is included; opt_next_row (V) is the draft model's row for the next token,
-     * NULL where there is no model or the kind does not look ahead. Asked only below the limit `now`. NULL: always. */
+    /* Draft one more token? `draft` holds what is included; opt_next_row (V) is the draft model's row for the next
+     * token, NULL where there is no model or the kind does not look ahead. Asked only below the limit `now`. NULL:
+     * always. */
     bool (*go_on)(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
 
     /* Take the node just appended back and stop? Only a negative control has this. */
@@ -26,8 +27,8 @@ typedef struct {
 
     void (*observe)(spec_policy *policy, const spec_round *round); /* learn from the outcome; NULL */
 
-    /* Of the n_calls calls that the round made of the draft model, those that cost. NULL: all, also for a token that was
-     * taken back and for a row that was looked at and not drawn from. */
+    /* Of the n_calls calls that the round made of the draft model, those that cost. NULL: all, also for a token that
+     * was taken back and for a row that was looked at and not drawn from. */
     int (*charged)(const spec_policy *policy, const spec_round *round, int n_calls);
 } spec_policy_kind;
 
@@ -43,9 +44,10 @@ extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_pol
 extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak;
 extern const spec_policy_kind spec_policy_confidence_drop;
 
-/* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". K is the most tokens a
- * round may draft; to the heuristic schedule, which grows up to its own cap, it is the first length, and policy->K becomes the cap.
- * GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value. */
+/* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4", "cumulative?threshold=0.7", "oracle". K is
+ * the most tokens a round may draft; to the heuristic schedule, which grows up to its own cap, it is the first length,
+ * and policy->K becomes the cap. GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the nearest is named) or key;
+ * GSL_EDOM or GSL_EINVAL for its value. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
 bool spec_policy_retract(const spec_policy *policy, const spec_draft *draft);

@@ -1,5 +1,5 @@
-/* Policies that look at the draft model's probabilities while they draft. A stop may depend on the tokens already included and on the
- * law of the next one, never on the next one itself. */
+/* Policies that look at the draft model's probabilities while they draft. A stop may depend on the tokens already
+ * included and on the law of the next one, never on the next one itself. */
 #include "sim/policy.h"
 
 static int threshold_init(spec_policy *policy, spec_settings *settings, double fallback, spec_error *error)
@@ -7,7 +7,7 @@ static int threshold_init(spec_policy *policy, spec_settings *settings, double f
     return spec_settings_double(&policy->threshold, settings, "threshold", fallback, 0.0, 1.0, error);
 }
 
-/* ---- confidence ---------------------------------------------------------------------------------------------------------------- */
+/* ---- confidence -------------------------------------------------------------------------------------------------- */
 
 static int confidence_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
@@ -30,14 +30,15 @@ const spec_policy_kind spec_policy_confidence = {
     .go_on = confidence_go_on,
 };
 
-/* ---- cumulative ---------------------------------------------------------------------------------------------------------------- */
+/* ---- cumulative -------------------------------------------------------------------------------------------------- */
 
 static int cumulative_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     return threshold_init(policy, settings, 0.7, error);
 }
 
-/* The paper trains a head to predict whether a token will be accepted; here the draft's probability of it stands for that. */
+/* The paper trains a head to predict whether a token will be accepted; here the draft's probability of it stands for
+ * that. */
 static bool cumulative_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
 {
     (void)opt_next_row;
@@ -56,7 +57,7 @@ const spec_policy_kind spec_policy_cumulative = {
     .go_on = cumulative_go_on,
 };
 
-/* ---- peak ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- peak -------------------------------------------------------------------------------------------------------- */
 
 static bool peak_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
 {
@@ -78,10 +79,11 @@ const spec_policy_kind spec_policy_peak = {
     .go_on = peak_go_on,
 };
 
-/* ---- confidence-drop: WRONG on purpose ------------------------------------------------------------------------------------------- */
+/* ---- confidence-drop: WRONG on purpose --------------------------------------------------------------------------- */
 
-/* The place of a token that was drawn and thrown away because of what it was is filled from the target, so tokens that the draft finds
- * unlikely come too often or too rarely. With chosen (one-hot) drafts nothing was drawn and nothing is lost. */
+/* The place of a token that was drawn and thrown away because of what it was is filled from the target, so tokens that
+ * the draft finds unlikely come too often or too rarely. With chosen (one-hot) drafts nothing was drawn and nothing is
+ * lost. */
 static bool drop_retract(const spec_policy *policy, const spec_draft *draft)
 {
     return spec_draft_confidence(draft, draft->n_nodes - 1) < policy->threshold;

@@ -8,7 +8,7 @@ const spec_policy_kind spec_policy_fixed = {
     .reference = "Leviathan23",
 };
 
-/* ---- heuristic ----------------------------------------------------------------------------------------------------------------- */
+/* ---- heuristic --------------------------------------------------------------------------------------------------- */
 
 static int minimum(int a, int b)
 {
@@ -27,7 +27,8 @@ static int heuristic_init(spec_policy *policy, spec_settings *settings, spec_err
 
 static void heuristic_observe(spec_policy *policy, const spec_round *round)
 {
-    /* Against the wished length, as in the original: a draft that came out shorter counts as not accepted throughout. */
+    /* Against the wished length, as in the original: a draft that came out shorter counts as not accepted
+     * throughout. */
     const int next = round->n_accepted == policy->now ? policy->now + 2 : policy->now - 1;
     policy->now = minimum(next > 1 ? next : 1, policy->K);
 }
@@ -42,10 +43,11 @@ const spec_policy_kind spec_policy_heuristic = {
     .observe = heuristic_observe,
 };
 
-/* ---- oracle -------------------------------------------------------------------------------------------------------------------- */
+/* ---- oracle ------------------------------------------------------------------------------------------------------ */
 
-/* It cannot be had: it knows what will be accepted. The law of the text is that of the fixed policy, which it drafts by; the clock is
- * told of the accepted tokens alone. It bounds what any adaptive length can save, not what it can gain by drafting beyond K. */
+/* It cannot be had: it knows what will be accepted. The law of the text is that of the fixed policy, which it drafts
+ * by; the clock is told of the accepted tokens alone. It bounds what any adaptive length can save, not what it can gain
+ * by drafting beyond K. */
 static int oracle_charged(const spec_policy *policy, const spec_round *round, int n_calls)
 {
     (void)policy;

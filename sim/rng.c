@@ -9,8 +9,8 @@ _Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 b
 
 static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
 
-/* Take one more word into a hash: a bijection of the word, so that the streams of a seed never coincide. The odd constants keep zeros from
- * being fixed points. */
+/* Take one more word into a hash: a bijection of the word, so that the streams of a seed never coincide. The odd
+ * constants keep zeros from being fixed points. */
 static uint64_t absorb(uint64_t hash, uint64_t word)
 {
     return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^ spec_noise_mix(word + 0xd1b54a32d192ed03u));

@@ -1,6 +1,6 @@
 /* rng: PCG64-DXSM [ONeill14; NumPy's PCG64DXSM] as a GSL generator, with numbered streams.
- * Stream i of a seed has state and increment hashed from (seed, i): raw PCG increments are not independent streams. Work item i
- * draws from stream i on whichever thread it runs. 128-bit state, period 2^128. */
+ * Stream i of a seed has state and increment hashed from (seed, i): raw PCG increments are not independent streams.
+ * Work item i draws from stream i on whichever thread it runs. 128-bit state, period 2^128. */
 #ifndef SPECLAB_RNG_H
 #define SPECLAB_RNG_H
 
@@ -10,11 +10,12 @@
 
 __extension__ typedef unsigned __int128 spec_u128;
 
-/* The generator for GSL: gsl_rng_get returns a whole 64-bit word (unsigned long must have 64 bits; the source does not compile
- * elsewhere), gsl_rng_uniform a double in [0,1) with 53 bits, gsl_rng_set(r, s) goes to stream 0 of seed s. */
+/* The generator for GSL: gsl_rng_get returns a whole 64-bit word (unsigned long must have 64 bits; the source does not
+ * compile elsewhere), gsl_rng_uniform a double in [0,1) with 53 bits, gsl_rng_set(r, s) goes to stream 0 of seed s. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
-/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM of the state before the step. */
+/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM of the state
+ * before the step. */
 typedef struct {
     spec_u128 state;
     spec_u128 increment; /* odd */

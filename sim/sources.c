@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* ---- acceptance processes ------------------------------------------------------------------------------------------------------- */
+/* ---- acceptance processes ---------------------------------------------------------------------------------------- */
 
 static int acceptance_worker_init(const void *self, void **ret_worker, spec_error *error)
 {
@@ -37,7 +37,7 @@ spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
                                .independent = true};
 }
 
-/* ---- decoding loops ------------------------------------------------------------------------------------------------------------- */
+/* ---- decoding loops ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_decoder decoder;
@@ -58,8 +58,8 @@ static void decoding_worker_free(void *worker)
 static bool is_fixed_pair(const spec_decoder *decoder)
 {
     const spec_model *target = decoder->config.target, *draft = decoder->config.opt_draft;
-    return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 && target->end_of_text < 0 && draft != NULL &&
-           draft->order == 0 && draft->end_of_text < 0 && decoder->rule == &spec_verify_token &&
+    return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 && target->end_of_text < 0 &&
+           draft != NULL && draft->order == 0 && draft->end_of_text < 0 && decoder->rule == &spec_verify_token &&
            decoder->drafter.kind == &spec_draft_chain && decoder->policy.kind == &spec_policy_fixed;
 }
 

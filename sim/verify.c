@@ -77,13 +77,15 @@ static int child_with(const spec_draft *draft, int node, int token)
     return child;
 }
 
-void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target, spec_chance *opt_chance)
+void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target,
+                        spec_chance *opt_chance)
 {
     int node = -1, token;
     spec_verify_begin(round, draft);
     for (;;) {
         const double *row = target[node + 1];
-        token = opt_chance != NULL ? spec_verify_sample(row, draft->vocab, opt_chance) : spec_row_argmax(row, draft->vocab);
+        token = opt_chance != NULL ? spec_verify_sample(row, draft->vocab, opt_chance)
+                                   : spec_row_argmax(row, draft->vocab);
         node = child_with(draft, node, token);
         if (node < 0) break;
         spec_verify_accept(round, draft, node);

@@ -1,6 +1,6 @@
 /* verify: the rules that turn a draft and the target's rows into emitted tokens.
- * A rule takes the tree, the target's rows and a chance, and fills a round. It never sees a generator, so that enumeration proves the
- * very code that Monte Carlo runs. Rules are lines of the table spec_rules; each lives in a sim/verify_*.c of its own. */
+ * A rule takes the tree, the target's rows and a chance, and fills a round. It never sees a generator, so enumeration
+ * proves the very code that Monte Carlo runs. Rules are lines of the table spec_rules, each in a sim/verify_*.c. */
 #ifndef SPECLAB_VERIFY_H
 #define SPECLAB_VERIFY_H
 
@@ -36,27 +36,29 @@ extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 /* The rule of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
 
-/* ---- what rules share ---------------------------------------------------------------------------------------------------------- */
+/* ---- what rules share -------------------------------------------------------------------------------------------- */
 
-/* A round of this draft in which nothing is accepted yet; accept a node; emit the last token, a correction or a bonus. */
+/* A round of this draft in which nothing is accepted yet; accept a node; emit the last token, a correction or a
+ * bonus. */
 void spec_verify_begin(spec_round *round, const spec_draft *draft);
 void spec_verify_accept(spec_round *round, const spec_draft *draft, int node);
 void spec_verify_end(spec_round *round, int token);
 
-/* The first child of `node` (-1: the root) at or after index `from`, or -1. Children come after their parent, so node + 1 will do
- * for `from`, and in a chain it is found at once. */
+/* The first child of `node` (-1: the root) at or after index `from`, or -1. Children come after their parent, so
+ * node + 1 will do for `from`, and in a chain it is found at once. */
 int spec_verify_child(const spec_draft *draft, int node, int from);
 
 /* Draw a token from `row`. One decision. */
 int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 
-/* Draw a correction from norm((target - draft)+); opt_draft NULL: draft is one-hot at `token`. Where rounding left nothing, from the
- * target, which then equals the draft. One decision. weight (V) is workspace. */
+/* Draw a correction from norm((target - draft)+); opt_draft NULL: draft is one-hot at `token`. Where rounding left
+ * nothing, from the target, which then equals the draft. One decision. weight (V) is workspace. */
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 
 /* A whole round of the rules that go by the target's token alone: take it at each place, drawn by one decision, or the
  * row's argmax (the lowest id among ties) where opt_chance is NULL, and go on while some child has that token. */
-void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target, spec_chance *opt_chance);
+void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target,
+                        spec_chance *opt_chance);
 
 #endif

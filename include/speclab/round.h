@@ -1,6 +1,6 @@
 /* round: the plain records that simulation writes and analysis reads.
- * A round is one draft-and-verify cycle; a tally adds rounds up in integers, so that merging loses nothing and is exact in
- * any order. The caller owns every array. Headers only. */
+ * A round is one draft-and-verify cycle; a tally adds rounds up in integers, so that merging loses nothing and is exact
+ * in any order. The caller owns every array. Headers only. */
 #ifndef SPECLAB_ROUND_H
 #define SPECLAB_ROUND_H
 

@@ -10,7 +10,8 @@
 
 enum { BLOCK = 1 << 18 };
 
-/* The file of that name, or the files of that pattern: 0, or what glob says, with the reason that it is no file in errno. */
+/* The file of that name, or the files of that pattern: 0, or what glob says, with the reason that it is no file in
+ * errno. */
 static int find(spec_corpus *corpus, const char *path)
 {
     struct stat info;
@@ -37,7 +38,8 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
     const char *share = getenv("SPECLAB_SHARE");
     if (found != 0 && share != NULL && path[0] != '/') {
         char *below = NULL;
-        if (asprintf(&below, "%s/%s", share, path) < 0) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
+        if (asprintf(&below, "%s/%s", share, path) < 0)
+            SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
         if ((found = find(corpus, below)) == 0) {
             free(corpus->path);
             corpus->path = below;
@@ -117,7 +119,8 @@ int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, 
     if (corpus->descriptor < 0) {
         assert(unread == 0);
         if (corpus->next == n_files(corpus) || corpus->left == 0) {
-            return corpus->total > 0 ? GSL_SUCCESS : spec_fail(error, GSL_EINVAL, "%.300s: the text is empty", corpus->path);
+            return corpus->total > 0 ? GSL_SUCCESS
+                                     : spec_fail(error, GSL_EINVAL, "%.300s: the text is empty", corpus->path);
         }
         SPEC_TRY(open_next(corpus, error));
     } else {

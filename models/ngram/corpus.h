@@ -29,9 +29,9 @@ typedef struct {
     size_t length;  /* of the last block handed out */
 } spec_corpus;
 
-/* Find the files, in the current folder or else, where the path is relative, in the folder that the environment variable
- * SPECLAB_SHARE names; at most `limit` bytes will be read (0: all). A path that names an existing file is that file, whatever
- * characters it has. */
+/* Find the files, in the current folder or else, where the path is relative, in the folder that the environment
+ * variable SPECLAB_SHARE names; at most `limit` bytes will be read (0: all). A path that names an existing file is that
+ * file, whatever characters it has. */
 int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error);
 void spec_corpus_free(spec_corpus *corpus); /* a zeroed one is fine */
 

@@ -1,7 +1,6 @@
-/* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
+/* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts [KneserNey95; ChenGoodman99].
  * One absolute discount for each order, continuation counts below the highest, the uniform law at the bottom: every
- * token has positive probability after every context [KneserNey95; ChenGoodman99]. Immutable once built; owns its
- * arrays. */
+ * token has positive probability after every context. Immutable once built; owns its arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 

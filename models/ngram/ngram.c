@@ -45,7 +45,8 @@ static int store_tokens(learner *learning, const int *token, size_t n, spec_erro
     if (n > learning->stream_capacity - learning->n_stream) {
         const size_t capacity = 2 * learning->stream_capacity + n + CHUNK;
         int *stream = realloc(learning->stream, capacity * sizeof *stream);
-        if (stream == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for the text; limit=BYTES reads less of it");
+        if (stream == NULL)
+            return spec_fail(error, GSL_ENOMEM, "out of memory for the text; limit=BYTES reads less of it");
         learning->stream = stream;
         learning->stream_capacity = capacity;
     }
@@ -154,7 +155,7 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
     SPEC_TRY(spec_settings_int(&vocab, settings, "V", 0, 0, SPEC_VOCABULARY_WORDS_MAX, error));
     SPEC_TRY(spec_settings_u64(&limit, settings, "limit", 0, error));
     if (settings->path[0] == '\0') {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "ngram: no text to learn from; name a file, as in ngram:text.txt?order=4"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "ngram: no text to learn from; name a file, as in ngram:a.txt?order=4"));
     }
     if (vocab != 0 && tokens != SPEC_TOKENS_WORDS) {
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "V=%d: only tokens=words has a vocabulary to be cut", vocab));

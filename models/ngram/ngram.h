@@ -9,8 +9,8 @@
 
 /* order   1..6, default 4
  * tokens  bytes (default): V = 256. chars: the text's UTF-8 characters by first appearance; token 0 is U+FFFD, which
- *         stands for invalid bytes and unknown characters. words: see models/ngram/piece.h; token 0 is <unk>, the others are numbered by
- *         frequency.
+ *         stands for invalid bytes and unknown characters. words: see models/ngram/piece.h; token 0 is <unk>, the
+ *         others are numbered by frequency.
  * V       words only: most tokens, <unk> included, 2..2^20; 0: 32768
  * limit   read the first so many bytes; 0: all
  *

@@ -1,7 +1,6 @@
-/* ngram_counts: how often each n-gram of the highest order occurs in a stream of tokens.
- * Only the highest order is counted while reading; n-grams do not cross the boundary between two texts. An n-gram is a
- * key, its tokens packed with `bits` bits each, the last one lowest, in one or two 64-bit words (word 0 is the low
- * one). The counts own their arrays. */
+/* ngram_counts: how often each n-gram of the highest order occurs in a stream of tokens, none across two texts.
+ * An n-gram is a key: its tokens packed with `bits` bits each, the last one lowest, in one or two 64-bit words, of
+ * which word 0 is the low one. The counts own their arrays. */
 #ifndef SPECLAB_NGRAM_COUNTS_H
 #define SPECLAB_NGRAM_COUNTS_H
 
@@ -32,7 +31,7 @@ typedef struct {
     int n_last;              /* how many of them there are, at most order - 1 count */
     uint64_t *slot;          /* (n_slots, words + 1) hash table: key, count; free where the count is 0 */
     size_t n_slots, n;       /* a power of two; slots taken */
-    spec_ngram_keys opening[SPEC_NGRAM_ORDER_MAX]; /* [k], 0 < k < order: the first k tokens of each text, distinct once sorted */
+    spec_ngram_keys opening[SPEC_NGRAM_ORDER_MAX]; /* [k]: the first k tokens of each text; distinct once sorted */
 } spec_ngram_counts;
 
 /* Count n-grams of order 1..SPEC_NGRAM_ORDER_MAX over tokens 0..vocab-1, vocab <= 2^21. */

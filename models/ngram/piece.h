@@ -27,10 +27,10 @@ size_t spec_piece_character(uint32_t *ret_code, const unsigned char *text, size_
  *   bytes  one byte
  *   chars  one UTF-8 character, or one invalid byte
  *   words  a word, or any other single character; either takes along the one space that stands before it. A word is a
- *          run of letters and digits, with apostrophes between them ("don't" is one word, 'quoted' is three), cut at SPEC_PIECE_MAX
- *          bytes. Letters are ASCII letters and every character from U+00C0 on, but for the blocks of punctuation,
- *          symbols and emoji. White space is a token for each character. Case is kept. An invalid byte is a token of
- *          its own. */
+ *          run of letters and digits, with apostrophes between them ("don't" is one word, 'quoted' is three), cut at
+ *          SPEC_PIECE_MAX bytes. Letters are ASCII letters and every character from U+00C0 on, but for the blocks of
+ *          punctuation, symbols and emoji. White space is a token for each character. Case is kept. An invalid byte is
+ *          a token of its own. */
 size_t spec_piece_length(spec_tokens tokens, const unsigned char *text, size_t length);
 
 #endif

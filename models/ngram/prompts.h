@@ -1,7 +1,6 @@
-/* prompts: pieces of the training text, spread evenly over it, to start generation from.
- * Chosen while the tokens stream by, so memory does not grow with the text: a piece begins at a hashed place in every
- * stretch of tokens; when the room is full, every second piece is dropped and the stretches double. Flat, owns
- * nothing. */
+/* prompts: pieces of the training text, spread evenly over it, to start generation from; flat, owns nothing.
+ * Chosen while the tokens stream by, in flat memory: a piece begins at a hashed place in every stretch of tokens; when
+ * the room is full, every second piece is dropped and the stretches double. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 
@@ -12,7 +11,7 @@ enum { SPEC_PROMPTS_MAX = 128, SPEC_PROMPT_TOKENS = 32 };
 
 typedef struct {
     int n;                                             /* pieces begun */
-    int length[SPEC_PROMPTS_MAX];                      /* tokens of each, at most SPEC_PROMPT_TOKENS; fewer at the end of a text */
+    int length[SPEC_PROMPTS_MAX];                      /* tokens of each, fewer than all at the end of a text */
     int token[SPEC_PROMPTS_MAX][SPEC_PROMPT_TOKENS];
     uint64_t stretch;                                  /* one piece begins in so many tokens */
     uint64_t tokens;                                   /* seen in all */

@@ -1,7 +1,6 @@
-/* vocabulary: text to tokens and back, for bytes, characters and words.
+/* vocabulary: text to tokens and back, for bytes, characters and words. Owns its arrays; immutable once built.
  * Bytes: V = 256 always, so that any two byte models share it. Characters and words: token 0 is the unknown one, the
- * others are numbered by first appearance until _keep renumbers them by frequency. Read by many threads once built.
- * The vocabulary owns its arrays. */
+ * others are numbered by first appearance until _keep renumbers them by frequency. */
 #ifndef SPECLAB_VOCABULARY_H
 #define SPECLAB_VOCABULARY_H
 
@@ -9,9 +8,9 @@
 #include "speclab/status.h"
 
 enum {
-    SPEC_VOCABULARY_UNKNOWN = 0,          /* "\xEF\xBF\xBD" (U+FFFD) among characters, "<unk>" among words; bytes have none */
-    SPEC_VOCABULARY_CHARS_MAX = 1 << 16,  /* distinct characters; later ones are unknown */
-    SPEC_VOCABULARY_WORDS_MAX = 1 << 20,  /* words that _keep may keep */
+    SPEC_VOCABULARY_UNKNOWN = 0, /* "\xEF\xBF\xBD" (U+FFFD) among characters, "<unk>" among words; bytes have none */
+    SPEC_VOCABULARY_CHARS_MAX = 1 << 16, /* distinct characters; later ones are unknown */
+    SPEC_VOCABULARY_WORDS_MAX = 1 << 20, /* words that _keep may keep */
     SPEC_VOCABULARY_WORDS_DEFAULT = 1 << 15
 };
 

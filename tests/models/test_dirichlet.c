@@ -36,7 +36,8 @@ static void every_row_is_normalised(void **state)
 static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
 {
     (void)state;
-    opened a = open_model("dirichlet?V=10&order=2&seed=27", NULL), b = open_model("dirichlet?V=10&order=2&seed=27", NULL);
+    opened a = open_model("dirichlet?V=10&order=2&seed=27", NULL),
+           b = open_model("dirichlet?V=10&order=2&seed=27", NULL);
     opened other = open_model("dirichlet?V=10&order=2&seed=28", NULL);
     double kept[100][10];
     for (int i = 0; i < 100; i++) {
@@ -135,7 +136,8 @@ static void levels_are_whole_numbers(void **state)
         }
         assert_int_equal(n_values, 4); /* 0, 1, 2, 3 over the sum; one is missing in 3 of 10,000 rows */
         const double largest = row[spec_row_argmax(row, 40)];
-        for (int k = 0; k < 4; k++) assert_true(fabs(3.0 * value[k] / largest - round(3.0 * value[k] / largest)) < 1e-14);
+        for (int k = 0; k < 4; k++)
+            assert_true(fabs(3.0 * value[k] / largest - round(3.0 * value[k] / largest)) < 1e-14);
     }
     close_model(&o);
     o = open_model("dirichlet?V=8&levels=1", NULL);

@@ -21,7 +21,8 @@ static void every_kind_has_a_whole_table_line(void **state)
     }
 }
 
-/* The usage of a kind without a path is a spec itself, with every key at its default: the same model as its bare name. */
+/* The usage of a kind without a path is a spec itself, with every key at its default: the same model as its bare
+ * name. */
 static void usages_show_the_defaults(void **state)
 {
     (void)state;
@@ -100,7 +101,8 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
                     shape % 2 == 0 ? i - 1 : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
             }
             const int *shape_parent = shape % 3 == 0 ? (shape % 2 == 0 ? NULL : parent) : parent;
-            assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, row, scratch, NULL), 0);
+            assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, row, scratch, NULL),
+                             0);
             for (int i = -1; i < NODES; i++) {
                 int path[20 + NODES], depth = 0;
                 for (int node = i; node >= 0; node = parent[node]) depth++;

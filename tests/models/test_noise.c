@@ -8,8 +8,8 @@
 static void the_generator_gives_known_answers(void **state)
 {
     (void)state;
-    static const uint64_t known[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u,
-                                     16408922859458223821u};
+    static const uint64_t known[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u,
+                                     4593380528125082431u, 16408922859458223821u};
     uint64_t word = 1234567;
     gsl_rng rng = {.type = spec_noise_rng_type, .state = &word};
     for (int i = 0; i < 5; i++) assert_true(gsl_rng_get(&rng) == known[i]);
@@ -57,7 +57,8 @@ static void a_key_reads_the_last_tokens_and_their_number(void **state)
     assert_true(spec_noise_key(7, a, 3, 0) == spec_noise_key(7, NULL, 0, 4));
 }
 
-/* Computed in Python's integers from the definition. If a key changes, every synthetic model does: that is a change for the user. */
+/* Computed in Python's integers from the definition. If a key changes, every synthetic model does: that is a change for
+ * the user. */
 static void keys_are_known_answers(void **state)
 {
     (void)state;

@@ -187,7 +187,8 @@ static void only_a_perfect_draft_of_a_greedy_target_is_one_hot(void **state)
 {
     (void)state;
     opened target = open_model("zipf?V=9&temperature=0", NULL), warm = open_model("zipf?V=9", NULL);
-    opened perfect = open_model("perturb?alpha=1", target.model), partial = open_model("perturb?alpha=0.8", target.model);
+    opened perfect = open_model("perturb?alpha=1", target.model),
+           partial = open_model("perturb?alpha=0.8", target.model);
     opened soft = open_model("perturb?alpha=1", warm.model);
     assert_true(perfect.model->one_hot);
     assert_false(partial.model->one_hot);
@@ -235,8 +236,10 @@ static void hostile_specs_are_refused(void **state)
     const int token[] = {1, 2};
     const double *row[3];
     double scratch[15];
-    assert_int_not_equal(spec_session_score(&draft.session, NULL, 0, token, NULL, 2, row, scratch, &error), GSL_SUCCESS);
-    assert_string_equal(error.text, "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
+    assert_int_not_equal(spec_session_score(&draft.session, NULL, 0, token, NULL, 2, row, scratch, &error),
+                         GSL_SUCCESS);
+    assert_string_equal(error.text,
+                        "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
     close_model(&draft);
     close_model(&target);
 }

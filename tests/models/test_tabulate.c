@@ -40,7 +40,8 @@ static int hashed_score(const spec_model *model, void *session, const int *conte
         for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) depth++;
         for (; length < n; length++) path[length] = context[length];
         length += depth;
-        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) path[n + --depth] = token[node];
+        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1)
+            path[n + --depth] = token[node];
         ret_row[i] = hashed_row(model, session, path, length, scratch + (size_t)i * (size_t)model->vocab, error);
     }
     return GSL_SUCCESS;
@@ -70,14 +71,17 @@ static void close_hashed(spec_model *model)
     free(model);
 }
 
-static const spec_model_kind stateless = {.name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter,
-                                          .tokenize = count_bytes, .prompt = begin_with};
-static const spec_model_kind stateful = {.name = "reader", .row = hashed_row, .close = close_hashed, .score = hashed_score};
+static const spec_model_kind stateless = {
+    .name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter, .tokenize = count_bytes,
+    .prompt = begin_with};
+static const spec_model_kind stateful = {
+    .name = "reader", .row = hashed_row, .close = close_hashed, .score = hashed_score};
 
 static spec_model *new_hashed(const spec_model_kind *kind, int vocab, int order, int *calls)
 {
     hashed *model = calloc(1, sizeof *model);
-    model->head = (spec_model){.kind = kind, .spec = strdup("hashed"), .vocab = vocab, .order = order, .end_of_text = 2};
+    model->head =
+        (spec_model){.kind = kind, .spec = strdup("hashed"), .vocab = vocab, .order = order, .end_of_text = 2};
     model->calls = calls;
     for (int i = 0; i < 8; i++) model->row[i] = 0.125;
     return &model->head;
@@ -88,7 +92,8 @@ static void a_table_gives_the_same_bits_without_computing(void **state)
     (void)state;
     for (int order = 0; order <= 4; order++) {
         int calls = 0, ref_calls = 0;
-        spec_model *model = new_hashed(&stateless, 5, order, &calls), *ref = new_hashed(&stateless, 5, order, &ref_calls);
+        spec_model *model = new_hashed(&stateless, 5, order, &calls),
+                   *ref = new_hashed(&stateless, 5, order, &ref_calls);
         const spec_model *const base = model;
         assert_int_equal(spec_tabulate(&model, NULL), GSL_SUCCESS);
         assert_ptr_not_equal(model, base);

@@ -37,7 +37,7 @@ static void random_row(double *row, int vocab, uint64_t key, bool ties)
     spec_row_normalise(row, vocab);
 }
 
-/* ---- known answers --------------------------------------------------------------------------------------------------- */
+/* ---- known answers ----------------------------------------------------------------------------------------------- */
 
 static void temperature_is_a_power(void **state)
 {
@@ -77,14 +77,15 @@ static void joint_and_chained_filters_differ(void **state)
 static void filters_agree_with_numpy(void **state)
 {
     (void)state;
-    static const double joint[] = {0.0, 0.0, 0.0, 0.0, 0.11301422023745931, 0.27877688216161467, 0.0, 0.14954202977303957,
-                                   0.11301422023745931, 0.0, 0.11301422023745931, 0.23263842735296789};
-    static const double chained[] = {0.0, 0.0, 0.0, 0.0, 0.12741379040790812, 0.3142969013959248, 0.0, 0.16859574661171478,
-                                     0.12741379040790812, 0.0, 0.0, 0.26227977117654433};
+    static const double joint[] = {0.0, 0.0, 0.0, 0.0, 0.11301422023745931, 0.27877688216161467,
+                                   0.0, 0.14954202977303957, 0.11301422023745931, 0.0, 0.11301422023745931, 0.23263842735296789};
+    static const double chained[] = {0.0, 0.0, 0.0, 0.0, 0.12741379040790812, 0.3142969013959248,
+                                     0.0, 0.16859574661171478, 0.12741379040790812, 0.0, 0.0, 0.26227977117654433};
     for (int c = 0; c < 2; c++) {
         double row[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
         spec_row_normalise(row, 12);
-        apply(row, 12, (spec_transform){.temperature = 0.651, .top_k = 7, .top_p = 0.75, .min_p = 0.27, .chained = c == 1});
+        apply(row, 12,
+              (spec_transform){.temperature = 0.651, .top_k = 7, .top_p = 0.75, .min_p = 0.27, .chained = c == 1});
         assert_row(row, c == 0 ? joint : chained, 12);
     }
 }
@@ -143,7 +144,7 @@ static void temperature_zero_is_the_lowest_argmax(void **state)
     close_model(&warm);
 }
 
-/* ---- two routes ------------------------------------------------------------------------------------------------------ */
+/* ---- two routes -------------------------------------------------------------------------------------------------- */
 
 static int by_probability(const void *a, const void *b)
 {
@@ -152,8 +153,8 @@ static int by_probability(const void *a, const void *b)
 }
 
 /* The same filters by a full sort and masks: after the temperature, top_k by the k-th value, top_p by the mass before a
- * token, min_p; each on the row itself (FlashInfer's joint), or on the renormalised survivors (Hugging Face's and vLLM's
- * chain of processors). */
+ * token, min_p; each on the row itself (FlashInfer's joint), or on the renormalised survivors (Hugging Face's and
+ * vLLM's chain of processors). */
 static void transform_ref(double *row, int vocab, const spec_transform *transform)
 {
     const double *sorted[4096];
@@ -217,7 +218,7 @@ static void filters_agree_with_a_full_sort(void **state)
     }
 }
 
-/* ---- edges ----------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static void filters_that_keep_all_change_no_bit(void **state)
 {
@@ -282,7 +283,7 @@ static void a_large_row_of_equals_is_filtered(void **state)
     for (int i = 0; i < V; i++) assert_true(row[i] == (i < V / 2 ? 2.0 / V : 0.0));
 }
 
-/* ---- the wrapped model ----------------------------------------------------------------------------------------------- */
+/* ---- the wrapped model ------------------------------------------------------------------------------------------- */
 
 /* Of order 6, so that no table of it is made. */
 static void a_wrapped_model_transforms_every_row(void **state)

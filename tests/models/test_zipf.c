@@ -26,8 +26,9 @@ static void a_small_row_is_known_by_hand(void **state)
 static void the_edges_are_rows_too(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"zipf?V=1", "zipf?V=1048576&s=1", "zipf?V=1048576&s=0", "zipf?V=7&s=100", "zipf",
-                                        "uniform?V=1", "uniform?V=1048576", "uniform?V=3", "uniform", NULL};
+    static const char *const specs[] =
+        {"zipf?V=1",    "zipf?V=1048576&s=1", "zipf?V=1048576&s=0", "zipf?V=7&s=100", "zipf",
+         "uniform?V=1", "uniform?V=1048576",  "uniform?V=3",        "uniform",        NULL};
     for (int i = 0; specs[i] != NULL; i++) {
         opened o = open_model(specs[i], NULL);
         assert_int_equal(o.model->order, 0);

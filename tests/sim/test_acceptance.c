@@ -43,15 +43,15 @@ static void assert_consistent(const spec_tally *tally, int K, uint64_t n_rounds)
     assert_true(tally->time == 0.0);
 }
 
-/* ---- two routes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- two routes -------------------------------------------------------------------------------------------------- */
 
 static uint64_t words_up_to(double chance)
 {
     return (uint64_t)llround(fmin(fmax(chance, 0.0), 1.0) * 4294967296.0);
 }
 
-/* The contract again, round by round on the lanes' own array: block b is rounds 32b .. 32b+31, one a lane; a position takes one step of all
- * lanes (two for markov: state, then test) while any round of the block is alive. */
+/* The contract again, round by round on the lanes' own array: block b is rounds 32b .. 32b+31, one a lane; a position
+ * takes one step of all lanes (two for markov: state, then test) while any round of the block is alive. */
 static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
 {
     spec_tally tally = {0};
@@ -105,7 +105,8 @@ static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_r
 
 static const char *const isa_name[] = {"portable", "avx2", "avx512"};
 static const char *const some_spec[] = {
-    "iid", "decay?rate=0.93", "decay?rate=0", "markov?rho=0.27&spread=0.11", "markov?rho=-1&spread=0.05", "markov?rho=1&spread=0.2"};
+    "iid", "decay?rate=0.93", "decay?rate=0", "markov?rho=0.27&spread=0.11", "markov?rho=-1&spread=0.05",
+    "markov?rho=1&spread=0.2"};
 static const double some_alpha[] = {0.0, 1e-9, 0.05, 0.2, 0.27, 0.5, 0.8, 0.997, 1.0};
 static const int some_K[] = {0, 1, 2, 5, 8, 31, 256};
 static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
@@ -156,7 +157,8 @@ static void tallies_add_up(void **state)
     assert_memory_equal(&both, &sum, sizeof sum);
 }
 
-/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words pass it, u words do not. A chance below half a word never passes. */
+/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words pass it, u words do not. A chance below half a
+ * word never passes. */
 static void the_threshold_is_exact(void **state)
 {
     (void)state;
@@ -201,7 +203,8 @@ static spec_lanes lanes_that_draw_zero(int skip)
     return lanes;
 }
 
-/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, one that cannot happen does not. */
+/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, one that cannot happen does
+ * not. */
 static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
 {
     (void)state;
@@ -250,19 +253,22 @@ static void edges_are_values(void **state)
             assert_true(tally.n_accepted[0] == 2385 && tally.emitted == 2385);
         }
     }
-    /* decay 0: only the first token can pass; rho = -1 and alpha = spread = 1/2: the states alternate, so nobody passes twice. */
+    /* decay 0: only the first token can pass; rho = -1 and alpha = spread = 1/2: the states alternate, so nobody passes
+     * twice. */
     spec_process process = process_of("decay?rate=0", 1.0);
     assert_true(tally_of(&process, 5, 2385, 42, 0).n_accepted[1] == 2385);
     process = process_of("markov?rho=-1&spread=0.5", 0.5);
     spec_tally tally = tally_of(&process, 5, 2385, 42, 0);
-    assert_true(tally.n_accepted[0] + tally.n_accepted[1] == 2385 && tally.n_accepted[0] > 1000 && tally.n_accepted[1] > 1000);
+    assert_true(tally.n_accepted[0] + tally.n_accepted[1] == 2385 && tally.n_accepted[0] > 1000 &&
+                tally.n_accepted[1] > 1000);
     /* rho = 1: the first state decides all. */
     process = process_of("markov?rho=1&spread=0.5", 0.5);
     tally = tally_of(&process, 5, 2385, 42, 0);
-    assert_true(tally.n_accepted[0] + tally.n_accepted[5] == 2385 && tally.n_accepted[0] > 1000 && tally.n_accepted[5] > 1000);
+    assert_true(tally.n_accepted[0] + tally.n_accepted[5] == 2385 && tally.n_accepted[0] > 1000 &&
+                tally.n_accepted[5] > 1000);
 }
 
-/* ---- laws ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- laws -------------------------------------------------------------------------------------------------------- */
 
 /* The exact law of n_accepted: a sum over all paths of states, written out (2^K of them for markov). */
 static void exact_law(double *law, const spec_process *process, int K)
@@ -313,7 +319,8 @@ static void n_accepted_follows_the_exact_law(void **state)
     const uint64_t seed = spec_test_seed();
     const uint64_t n = spec_test_samples(1 << 21);
     for (size_t r = 0; r < LENGTH(row); r++) {
-        const spec_process process = process_of(row[r].spec, row[r].alpha), near = process_of(row[r].near, row[r].near_alpha);
+        const spec_process process = process_of(row[r].spec, row[r].alpha),
+                           near = process_of(row[r].near, row[r].near_alpha);
         const int K[] = {1, 5, 8};
         for (size_t k = 0; k < LENGTH(K); k++) {
             const double p = law_p(&process, &process, K[k], n, seed, r);
@@ -379,7 +386,7 @@ static void the_law_rejects_a_shared_uniform(void **state)
     assert_true(spec_battery_chi_square(counts, law, 6) < SPEC_TEST_P);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 /* z of the correlation of n_accepted's batch means between streams i and j(i), 4096 batches of 320 rounds. */
 static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_seed)
@@ -404,11 +411,13 @@ static void batches_on_different_streams_do_not_correlate(void **state)
     const uint64_t seed = spec_test_seed();
     assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 1, seed))));
     assert_false(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed + 1))));
-    assert_true(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed)))); /* the same stream twice */
+    /* The same stream twice. */
+    assert_true(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed))));
 }
 
-/* Batch means scatter as independent rounds do: their variance is that of a round over 320. Rounds that shared uniforms across lanes would
- * scatter more: two equal lanes of 32 add 1/16 to the variance, z = 2.8 here; a stream used twice, z = 45. */
+/* Batch means scatter as independent rounds do: their variance is that of a round over 320. Rounds that shared uniforms
+ * across lanes would scatter more: two equal lanes of 32 add 1/16 to the variance, z = 2.8 here; a stream used twice, z
+ * = 45. */
 static void rounds_are_independent(void **state)
 {
     (void)state;

@@ -85,9 +85,9 @@ static void columns_name_no_token_of_weight_zero(void **state)
     free(weight);
 }
 
-/* 500,000 draws over 50 tokens. A draw that took the other side wherever it should stay has a law whose distance from the weights,
- * sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49 degrees of freedom. A fraction cut to 8 bits
- * differs by about 1e-5 in that distance and is left to the exact test above. */
+/* 500,000 draws over 50 tokens. A draw that took the other side wherever it should stay has a law whose distance from
+ * the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49 degrees of freedom. A fraction cut
+ * to 8 bits differs by about 1e-5 in that distance and is left to the exact test above. */
 static void draws_follow_the_weights(void **state)
 {
     (void)state;
@@ -131,8 +131,8 @@ static void a_draw_takes_one_word(void **state)
     free(weight);
 }
 
-/* The generator's output is 0 where the high half of its state is: then column 0, fraction 0, which only `<` keeps from a token of
- * weight zero. */
+/* The generator's output is 0 where the high half of its state is: then column 0, fraction 0, which only `<` keeps from
+ * a token of weight zero. */
 static void the_word_zero_draws_no_token_of_weight_zero(void **state)
 {
     (void)state;

@@ -92,7 +92,7 @@ static void pick_never_returns_weight_zero_where_rounding_exhausts_the_scan(void
     assert_int_equal(pick_at(1.0, first, 2), 0);
 }
 
-/* ---- enumeration --------------------------------------------------------------------------------------------------------------- */
+/* ---- enumeration ------------------------------------------------------------------------------------------------- */
 
 static void enumeration_visits_each_branch_once_with_its_probability(void **state)
 {
@@ -196,7 +196,7 @@ static void a_walk_that_ran_out_of_memory_ends(void **state)
     spec_enumeration_free(&walk); /* a freed one is zeroed */
 }
 
-/* ---- scripts ------------------------------------------------------------------------------------------------------------------- */
+/* ---- scripts ----------------------------------------------------------------------------------------------------- */
 
 static void a_script_forces_each_decision_and_notes_its_probability(void **state)
 {

@@ -45,7 +45,7 @@ static const char *const lossless[] = {"token", "match", "greedy"};
 static const char *const draftings[] = {"chain", "greedy", "lookup"};
 static const char *const policies[] = {"fixed", "heuristic", "confidence", "cumulative", "peak", "oracle"};
 
-/* ---- length -------------------------------------------------------------------------------------------------------------------- */
+/* ---- length ------------------------------------------------------------------------------------------------------ */
 
 static void a_text_is_cut_at_exactly_n_tokens(void **state)
 {
@@ -97,7 +97,8 @@ static void a_prompt_stays_before_the_text(void **state)
     assert_memory_equal(decoder.context, prompt, sizeof prompt);
     assert_memory_equal(decoder.context + 600, text, sizeof text);
 
-    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){2}, 1, NULL), GSL_SUCCESS); /* and a new one replaces it */
+    /* And a new one replaces it. */
+    assert_int_equal(spec_decoder_reset(&decoder, (const int[]){2}, 1, NULL), GSL_SUCCESS);
     assert_int_equal(decoder.n_context, 1);
     assert_int_equal(decoder.context[0], 2);
     assert_int_equal(spec_decode(&decoder, 5, text, &length, &s.chance, NULL, NULL), GSL_SUCCESS);
@@ -141,7 +142,7 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
     stage_free(&s);
 }
 
-/* ---- the text ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 static void greedy_text_equals_plain_greedy_text(void **state)
 {
@@ -223,9 +224,10 @@ static void plain_decoding_has_the_targets_law(void **state)
     stage_free(&s);
 }
 
-/* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square with one degree of freedom less than
- * there are cells of positive probability; p > 1e-6. A rule that resampled from the target would be off by TV .09 or more on this pair:
- * noncentrality 4 N TV^2 > 1400 against a threshold of 43, power 1 to any printed digit. */
+/* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square with one degree of
+ * freedom less than there are cells of positive probability; p > 1e-6. A rule that resampled from the target would be
+ * off by TV .09 or more on this pair: noncentrality 4 N TV^2 > 1400 against a threshold of 43, power 1 to any printed
+ * digit. */
 static void sampled_texts_follow_the_enumerated_law(void **state)
 {
     (void)state;
@@ -259,14 +261,15 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
                 cells++;
             }
             const double p = cells > 1 ? gsl_cdf_chisq_Q(statistic, cells - 1) : 1.0;
-            if (!(p > SPEC_TEST_P)) fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, draftings[d], statistic, cells, p);
+            if (!(p > SPEC_TEST_P))
+                fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, draftings[d], statistic, cells, p);
             spec_decoder_free(&decoder);
             spec_output_law_free(&law);
             stage_free(&s);
         }
 }
 
-/* ---- tally and clock ----------------------------------------------------------------------------------------------------------- */
+/* ---- tally and clock --------------------------------------------------------------------------------------------- */
 
 /* A script forces two rounds of the token rule with K = 3: three accepted, then one. */
 static void a_tally_counts_what_was_tested_and_passed(void **state)
@@ -295,7 +298,8 @@ static void a_tally_counts_what_was_tested_and_passed(void **state)
     assert_int_equal(decoder.n_context, 6);
     assert_memory_equal(decoder.context, text, sizeof text);
     assert_true(tally.rounds == 2 && tally.drafted == 6 && tally.accepted == 4 && tally.emitted == 6);
-    assert_true(tally.n_accepted[0] == 0 && tally.n_accepted[1] == 1 && tally.n_accepted[2] == 0 && tally.n_accepted[3] == 1);
+    assert_true(tally.n_accepted[0] == 0 && tally.n_accepted[1] == 1 && tally.n_accepted[2] == 0 &&
+                tally.n_accepted[3] == 1);
     const uint64_t tested[] = {2, 2, 1, 0}, passed[] = {2, 1, 1, 0};
     for (int i = 0; i < 4; i++) assert_true(tally.tested[i] == tested[i] && tally.passed[i] == passed[i]);
     assert_within(tally.time, 2 * (3 * 0.07 + 1.3 + 0.011), 1e-15);
@@ -342,7 +346,7 @@ static void tallies_are_consistent_with_themselves(void **state)
     stage_free(&s);
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static void without_drafts_each_round_is_one_token_of_the_target(void **state)
 {
@@ -453,7 +457,8 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
     bad[4].K = -1;
     bad[5].K = SPEC_K_MAX + 1;
     bad[6].opt_draft = NULL;
-    const char *const says[] = {"the draft has 4 tokens and the target 3", "'token'", "'fixed'", "'chain'", "-1", "257", "draft model"};
+    const char *const says[] =
+        {"the draft has 4 tokens and the target 3", "'token'", "'fixed'", "'chain'", "-1", "257", "draft model"};
     for (int i = 0; i < 7; i++) {
         spec_decoder decoder;
         spec_error error = {""};

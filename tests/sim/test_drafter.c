@@ -32,7 +32,7 @@ static int run(bench *b, const int *context, size_t n, spec_chance *opt_chance)
     return spec_drafter_draft(&b->draft, &b->drafter, context, n, &b->policy, opt_chance, &error);
 }
 
-/* ---- with a model -------------------------------------------------------------------------------------------------------------- */
+/* ---- with a model ------------------------------------------------------------------------------------------------ */
 
 static void a_chain_asks_for_each_token_with_its_own_row(void **state)
 {
@@ -192,7 +192,7 @@ static void a_stateful_model_sees_the_whole_context(void **state)
     bench_free(&b);
 }
 
-/* ---- prompt lookup ------------------------------------------------------------------------------------------------------------- */
+/* ---- prompt lookup ----------------------------------------------------------------------------------------------- */
 
 /* As one would write it down: lengths from the longest, places from the first. */
 static size_t reference(int *ret_token, const int *context, size_t n, size_t max, size_t min, size_t wanted, bool full)
@@ -249,7 +249,8 @@ static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
         const char *spec;
         int first, n;
     } cases[] = {
-        {"lookup?max=2", 3, 3}, {"lookup?max=1", 1, 3}, {"lookup?max=3&min=3", -1, 0}, {"lookup", 3, 3}, {"lookup?max=9", 3, 3},
+        {"lookup?max=2", 3, 3}, {"lookup?max=1", 1, 3}, {"lookup?max=3&min=3", -1, 0},
+        {"lookup", 3, 3},       {"lookup?max=9", 3, 3},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bench b;
@@ -268,7 +269,8 @@ static void lookup_takes_what_follows_unless_all_of_it_is_wanted(void **state)
     static const struct {
         const char *spec;
         int K, n;
-    } cases[] = {{"lookup", 3, 2}, {"lookup", 1, 1}, {"lookup?full=1", 3, 0}, {"lookup?full=1", 2, 2}, {"lookup?min=2", 3, 0}};
+    } cases[] = {{"lookup", 3, 2}, {"lookup", 1, 1}, {"lookup?full=1", 3, 0}, {"lookup?full=1", 2, 2},
+                 {"lookup?min=2", 3, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bench b;
         bench_init(&b, cases[c].spec, NULL, 3, "fixed", cases[c].K);
@@ -292,7 +294,7 @@ static void lookup_in_a_short_context_finds_nothing(void **state)
     bench_free(&b);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void bad_specs_are_refused_with_a_line(void **state)
 {

@@ -16,8 +16,8 @@ static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
     return ((column << 64) + fraction + n - 1) / n;
 }
 
-/* The exact law of an emitted token, from the tables: every side of every column of the draft, its test, and what is rejected spread
- * by the residual's columns. 64-bit mantissas, so that the sum adds nothing to be seen. */
+/* The exact law of an emitted token, from the tables: every side of every column of the draft, its test, and what is
+ * rejected spread by the residual's columns. 64-bit mantissas, so that the sum adds nothing to be seen. */
 static void exact_law(long double *law, const spec_fixed_pair *pair)
 {
     unsigned n = (unsigned)pair->vocab;
@@ -115,7 +115,8 @@ static void odd_pairs_are_lossless(void **state)
     assert_lossless((double[]){2e307, 3e307, 5e307}, (double[]){7e307, 1e-300, 1e307}, 3);
 }
 
-/* Normalising rounds each row in its own way, and may leave the target nowhere above the draft, yet below it somewhere. */
+/* Normalising rounds each row in its own way, and may leave the target nowhere above the draft, yet below it
+ * somewhere. */
 static void multiples_of_a_row_are_lossless(void **state)
 {
     (void)state;
@@ -141,8 +142,8 @@ static void multiples_of_a_row_are_lossless(void **state)
     assert_true(different > 100 && without_residual > 10);
 }
 
-/* Words of 0 (the generator's output where the high half of its state is 0) in the places of column, side and test: they must neither
- * draft what the draft cannot nor accept what the target cannot. */
+/* Words of 0 (the generator's output where the high half of its state is 0) in the places of column, side and test:
+ * they must neither draft what the draft cannot nor accept what the target cannot. */
 static void words_of_zero_emit_nothing_impossible(void **state)
 {
     (void)state;
@@ -220,9 +221,9 @@ static void steps_emit_the_target_and_accept_alpha(void **state)
     spec_fixed_pair_free(&pair);
 }
 
-/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against the target's law: they
- * are independent draws from it, wherever in a round they stand. A bonus drawn from the draft instead would put a share of
- * alpha^3 / E[n_emitted] of the tokens in the wrong law: a statistic of 1,020 where 50 is usual. */
+/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against the target's law:
+ * they are independent draws from it, wherever in a round they stand. A bonus drawn from the draft instead would put a
+ * share of alpha^3 / E[n_emitted] of the tokens in the wrong law: a statistic of 1,020 where 50 is usual. */
 static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static gsl_rng *test_rng(uint64_t stream)
     return rng;
 }
 
-/* ---- every instruction set does the same ----------------------------------------------------------------------------------------- */
+/* ---- every instruction set does the same ------------------------------------------------------------------------- */
 
 static void assert_kernels_agree(const spec_float_rows_kernels *kernels, const pair *p, gsl_rng *rng)
 {
@@ -69,7 +69,8 @@ static void assert_kernels_agree(const spec_float_rows_kernels *kernels, const p
         double expected = spec_float_rows_total(ref, p->target, opt_draft, p->vocab);
         double found = spec_float_rows_total(kernels, p->target, opt_draft, p->vocab);
         assert_memory_equal(&found, &expected, sizeof found);
-        /* Limits at random; and the sum at the end of each block itself, where any other order of addition would show. */
+        /* Limits at random; and the sum at the end of each block itself, where any other order of addition would
+         * show. */
         for (int i = 0; i < 20; i++) {
             double limit = gsl_rng_uniform(rng) * expected;
             assert_int_equal(spec_float_rows_find(kernels, p->target, opt_draft, p->vocab, limit),
@@ -114,8 +115,8 @@ static void steps_are_the_same_on_every_instruction_set(void **state)
                 for (int i = 0; i < 30; i++) {
                     bool accepted, accepted_ref;
                     const int token = spec_float_rows_step(kernels, p.target, p.draft, p.vocab, &fast, &accepted);
-                    assert_int_equal(token, spec_float_rows_step(&spec_float_rows_kernels_ref, p.target, p.draft, p.vocab,
-                                                                 &ref, &accepted_ref));
+                    assert_int_equal(token, spec_float_rows_step(&spec_float_rows_kernels_ref, p.target, p.draft,
+                                                                 p.vocab, &ref, &accepted_ref));
                     assert_int_equal(accepted, accepted_ref);
                     assert_true(fast.state == ref.state);
                 }
@@ -124,7 +125,7 @@ static void steps_are_the_same_on_every_instruction_set(void **state)
     gsl_rng_free(rng);
 }
 
-/* ---- the scan -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
 /* By another route: the plain sum in long double. */
 static void the_scan_finds_where_the_cumulative_mass_passes(void **state)
@@ -182,8 +183,8 @@ static void the_scan_minds_its_edges(void **state)
     assert_int_equal(find(row, 200, 0.95), 199);
 }
 
-/* A block may pass the limit by its own sum and not token by token: then it is that block's last positive token, not a zero after it
- * nor a token of a later block. */
+/* A block may pass the limit by its own sum and not token by token: then it is that block's last positive token, not a
+ * zero after it nor a token of a later block. */
 static void rounding_within_a_block_ends_at_its_last_positive_token(void **state)
 {
     (void)state;
@@ -191,7 +192,8 @@ static void rounding_within_a_block_ends_at_its_last_positive_token(void **state
     int at_the_end = 0;
     for (int i = 0; i < 300; i++) {
         float row[200], nothing[200] = {0};
-        for (int j = 0; j < 200; j++) row[j] = (float)ldexp(1 + gsl_rng_uniform(rng), -(int)gsl_rng_uniform_int(rng, 40));
+        for (int j = 0; j < 200; j++)
+            row[j] = (float)ldexp(1 + gsl_rng_uniform(rng), -(int)gsl_rng_uniform_int(rng, 40));
         for (int j = 55; j < 64; j++) row[j] = 0;
         double limit = nextafter(spec_float_rows_total(&spec_float_rows_kernels_ref, row, NULL, 64), 0), sum = 0;
         for (int j = 0; j < 64; j++) sum += row[j];
@@ -213,7 +215,7 @@ static void totals_may_exceed_one(void **state)
     assert_true(spec_float_rows_total(&spec_float_rows_kernels_ref, row, NULL, 130) == 32.5);
 }
 
-/* ---- the step -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* Replay a step from its uniforms, in the obvious way. */
 static void a_step_takes_its_uniforms_in_turn(void **state)

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the recurrence ------------------------------------------------------------------------------------------------------------- */
+/* ---- the recurrence ---------------------------------------------------------------------------------------------- */
 
 /* pcg32-demo's published first six numbers, seed 42, sequence 54 (pcg-random.org); the same from libpcg-cpp-dev:
  * ./pcg_oracle pcg32 1753877967969059832 109 6   (tests/sim/pcg_oracle.cpp). */
@@ -109,7 +109,7 @@ static void no_two_lanes_of_2048_streams_share_state_or_increment(void **state)
     assert_distinct(increments, N);
 }
 
-/* ---- the battery: it rejects bad generators ... ---------------------------------------------------------------------------------- */
+/* ---- the battery: it rejects bad generators ... ------------------------------------------------------------------ */
 
 enum { WORDS = 1 << 20 };
 static uint32_t word[WORDS], other[WORDS];
@@ -179,9 +179,9 @@ static double p_of(const char *test, const uint32_t *words, size_t n)
     return NAN;
 }
 
-/* The laws and degrees of freedom of the battery itself, on PCG64: p-values of 2000 short sequences against the uniform law, by
- * Kolmogorov-Smirnov, which rejects above 0.060. One degree of freedom too many in `runs` gives D = 0.13, in `bits` 0.07. Birthdays are left
- * out: their p-values are too discrete. */
+/* The laws and degrees of freedom of the battery itself, on PCG64: p-values of 2000 short sequences against the uniform
+ * law, by Kolmogorov-Smirnov, which rejects above 0.060. One degree of freedom too many in `runs` gives D = 0.13, in
+ * `bits` 0.07. Birthdays are left out: their p-values are too discrete. */
 static void p_values_of_a_good_generator_are_uniform(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void each_test_rejects_the_bad_generator_named_for_it(void **state)
     }
 }
 
-/* ---- ... and accepts the lanes --------------------------------------------------------------------------------------------------- */
+/* ---- ... and accepts the lanes ----------------------------------------------------------------------------------- */
 
 static void battery_accepts(const uint32_t *words, size_t n, const char *what)
 {
@@ -318,9 +318,10 @@ static void first_draws_of_successive_streams_pass_the_battery(void **state)
     }
 }
 
-/* ---- correlation of lanes and of streams ----------------------------------------------------------------------------------------- */
+/* ---- correlation of lanes and of streams ------------------------------------------------------------------------- */
 
-/* Row r of `word`, (32, n): 32 sequences side by side. The 2 * 496 p-values, two-sided, are judged together by Bonferroni. */
+/* Row r of `word`, (32, n): 32 sequences side by side. The 2 * 496 p-values, two-sided, are judged together by
+ * Bonferroni. */
 static double smallest_pair_p(size_t n)
 {
     double smallest = 1.0;
@@ -337,7 +338,8 @@ static double smallest_pair_p(size_t n)
 static void draw_rows(spec_lanes *lanes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        for (size_t l = 0; l < SPEC_LANES; l++) word[l * n + i] = spec_lanes_step(&lanes->state[l], lanes->increment[l]);
+        for (size_t l = 0; l < SPEC_LANES; l++)
+            word[l * n + i] = spec_lanes_step(&lanes->state[l], lanes->increment[l]);
     }
 }
 

@@ -1,5 +1,6 @@
-/* The claim of the project: what is emitted has the law that the rule promises, exactly, whatever the draft, the strategy and the policy.
- * Every case is an enumeration of all branches of the decoding loop against a product of the target's rows. */
+/* The claim of the project: what is emitted has the law that the rule promises, exactly, whatever the draft, the
+ * strategy and the policy. Every case is an enumeration of all branches of the decoding loop against a product of the
+ * target's rows. */
 #include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -39,8 +40,8 @@ static void check_lossless(survey *ret_survey, const spec_model *target, const s
     const size_t n_prompt = drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs something to look up */
     spec_output_law law = law_of(target, draft, rule, drafting, policy, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
-        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K, n_tokens, target->vocab, family,
-                 law.tv, law.total);
+        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K, n_tokens, target->vocab,
+                 family, law.tv, law.total);
     ret_survey->laws++;
     ret_survey->branches += law.branches;
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
@@ -88,7 +89,8 @@ static void larger_laws_are_exact_too(void **state)
         table_model_init(&target, 3);
         table_model_init(&draft, 3);
         table_pair_randomize(&target, &draft, c % 2 == 0 ? PAIR_ZEROS : PAIR_MIXED, &noise);
-        check_lossless(&seen, &target.head, &draft.head, rules[c / 2 % 2], draftings[c / 4 % 3], policies[c / 6], 3, 3, "large");
+        check_lossless(&seen, &target.head, &draft.head, rules[c / 2 % 2], draftings[c / 4 % 3], policies[c / 6], 3, 3,
+                       "large");
         table_model_free(&target);
         table_model_free(&draft);
     }
@@ -109,8 +111,8 @@ static void an_end_of_text_changes_no_law(void **state)
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
             target.head.end_of_text = 1;
             draft.head.end_of_text = (int)(again % 3) - 1; /* none, another, the same */
-            check_lossless(&seen, &target.head, &draft.head, rules[c % 3], draftings[c / 3 % 3], policies[c / 9 % N_POLICIES],
-                           1 + c / 9 / N_POLICIES, 3, "end of text");
+            check_lossless(&seen, &target.head, &draft.head, rules[c % 3], draftings[c / 3 % 3],
+                           policies[c / 9 % N_POLICIES], 1 + c / 9 / N_POLICIES, 3, "end of text");
             table_model_free(&target);
             table_model_free(&draft);
         }
@@ -135,13 +137,14 @@ static void library_models_are_decoded_without_loss(void **state)
         if (spec_model_open(&target, pairs[i][0], NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++)
-            check_lossless(&seen, target, draft, rules[c % 3], draftings[c / 3 % N_DRAFTINGS], "fixed", 1 + c / 12, 2, pairs[i][0]);
+            check_lossless(&seen, target, draft, rules[c % 3], draftings[c / 3 % N_DRAFTINGS], "fixed", 1 + c / 12, 2,
+                           pairs[i][0]);
         spec_model_close(draft);
         spec_model_close(target);
     }
 }
 
-/* ---- what is wrong is seen ------------------------------------------------------------------------------------------------------- */
+/* ---- what is wrong is seen --------------------------------------------------------------------------------------- */
 
 static const double example_target[] = {0.5, 0.3, 0.2}, example_draft[] = {0.2, 0.5, 0.3};
 
@@ -186,10 +189,11 @@ static void an_anticipating_policy_is_caught(void **state)
     /* `python3 misc.py`: "drop-if-q<0.25". */
     const double dropped[] = {0.4, 0.36, 0.24};
     check_law("token", "chain", "confidence-drop?threshold=0.25", dropped, 0.1);
-    check_law("token", "chain", "confidence?threshold=0.25", example_target, 0.0); /* the same threshold, rightly used */
+    /* The same threshold, rightly used. */
+    check_law("token", "chain", "confidence?threshold=0.25", example_target, 0.0);
     check_law("token", "chain", "peak?threshold=0.55", example_target, 0.0);
-    /* Where nothing is sampled, nothing is anticipated. Matching emits the target's samples, but only as long as the token taken back is
-     * not looked at: it is not, so this rule is safe. */
+    /* Where nothing is sampled, nothing is anticipated. Matching emits the target's samples, but only as long as the
+     * token taken back is not looked at: it is not, so this rule is safe. */
     check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
     check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
 }
@@ -218,16 +222,16 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
             const int prompt[] = {0, 1, 0};
-            spec_output_law law = law_of(&target.head, &draft.head, wrong[w].rule, wrong[w].drafting, wrong[w].policy, K, 2,
-                                         prompt, 3);
+            spec_output_law law =
+                law_of(&target.head, &draft.head, wrong[w].rule, wrong[w].drafting, wrong[w].policy, K, 2, prompt, 3);
             caught += law.tv > 1e-6;
             assert_within(law.total, 1.0, 1e-14);
             spec_output_law_free(&law);
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-15s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting, wrong[w].policy,
-                      (unsigned long long)caught, (unsigned long long)times);
+        print_message("%-15s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting,
+                      wrong[w].policy, (unsigned long long)caught, (unsigned long long)times);
         assert_true((double)caught >= wrong[w].share * (double)times);
     }
 }

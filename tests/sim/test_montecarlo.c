@@ -12,8 +12,8 @@
 
 enum { LOG = 4096 };
 
-/* A source whose rounds are known: batch i of n rounds accepts i % 3 tokens in each. It can fail, wait, or ask for a stop, and counts
- * its workers. Written from several threads only where each batch has its own entry. */
+/* A source whose rounds are known: batch i of n rounds accepts i % 3 tokens in each. It can fail, wait, or ask for a
+ * stop, and counts its workers. Written from several threads only where each batch has its own entry. */
 typedef struct {
     uint64_t fails_at[2], stops_at;
     int fail_workers_from, *stop;
@@ -41,8 +41,8 @@ static void fake_worker_free(void *worker)
     free(worker);
 }
 
-static int fake_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally,
-                      spec_error *error)
+static int fake_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                      spec_tally *tally, spec_error *error)
 {
     fake *f = fake_self;
     (void)self;
@@ -225,7 +225,8 @@ static void independent_rounds_have_their_own_variance(void **state)
     mc.tally.tested[0] = 7;
     mc.tally.passed[0] = 4;
     mc.tally.time = 9.1;
-    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc), rate = spec_montecarlo_rate(&mc);
+    spec_estimate emitted = spec_montecarlo_emitted(&mc), first = spec_montecarlo_first(&mc),
+                  rate = spec_montecarlo_rate(&mc);
     assert_within(emitted.mean, 2, 0);
     assert_within(emitted.se, sqrt(6.0 / 6 / 7), 1e-15); /* squares 6, n - 1 = 6, n = 7 */
     assert_within(first.mean, 4.0 / 7, 1e-15);
@@ -296,7 +297,8 @@ static void short_runs_still_have_a_group_of_batches(void **state)
     assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000}, NULL), GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 16); /* 1000/64, upwards */
     spec_montecarlo_free(&mc);
-    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 640, .threads = 100}, NULL), 0);
+    assert_int_equal(spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 640, .threads = 100}, NULL),
+                     0);
     assert_int_equal(mc.plan.batch, 10);
     assert_int_equal(mc.plan.threads, SPEC_MONTECARLO_GROUP);
     spec_montecarlo_free(&mc);
@@ -407,15 +409,15 @@ static void memory_is_flat_in_the_number_of_rounds(void **state)
     assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
     size_t before = mallinfo2().uordblks;
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
-    assert_in_range(mallinfo2().uordblks, 0, before + 4096); /* a word a batch would be 150 kB; OpenMP may move a little */
+    assert_in_range(mallinfo2().uordblks, 0, before + 4096); /* a word a batch: 150 kB; OpenMP may move a little */
     spec_montecarlo_free(&mc);
 }
 
-/* ---- standard errors are honest: z of many runs is a standard normal -------------------------------------------------------------- */
+/* ---- standard errors are honest: z of many runs is a standard normal --------------------------------------------- */
 
 /* Rounds of one batch share their luck: K = 1, and the acceptance rate of a batch is uniform on [0.17, 0.37]. */
-static int lucky_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally,
-                       spec_error *error)
+static int lucky_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                       spec_tally *tally, spec_error *error)
 {
     (void)self;
     (void)worker;
@@ -436,9 +438,9 @@ static int lucky_batch(const void *self, void *worker, uint64_t seed, uint64_t s
     return GSL_SUCCESS;
 }
 
-/* The sum of z^2 over `runs` runs is chi-square, their mean normal. Variances of the z that are 1.5 or more times too large, as when batch
- * means of the lucky source are mistaken for independent rounds (5.6 times), are rejected with certainty at 400 runs; the
- * t distribution's excess at 100 batches, 1.02, is not seen. */
+/* The sum of z^2 over `runs` runs is chi-square, their mean normal. Variances of the z that are 1.5 or more times too
+ * large, as when batch means of the lucky source are mistaken for independent rounds (5.6 times), are rejected with
+ * certainty at 400 runs; the t distribution's excess at 100 batches, 1.02, is not seen. */
 static void assert_honest(const spec_round_source *source, spec_montecarlo_plan plan, double expected)
 {
     uint64_t runs = spec_test_samples(400), seed = spec_test_seed();

@@ -29,11 +29,12 @@ static spec_output_law law_of(const stage *s, const int *prompt, size_t n_prompt
 {
     spec_error error = {""};
     spec_output_law law;
-    if (spec_output_law_init(&law, &s->config, prompt, n_prompt, n_tokens, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_output_law_init(&law, &s->config, prompt, n_prompt, n_tokens, 0, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return law;
 }
 
-/* ---- the promise --------------------------------------------------------------------------------------------------------------- */
+/* ---- the promise ------------------------------------------------------------------------------------------------- */
 
 static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
 {
@@ -92,7 +93,8 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
     for (int both = 0; both < 2; both++) { /* whether the draft knows of the end or not */
         s.draft.head.end_of_text = both ? 1 : -1;
         spec_output_law law = law_of(&s, NULL, 0, 3);
-        const double *first = table_model_row(&s.target, NULL, 0), *second = table_model_row(&s.target, (const int[]){0}, 1),
+        const double *first = table_model_row(&s.target, NULL, 0),
+                     *second = table_model_row(&s.target, (const int[]){0}, 1),
                      *third = table_model_row(&s.target, (const int[]){0, 0}, 2);
         const double expected[8] = {first[0] * second[0] * third[0], first[0] * second[0] * third[1], 0.0,
                                     first[0] * second[1], 0.0, 0.0, 0.0, first[1]}; /* 000 001 - 011 - - - 111 */
@@ -127,13 +129,14 @@ static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **stat
     stage_free(&s);
 }
 
-/* ---- what is accepted ---------------------------------------------------------------------------------------------------------- */
+/* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
 typedef enum { CHAIN_BY_RATIO, CHAIN_BY_MATCH, ARGMAX_BY_MATCH } acceptance;
 
 /* Sum over all drafts x^i of draft(x^i) prod min(1, target/draft), or of the chance that the target's own
  * sample is the drafted token. */
-static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left, double drafted, double accepted)
+static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left, double drafted,
+                                double accepted)
 {
     if (left == 0) return 0.0;
     const double *target = table_model_row(&s->target, text, n), *draft = table_model_row(&s->draft, text, n);
@@ -224,7 +227,7 @@ static void many_branches_lose_nothing(void **state)
     stage_free(&s);
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 static void too_many_branches_are_refused_with_the_remedy(void **state)
 {

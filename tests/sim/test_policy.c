@@ -12,7 +12,8 @@ static spec_policy opened(const char *spec, int K)
     return policy;
 }
 
-/* Draft tokens of these confidences, one after another, as long as the policy goes on; returns how many were included. */
+/* Draft tokens of these confidences, one after another, as long as the policy goes on; returns how many were
+ * included. */
 static int drafted(const spec_policy *policy, const double *confidence, int n)
 {
     static double row[16][2];
@@ -193,7 +194,8 @@ static void bad_specs_are_refused_with_a_line(void **state)
         spec_error error = {""};
         const int status = spec_policy_init(&policy, bad[i].spec, bad[i].K, &error);
         assert_true(status == GSL_EINVAL || status == GSL_EDOM);
-        if (strstr(error.text, bad[i].says) == NULL || error.text[0] == '\0') fail_msg("%s: '%s'", bad[i].spec, error.text);
+        if (strstr(error.text, bad[i].says) == NULL || error.text[0] == '\0')
+            fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(policy.kind);
         assert_int_equal(policy.K, 0);
     }

@@ -13,12 +13,13 @@ static spec_u128 wide(uint64_t high, uint64_t low)
     return (spec_u128)high << 64 | low;
 }
 
-/* ---- known answers -------------------------------------------------------------------------------------------------------------- */
+/* ---- known answers ----------------------------------------------------------------------------------------------- */
 
 /* NumPy 1.24.2, /usr/bin/python3, for each (s, i) below:
  *     from numpy.random import PCG64DXSM, Generator
  *     g = PCG64DXSM()
- *     def put(): g.state = {'bit_generator': 'PCG64DXSM', 'state': {'state': s, 'inc': i}, 'has_uint32': 0, 'uinteger': 0}
+ *     rest = {'bit_generator': 'PCG64DXSM', 'has_uint32': 0, 'uinteger': 0}
+ *     def put(): g.state = {**rest, 'state': {'state': s, 'inc': i}}
  *     put(); r = g.random_raw(1000); print([hex(x) for x in r[:5]], hex(r[999]), hex(g.state['state']['state']))
  *     put(); print([x.hex() for x in Generator(g).random(3)]) */
 static const struct {
@@ -55,7 +56,8 @@ enum { N_KNOWN = sizeof known / sizeof *known };
 static spec_rng_state known_state(int i)
 {
     spec_rng_state rng;
-    spec_rng_set_raw(&rng, wide(known[i].state[0], known[i].state[1]), wide(known[i].increment[0], known[i].increment[1]));
+    spec_rng_set_raw(&rng, wide(known[i].state[0], known[i].state[1]),
+                     wide(known[i].increment[0], known[i].increment[1]));
     return rng;
 }
 
@@ -81,7 +83,7 @@ static void doubles_are_those_of_numpy(void **state)
     }
 }
 
-/* ---- libpcg-cpp-dev ------------------------------------------------------------------------------------------------------------- */
+/* ---- libpcg-cpp-dev ---------------------------------------------------------------------------------------------- */
 
 /* Decimal digits of a 128-bit number, for a command line. */
 static const char *decimal(char buffer[40], spec_u128 number)
@@ -124,7 +126,7 @@ static void words_are_those_of_the_pcg_library(void **state)
     assert_int_equal(compared, (N_KNOWN + 4) * 2385);
 }
 
-/* ---- interface ------------------------------------------------------------------------------------------------------------------ */
+/* ---- interface --------------------------------------------------------------------------------------------------- */
 
 static void gsl_sees_the_same_generator(void **state)
 {
@@ -186,8 +188,8 @@ static void uniforms_have_53_bits_in_0_1(void **state)
     assert_true(fabs(odd - n / 2.0) < 5.0 * sqrt(n / 4.0));
 }
 
-/* The largest word: u = 1 - 2^-53. The state before the step whose output is all ones is found by undoing DXSM with low half 1:
- * high * 1 must be all ones, and each of its three steps is a bijection of the high half. */
+/* The largest word: u = 1 - 2^-53. The state before the step whose output is all ones is found by undoing DXSM with low
+ * half 1: high * 1 must be all ones, and each of its three steps is a bijection of the high half. */
 static void the_largest_word_stays_below_1(void **state)
 {
     (void)state;
@@ -204,7 +206,7 @@ static void the_largest_word_stays_below_1(void **state)
     assert_true(spec_rng_next_double(&rng) == 1.0 - 0x1p-53);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static int compare_words(const void *a, const void *b)
 {
@@ -232,9 +234,10 @@ static void streams_differ(void **state)
     }
 }
 
-/* Flipping any one bit of seed or stream flips each bit of state and increment with chance 1/2: for each of the 128 flipped bits, the number of
- * flipped ones in 255 (the lowest of the increment is fixed) over 64 bases is binomial. The largest |z| of 128 is judged by Bonferroni. A hash that
- * XORs seed and stream, or adds them, fails at the first base. */
+/* Flipping any one bit of seed or stream flips each bit of state and increment with chance 1/2: for each of the 128
+ * flipped bits, the number of flipped ones in 255 (the lowest of the increment is fixed) over 64 bases is binomial. The
+ * largest |z| of 128 is judged by Bonferroni. A hash that XORs seed and stream, or adds them, fails at the first
+ * base. */
 static void one_bit_of_seed_or_stream_changes_half_of_the_state(void **state)
 {
     (void)state;
@@ -247,7 +250,8 @@ static void one_bit_of_seed_or_stream_changes_half_of_the_state(void **state)
             const uint64_t seed = base + i, stream = i * i;
             const uint64_t one = (uint64_t)1 << (bit & 63);
             const spec_rng_state a = spec_rng_stream_state(seed, stream);
-            const spec_rng_state b = bit < 64 ? spec_rng_stream_state(seed ^ one, stream) : spec_rng_stream_state(seed, stream ^ one);
+            const spec_rng_state b =
+                bit < 64 ? spec_rng_stream_state(seed ^ one, stream) : spec_rng_stream_state(seed, stream ^ one);
             const spec_u128 x = a.state ^ b.state, y = a.increment ^ b.increment;
             flipped += __builtin_popcountll((uint64_t)(x >> 64)) + __builtin_popcountll((uint64_t)x);
             flipped += __builtin_popcountll((uint64_t)(y >> 64)) + __builtin_popcountll((uint64_t)y);
@@ -321,7 +325,8 @@ static void stream_draws(uint32_t *out, size_t n, spec_rng_state rng)
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)(spec_rng_next(&rng) >> 32);
 }
 
-/* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream paired with itself has p = 0. */
+/* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream paired with itself has p
+ * = 0. */
 static void streams_do_not_correlate(void **state)
 {
     (void)state;
@@ -344,7 +349,8 @@ static void streams_do_not_correlate(void **state)
 static void names_give_distinct_seeds(void **state)
 {
     (void)state;
-    static const char *const name[] = {"", "a", "b", "aa", "ab", "ba", "alpha=0.8;K=5", "alpha=0.8;K=6", "alpha=0.85;K=5", "\xff"};
+    static const char *const name[] =
+        {"", "a", "b", "aa", "ab", "ba", "alpha=0.8;K=5", "alpha=0.8;K=6", "alpha=0.85;K=5", "\xff"};
     enum { N = sizeof name / sizeof *name };
     uint64_t seed[2 * N];
     for (size_t i = 0; i < N; i++) {
@@ -356,7 +362,8 @@ static void names_give_distinct_seeds(void **state)
     for (size_t i = 1; i < 2 * N; i++) assert_true(seed[i] != seed[i - 1]);
 }
 
-/* Results of speclab depend on the hash of streams and names: these numbers may change only with a word in CHANGELOG.md. */
+/* Results of speclab depend on the hash of streams and names: these numbers may change only with a word in
+ * CHANGELOG.md. */
 static void the_hashes_are_what_they_were(void **state)
 {
     (void)state;

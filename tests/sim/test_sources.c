@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- acceptance ------------------------------------------------------------------------------------------------------------------ */
+/* ---- acceptance -------------------------------------------------------------------------------------------------- */
 
 static void acceptance_batches_are_the_engines_rounds_and_their_time(void **state)
 {
@@ -37,7 +37,7 @@ static void an_absurd_K_is_refused(void **state)
     assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_SUCCESS);
 }
 
-/* ---- decoding: a model that writes down what it is asked -------------------------------------------------------------------------- */
+/* ---- decoding: a model that writes down what it is asked --------------------------------------------------------- */
 
 enum { V = 4, END = 3, LOG = 64 };
 
@@ -99,7 +99,8 @@ static void run_one_batch(spec_tally *ret_tally, certain *target, const certain 
     memset(&seen, 0, sizeof seen);
     seen.shortest = SIZE_MAX;
     *ret_tally = (spec_tally){0};
-    if (source.batch(source.self, worker, 42, stream, n_rounds, ret_tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (source.batch(source.self, worker, 42, stream, n_rounds, ret_tally, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     source.worker_free(worker);
 }
 
@@ -171,7 +172,8 @@ static void a_prompt_outside_the_vocabulary_is_reported(void **state)
     spec_montecarlo_free(&mc);
 }
 
-/* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min = .2 + .3 + .2 = 0.7. */
+/* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min = .2 + .3 + .2 =
+ * 0.7. */
 static void a_decoding_source_agrees_with_the_closed_form(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ double spec_battery_chi_square(const uint64_t *counts, const double *probability
     return gsl_cdf_chisq_Q(sum, (double)(cells - 1));
 }
 
-/* ---- frequencies ---------------------------------------------------------------------------------------------------------------- */
+/* ---- frequencies ------------------------------------------------------------------------------------------------- */
 
 static double bits(const uint32_t *word, size_t n)
 {
@@ -78,7 +78,7 @@ static double triples_high(const uint32_t *word, size_t n)
     return tuples(word, n, 3, 4, 28);
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static double gaps(const uint32_t *word, size_t n)
 {
@@ -140,7 +140,7 @@ static double birthdays(const uint32_t *word, size_t n)
     return gsl_cdf_poisson_Q(equal, mean);
 }
 
-/* ---- correlation ---------------------------------------------------------------------------------------------------------------- */
+/* ---- correlation ------------------------------------------------------------------------------------------------- */
 
 /* z of the mean product of two standardised values, whose mean and variance are known, not fitted. */
 static double product_z(const uint32_t *a, const uint32_t *b, size_t n, double (*standard)(uint32_t))

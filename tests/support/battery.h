@@ -1,6 +1,6 @@
-/* battery: statistical tests of 32-bit random words, on GSL.
- * Every test is a function of an array of words and returns an upper-tail p-value, near 1 where they are too even: uniform for a good generator.
- * Degrees of freedom are those of the law, nothing is fitted. tests/sim/test_lanes.c shows for each one a generator that it rejects. */
+/* battery: statistical tests of 32-bit random words, on GSL, each a function of an array that returns a p-value.
+ * It is an upper-tail one, near 1 where the words are too even, uniform for a good generator; degrees of freedom are
+ * the law's, nothing is fitted. tests/sim/test_lanes.c shows for each test a generator that it rejects. */
 #ifndef SPECLAB_TESTS_BATTERY_H
 #define SPECLAB_TESTS_BATTERY_H
 
@@ -25,7 +25,8 @@ typedef struct {
  *   birthdays         equal spacings of 4096 sorted words [Marsaglia02]: Poisson, mean 4         at most 128 samples */
 extern const spec_battery_test spec_battery[];
 
-/* Tests of two sequences side by side: their correlation; and that of their numbers of ones, which sees through rotations. */
+/* Tests of two sequences side by side: their correlation; and that of their numbers of ones, which sees through
+ * rotations. */
 double spec_battery_correlation(const uint32_t *a, const uint32_t *b, size_t n);
 double spec_battery_weight_correlation(const uint32_t *a, const uint32_t *b, size_t n);
 

@@ -1,6 +1,6 @@
 /* support: what test programs share: their seed, their sample sizes, and one way to skip.
- * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names a folder of outside data.
- * The one threshold of the suite for a p-value is SPEC_TEST_P. */
+ * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names a folder of outside
+ * data. The one threshold of the suite for a p-value is SPEC_TEST_P. */
 #ifndef SPECLAB_TESTS_SUPPORT_H
 #define SPECLAB_TESTS_SUPPORT_H
 

@@ -19,13 +19,14 @@ static const double *kind_row(const spec_model *head, void *session, const int *
     return scratch;
 }
 
-static const spec_model_kind table_kind = {.name = "table", .usage = "table", .summary = "", .reference = "", .row = kind_row};
+static const spec_model_kind table_kind = {
+    .name = "table", .usage = "table", .summary = "", .reference = "", .row = kind_row};
 
 const spec_model *table_model_init(table_model *model, int vocab)
 {
     const int n_rows = 1 + vocab + vocab * vocab;
-    *model = (table_model){
-        .head = {.kind = &table_kind, .vocab = vocab, .order = 2, .end_of_text = -1}, .n_rows = n_rows, .fails_after = -1};
+    *model = (table_model){.head = {.kind = &table_kind, .vocab = vocab, .order = 2, .end_of_text = -1},
+                           .n_rows = n_rows, .fails_after = -1};
     model->row = malloc((size_t)(n_rows * vocab) * sizeof *model->row);
     if (model->row == NULL) abort();
     for (int i = 0; i < n_rows * vocab; i++) model->row[i] = 1.0 / vocab;
@@ -53,7 +54,7 @@ const double *table_model_row(const table_model *model, const int *context, size
     return model->row + index * V;
 }
 
-/* ---- random pairs -------------------------------------------------------------------------------------------------------------- */
+/* ---- random pairs ------------------------------------------------------------------------------------------------ */
 
 double table_uniform(uint64_t *state)
 {

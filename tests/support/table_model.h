@@ -1,5 +1,6 @@
 /* table_model: models for tests whose rows stand in a table, one for each context of at most two tokens.
- * A text shorter than two tokens has rows of its own, so every place of a short text has another law. The model owns its table. */
+ * A text shorter than two tokens has rows of its own, so every place of a short text has another law. The model owns
+ * its table. */
 #ifndef SPECLAB_TESTS_TABLE_MODEL_H
 #define SPECLAB_TESTS_TABLE_MODEL_H
 

@@ -19,7 +19,7 @@ typedef struct {
     int token[TOKENS_MAX];
 } texts;
 
-/* ---- the definition -------------------------------------------------------------------------------------------------------------- */
+/* ---- the definition ---------------------------------------------------------------------------------------------- */
 
 /* Does `gram` (k tokens) stand at position i, within text t? */
 static int stands_at(const texts *all, int t, size_t i, const int *gram, int k)
@@ -27,7 +27,8 @@ static int stands_at(const texts *all, int t, size_t i, const int *gram, int k)
     return i + (size_t)k <= all->begin[t + 1] && memcmp(all->token + i, gram, (size_t)k * sizeof *gram) == 0;
 }
 
-/* c_k of a k-gram in a model of order `order`: occurrences at the top, different left neighbours below; a text's beginning is one. */
+/* c_k of a k-gram in a model of order `order`: occurrences at the top, different left neighbours below; a text's
+ * beginning is one. */
 static double count_by_definition(const texts *all, int order, const int *gram, int k)
 {
     double count = 0.0;
@@ -71,8 +72,8 @@ static double discount_by_definition(const texts *all, int order, int k)
 }
 
 /* P_k(. | the last k-1 tokens of the context), by its recursion. */
-static void row_by_definition(double *row, const texts *all, int order, int k, const double *discount, const int *context,
-                              size_t n)
+static void row_by_definition(double *row, const texts *all, int order, int k, const double *discount,
+                              const int *context, size_t n)
 {
     if (k == 0) {
         for (int w = 0; w < all->vocab; w++) row[w] = 1.0 / all->vocab;
@@ -95,7 +96,7 @@ static void row_by_definition(double *row, const texts *all, int order, int k, c
     free(count);
 }
 
-/* ---- the texts ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the texts --------------------------------------------------------------------------------------------------- */
 
 static const size_t some_lengths[TEXTS_MAX] = {90, 1, 0, 2, 40, 3, 5, 60};
 
@@ -108,7 +109,8 @@ static void make_texts(texts *all, int vocab, int used, gsl_rng *rng)
         all->begin[t] = n;
         for (size_t i = 0; i < some_lengths[t]; i++) {
             const int old = n == 0 ? 0 : all->token[n - 1] / (vocab / used);
-            const int next = gsl_rng_uniform(rng) < 0.63 ? (old * 3 + 1) % used : (int)gsl_rng_uniform_int(rng, (unsigned long)used);
+            const int next =
+                gsl_rng_uniform(rng) < 0.63 ? (old * 3 + 1) % used : (int)gsl_rng_uniform_int(rng, (unsigned long)used);
             all->token[n++] = next * (vocab / used) + (vocab > used ? 1 : 0);
         }
     }
@@ -123,7 +125,8 @@ static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step
     for (int t = 0; t < all->n_texts; t++) {
         for (size_t i = all->begin[t]; i < all->begin[t + 1]; i += step) {
             const size_t left = all->begin[t + 1] - i;
-            assert_int_equal(spec_ngram_counts_push(&counts, all->token + i, left < step ? left : step, &error), GSL_SUCCESS);
+            assert_int_equal(spec_ngram_counts_push(&counts, all->token + i, left < step ? left : step, &error),
+                             GSL_SUCCESS);
         }
         spec_ngram_counts_boundary(&counts);
     }
@@ -144,7 +147,7 @@ static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
     return n;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void rows_equal_the_definition_at_every_order(void **state)
 {
@@ -250,8 +253,9 @@ static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
     gsl_rng_free(rng);
 }
 
-/* "abab|a" at order 2, by hand: c_2: ab 2, ba 1, so D_2 = 1 / (1 + 2) = 1/3. c_1: a has b and the beginning before it, 2; b has a, 1:
- * D_1 = 1/3, P_1(a) = (2 - 1/3) / 3 + (1/3) (2/3) (1/2) = 5/9 + 1/9 = 2/3, P_1(b) = 1/3. P_2(a | b) = (1 - 1/3) / 1 + (1/3) (2/3) = 8/9. */
+/* "abab|a" at order 2, by hand: c_2: ab 2, ba 1, so D_2 = 1 / (1 + 2) = 1/3. c_1: a has b and the beginning before it,
+ * 2; b has a, 1: D_1 = 1/3, P_1(a) = (2 - 1/3) / 3 + (1/3) (2/3) (1/2) = 5/9 + 1/9 = 2/3, P_1(b) = 1/3. P_2(a | b) = (1
+ * - 1/3) / 1 + (1/3) (2/3) = 8/9. */
 static void a_text_of_two_letters_by_hand(void **state)
 {
     (void)state;
@@ -266,8 +270,9 @@ static void a_text_of_two_letters_by_hand(void **state)
     spec_kneser_ney_free(&law);
 }
 
-/* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2) (1/4) = 3/8. "aabb": n_1 = 0, and it
- * would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16. "aaabbb": n_1 = n_2 = 0; P(c) = (1/2) (2/6) (1/4) = 1/24. */
+/* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2) (1/4) = 3/8.
+ * "aabb": n_1 = 0, and it would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16. "aaabbb": n_1 = n_2 = 0; P(c) =
+ * (1/2) (2/6) (1/4) = 1/24. */
 static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
 {
     (void)state;

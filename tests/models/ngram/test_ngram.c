@@ -78,11 +78,13 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
 /* A text of words of which each depends on the two before it; a line break now and then. */
 static size_t generate(char *text, size_t size, gsl_rng *rng)
 {
-    static const char *const word[] = {"the", "cat", "don't", "\xC3\xA9t\xC3\xA9", "42", "of", "a", "house", "sat", "mat"};
+    static const char *const word[] = {"the", "cat", "don't", "\xC3\xA9t\xC3\xA9", "42",
+                                       "of",  "a",   "house", "sat",                 "mat"};
     size_t n = 0;
     unsigned long last = 0, before = 0;
     while (n + 20 < size) {
-        const unsigned long next = gsl_rng_uniform(rng) < 0.81 ? (3 * last + 7 * before + 2) % 10 : gsl_rng_uniform_int(rng, 10);
+        const unsigned long next =
+            gsl_rng_uniform(rng) < 0.81 ? (3 * last + 7 * before + 2) % 10 : gsl_rng_uniform_int(rng, 10);
         n += (size_t)sprintf(text + n, "%s%c", word[next], gsl_rng_uniform(rng) < 0.03 ? '\n' : ' ');
         before = last;
         last = next;
@@ -152,8 +154,9 @@ static void held_out_text_is_better_told_by_higher_orders(void **state)
         assert_true(bits[3] < 0.95 * bits[2]);
         if (k != SPEC_TOKENS_WORDS) continue;
 
-        /* Bits for a word of the source: 0.81 + 0.019 on one word, 0.019 on each of nine others; a space or a line after it. The
-         * 3-gram knows a line break as a token, which takes the place of a word, so it cannot quite reach the source. */
+        /* Bits for a word of the source: 0.81 + 0.019 on one word, 0.019 on each of nine others; a space or a line
+         * after it. The 3-gram knows a line break as a token, which takes the place of a word, so it cannot quite reach
+         * the source. */
         const double top = 0.81 + 0.019;
         const double source = -top * log2(top) - 9 * 0.019 * log2(0.019) - 0.03 * log2(0.03) - 0.97 * log2(0.97);
         double words = 0.0;
@@ -181,7 +184,8 @@ static void models_of_one_text_share_their_vocabulary(void **state)
         assert_int_equal(draft->vocab, target->vocab);
         for (int w = 0; w < draft->vocab; w++) {
             char a[SPEC_PIECE_MAX + 1], b[SPEC_PIECE_MAX + 1];
-            assert_int_equal(draft->kind->token_text(draft, w, a, sizeof a), target->kind->token_text(target, w, b, sizeof b));
+            assert_int_equal(draft->kind->token_text(draft, w, a, sizeof a),
+                             target->kind->token_text(target, w, b, sizeof b));
             assert_string_equal(a, b);
         }
         spec_model_close(draft);
@@ -208,7 +212,8 @@ static void prompts_come_from_the_text(void **state)
             size_t used = 0;
             const size_t n = model->kind->prompt(model, i, token, 40);
             assert_in_range(n, 1, 32);
-            for (size_t j = 0; j < n; j++) used += model->kind->token_text(model, token[j], prompt + used, SPEC_PIECE_MAX + 1);
+            for (size_t j = 0; j < n; j++)
+                used += model->kind->token_text(model, token[j], prompt + used, SPEC_PIECE_MAX + 1);
             assert_non_null(memmem(text, length, prompt, used));
         }
         spec_model_close(model);
@@ -243,7 +248,8 @@ static void rare_input_is_learnt_without_harm(void **state)
     const struct {
         const char *text;
         size_t length;
-    } rare[] = {{"x", 1}, {"\0", 1}, {"\xF0", 1}, {" ", 1}, {"\0\0\0\0\0\0\0\0", 8}, {"\xC3\xA9\xC3", 3}, {binary, sizeof binary}};
+    } rare[] = {{"x", 1}, {"\0", 1}, {"\xF0", 1}, {" ", 1}, {"\0\0\0\0\0\0\0\0", 8}, {"\xC3\xA9\xC3", 3},
+                {binary, sizeof binary}};
     for (size_t i = 0; i < sizeof rare / sizeof rare[0]; i++) {
         write_text(rare[i].text, rare[i].length);
         for (int order = 1; order <= 6; order++) {
@@ -294,7 +300,8 @@ static void what_cannot_be_learnt_is_said_in_one_line(void **state)
         const char *spec = spec_of(wrong[i].file == NULL ? path : wrong[i].file, wrong[i].keys);
         const int status = spec_model_open(&model, spec, NULL, &error);
         if (status == GSL_SUCCESS || model != NULL) fail_msg("%s is opened", spec);
-        if (strstr(error.text, wrong[i].says) == NULL || strchr(error.text, '\n') != NULL) fail_msg("%s: %s", spec, error.text);
+        if (strstr(error.text, wrong[i].says) == NULL || strchr(error.text, '\n') != NULL)
+            fail_msg("%s: %s", spec, error.text);
     }
 }
 
@@ -307,8 +314,9 @@ static void a_limit_reads_the_first_bytes_alone(void **state)
     spec_model_close(model);
 }
 
-/* Held-out English, bits for each byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586, 2.956, 2.499, 2.277, 2.247 (training
- * on the first 1,000,000 bytes, the rest held out). A 5-gram compressor is expected between 2 and 2.5. */
+/* Held-out English, bits for each byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586, 2.956, 2.499,
+ * 2.277, 2.247 (training on the first 1,000,000 bytes, the rest held out). A 5-gram compressor is expected between 2
+ * and 2.5. */
 static void real_text_is_learnt(void **state)
 {
     (void)state;

@@ -111,7 +111,8 @@ static void the_table_grows_without_losing_a_count(void **state)
     uint64_t *record;
     size_t n;
     assert_int_equal(spec_ngram_counts_init(&counts, 2, 20000, &error), GSL_SUCCESS);
-    for (int i = 0; i < N; i += 1000) assert_int_equal(spec_ngram_counts_push(&counts, token + i, 1000, &error), GSL_SUCCESS);
+    for (int i = 0; i < N; i += 1000)
+        assert_int_equal(spec_ngram_counts_push(&counts, token + i, 1000, &error), GSL_SUCCESS);
     assert_int_equal(spec_ngram_counts_sort(&record, &n, &counts, &error), GSL_SUCCESS);
     assert_int_equal(n, 20000);
     for (size_t i = 0; i + 1 < n; i++) assert_int_equal(record[2 * i + 1], 3);

@@ -115,7 +115,9 @@ static void a_piece_is_found_from_the_bytes_ahead(void **state)
     for (uint64_t i = 0; i < spec_test_samples(20000); i++) {
         const double letters = gsl_rng_uniform(rng) < 0.5 ? 0.97 : 0.2;
         for (size_t j = 0; j < sizeof text; j++) {
-            text[j] = gsl_rng_uniform(rng) < letters ? 'x' : (unsigned char)alphabet[gsl_rng_uniform_int(rng, sizeof alphabet)];
+            text[j] = gsl_rng_uniform(rng) < letters
+                          ? 'x'
+                          : (unsigned char)alphabet[gsl_rng_uniform_int(rng, sizeof alphabet)];
         }
         for (int tokens = 0; tokens < 3; tokens++) {
             const size_t whole = spec_piece_length((spec_tokens)tokens, text, sizeof text);

@@ -24,7 +24,8 @@ static void pieces_are_runs_of_the_text_spread_over_it(void **state)
         spec_prompts_init(&prompts);
         push_counting(&prompts, 0, total, 4096);
         assert_in_range(prompts.n, 1, SPEC_PROMPTS_MAX);
-        if (total > SPEC_PROMPTS_MAX * SPEC_PROMPT_TOKENS) assert_in_range(prompts.n, SPEC_PROMPTS_MAX / 2 - 1, SPEC_PROMPTS_MAX);
+        if (total > SPEC_PROMPTS_MAX * SPEC_PROMPT_TOKENS)
+            assert_in_range(prompts.n, SPEC_PROMPTS_MAX / 2 - 1, SPEC_PROMPTS_MAX);
         for (int i = 0; i < prompts.n; i++) {
             if (i + 1 < prompts.n) assert_int_equal(prompts.length[i], SPEC_PROMPT_TOKENS);
             for (int j = 1; j < prompts.length[i]; j++) assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);

@@ -67,7 +67,8 @@ static void the_most_frequent_words_are_kept(void **state)
 {
     (void)state;
     static const char text[] = "the cat and the dog and the owl, and a cat";
-    /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8. Counts: " and" 3, " cat" and " the" 2. */
+    /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8. Counts: " and" 3, " cat"
+     * and " the" 2. */
     spec_vocabulary vocabulary;
     spec_error error;
     int token[20], renumber[9];
@@ -115,7 +116,8 @@ static void a_text_is_recovered_from_its_tokens(void **state)
         assert_int_equal(spec_vocabulary_tokenize(&vocabulary, text, BYTES, token, BYTES), n);
         assert_memory_equal(token, learnt, n * sizeof *token);
         size_t used = 0;
-        for (size_t i = 0; i < n; i++) used += spec_vocabulary_text(&vocabulary, token[i], again + used, SPEC_PIECE_MAX + 1);
+        for (size_t i = 0; i < n; i++)
+            used += spec_vocabulary_text(&vocabulary, token[i], again + used, SPEC_PIECE_MAX + 1);
         assert_int_equal(used, BYTES);
         assert_memory_equal(again, text, BYTES);
         spec_vocabulary_free(&vocabulary);
@@ -146,8 +148,8 @@ static void characters_above_the_limit_are_unknown(void **state)
     int token;
     assert_int_equal(spec_vocabulary_init(&vocabulary, SPEC_TOKENS_CHARS, &error), GSL_SUCCESS);
     for (unsigned i = 0; i < SPEC_VOCABULARY_CHARS_MAX + 100; i++) {
-        const unsigned char piece[4] = {0xF1, (unsigned char)(0x80 | (i >> 12 & 0x3F)), (unsigned char)(0x80 | (i >> 6 & 0x3F)),
-                                        (unsigned char)(0x80 | (i & 0x3F))};
+        const unsigned char piece[4] = {0xF1, (unsigned char)(0x80 | (i >> 12 & 0x3F)),
+                                        (unsigned char)(0x80 | (i >> 6 & 0x3F)), (unsigned char)(0x80 | (i & 0x3F))};
         assert_int_equal(spec_vocabulary_add(&token, &vocabulary, piece, 4, &error), GSL_SUCCESS);
         assert_int_equal(token, i + 1 < SPEC_VOCABULARY_CHARS_MAX ? i + 1 : SPEC_VOCABULARY_UNKNOWN);
     }
