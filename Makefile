@@ -82,7 +82,7 @@ check: ## install what is missing, build, and pass the tests
 	@$(MAKE) --no-print-directory docs
 
 .PHONY: docs
-docs: $(BIN) ## check links and references; run the commands of the guide, and compare
+docs: $(BIN) ## check links, references and columns; run the commands of the guide, and compare
 	@tests/links.sh
 	@tests/docs.sh $(BIN) docs/guide.md
 

@@ -2,7 +2,8 @@
 # What the text points to must be there.
 #   tests/links.sh
 # Relative links and their anchors in *.md; docs/NAME.md and docs/NAME.md#anchor wherever they are named; keys like [Leviathan23] in code,
-# documents and experiments, which docs/references.md must list, and list only where something cites them.
+# documents and experiments, which docs/references.md must list, and list only where something cites them; columns of measures, which
+# docs/notation.md must explain, as they are or without their suffix.
 set -u
 cd "$(dirname "$0")/.."
 bad=0
@@ -19,9 +20,12 @@ check() { # where it is said, the path, the anchor
     [ -z "$3" ] || anchors "$2" | grep -qxF -e "$3" || fail "$1: $2 has no anchor #$3"
 }
 
-files=$(git ls-files -co --exclude-standard '*.md' '*.h' '*.c' '*.cfg' '*.sh' '*.gp')
+# The sources: what git knows, or all but what was built where there is no repository.
+if git rev-parse --git-dir >/dev/null 2>&1; then all=$(git ls-files -co --exclude-standard); else
+    all=$(find . -path ./build -prune -o -path ./out -prune -o -type f -print | sed 's|^\./||'); fi
+files=$(printf '%s\n' "$all" | grep -E '\.(md|h|c|cfg|sh|gp)$')
 
-for file in $(git ls-files -co --exclude-standard '*.md'); do
+for file in $(printf '%s\n' "$all" | grep '\.md$'); do
     for target in $(grep -oE '\]\([^)# ]*(#[^) ]*)?\)' "$file" | sed 's/^](//; s/)$//'); do
         case $target in
         http*) ;;
@@ -47,5 +51,10 @@ for key in $(grep -ohE '\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[
     printf '%s\n' $listed | grep -qx "$key" || fail "docs/references.md: [$key] is cited and not listed"
 done
 
-[ $bad = 0 ] && echo "links: every link, anchor and reference is there"
+for column in $(awk '/ columns\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c | grep -oE '"[^"]+"' | tr -d '"' | sort -u); do
+    grep -qF -e "\`$column\`" docs/notation.md || grep -qF -e "\`$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')\`" \
+        docs/notation.md || fail "docs/notation.md: column $column is not explained"
+done
+
+[ $bad = 0 ] && echo "links: every link, anchor, reference and column is there"
 exit $bad
