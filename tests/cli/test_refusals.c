@@ -1,0 +1,233 @@
+/* What the program says of wrong options, wrong files and outputs that cannot be written: one line on standard error that begins
+ * with the verb and names the option, or the file and its line; exit code 2. SPECLAB names the program. */
+#include "tests/support/child.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what can be typed wrongly --------------------------------------------------------------------------------------------------- */
+
+static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("sweeep", 2, "speclab: there is no verb 'sweeep'; did you mean 'sweep'?");
+    spec_program_fails("xyzzy", 2, "speclab: there is no verb 'xyzzy'; 'speclab --help' lists them");
+    spec_program_fails("predict --alhpa 0.5", 2, "speclab predict: there is no option --alhpa; did you mean --alpha?");
+    spec_program_fails("predict --xyzzy", 2, "speclab predict: there is no option --xyzzy; 'speclab predict --help' lists them");
+    spec_program_fails("plot --outptu=x", 2, "speclab plot: there is no option --outptu; did you mean --output?");
+    spec_program_fails("predict -q", 2, "speclab predict: there is no option -q;");
+    spec_program_fails("predict -K 2 -lq", 2, "speclab predict: there is no option -q;");
+    spec_program_fails("predict --alpha", 2, "speclab predict: --alpha needs a value, LIST");
+    spec_program_fails("predict -K", 2, "speclab predict: -K needs a value, LIST");
+    spec_program_fails("predict --law=3", 2, "speclab predict: --law takes no value");
+    spec_program_fails("sweep --r 3", 2, "speclab sweep: --r may be several options");
+    spec_program_fails("predict stray", 2, "speclab predict: what is 'stray'?");
+    spec_program_fails("list rulse", 2, "speclab list: there is no list 'rulse'; did you mean 'rules'?");
+    spec_program_fails("run real_txt", 2, "speclab run: 'real_txt' is neither a file nor an experiment; did you mean 'real_text'?");
+    spec_program_fails("predict --format xml", 2, "speclab predict: --format: 'xml'");
+    spec_program_fails("predict --seed -1", 2, "speclab predict: --seed: '-1'");
+    spec_program_fails("predict --threads 0", 2, "speclab predict: --threads: '0'");
+    spec_program_fails("predict -o ''", 2, "speclab predict: --output: the file has no name");
+}
+
+static void a_number_out_of_its_domain_names_its_option(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("predict --alpha 1.2", 2, "speclab predict: --alpha: 1.2 is not within [0, 1]");
+    spec_program_fails("sweep --alpha -0.27", 2, "speclab sweep: --alpha: -0.27 is not within [0, 1]");
+    spec_program_fails("predict --alpha nan", 2, "speclab predict: --alpha: 'nan' is not a number");
+    spec_program_fails("predict --K -1", 2, "speclab predict: --K: -1 is not within [0, 256]");
+    spec_program_fails("predict --K 257", 2, "speclab predict: --K: 257 is not within [0, 256]");
+    spec_program_fails("predict --K 1e9", 2, "speclab predict: --K: 1000000000 is not within [0, 256]");
+    spec_program_fails("predict --K 1.5", 2, "speclab predict: --K: '1.5' is not a whole number");
+    spec_program_fails("predict --c -1", 2, "speclab predict: --c: -1 is not within");
+    spec_program_fails("predict --ops-ratio -2", 2, "speclab predict: --ops-ratio: -2 is not within");
+    spec_program_fails("predict --alpha ''", 2, "speclab predict: --alpha: ''");
+    spec_program_fails("predict --alpha 0.5:0.1:0.1", 2, "speclab predict: --alpha: the range '0.5:0.1:0.1' is empty");
+    spec_program_fails("predict --alpha 0:1:0", 2, "speclab predict: --alpha: the step of '0:1:0' is zero");
+    spec_program_fails("predict --alpha 0:1:1e-9", 2, "speclab predict: --alpha: '0:1:1e-9' has over a million values");
+    spec_program_fails("predict --alpha 0:1:1e-5 --K 1:256:1", 2, "speclab predict: the grid has over 10 million points");
+    spec_program_fails("accept --contexts 0", 2, "speclab accept: --contexts: 0 is not within");
+    spec_program_fails("prove --tokens 0", 2, "speclab prove: --tokens: 0 is not within");
+    spec_program_fails("sweep --rounds 0", 2, "speclab sweep: --rounds: '0'");
+    spec_program_fails("sweep --standard-error nan", 2, "speclab sweep: --standard-error: 'nan'");
+    spec_program_fails("accept --contexts 1000000 --target zpif", 2, "speclab accept: --target: "); /* and not --contexts: 1e+06 */
+}
+
+static void a_wrong_model_rule_or_policy_names_its_option(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("prove --rule tokn", 2, "speclab prove: --rule: ");
+    spec_program_fails("prove --drafting greddy", 2, "speclab prove: --drafting: ");
+    spec_program_fails("prove --policy fixd", 2, "speclab prove: --policy: ");
+    spec_program_fails("prove --target zpif", 2, "speclab prove: --target: ");
+    spec_program_fails("prove --draft dirichlet?W=3", 2, "speclab prove: --draft: ");
+    spec_program_fails("prove --alpha 1.1", 2, "speclab prove: --alpha: ");
+    spec_program_fails("sweep --process markof", 2, "speclab sweep: --process: ");
+    spec_program_fails("sweep --process markov?rho=2", 2, "speclab sweep: --process: ");
+    spec_program_fails("sweep --draft zipf?V=3", 2, "speclab sweep: --draft, --drafting, --policy and --rule need a --target");
+    spec_program_fails("prove --limit 10", 2, "speclab prove: more than 10 branches");
+    spec_program_fails("accept --target probs:0.5,0.6", 2, "speclab accept: --target: probs: the 2 numbers sum to 1.1");
+    spec_program_fails("accept --target probs:-0.5,1.5", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target probs:0.5,nan", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target probs:0.5,0.5", 2, "speclab accept: --draft: it has 3 tokens, the target 2: they must be the same");
+}
+
+static void the_nearest_name_is_told(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"prove --rule tokn", "'token'"},          {"prove --drafting greddy", "'greedy'"}, {"prove --policy fixd", "'fixed'"},
+        {"sweep --process markof", "markov"},      {"prove --target zpif", "'zipf'"},       {"prove --target zipf?VV=3", "'V'"},
+        {"run one.cfg --set alhpa=0.5", "'alpha'"}, {"plot one.csv -F sppedup", "'speedup'"},
+    };
+    (void)state;
+    spec_needs_program();
+    spec_program_works("run one.cfg -o one.csv");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        spec_child c;
+        spec_child_run(&c, wrong[i][0]);
+        spec_child_says(&c, wrong[i][0], 2, "speclab ");
+        if (strstr(c.line, "did you mean") == NULL || strstr(c.line, wrong[i][1]) == NULL)
+            fail_msg("%s: '%s' does not suggest %s", wrong[i][0], c.line, wrong[i][1]);
+        spec_child_free(&c);
+    }
+}
+
+/* ---- files that are none --------------------------------------------------------------------------------------------------------- */
+
+static void a_bad_file_is_named_and_its_line_too(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("run empty", 2, "speclab run: empty: ");
+    spec_program_fails("run binary", 2, "speclab run: binary:1: ");
+    spec_program_fails("run bad.cfg", 2, "speclab run: bad.cfg:2: ");
+    spec_program_fails("run dir", 2, "speclab run: dir: Is a directory");
+    spec_program_fails("run ./none.cfg", 2, "speclab run: ./none.cfg: No such file or directory");
+    spec_program_fails("run ./loop", 2, "speclab run: ./loop: Too many levels of symbolic links");
+    spec_program_fails("run /dev/zero", 2, "speclab run: /dev/zero: larger than");
+    spec_program_fails("run one.cfg --set alpha=3", 2, "speclab run: one.cfg: K=3;alpha=3: alpha: 3 is not within [0, 1]");
+    spec_program_fails("run one.cfg --set nope:alpha=0.5", 2, "speclab run: --set nope:alpha=0.5: no experiment here is named 'nope'");
+    spec_program_fails("run one.cfg --set alpha", 2, "speclab run: --set: 'alpha' is not KEY=VALUE");
+    spec_program_fails("run one.cfg one.cfg", 2, "speclab run: several experiments need --directory DIR");
+    spec_program_fails("run one.cfg one.cfg -d both", 2, "speclab run: two experiments are named 'one'");
+    spec_program_fails("run one.cfg -d empty", 2, "speclab run: --directory: empty: Not a directory");
+    spec_program_fails("run one.cfg --resume", 2, "speclab run: --resume needs the output");
+    spec_program_fails("run one.cfg --resume -o x.json", 2, "speclab run: --resume goes on with CSV alone");
+    spec_program_fails("accept --target probs:empty", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target probs:sums.txt", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target probs:dir", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target probs:fifo", 2, "speclab accept: --target: ");
+    spec_program_fails("accept --target ngram:empty", 2, "speclab accept: --target: empty: the text is empty");
+    spec_program_fails("accept --target ngram:dir", 2, "speclab accept: --target: dir: is a folder");
+    spec_program_fails("accept --target ngram:none*", 2, "speclab accept: --target: none*: no file matches");
+    spec_program_fails("accept --target ngram:text.txt?tokens=words --draft ngram:text.txt", 2, "speclab accept: --draft: it has 256 tokens");
+    spec_program_fails("plot empty -o x.svg", 2, "speclab plot: empty names no figure");
+    spec_program_fails("plot none.csv", 2, "speclab plot: none.csv: No such file or directory");
+    spec_program_fails("plot dir -o x.svg", 2, "speclab plot: dir: ");
+}
+
+static void an_unreadable_file_is_told(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    if (geteuid() == 0) {
+        printf("skipped: %s: root reads every file\n", __func__);
+        skip();
+    }
+    spec_file_write("shut.cfg", "measure = \"predict\";");
+    assert_int_equal(chmod("shut.cfg", 0), 0);
+    spec_program_fails("run shut.cfg", 2, "speclab run: shut.cfg: Permission denied");
+    spec_program_fails("accept --target ngram:shut.cfg", 2, "speclab accept: --target: shut.cfg: Permission denied");
+}
+
+/* ---- output that cannot be written ----------------------------------------------------------------------------------------------- */
+
+static void a_full_disk_is_told(void **state)
+{
+    static const char *const verbs[] = {"sweep --rounds 1000", "predict", "predict --format json", "prove", "accept", "list", "run one.cfg"};
+    (void)state;
+    spec_needs_program();
+    if (access("/dev/full", W_OK) != 0) skip();
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        char arguments[128], begin[32];
+        spec_child c;
+        snprintf(begin, sizeof begin, "speclab %.*s: ", (int)strcspn(verbs[i], " "), verbs[i]);
+        snprintf(arguments, sizeof arguments, "%s -o /dev/full", verbs[i]);
+        spec_program_fails(arguments, 2, begin);
+        spec_child_start(&c, NULL, "/dev/full", verbs[i]);
+        spec_child_listen(&c, NULL);
+        spec_child_says(&c, verbs[i], 2, begin);
+        if (strstr(c.line, "No space left on device") == NULL) fail_msg("%s: %s", verbs[i], c.line);
+        spec_child_free(&c);
+    }
+    spec_child c;
+    spec_child_start(&c, NULL, "/dev/full", "predict --help");
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "predict --help", 2, "speclab predict: standard output: No space left on device");
+    spec_child_free(&c);
+}
+
+static void an_output_that_cannot_be_opened_is_named(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("predict -o /nonexistent/x.csv", 2, "speclab predict: /nonexistent/x.csv: No such file or directory");
+    spec_program_fails("predict -o dir", 2, "speclab predict: dir: Is a directory");
+    spec_program_fails("predict -f json -o dir", 2, "speclab predict: dir: Is a directory");
+    spec_program_fails("run one.cfg -d /nonexistent/x", 2, "speclab run: --directory: /nonexistent/x: No such file or directory");
+    spec_program_works("sweep --rounds 1000 -o figure.csv");
+    spec_program_fails("plot figure.csv -o /nonexistent/x.svg", 2, "speclab plot: /nonexistent/x.svg: No such file or directory");
+    spec_program_fails("plot figure.csv -o x.gif", 2, "speclab plot: -o x.gif: a figure ends in .svg, .png or .pdf");
+}
+
+static void a_closed_pipe_ends_the_run_in_one_line(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_start(&c, NULL, NULL, "run long.cfg");
+    spec_child_listen(&c, "\nalpha,");
+    close(c.out);
+    c.out = -1;
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "run long.cfg | head", 2, "speclab run: long.cfg: standard output: Broken pipe after ");
+    spec_child_free(&c);
+}
+
+static void a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("predict --alpha 1.2 -o never.csv", 2, "speclab predict: --alpha: 1.2 ");
+    assert_int_not_equal(access("never.csv", F_OK), 0);
+    spec_program_works("predict -o old.csv");
+    spec_program_works("predict -o same.csv");
+    spec_program_fails("predict --alpha 1.2 -o old.csv", 2, "speclab predict: --alpha: 1.2 ");
+    spec_files_same("old.csv", "same.csv");
+    spec_program_works("predict --alpha 0.27 -o old.csv"); /* a run that gives rows takes its place, whole */
+    spec_program_works("predict --alpha 0.27 -o other.csv");
+    spec_files_same("old.csv", "other.csv");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_option_is_one_line_that_names_the_nearest),
+        cmocka_unit_test(a_number_out_of_its_domain_names_its_option),
+        cmocka_unit_test(a_wrong_model_rule_or_policy_names_its_option),
+        cmocka_unit_test(the_nearest_name_is_told),
+        cmocka_unit_test(a_bad_file_is_named_and_its_line_too),
+        cmocka_unit_test(an_unreadable_file_is_told),
+        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(an_output_that_cannot_be_opened_is_named),
+        cmocka_unit_test(a_closed_pipe_ends_the_run_in_one_line),
+        cmocka_unit_test(a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

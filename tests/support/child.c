@@ -1,0 +1,181 @@
+#include "tests/support/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_ARGUMENTS = 24 };
+
+char spec_program[PATH_MAX], spec_program_source[PATH_MAX];
+static char folder[64];
+
+/* ---- running it ------------------------------------------------------------------------------------------------------------------ */
+
+void spec_child_start(spec_child *c, const char *opt_environment, const char *opt_stdout_path, const char *arguments)
+{
+    int out[2], err[2];
+    char *copy = strdup(arguments), *argv[MOST_ARGUMENTS + 2] = {spec_program};
+    int n = 1;
+    for (char *rest = copy, *word; (word = strsep(&rest, " ")) != NULL && n <= MOST_ARGUMENTS;)
+        if (*word != '\0') argv[n++] = strcmp(word, "''") == 0 ? word + 2 : word;
+    *c = (spec_child){.text = calloc(SPEC_CHILD_TEXT, 1)};
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(pipe(err), 0);
+    c->pid = fork();
+    assert_true(c->pid >= 0);
+    if (c->pid == 0) {
+        const char *name = opt_environment, *equals = name != NULL ? strchr(name, '=') : NULL;
+        char variable[64];
+        snprintf(variable, sizeof variable, "%.*s", equals != NULL ? (int)(equals - name) : 0, name != NULL ? name : "");
+        if (equals != NULL) setenv(variable, equals + 1, 1);
+        else if (name != NULL) unsetenv(name);
+        int to = opt_stdout_path != NULL ? open(opt_stdout_path, O_WRONLY) : out[1];
+        dup2(to, STDOUT_FILENO);
+        dup2(err[1], STDERR_FILENO);
+        dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+        for (int fd = 3; fd < 64; fd++) close(fd);
+        execv(spec_program, argv);
+        _exit(126);
+    }
+    close(out[1]);
+    close(err[1]);
+    c->out = out[0];
+    c->err = err[0];
+    free(copy);
+}
+
+static void take(int *fd, char *text, size_t *n, size_t size)
+{
+    char block[4096];
+    const ssize_t got = read(*fd, block, sizeof block);
+    if (got <= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    for (ssize_t i = 0; i < got && *n + 1 < size; i++) text[(*n)++] = block[i];
+    text[*n] = '\0';
+}
+
+void spec_child_listen(spec_child *c, const char *opt_until)
+{
+    for (int waited = 0; c->out >= 0 || c->err >= 0;) {
+        struct pollfd fds[2] = {{.fd = c->out, .events = POLLIN}, {.fd = c->err, .events = POLLIN}};
+        if (opt_until != NULL && strstr(c->text, opt_until) != NULL) return;
+        if (poll(fds, 2, 100) == 0 && (waited += 100) > SPEC_CHILD_PATIENCE_MS) {
+            kill(c->pid, SIGKILL);
+            fail_msg("no answer within %d s", SPEC_CHILD_PATIENCE_MS / 1000);
+        }
+        if (fds[0].revents != 0) take(&c->out, c->text, &c->n, SPEC_CHILD_TEXT);
+        if (fds[1].revents != 0) take(&c->err, c->line, &c->n_line, sizeof c->line);
+    }
+    if (opt_until != NULL) fail_msg("it ended without '%s': %s", opt_until, c->line);
+    int state;
+    while (waitpid(c->pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
+    c->code = WIFEXITED(state) ? WEXITSTATUS(state) : SPEC_CHILD_KILLED + WTERMSIG(state);
+}
+
+void spec_child_free(spec_child *c)
+{
+    if (c->out >= 0) close(c->out);
+    if (c->err >= 0) close(c->err);
+    free(c->text);
+}
+
+void spec_child_run(spec_child *c, const char *arguments)
+{
+    spec_child_start(c, NULL, NULL, arguments);
+    spec_child_listen(c, NULL);
+}
+
+void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin)
+{
+    const char *end = strchr(c->line, '\n');
+    if (c->code != code) fail_msg("%s: exit code %d, not %d: %s", arguments, c->code, code, c->line);
+    if (strncmp(c->line, begin, strlen(begin)) != 0) fail_msg("%s: '%s' does not begin '%s'", arguments, c->line, begin);
+    if (end == NULL || end[1] != '\0') fail_msg("%s: not one line: '%s'", arguments, c->line);
+}
+
+void spec_program_fails(const char *arguments, int code, const char *begin)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    spec_child_says(&c, arguments, code, begin);
+    if (c.n > 0) fail_msg("%s: it failed, and yet wrote '%.80s'", arguments, c.text);
+    spec_child_free(&c);
+}
+
+void spec_program_works(const char *arguments)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != 0) fail_msg("%s: exit code %d: %s", arguments, c.code, c.line);
+    spec_child_free(&c);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------------------------- */
+
+void spec_file_write(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+char *spec_file_bytes(const char *name)
+{
+    char *bytes = calloc(SPEC_CHILD_TEXT, 1);
+    FILE *file = fopen(name, "r");
+    if (file == NULL) return bytes;
+    (void)!fread(bytes, 1, SPEC_CHILD_TEXT - 1, file);
+    fclose(file);
+    return bytes;
+}
+
+void spec_files_same(const char *name, const char *other)
+{
+    char *a = spec_file_bytes(name), *b = spec_file_bytes(other);
+    assert_true(a[0] != '\0');
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+void spec_pause(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+int spec_program_set_up(void **state)
+{
+    (void)state;
+    const char *name = getenv("SPECLAB");
+    if (name == NULL || realpath(name, spec_program) == NULL) spec_program[0] = '\0';
+    if (getcwd(spec_program_source, sizeof spec_program_source) == NULL) return -1;
+    strcpy(folder, "/tmp/speclab-cli-XXXXXX");
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
+    signal(SIGPIPE, SIG_IGN);
+    spec_file_write("one.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };");
+    spec_file_write("long.cfg", "measure = \"acceptance\"; grid = { alpha = \"0.21:0.6:0.01\"; K = 5; }; rounds = 1000000;");
+    spec_file_write("empty", "");
+    spec_file_write("bad.cfg", "measure = \"predict\";\ngrid = { alpha = ; };\n");
+    spec_file_write("binary", "measure\001\002 = 3;");
+    spec_file_write("sums.txt", "0.5 0.6\n");
+    spec_file_write("text.txt", "the cat sat on the mat. the dog sat on the log. the cat saw the dog.\n");
+    return mkdir("dir", 0777) | mkfifo("fifo", 0666) | symlink("loop", "loop");
+}
+
+int spec_program_tear_down(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return chdir(spec_program_source) != 0 || system(command) != 0 ? -1 : 0;
+}
+
