@@ -47,7 +47,8 @@ static int no_script(const char *name, spec_error *error)
 {
     char near[NAME_MAX + 1], folder[PATH_MAX];
     if (spec_share_folder(folder, sizeof folder) != 0)
-        return spec_fail(error, GSL_EINVAL, "there is no folder of figure scripts: SPECLAB_SHARE is to name the one with plots/ in it");
+        return spec_fail(error, GSL_EINVAL,
+                         "there is no folder of figure scripts: SPECLAB_SHARE is to name the one with plots/ in it");
     if (spec_share_nearest(near, sizeof near, "plots", ".gp", name) == 0)
         return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp; did you mean '%s'?", name, near);
     return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp", name);

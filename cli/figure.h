@@ -1,6 +1,6 @@
 /* figure: a result's figure, drawn by gnuplot from a script of plots/.
- * The result names its script in its provenance ("# figure: NAME"). gnuplot runs as a child process; nothing of the file names is
- * interpreted by a shell or by gnuplot. */
+ * The result names its script in its provenance ("# figure: NAME"). gnuplot runs as a child process; nothing of the
+ * file names is interpreted by a shell or by gnuplot. */
 #ifndef SPECLAB_FIGURE_H
 #define SPECLAB_FIGURE_H
 

@@ -1,12 +1,13 @@
 /* grid_verb: a verb whose arguments make a grid, which one measure runs: predict, sweep, prove, accept.
- * The verb gathers text for each axis (or none), in the order the result's columns shall have; _run builds the experiment and runs it. */
+ * The verb gathers text for each axis (or none), in the order the result's columns shall have; _run builds the
+ * experiment and runs it. */
 #ifndef SPECLAB_GRID_VERB_H
 #define SPECLAB_GRID_VERB_H
 
 #include "cli/options.h"
 
-/* A value is a list of numbers, names separated by commas, or texts separated by line ends. Where the user's words are not the axis's values,
- * _MADE is the axis, in lines, and _ASKED the user's words, which go into the provenance. */
+/* A value is a list of numbers, names separated by commas, or texts separated by line ends. Where the user's words are
+ * not the axis's values, _MADE is the axis, in lines, and _ASKED the user's words, which go into the provenance. */
 typedef enum { SPEC_AXIS_NUMBERS, SPEC_AXIS_NAMES, SPEC_AXIS_LINES, SPEC_AXIS_MADE, SPEC_AXIS_ASKED } spec_axis_kind;
 
 typedef struct {
@@ -20,7 +21,7 @@ typedef struct {
     const char *measure;
     const spec_verb_axis *axis;
     int n_axes;
-    const char *const *option; /* pairs: a parameter, and its option where that has another name; ends with NULL. Or NULL */
+    const char *const *option; /* pairs: a parameter, and its option of another name; ends with NULL. Or NULL */
     const char *show;    /* the result's columns, comma-separated; NULL: parameters, then results */
     const char *figure;  /* plots/NAME.gp, or NULL */
     uint64_t rounds;

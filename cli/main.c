@@ -65,7 +65,8 @@ int main(int argc, char **argv)
         return SPEC_EXIT_USAGE;
     }
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "help") == 0) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 ||
+        strcmp(word, "help") == 0) {
         print_help(stdout);
         return close_output();
     }

@@ -184,7 +184,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     spec_options_progress(&progress, 1, 1);
 
     int code = SPEC_EXIT_HOLDS;
-    if (!csv && (status == GSL_SUCCESS || result.table.n_rows > 0)) code = spec_options_show(&result.table, options, verb);
+    if (!csv && (status == GSL_SUCCESS || result.table.n_rows > 0))
+        code = spec_options_show(&result.table, options, verb);
     if (status != GSL_SUCCESS) {
         code = spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     } else if (code == SPEC_EXIT_HOLDS && result.fails > 0) {

@@ -24,7 +24,8 @@ typedef struct {
 
 extern const struct argp spec_options_argp;
 
-/* An axis of the grid from texts between `separators`, or from a list of numbers ("0.5,0.7", "1:8:1"). On bad input: fail. */
+/* An axis of the grid from texts between `separators`, or from a list of numbers ("0.5,0.7", "1:8:1"). Bad input
+ * fails. */
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
 
@@ -39,8 +40,8 @@ typedef struct {
     uint64_t limit; /* most branches of an enumeration, 0 for the default */
 } spec_options_plan;
 
-/* Run an experiment, write its table where and how the options say, and return the exit code. The line that is to be said of it, if any, is
- * left in *ret_error, for the verb to say in its own words. */
+/* Run an experiment, write its table where and how the options say, and return the exit code. The line that is to be
+ * said of it, if any, is left in *ret_error, for the verb to say in its own words. */
 int spec_options_run(const spec_experiment *experiment, const spec_options *options, const spec_options_plan *plan,
                      const char *verb, spec_error *ret_error);
 

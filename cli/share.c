@@ -26,7 +26,8 @@ int spec_share_folder(char *path, size_t size)
     if (length <= 0) return -1;
     self[length] = '\0';
     const char *folder = dirname(self);
-    static const char *const beside[] = {"../share/speclab", "../..", NULL}; /* installed; build/CONFIG in the source tree */
+    /* Installed; build/CONFIG in the source tree. */
+    static const char *const beside[] = {"../share/speclab", "../..", NULL};
     for (int i = 0; beside[i] != NULL; i++) {
         char joined[PATH_MAX + 32], whole[PATH_MAX];
         snprintf(joined, sizeof joined, "%s/%s", folder, beside[i]);
@@ -46,7 +47,8 @@ int spec_share_find(char *path, size_t size, const char *relative)
 void spec_share_export(void)
 {
     char folder[PATH_MAX];
-    if (getenv("SPECLAB_SHARE") == NULL && spec_share_folder(folder, sizeof folder) == 0) setenv("SPECLAB_SHARE", folder, 0);
+    if (getenv("SPECLAB_SHARE") == NULL && spec_share_folder(folder, sizeof folder) == 0)
+        setenv("SPECLAB_SHARE", folder, 0);
 }
 
 int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending, const char *name)

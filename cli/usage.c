@@ -39,12 +39,13 @@ void spec_usage_fail(const char *verb, const char *format, ...)
     exit(SPEC_EXIT_USAGE);
 }
 
-/* ---- an option that cannot be parsed --------------------------------------------------------------------------------------------- */
+/* ---- an option that cannot be parsed ----------------------------------------------------------------------------- */
 
 /* Every option of a parser and its children. */
 static int gather(const struct argp_option **option, int n, const struct argp *argp)
 {
-    for (const struct argp_option *o = argp->options; o != NULL && (o->name != NULL || o->key != 0 || o->doc != NULL); o++) {
+    for (const struct argp_option *o = argp->options; o != NULL && (o->name != NULL || o->key != 0 || o->doc != NULL);
+         o++) {
         if ((o->name != NULL || o->key != 0) && n < MOST_OPTIONS) option[n++] = o;
     }
     for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL; child++)
@@ -68,8 +69,11 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
         meant = option[i];
         if (whole) break;
     }
-    if (n_meant > 1) spec_usage_fail(verb, "--%.*s may be several options; write it out, as in --%s", (int)length, word, meant->name);
-    if (n_meant == 1 && meant->arg != NULL && equals == NULL) spec_usage_fail(verb, "--%s needs a value, %s", meant->name, meant->arg);
+    if (n_meant > 1)
+        spec_usage_fail(verb, "--%.*s may be several options; write it out, as in --%s", (int)length, word,
+                        meant->name);
+    if (n_meant == 1 && meant->arg != NULL && equals == NULL)
+        spec_usage_fail(verb, "--%s needs a value, %s", meant->name, meant->arg);
     if (n_meant == 1 && meant->arg == NULL && equals != NULL) spec_usage_fail(verb, "--%s takes no value", meant->name);
     if (n_meant == 1) return false;
     char name[128];
@@ -87,7 +91,8 @@ static void complain_short(const char *verb, const char *letters, const struct a
         for (int i = 0; i < n; i++)
             if (option[i]->key == *letters) meant = option[i];
         if (meant == NULL) spec_usage_fail(verb, "there is no option -%c; '%s --help' lists them", *letters, verb);
-        if (meant->arg != NULL && letters[1] == '\0') spec_usage_fail(verb, "-%c needs a value, %s", *letters, meant->arg);
+        if (meant->arg != NULL && letters[1] == '\0')
+            spec_usage_fail(verb, "-%c needs a value, %s", *letters, meant->arg);
         if (meant->arg != NULL) return;
     }
 }
@@ -106,7 +111,7 @@ static void complain(const struct argp_state *state)
     spec_usage_fail(state->name, "an option is wrong; '%s --help' lists them", state->name);
 }
 
-/* ---- the parser ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the parser -------------------------------------------------------------------------------------------------- */
 
 static const struct argp_option usage_options[] = {
     {"help", 'h', NULL, 0, "print this help", -1},
@@ -145,7 +150,8 @@ const struct argp spec_usage_argp = {usage_options, parse, NULL, NULL, NULL, NUL
 
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    /* 80 columns, headings at the margin (help2man knows them there); without the note that -aX and --alpha=X are the same. */
+    /* 80 columns, headings at the margin (help2man knows them there); without the note that -aX and --alpha=X are the
+     * same. */
     setenv("ARGP_HELP_FMT", "rmargin=79,header-col=0,no-dup-args-note", 0);
     const error_t failed = argp_parse(argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
     if (failed != 0) spec_usage_fail(argv[0], "%s", strerror(failed));

@@ -1,10 +1,16 @@
 /* verb: the command line's verbs, one file each.
- * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 it holds, 1 a check failed, 2 bad usage or
- * input, 3 not enough evidence either way, 130 interrupted. */
+ * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 it holds, 1 a check failed,
+ * 2 bad usage or input, 3 not enough evidence either way, 130 interrupted. */
 #ifndef SPECLAB_VERB_H
 #define SPECLAB_VERB_H
 
-enum { SPEC_EXIT_HOLDS = 0, SPEC_EXIT_FAILS = 1, SPEC_EXIT_USAGE = 2, SPEC_EXIT_UNDECIDED = 3, SPEC_EXIT_INTERRUPTED = 130 };
+enum {
+    SPEC_EXIT_HOLDS = 0,
+    SPEC_EXIT_FAILS = 1,
+    SPEC_EXIT_USAGE = 2,
+    SPEC_EXIT_UNDECIDED = 3,
+    SPEC_EXIT_INTERRUPTED = 130
+};
 
 typedef struct {
     const char *name, *summary;

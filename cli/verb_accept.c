@@ -8,7 +8,8 @@ static const struct argp_option options_table[] = {
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
     {"rule", 'r', "LIST", 0, "verification rules (token,match,greedy)", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 1},
-    {"contexts", KEY_CONTEXTS, "N", 0, "average over this many contexts of the target's own text (1: the empty context)", 1},
+    {"contexts", KEY_CONTEXTS, "N", 0,
+     "average over this many contexts of the target's own text (1: the empty context)", 1},
     {0},
 };
 
@@ -38,7 +39,8 @@ int spec_verb_accept(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, NULL,
         "how often each rule accepts one draft token, for a pair of distributions\v"
-        "acceptance is the closed form, enumerated the same number from every decision of the rule's own code, optimal what no lossless rule can "
+        "acceptance is the closed form, enumerated the same number from every decision of "
+        "the rule's own code, optimal what no lossless rule can "
         "exceed with one draft token: the overlap of the two distributions.",
         children, NULL, NULL};
     arguments args = {

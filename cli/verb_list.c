@@ -33,18 +33,21 @@ static void list_models(spec_table *table)
 static void list_drafts(spec_table *table)
 {
     for (int i = 0; spec_drafter_kinds[i] != NULL; i++)
-        add(table, "draft", spec_drafter_kinds[i]->usage, spec_drafter_kinds[i]->summary, spec_drafter_kinds[i]->reference);
+        add(table, "draft", spec_drafter_kinds[i]->usage, spec_drafter_kinds[i]->summary,
+            spec_drafter_kinds[i]->reference);
 }
 
 static void list_rules(spec_table *table)
 {
-    for (int i = 0; spec_rules[i] != NULL; i++) add(table, "rule", spec_rules[i]->name, spec_rules[i]->summary, spec_rules[i]->reference);
+    for (int i = 0; spec_rules[i] != NULL; i++)
+        add(table, "rule", spec_rules[i]->name, spec_rules[i]->summary, spec_rules[i]->reference);
 }
 
 static void list_policies(spec_table *table)
 {
     for (int i = 0; spec_policy_kinds[i] != NULL; i++)
-        add(table, "policy", spec_policy_kinds[i]->usage, spec_policy_kinds[i]->summary, spec_policy_kinds[i]->reference);
+        add(table, "policy", spec_policy_kinds[i]->usage, spec_policy_kinds[i]->summary,
+            spec_policy_kinds[i]->reference);
 }
 
 static void list_processes(spec_table *table)
@@ -59,7 +62,8 @@ static void list_processes(spec_table *table)
 
 static void list_measures(spec_table *table)
 {
-    for (int i = 0; spec_measures[i] != NULL; i++) add(table, "measure", spec_measures[i]->name, spec_measures[i]->summary, "");
+    for (int i = 0; spec_measures[i] != NULL; i++)
+        add(table, "measure", spec_measures[i]->name, spec_measures[i]->summary, "");
 }
 
 static int is_experiment(const struct dirent *entry)
@@ -130,14 +134,16 @@ int spec_verb_list(int argc, char **argv)
     static const struct argp argp = {
         NULL, parse, "[models] [drafts] [rules] [policies] [processes] [measures] [experiments]",
         "what there is: models, drafts, rules, policies, processes, measures, experiments\v"
-        "Names are given with every key and its default, as they are written in --target, --draft and experiment files.",
+        "Names are given with every key and its default, as they are written in --target, --draft and experiment "
+        "files.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
 
     char share[PATH_MAX];
     if (args.wanted[N_LISTS - 1] && spec_share_folder(share, sizeof share) != 0)
-        spec_usage_fail(argv[0], "there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it");
+        spec_usage_fail(argv[0],
+                        "there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it");
 
     static const char *const columns[] = {"kind", "name", "summary", "reference"};
     spec_table table = {0};

@@ -25,7 +25,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (args->csv != NULL) spec_usage_fail(state->name, "one result at a time; '%s' is a second", arg);
         args->csv = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: spec_usage_fail(state->name, "which result? give a CSV file that 'speclab run -o FILE' wrote");
+    case ARGP_KEY_NO_ARGS:
+        spec_usage_fail(state->name, "which result? give a CSV file that 'speclab run -o FILE' wrote");
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -41,10 +42,11 @@ static void default_output(char *path, size_t size, const char *csv)
 int spec_verb_plot(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options_table, parse, "FILE.csv",
-                                     "draw the figure of a result\v"
-                                     "The result names its script in its provenance; scripts are plots/*.gp, and read CSV and nothing else.",
-                                     children, NULL, NULL};
+    static const struct argp argp = {
+        options_table, parse, "FILE.csv",
+        "draw the figure of a result\v"
+        "The result names its script in its provenance; scripts are plots/*.gp, and read CSV and nothing else.",
+        children, NULL, NULL};
     arguments args = {0};
     spec_usage_parse(&argp, argc, argv, &args);
 
@@ -55,9 +57,11 @@ int spec_verb_plot(int argc, char **argv)
     const char *ending = strrchr(output, '.');
     if (ending == NULL || (strcmp(ending, ".svg") != 0 && strcmp(ending, ".png") != 0 && strcmp(ending, ".pdf") != 0))
         spec_usage_fail(argv[0], "-o %s: a figure ends in .svg, .png or .pdf", output);
-    if (spec_figure_name(name, sizeof name, args.csv, &error) != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
+    if (spec_figure_name(name, sizeof name, args.csv, &error) != GSL_SUCCESS)
+        spec_usage_fail(argv[0], "%s", error.text);
     if (args.figure != NULL) snprintf(name, sizeof name, "%s", args.figure);
-    if (name[0] == '\0') spec_usage_fail(argv[0], "%s names no figure in its '# figure:' line; choose one with --figure", args.csv);
+    if (name[0] == '\0')
+        spec_usage_fail(argv[0], "%s names no figure in its '# figure:' line; choose one with --figure", args.csv);
     if (strchr(name, '/') != NULL) spec_usage_fail(argv[0], "--figure %s: a name, not a path", name);
     if (spec_figure_draw(name, args.csv, output, &error) != GSL_SUCCESS) spec_usage_fail(argv[0], "%s", error.text);
     printf("%s\n", output);

@@ -37,8 +37,10 @@ int spec_verb_predict(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, NULL,
         "closed forms for alpha, K and c: tokens per round, speed-up, best K\v"
-        "A LIST is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens a round adds, and its variance; speedup, Theorem 3.8 of Leviathan et al. "
-        "(2023); ops_factor, Theorem 3.11; the best K for this alpha and c, and its speed-up; the alpha at which this K and c "
+        "A LIST is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens a round adds, and "
+        "its variance; speedup, Theorem 3.8 of Leviathan et al. "
+        "(2023); ops_factor, Theorem 3.11; the best K for this alpha and c, and its "
+        "speed-up; the alpha at which this K and c "
         "break even.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .alpha = "0.8", .K = "5", .c = "0.1"};

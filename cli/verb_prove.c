@@ -50,7 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     case ARGP_KEY_END:
-        if (args->alpha != NULL && args->draft != NULL) spec_usage_fail(state->name, "--alpha and --draft exclude each other");
+        if (args->alpha != NULL && args->draft != NULL)
+            spec_usage_fail(state->name, "--alpha and --draft exclude each other");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -79,7 +80,8 @@ static bool needs_model(const char *strategy)
     return true;
 }
 
-/* "chain:MODEL", "greedy:MODEL", "lookup": the draft axis names strategy and model together, one a line. The caller frees. */
+/* "chain:MODEL", "greedy:MODEL", "lookup": the draft axis names strategy and model together, one a line. The caller
+ * frees. */
 static char *all_drafts(const arguments *args, const char *verb)
 {
     char *lines = NULL, *copy = strdup(args->drafting);
@@ -90,7 +92,8 @@ static char *all_drafts(const arguments *args, const char *verb)
     for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL; separator = "\n") {
         if (*word == '\0') spec_usage_fail(verb, "--drafting: '%s' has an empty name", args->drafting);
         fprintf(out, "%s%s", separator, word);
-        if (needs_model(word)) fprintf(out, ":%s", args->alpha != NULL ? "perturb?of=target&alpha={alpha}" : args->draft);
+        if (needs_model(word))
+            fprintf(out, ":%s", args->alpha != NULL ? "perturb?of=target&alpha={alpha}" : args->draft);
     }
     if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
     free(copy);
@@ -103,9 +106,12 @@ int spec_verb_prove(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, NULL,
         "the exact output law of a rule, by enumeration of every decision\v"
-        "Walks every branch of the decoding loop with its exact probability, and compares the law of the first tokens with the target's. tv is the "
-        "total variation distance, max_error the largest difference; accepted is the expected n_accepted of the first round. A rule that "
-        "is said to be lossless and has tv >= 1e-12 makes the exit status 1; those kept as known mistakes are marked so.",
+        "Walks every branch of the decoding loop with its exact probability, and compares "
+        "the law of the first tokens with the target's. tv is the "
+        "total variation distance, max_error the largest difference; accepted is the "
+        "expected n_accepted of the first round. A rule that "
+        "is said to be lossless and has tv >= 1e-12 makes the exit status 1; those kept "
+        "as known mistakes are marked so.",
         children, NULL, NULL};
     arguments args = {
         .common = SPEC_OPTIONS_DEFAULT,

@@ -17,7 +17,9 @@
 enum { KEY_SET = 0x5001, KEY_RESUME, KEY_ROUNDS, KEY_LIMIT, MOST_FILES = 64, MOST_SETS = 64 };
 
 static const struct argp_option options_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; of one among several: NAME:KEY=VALUE", 1},
+    {"set", KEY_SET, "KEY=VALUE", 0,
+     "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; of one among several: NAME:KEY=VALUE",
+     1},
     {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
     {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output, and go on", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches of an enumeration (50000000)", 1},
@@ -89,7 +91,9 @@ static void find(char *path, size_t size, const char *name, const char *verb)
     snprintf(relative, sizeof relative, "experiments/%s.cfg", name);
     if (spec_share_find(path, size, relative) == 0) return;
     if (spec_share_folder(path, size) != 0)
-        spec_usage_fail(verb, "'%s' is no file, and there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it",
+        spec_usage_fail(verb,
+                        "'%s' is no file, and there is no folder of experiments: SPECLAB_SHARE is to name the one with "
+                        "experiments/ in it",
                         name);
     if (spec_share_nearest(near, sizeof near, "experiments", ".cfg", name) == 0)
         spec_usage_fail(verb, "'%s' is neither a file nor an experiment; did you mean '%s'?", name, near);
@@ -125,30 +129,36 @@ static void load(spec_experiment *experiment, const char *name, const arguments 
 }
 
 /* Run one experiment into DIR/NAME.csv and DIR/NAME.svg. Returns the exit code; says what it made. */
-static int run_into(const char *directory, const spec_experiment *experiment, spec_result *result, const arguments *args,
-                    const char *verb)
+static int run_into(const char *directory, const spec_experiment *experiment, spec_result *result,
+                    const arguments *args, const char *verb)
 {
     char csv[PATH_MAX], svg[PATH_MAX];
     spec_error error = {{0}};
     if (snprintf(csv, sizeof csv, "%s/%s.csv", directory, experiment->name) >= (int)sizeof csv)
         spec_usage_fail(verb, "--directory: the path is too long");
     snprintf(svg, sizeof svg, "%.*ssvg", (int)strlen(csv) - 3, csv);
-    spec_run_options run = {
-        .csv_path = csv, .resume = args->resume, .threads = args->common.threads, .limit = args->limit, .stop = &spec_options_stop};
+    spec_run_options run = {.csv_path = csv,
+                            .resume = args->resume,
+                            .threads = args->common.threads,
+                            .limit = args->limit,
+                            .stop = &spec_options_stop};
     if (spec_experiment_run(result, experiment, &run, &error) != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", experiment->name, error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     bool drawn = experiment->figure[0] != '\0';
     if (drawn && spec_figure_draw(experiment->figure, csv, svg, &error) != GSL_SUCCESS) {
-        spec_usage_say(verb, "%s: %s", experiment->name, spec_options_stop ? "interrupted before its figure was drawn" : error.text);
+        spec_usage_say(verb, "%s: %s", experiment->name,
+                       spec_options_stop ? "interrupted before its figure was drawn" : error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     char checks[64] = "no checks";
     const uint64_t checked = result->holds + result->fails;
     if (checked > 0)
-        snprintf(checks, sizeof checks, "%llu of %llu checks hold", (unsigned long long)result->holds, (unsigned long long)checked);
-    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv, drawn ? ", " : "", drawn ? svg : "");
+        snprintf(checks, sizeof checks, "%llu of %llu checks hold", (unsigned long long)result->holds,
+                 (unsigned long long)checked);
+    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv, drawn ? ", " : "",
+           drawn ? svg : "");
     fflush(stdout);
     return result->fails > 0 ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
 }
@@ -170,7 +180,8 @@ static int write_report(const char *directory, const spec_experiment *experiment
     FILE *out = fopen(path, "w");
     int status = out == NULL ? spec_fail(&error, GSL_EFAILED, "%s", strerror(errno))
                              : spec_report_write(out, experiments, results, n, &options, &error);
-    if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS) status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
+    if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS)
+        status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
     if (status != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", path, error.text);
         return SPEC_EXIT_USAGE;
@@ -197,7 +208,9 @@ static void check_names(const spec_experiment *experiment, const arguments *args
         for (int j = 0; names[j] != NULL; j++) known = known || strcmp(name, names[j]) == 0;
         if (known) continue;
         const char *near = spec_names_nearest(name, names);
-        if (near != NULL) spec_usage_fail(verb, "--set %s: no experiment here is named '%s'; did you mean '%s'?", args->set[i], name, near);
+        if (near != NULL)
+            spec_usage_fail(verb, "--set %s: no experiment here is named '%s'; did you mean '%s'?", args->set[i], name,
+                            near);
         spec_usage_fail(verb, "--set %s: no experiment here is named '%s'", args->set[i], name);
     }
 }
@@ -234,7 +247,8 @@ int spec_verb_run(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, "FILE.cfg|NAME...",
         "run an experiment file\v"
-        "NAME is one of speclab's own experiments ('speclab list experiments'). With -o FILE.csv rows are written as they come: after a kill, "
+        "NAME is one of speclab's own experiments ('speclab list experiments'). With -o FILE.csv rows are written as "
+        "they come: after a kill, "
         "--resume goes on to the same bytes as an uninterrupted run. docs/formats.md describes the file.",
         children, NULL, NULL};
     static arguments args = {.common = {.seed = 42}};

@@ -16,7 +16,8 @@ static const struct argp_option options_table[] = {
     {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output file, and go on", 1},
     {0, 0, 0, 0, "With models instead of a process (slower; see 'speclab list models'):", 2},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 2},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (perturb?of=target&alpha={alpha}, made from the target to each --alpha)", 2},
+    {"draft", KEY_DRAFT, "SPEC", 0,
+     "the draft model (perturb?of=target&alpha={alpha}, made from the target to each --alpha)", 2},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
     {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
@@ -72,7 +73,8 @@ int spec_verb_sweep(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, NULL,
         "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z\v"
-        "A LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors makes the exit status 1. The result is the same, "
+        "A LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard "
+        "errors makes the exit status 1. The result is the same, "
         "byte for byte, for any number of threads.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};

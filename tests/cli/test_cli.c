@@ -10,13 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- no finished row is lost ----------------------------------------------------------------------------------------------------- */
+/* ---- no finished row is lost ------------------------------------------------------------------------------------- */
 
 /* Wait until the file has rows below its head. */
 static void wait_for_rows(const char *name)
 {
     for (int ms = 0; ms < SPEC_CHILD_PATIENCE_MS; ms++, spec_pause(1)) {
-        char *bytes = spec_file_bytes(name), *head = strstr(bytes, "\nalpha,"), *row = head != NULL ? strchr(head + 1, '\n') : NULL;
+        char *bytes = spec_file_bytes(name), *head = strstr(bytes, "\nalpha,"),
+             *row = head != NULL ? strchr(head + 1, '\n') : NULL;
         const bool there = row != NULL && strchr(row + 1, '\n') != NULL;
         free(bytes);
         if (there) return;
@@ -79,7 +80,8 @@ static void ctrl_c_keeps_the_finished_rows_and_says_130(void **state)
     spec_child_listen(&c, "\n0.21,");
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
-    spec_child_says(&c, "ctrl-C to standard output", SPEC_EXIT_INTERRUPTED, "speclab run: long.cfg: interrupted after ");
+    spec_child_says(&c, "ctrl-C to standard output", SPEC_EXIT_INTERRUPTED,
+                    "speclab run: long.cfg: interrupted after ");
     assert_true(c.text[c.n - 1] == '\n');
     char *whole = spec_file_bytes("whole.csv");
     assert_int_equal(strncmp(c.text, whole, c.n), 0);
@@ -116,14 +118,15 @@ static void ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes(void **state)
     spec_child_free(&c);
 }
 
-/* ---- what it gives --------------------------------------------------------------------------------------------------------------- */
+/* ---- what it gives ----------------------------------------------------------------------------------------------- */
 
 static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
 {
-    static const char *const work[] = {"sweep --alpha 0.27,0.8 --K 2,5 --rounds 700000",
-                                       "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.6 --K 3 --rounds 100000",
-                                       "sweep --target markov?V=4&order=1 --alpha 0.7 --K 3 --rounds 20000",
-                                       "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300"};
+    static const char *const work[] = {
+        "sweep --alpha 0.27,0.8 --K 2,5 --rounds 700000",
+        "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.6 --K 3 --rounds 100000",
+        "sweep --target markov?V=4&order=1 --alpha 0.7 --K 3 --rounds 20000",
+        "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300"};
     (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++) {
@@ -141,11 +144,14 @@ static void the_exit_code_tells_what_holds(void **state)
     spec_child c;
     (void)state;
     spec_needs_program();
-    spec_program_works("prove --rule token,resample-target --K 1 --tokens 2"); /* a mistake that is marked fails nothing */
     spec_program_works("run one.cfg");
+    /* A mistake that is marked fails nothing. */
+    spec_program_works("prove --rule token,resample-target --K 1 --tokens 2");
     /* A chi-square of 15 samples is far from its law: the test of uniformity sees it, whatever the sampler. */
-    spec_file_write("fails.cfg", "measure = \"uniformity\"; grid = { target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 2; "
-                            "tokens = 1; samples = 15; replicas = 300; };");
+    spec_file_write(
+        "fails.cfg",
+        "measure = \"uniformity\"; grid = { target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 2; "
+        "tokens = 1; samples = 15; replicas = 300; };");
     spec_child_run(&c, "run fails.cfg --threads 1");
     spec_child_says(&c, "run fails.cfg --threads 1", SPEC_EXIT_FAILS, "speclab run: fails.cfg: 1 of 1 checks failed");
     assert_non_null(strstr(c.text, "NOT LOSSLESS"));
@@ -198,7 +204,7 @@ static void a_result_tells_its_compiler_and_no_rounds_where_there_are_none(void 
     spec_child_free(&c);
 }
 
-/* ---- where it runs --------------------------------------------------------------------------------------------------------------- */
+/* ---- where it runs ----------------------------------------------------------------------------------------------- */
 
 static void its_own_experiments_run_from_any_folder(void **state)
 {
@@ -224,7 +230,8 @@ static void a_wrong_share_folder_is_told(void **state)
     spec_needs_program();
     spec_child_start(&c, "SPECLAB_SHARE=/nonexistent", NULL, "run real_text");
     spec_child_listen(&c, NULL);
-    spec_child_says(&c, "run real_text", 2, "speclab run: 'real_text' is no file, and there is no folder of experiments: SPECLAB_SHARE");
+    spec_child_says(&c, "run real_text", 2,
+                    "speclab run: 'real_text' is no file, and there is no folder of experiments: SPECLAB_SHARE");
     spec_child_free(&c);
     spec_child_start(&c, "SPECLAB_SHARE=/nonexistent", NULL, "list experiments");
     spec_child_listen(&c, NULL);
@@ -275,9 +282,11 @@ static void bash_completes_verbs_options_and_names(void **state)
     }
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char command[3 * PATH_MAX], answer[1024] = "";
-        snprintf(command, sizeof command,
-                 "bash -c 'compopt() { :; }; source \"%s\"; COMP_WORDS=(%s); COMP_WORDS[0]=\"%s\"; COMP_CWORD=%s; _speclab; "
-                 "echo \" ${COMPREPLY[*]} \"'", script, cases[i][0], spec_program, cases[i][1]);
+        snprintf(
+            command, sizeof command,
+            "bash -c 'compopt() { :; }; source \"%s\"; COMP_WORDS=(%s); COMP_WORDS[0]=\"%s\"; COMP_CWORD=%s; _speclab; "
+            "echo \" ${COMPREPLY[*]} \"'",
+            script, cases[i][0], spec_program, cases[i][1]);
         FILE *in = popen(command, "r");
         assert_non_null(in);
         (void)!fgets(answer, sizeof answer, in);

@@ -1,5 +1,5 @@
-/* What the program says of wrong options, wrong files and outputs that cannot be written: one line on standard error that begins
- * with the verb and names the option, or the file and its line; exit code 2. SPECLAB names the program. */
+/* What the program says of wrong options, wrong files and outputs that cannot be written: one line on standard error
+ * that begins with the verb and names the option, or the file and its line; exit code 2. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what can be typed wrongly --------------------------------------------------------------------------------------------------- */
+/* ---- what can be typed wrongly ----------------------------------------------------------------------------------- */
 
 static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
 {
@@ -16,7 +16,8 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("sweeep", 2, "speclab: there is no verb 'sweeep'; did you mean 'sweep'?");
     spec_program_fails("xyzzy", 2, "speclab: there is no verb 'xyzzy'; 'speclab --help' lists them");
     spec_program_fails("predict --alhpa 0.5", 2, "speclab predict: there is no option --alhpa; did you mean --alpha?");
-    spec_program_fails("predict --xyzzy", 2, "speclab predict: there is no option --xyzzy; 'speclab predict --help' lists them");
+    spec_program_fails("predict --xyzzy", 2,
+                       "speclab predict: there is no option --xyzzy; 'speclab predict --help' lists them");
     spec_program_fails("plot --outptu=x", 2, "speclab plot: there is no option --outptu; did you mean --output?");
     spec_program_fails("predict -q", 2, "speclab predict: there is no option -q;");
     spec_program_fails("predict -K 2 -lq", 2, "speclab predict: there is no option -q;");
@@ -26,7 +27,8 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("sweep --r 3", 2, "speclab sweep: --r may be several options");
     spec_program_fails("predict stray", 2, "speclab predict: what is 'stray'?");
     spec_program_fails("list rulse", 2, "speclab list: there is no list 'rulse'; did you mean 'rules'?");
-    spec_program_fails("run real_txt", 2, "speclab run: 'real_txt' is neither a file nor an experiment; did you mean 'real_text'?");
+    spec_program_fails("run real_txt", 2,
+                       "speclab run: 'real_txt' is neither a file nor an experiment; did you mean 'real_text'?");
     spec_program_fails("predict --format xml", 2, "speclab predict: --format: 'xml'");
     spec_program_fails("predict --seed -1", 2, "speclab predict: --seed: '-1'");
     spec_program_fails("predict --threads 0", 2, "speclab predict: --threads: '0'");
@@ -50,12 +52,14 @@ static void a_number_out_of_its_domain_names_its_option(void **state)
     spec_program_fails("predict --alpha 0.5:0.1:0.1", 2, "speclab predict: --alpha: the range '0.5:0.1:0.1' is empty");
     spec_program_fails("predict --alpha 0:1:0", 2, "speclab predict: --alpha: the step of '0:1:0' is zero");
     spec_program_fails("predict --alpha 0:1:1e-9", 2, "speclab predict: --alpha: '0:1:1e-9' has over a million values");
-    spec_program_fails("predict --alpha 0:1:1e-5 --K 1:256:1", 2, "speclab predict: the grid has over 10 million points");
+    spec_program_fails("predict --alpha 0:1:1e-5 --K 1:256:1", 2,
+                       "speclab predict: the grid has over 10 million points");
     spec_program_fails("accept --contexts 0", 2, "speclab accept: --contexts: 0 is not within");
     spec_program_fails("prove --tokens 0", 2, "speclab prove: --tokens: 0 is not within");
     spec_program_fails("sweep --rounds 0", 2, "speclab sweep: --rounds: '0'");
     spec_program_fails("sweep --standard-error nan", 2, "speclab sweep: --standard-error: 'nan'");
-    spec_program_fails("accept --contexts 1000000 --target zpif", 2, "speclab accept: --target: "); /* and not --contexts: 1e+06 */
+    spec_program_fails("accept --contexts 1000000 --target zpif", 2,
+                       "speclab accept: --target: "); /* and not --contexts: 1e+06 */
 }
 
 static void a_wrong_model_rule_or_policy_names_its_option(void **state)
@@ -70,19 +74,22 @@ static void a_wrong_model_rule_or_policy_names_its_option(void **state)
     spec_program_fails("prove --alpha 1.1", 2, "speclab prove: --alpha: ");
     spec_program_fails("sweep --process markof", 2, "speclab sweep: --process: ");
     spec_program_fails("sweep --process markov?rho=2", 2, "speclab sweep: --process: ");
-    spec_program_fails("sweep --draft zipf?V=3", 2, "speclab sweep: --draft, --drafting, --policy and --rule need a --target");
+    spec_program_fails("sweep --draft zipf?V=3", 2,
+                       "speclab sweep: --draft, --drafting, --policy and --rule need a --target");
     spec_program_fails("prove --limit 10", 2, "speclab prove: more than 10 branches");
     spec_program_fails("accept --target probs:0.5,0.6", 2, "speclab accept: --target: probs: the 2 numbers sum to 1.1");
     spec_program_fails("accept --target probs:-0.5,1.5", 2, "speclab accept: --target: ");
     spec_program_fails("accept --target probs:0.5,nan", 2, "speclab accept: --target: ");
-    spec_program_fails("accept --target probs:0.5,0.5", 2, "speclab accept: --draft: it has 3 tokens, the target 2: they must be the same");
+    spec_program_fails("accept --target probs:0.5,0.5", 2,
+                       "speclab accept: --draft: it has 3 tokens, the target 2: they must be the same");
 }
 
 static void the_nearest_name_is_told(void **state)
 {
     static const char *const wrong[][2] = {
-        {"prove --rule tokn", "'token'"},          {"prove --drafting greddy", "'greedy'"}, {"prove --policy fixd", "'fixed'"},
-        {"sweep --process markof", "markov"},      {"prove --target zpif", "'zipf'"},       {"prove --target zipf?VV=3", "'V'"},
+        {"prove --rule tokn", "'token'"},           {"prove --drafting greddy", "'greedy'"},
+        {"prove --policy fixd", "'fixed'"},         {"sweep --process markof", "markov"},
+        {"prove --target zpif", "'zipf'"},          {"prove --target zipf?VV=3", "'V'"},
         {"run one.cfg --set alhpa=0.5", "'alpha'"}, {"plot one.csv -F sppedup", "'speedup'"},
     };
     (void)state;
@@ -98,7 +105,7 @@ static void the_nearest_name_is_told(void **state)
     }
 }
 
-/* ---- files that are none --------------------------------------------------------------------------------------------------------- */
+/* ---- files that are none ----------------------------------------------------------------------------------------- */
 
 static void a_bad_file_is_named_and_its_line_too(void **state)
 {
@@ -111,8 +118,10 @@ static void a_bad_file_is_named_and_its_line_too(void **state)
     spec_program_fails("run ./none.cfg", 2, "speclab run: ./none.cfg: No such file or directory");
     spec_program_fails("run ./loop", 2, "speclab run: ./loop: Too many levels of symbolic links");
     spec_program_fails("run /dev/zero", 2, "speclab run: /dev/zero: larger than");
-    spec_program_fails("run one.cfg --set alpha=3", 2, "speclab run: one.cfg: K=3;alpha=3: alpha: 3 is not within [0, 1]");
-    spec_program_fails("run one.cfg --set nope:alpha=0.5", 2, "speclab run: --set nope:alpha=0.5: no experiment here is named 'nope'");
+    spec_program_fails("run one.cfg --set alpha=3", 2,
+                       "speclab run: one.cfg: K=3;alpha=3: alpha: 3 is not within [0, 1]");
+    spec_program_fails("run one.cfg --set nope:alpha=0.5", 2,
+                       "speclab run: --set nope:alpha=0.5: no experiment here is named 'nope'");
     spec_program_fails("run one.cfg --set alpha", 2, "speclab run: --set: 'alpha' is not KEY=VALUE");
     spec_program_fails("run one.cfg one.cfg", 2, "speclab run: several experiments need --directory DIR");
     spec_program_fails("run one.cfg one.cfg -d both", 2, "speclab run: two experiments are named 'one'");
@@ -126,7 +135,8 @@ static void a_bad_file_is_named_and_its_line_too(void **state)
     spec_program_fails("accept --target ngram:empty", 2, "speclab accept: --target: empty: the text is empty");
     spec_program_fails("accept --target ngram:dir", 2, "speclab accept: --target: dir: is a folder");
     spec_program_fails("accept --target ngram:none*", 2, "speclab accept: --target: none*: no file matches");
-    spec_program_fails("accept --target ngram:text.txt?tokens=words --draft ngram:text.txt", 2, "speclab accept: --draft: it has 256 tokens");
+    spec_program_fails("accept --target ngram:text.txt?tokens=words --draft ngram:text.txt", 2,
+                       "speclab accept: --draft: it has 256 tokens");
     spec_program_fails("plot empty -o x.svg", 2, "speclab plot: empty names no figure");
     spec_program_fails("plot none.csv", 2, "speclab plot: none.csv: No such file or directory");
     spec_program_fails("plot dir -o x.svg", 2, "speclab plot: dir: ");
@@ -146,11 +156,12 @@ static void an_unreadable_file_is_told(void **state)
     spec_program_fails("accept --target ngram:shut.cfg", 2, "speclab accept: --target: shut.cfg: Permission denied");
 }
 
-/* ---- output that cannot be written ----------------------------------------------------------------------------------------------- */
+/* ---- output that cannot be written ------------------------------------------------------------------------------- */
 
 static void a_full_disk_is_told(void **state)
 {
-    static const char *const verbs[] = {"sweep --rounds 1000", "predict", "predict --format json", "prove", "accept", "list", "run one.cfg"};
+    static const char *const verbs[] = {
+        "sweep --rounds 1000", "predict", "predict --format json", "prove", "accept", "list", "run one.cfg"};
     (void)state;
     spec_needs_program();
     if (access("/dev/full", W_OK) != 0) skip();
@@ -177,12 +188,15 @@ static void an_output_that_cannot_be_opened_is_named(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_program_fails("predict -o /nonexistent/x.csv", 2, "speclab predict: /nonexistent/x.csv: No such file or directory");
+    spec_program_fails("predict -o /nonexistent/x.csv", 2,
+                       "speclab predict: /nonexistent/x.csv: No such file or directory");
     spec_program_fails("predict -o dir", 2, "speclab predict: dir: Is a directory");
     spec_program_fails("predict -f json -o dir", 2, "speclab predict: dir: Is a directory");
-    spec_program_fails("run one.cfg -d /nonexistent/x", 2, "speclab run: --directory: /nonexistent/x: No such file or directory");
+    spec_program_fails("run one.cfg -d /nonexistent/x", 2,
+                       "speclab run: --directory: /nonexistent/x: No such file or directory");
     spec_program_works("sweep --rounds 1000 -o figure.csv");
-    spec_program_fails("plot figure.csv -o /nonexistent/x.svg", 2, "speclab plot: /nonexistent/x.svg: No such file or directory");
+    spec_program_fails("plot figure.csv -o /nonexistent/x.svg", 2,
+                       "speclab plot: /nonexistent/x.svg: No such file or directory");
     spec_program_fails("plot figure.csv -o x.gif", 2, "speclab plot: -o x.gif: a figure ends in .svg, .png or .pdf");
 }
 

@@ -15,7 +15,7 @@ enum { MOST_ARGUMENTS = 24 };
 char spec_program[PATH_MAX], spec_program_source[PATH_MAX];
 static char folder[64];
 
-/* ---- running it ------------------------------------------------------------------------------------------------------------------ */
+/* ---- running it -------------------------------------------------------------------------------------------------- */
 
 void spec_child_start(spec_child *c, const char *opt_environment, const char *opt_stdout_path, const char *arguments)
 {
@@ -32,7 +32,8 @@ void spec_child_start(spec_child *c, const char *opt_environment, const char *op
     if (c->pid == 0) {
         const char *name = opt_environment, *equals = name != NULL ? strchr(name, '=') : NULL;
         char variable[64];
-        snprintf(variable, sizeof variable, "%.*s", equals != NULL ? (int)(equals - name) : 0, name != NULL ? name : "");
+        snprintf(variable, sizeof variable, "%.*s", equals != NULL ? (int)(equals - name) : 0,
+                 name != NULL ? name : "");
         if (equals != NULL) setenv(variable, equals + 1, 1);
         else if (name != NULL) unsetenv(name);
         int to = opt_stdout_path != NULL ? open(opt_stdout_path, O_WRONLY) : out[1];
@@ -97,7 +98,8 @@ void spec_child_says(const spec_child *c, const char *arguments, int code, const
 {
     const char *end = strchr(c->line, '\n');
     if (c->code != code) fail_msg("%s: exit code %d, not %d: %s", arguments, c->code, code, c->line);
-    if (strncmp(c->line, begin, strlen(begin)) != 0) fail_msg("%s: '%s' does not begin '%s'", arguments, c->line, begin);
+    if (strncmp(c->line, begin, strlen(begin)) != 0)
+        fail_msg("%s: '%s' does not begin '%s'", arguments, c->line, begin);
     if (end == NULL || end[1] != '\0') fail_msg("%s: not one line: '%s'", arguments, c->line);
 }
 
@@ -118,7 +120,9 @@ void spec_program_works(const char *arguments)
     spec_child_free(&c);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -----------------------------------------------------------------------------------------------------------------------
+ */
 
 void spec_file_write(const char *name, const char *text)
 {
@@ -162,7 +166,8 @@ int spec_program_set_up(void **state)
     if (mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
     signal(SIGPIPE, SIG_IGN);
     spec_file_write("one.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };");
-    spec_file_write("long.cfg", "measure = \"acceptance\"; grid = { alpha = \"0.21:0.6:0.01\"; K = 5; }; rounds = 1000000;");
+    spec_file_write("long.cfg",
+                    "measure = \"acceptance\"; grid = { alpha = \"0.21:0.6:0.01\"; K = 5; }; rounds = 1000000;");
     spec_file_write("empty", "");
     spec_file_write("bad.cfg", "measure = \"predict\";\ngrid = { alpha = ; };\n");
     spec_file_write("binary", "measure\001\002 = 3;");

@@ -1,6 +1,6 @@
 /* child: the program of the environment variable SPECLAB as a child process, with a time-out.
- * Tests run in a temporary folder of files good and bad, which _set_up makes and _tear_down removes; without SPECLAB every
- * test that begins with spec_needs_program() is skipped. A failed expectation fails the test. */
+ * Tests run in a temporary folder of files good and bad, which _set_up makes and _tear_down removes; without SPECLAB
+ * every test that begins with spec_needs_program() is skipped. A failed expectation fails the test. */
 #ifndef SPECLAB_TESTS_CHILD_H
 #define SPECLAB_TESTS_CHILD_H
 
@@ -9,10 +9,12 @@
 #include <limits.h>
 #include <sys/types.h>
 
-/* Most bytes of a child's standard output, and of a file read whole; what a signal adds to its number in spec_child.code. */
+/* Most bytes of a child's standard output, and of a file read whole; what a signal adds to its number in
+ * spec_child.code. */
 enum { SPEC_CHILD_TEXT = 1 << 18, SPEC_CHILD_KILLED = 1000, SPEC_CHILD_PATIENCE_MS = 30000 };
 
-extern char spec_program[PATH_MAX], spec_program_source[PATH_MAX]; /* "" without SPECLAB; the folder the test was run in */
+extern char spec_program[PATH_MAX],
+    spec_program_source[PATH_MAX]; /* "" without SPECLAB; the folder the test was run in */
 
 #define spec_needs_program()                                                                                           \
     do {                                                                                                               \
@@ -36,8 +38,8 @@ typedef struct {
 int spec_program_set_up(void **state);
 int spec_program_tear_down(void **state);
 
-/* Start it with arguments, which blanks separate ('' is an empty one), with "NAME=value" in its environment or without "NAME",
- * and with its standard output to a file instead of a pipe. */
+/* Start it with arguments, which blanks separate ('' is an empty one), with "NAME=value" in its environment or without
+ * "NAME", and with its standard output to a file instead of a pipe. */
 void spec_child_start(spec_child *c, const char *opt_environment, const char *opt_stdout_path, const char *arguments);
 
 /* Read until it ends, or until `opt_until` stands in its standard output. */
