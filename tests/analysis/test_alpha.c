@@ -343,6 +343,22 @@ static void bootstrap_covers_alpha(void **state)
     gsl_rng_free(rng);
 }
 
+/* 1.5e9 rounds lie between 2^30 and 2^31. */
+static void bootstrap_draws_up_to_two_to_the_31_rounds_at_once(void **state)
+{
+    (void)state;
+    const uint64_t counts[2] = {700000000, 800000000};
+    const double weight[2] = {7e8, 8e8};
+    double low, high, work[1];
+    unsigned int drawn[2];
+    gsl_rng *rng = generator(7);
+    gsl_ran_multinomial(rng, 2, 1500000000, weight, drawn);
+    gsl_rng_set(rng, 7);
+    assert_int_equal(spec_alpha_bootstrap(&low, &high, counts, 1, 0.5, 1, work, rng), GSL_SUCCESS);
+    assert_true(low == (double)drawn[1] / 1.5e9 && high == low);
+    gsl_rng_free(rng);
+}
+
 static void bootstrap_takes_more_rounds_than_an_unsigned_int_holds(void **state)
 {
     (void)state;
@@ -355,6 +371,33 @@ static void bootstrap_takes_more_rounds_than_an_unsigned_int_holds(void **state)
     assert_within(work[19], 0.6, 8 * se);
     assert_true(work[19] - work[0] > 0.5 * se);
     gsl_rng_free(rng);
+}
+
+/* One round that passed one test of two: whatever is drawn, it is that round again. */
+static void bootstrap_of_a_single_round_is_that_round(void **state)
+{
+    (void)state;
+    double low, high, work[3];
+    gsl_rng *rng = generator(1);
+    assert_int_equal(spec_alpha_bootstrap(&low, &high, (const uint64_t[]){0, 1, 0}, 2, 0.05, 3, work, rng), GSL_SUCCESS);
+    assert_true(low == 0.5 && high == 0.5);
+    assert_int_equal(spec_alpha_bootstrap(&low, &high, (const uint64_t[]){0, 27}, 1, 0.05, 3, work, rng), GSL_SUCCESS);
+    assert_true(low == 1 && high == 1);
+    gsl_rng_free(rng);
+}
+
+static void bootstrap_without_a_test_draws_nothing(void **state)
+{
+    (void)state;
+    double low, high, work[3];
+    gsl_rng *rng = generator(1), *fresh = generator(1);
+    assert_int_equal(spec_alpha_bootstrap(&low, &high, (const uint64_t[]){27}, 0, 0.05, 3, work, rng), GSL_SUCCESS);
+    assert_true(isnan(low) && isnan(high));
+    assert_int_equal(spec_alpha_bootstrap(&low, &high, (const uint64_t[]){0, 0}, 1, 0.05, 3, work, rng), GSL_SUCCESS);
+    assert_true(isnan(low) && isnan(high));
+    assert_memory_equal(gsl_rng_state(rng), gsl_rng_state(fresh), gsl_rng_size(rng));
+    gsl_rng_free(rng);
+    gsl_rng_free(fresh);
 }
 
 static void bootstrap_refuses_what_it_cannot_do(void **state)
@@ -402,7 +445,10 @@ int main(void)
         cmocka_unit_test(bootstrap_is_deterministic_and_takes_percentiles),
         cmocka_unit_test(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval),
         cmocka_unit_test(bootstrap_covers_alpha),
+        cmocka_unit_test(bootstrap_draws_up_to_two_to_the_31_rounds_at_once),
         cmocka_unit_test(bootstrap_takes_more_rounds_than_an_unsigned_int_holds),
+        cmocka_unit_test(bootstrap_of_a_single_round_is_that_round),
+        cmocka_unit_test(bootstrap_without_a_test_draws_nothing),
         cmocka_unit_test(bootstrap_refuses_what_it_cannot_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,17 @@ static void one_cell_says_nothing(void **state)
     }
 }
 
+/* A pool of one cell counts as well: 3 seen, 3 (1 - d) expected, chi^2 = 3 d^2 / (1 - d). */
+static void a_single_small_cell_has_its_term(void **state)
+{
+    (void)state;
+    const double d = 5e-10;
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){3}, (const double[]){1 - d}, 1, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 3 * d * d, 1e-24);
+    assert_true(fit.pooled == 1 && fit.df == 0 && fit.p == 1);
+}
+
 static void the_impossible_has_p_zero_and_is_no_cell(void **state)
 {
     (void)state;
@@ -266,6 +277,11 @@ static void distances_have_edges(void **state)
     assert_true(d == 1 && p == 0);
     spec_goodness_ks_uniform(&d, &p, (const double[]){0.2, 1.5}, 2);
     assert_true(d == 1 && p == 0);
+    const double zeros[21] = {0};
+    for (size_t n = 19; n <= 21; n++) { /* about the largest matrix, and where the limit alone would say 1e-18 */
+        spec_goodness_ks_uniform(&d, &p, zeros, n);
+        assert_true(d == 1 && p == 0);
+    }
     spec_goodness_ks_uniform(&d, &p, (const double[]){0.2, NAN, 0.4}, 3);
     assert_true(isnan(d) && isnan(p));
 }
@@ -383,6 +399,7 @@ int main(void)
         cmocka_unit_test(small_cells_become_one_pool),
         cmocka_unit_test(a_pool_too_small_takes_in_the_next_smallest_cell),
         cmocka_unit_test(one_cell_says_nothing),
+        cmocka_unit_test(a_single_small_cell_has_its_term),
         cmocka_unit_test(the_impossible_has_p_zero_and_is_no_cell),
         cmocka_unit_test(what_is_no_law_is_refused),
         cmocka_unit_test(p_values_are_uniform_under_the_law_and_only_there),

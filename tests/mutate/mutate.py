@@ -1,27 +1,35 @@
 #!/usr/bin/env python3
 """Break one thing at a time in sim/verify*.c and analysis/*.c, and see whether a test notices.
 
-A mutant is a file with one token changed: an operator flipped, a boundary moved, a constant off by one, a condition negated, a
-statement deleted. It is compiled against the release library in a scratch folder, with the tests of its own module, and run. A test
-that fails, crashes or hangs kills it. What survives is printed with its line; what cannot be told from the original by any test stands,
-with the reason, in tests/mutate/equivalent.txt. The tree is only read. Needs `make build/release/libspeclab.a`.
+A mutant is a file with one token changed: an operator flipped, a boundary moved, a constant off by one, a condition
+negated, a statement deleted. It is compiled in a scratch folder, linked with the tests of its own module and the
+release library, and run, first plainly and then under the sanitizers. A test that fails, crashes or hangs kills it.
+What survives is printed with its line; what no test can tell from the original stands, with the reason, in
+tests/mutate/equivalent.txt. The tree is only read. Needs `make tests`.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import glob
+import math
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EQUIVALENT = os.path.join(ROOT, "tests", "mutate", "equivalent.txt")
-LIBRARY = os.path.join(ROOT, "build", "release", "libspeclab.a")
-TIMEOUT = 20  # seconds; a run of one module's tests takes one or two
+BUILD = os.path.join(ROOT, "build", "release")
+LIBRARY = os.path.join(BUILD, "libspeclab.a")
+WALL = 120  # seconds on the wall for a run that sleeps; one that spins has a limit on processor time
+PLAIN = ["-O1"]
+SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+             "-ftrivial-auto-var-init=pattern"]
 
 # Longest first. A token is replaced by each of its list.
 OPERATORS = {
@@ -29,12 +37,16 @@ OPERATORS = {
     "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="], "++": ["--"], "--": ["++"],
     "<": ["<=", ">="], ">": [">=", "<="], "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["*"],
 }
+WORDS = {"true": "false", "false": "true", "fmin": "fmax", "fmax": "fmin", "floor": "ceil", "ceil": "floor",
+         "log": "log1p", "log1p": "log", "exp": "expm1", "expm1": "exp", "INFINITY": "NAN", "GSL_SUCCESS": "GSL_EDOM"}
 UNTOUCHED = ["->", "<<=", ">>=", "<<", ">>", "..."]
 TOKEN = re.compile(
     r"(?P<word>[A-Za-z_]\w*)|(?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[uUlLfF]*)|(?P<op>"
     + "|".join(re.escape(op) for op in sorted(list(OPERATORS) + UNTOUCHED, key=len, reverse=True)) + r")|(?P<other>\S)")
-TYPES = {"char", "int", "double", "float", "void", "size_t", "uint64_t", "uint32_t", "unsigned", "const", "restrict", "spec_rule",
-         "spec_round", "spec_draft", "spec_chance", "spec_error", "spec_moments", "gsl_rng", "gsl_function", "gsl_root_fsolver"}
+TYPES = {"char", "int", "double", "float", "void", "size_t", "uint64_t", "uint32_t", "unsigned", "const", "restrict",
+         "spec_rule", "spec_round", "spec_draft", "spec_chance", "spec_error", "spec_moments", "gsl_rng",
+         "gsl_function", "gsl_root_fsolver"}
+NO_STATEMENT = TYPES | {"if", "for", "while", "return", "else", "switch", "case", "static", "struct", "typedef", "goto"}
 
 
 def blank(text, pattern, flags=re.S):
@@ -43,13 +55,16 @@ def blank(text, pattern, flags=re.S):
 
 
 def visible(text):
-    """The text without comments, strings, directives, asserts and tables of text."""
-    def hide(match):
-        return re.sub(r"[^\n]", " ", match.group(0))
-    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', hide, text, flags=re.S)
+    """The text without comments, strings, directives and asserts."""
+    text = blank(text, r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
     text = blank(text, r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
     text = blank(text, r"\b(?:assert|_Static_assert)\s*\([^;]*;")
     return text
+
+
+def outside(code, position):
+    """Whether a position lies outside of every function and table."""
+    return code.count("{", 0, position) == code.count("}", 0, position)
 
 
 def mutants_of(path):
@@ -90,6 +105,8 @@ def mutants_of(path):
                     found.append((token.start(), len(value), str(other), value + " to " + str(other)))
             elif re.fullmatch(r"\d+\.\d*", value):
                 found.append((token.start(), len(value), repr(float(value) + 1), value + " plus 1"))
+            elif re.fullmatch(r"[\d.]+[eE][+-]?\d+", value):
+                found.append((token.start(), len(value), "(10 * " + value + ")", value + " times 10"))
         elif kind == "word" and value in ("if", "while") and after and after.group(0) == "(":
             close, level = i + 1, 0
             while True:
@@ -99,94 +116,143 @@ def mutants_of(path):
                 close += 1
             start, end = after.end(), tokens[close].start()
             found.append((start, end - start, "!(" + text[start:end] + ")", "condition negated"))
+        elif kind == "word" and (value in WORDS or re.match(r"gsl_cdf_\w+_[PQ]$", value)):
+            other = WORDS.get(value) or value[:-1] + {"P": "Q", "Q": "P"}[value[-1]]
+            found.append((token.start(), len(value), other, value + " to " + other))
         elif kind == "word" and value in ("break", "continue"):
             found.append((token.start(), len(value), "", value + " deleted"))
     # Statements that assign or call, and that declare nothing.
-    for match in re.finditer(r"(?<=[;{})])(\s*)((?:[*(]|[a-z_])[\w.\[\]>*()\s,+-]*?(?:[-+*/|]?=(?!=)|\()[^;{}]*);", code):
-        statement = match.group(2)
-        if not re.match(r"(?:\*|\(\*)?[a-z_][\w.\->\[\]* +]*?(?:\s*[-+*/|]?=(?!=)|\()", statement):
+    for match in re.finditer(r"(?:[;{}]|(?<!\(double)(?<!\(size_t)\))\s*(?=([*(a-z_][^;{}]*);)", code):
+        statement = match.group(1)
+        if not re.match(r"(?:\*|\(\*)?[a-z_][\w.\->\[\]* +]*?(?:\s*[-+*/|]?(?<![<>!])=(?!=)|\()", statement):
             continue
         first = re.match(r"\w*", statement.lstrip("*(")).group(0)
-        if first in TYPES | {"if", "for", "while", "return", "else", "switch", "case", "static", "struct", "typedef", "goto"}:
+        if first in NO_STATEMENT:
             continue
-        if re.match(r"[a-z_]\w*\s+\**[a-z_]", statement) or code.count("{", 0, match.start(2)) == code.count("}", 0, match.start(2)):
+        if re.match(r"[a-z_]\w*\s+\**[a-z_]", statement) or outside(code, match.start(1)):
             continue
         if re.match(r"\.\w", statement):
             continue
-        found.append((match.start(2), len(statement), "", "statement deleted"))
+        found.append((match.start(1), len(statement), "", "statement deleted"))
     return text, sorted(set(found))
 
 
-def describe(path, text, mutant):
+def function_at(code, position):
+    """The name of the function that a position lies in, or - outside of any."""
+    depth = level = 0
+    name = inside = "-"
+    for token in TOKEN.finditer(code, 0, position):
+        value = token.group(0)
+        if value in "{}":
+            depth += 1 if value == "{" else -1
+            inside = name if depth == 1 and value == "{" else inside
+        elif value in "()" and depth == 0:
+            name = previous.group(0) if value == "(" and level == 0 else name
+            level += 1 if value == "(" else -1
+        elif value in ";=" and depth == 0:
+            name = "-"
+        previous = token
+    return inside if depth else "-"
+
+
+def describe(path, text, code, mutant):
+    """A mutant as a reader sees it: its line before and after, spaces collapsed."""
     position, length, replacement, what = mutant
     number = text.count("\n", 0, position) + 1
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position + length)
     old = " ".join(text[start:end].split())
     new = " ".join((text[start:position] + replacement + text[position + length:end]).split())
-    return {"path": path, "line": number, "what": what, "old": old, "new": new}
+    return {"path": path, "line": number, "function": function_at(code, position), "what": what, "old": old, "new": new}
+
+
+def show(said, verdict=""):
+    print(f"{said['path']}:{said['line']}: {verdict}{said['what']} in {said['function']}")
+    print(f"  - {said['old']}\n  + {said['new']}", flush=True)
+
+
+def score(count):
+    killed, equal, alive = count["killed"] + count["sanitized"], count["equivalent"], count["survived"]
+    return (f"killed {killed} of {killed + equal + alive}, {count['sanitized']} of them under the sanitizers; "
+            f"{equal} equivalent, {alive} survived")
 
 
 def programs_of(path):
-    """The test programs that belong to a module."""
+    """The test programs that belong to a module, the quickest first."""
     folder, module = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
     wanted = [f"tests/{folder}/test_{module}.c"]
     if module.startswith("verify"):
-        wanted += ["tests/sim/test_losslessness.c"] + sorted(
-            os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/sim/test_verify*.c")))
+        wanted += sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/sim/test_verify*.c")))
+        wanted += ["tests/sim/test_losslessness.c"]
     return [p for p in dict.fromkeys(wanted) if os.path.exists(os.path.join(ROOT, p))]
 
 
 def run(command, **more):
-    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    quiet = {stream: subprocess.DEVNULL for stream in ("stdin", "stdout", "stderr")}
+    return subprocess.run(command, cwd=ROOT, **quiet, **more).returncode
 
 
 class Bench:
-    """One scratch folder: the test programs compiled once, a mutant compiled and linked before each run."""
+    """The test programs of one module.
+
+    A mutant's object stands before the release archive, which then never offers its healthy copy. A mutant that
+    survives is run once more with the module and its tests under the sanitizers, as `make sanitize` runs them, and with
+    locals filled with a pattern: that shows what a plain run hides, reads out of bounds, leaks, values never written.
+    """
 
     def __init__(self, scratch, path):
-        libraries = ["gsl", "libconfig", "jansson"]
-        self.path, self.scratch = path, scratch
-        self.flags = ["-std=c11", "-O1", "-w", "-fopenmp", "-ffp-contract=off", "-D_GNU_SOURCE", '-DSPEC_VERSION="mutant"', "-Iinclude",
-                      "-I."] + subprocess.check_output(["pkg-config", "--cflags"] + libraries, text=True).split()
-        self.libs = subprocess.check_output(["pkg-config", "--libs"] + libraries, text=True).split() + ["-lcmocka", "-lm"]
-        self.tests = []
-        self.support = []
-        for source in sorted(glob.glob(os.path.join(ROOT, "tests/support/*.c"))):
-            self.support.append(self.compile(os.path.relpath(source, ROOT)))
-        for source in programs_of(path):
-            self.tests.append(self.compile(source))
-        # The library without this module: the archive must not offer a second, healthy copy.
-        self.library = os.path.join(scratch, "libwithout.a")
-        shutil.copy(LIBRARY, self.library)
-        subprocess.run(["ar", "d", self.library, os.path.splitext(os.path.basename(path))[0] + ".o"], check=True)
+        def packages(what):
+            return subprocess.check_output(["pkg-config", what, "gsl", "libconfig", "jansson"], text=True).split()
 
-    def compile(self, source):
-        target = os.path.join(self.scratch, source.replace("/", "_") + ".o")
-        done = run(["gcc"] + self.flags + ["-c", "-o", target, source])
-        if done.returncode != 0:
-            sys.exit(f"mutate: {source} does not compile:\n" + done.stdout.decode(errors="replace"))
-        return target
+        self.scratch = scratch
+        self.flags = ["-std=c11", "-w", "-fopenmp", "-ffp-contract=off", "-D_GNU_SOURCE", '-DSPEC_VERSION="mutant"',
+                      "-Iinclude", "-I."] + packages("--cflags")
+        self.libs = packages("--libs") + ["-lcmocka", "-lm"]
+        self.programs = programs_of(path)
+        self.support = sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c")))
+        self.objects, self.limits, self.lock = {}, {}, threading.Lock()
 
-    def verdict(self, text, name):
-        """survived, killed, or stillborn (does not compile)."""
+    def object(self, source, stage):
+        """The object of a test source: of the release build, or sanitized, compiled once."""
+        if stage == PLAIN:
+            return os.path.join(BUILD, os.path.splitext(source)[0] + ".o")
+        with self.lock:
+            if source not in self.objects:
+                target = os.path.join(self.scratch, source.replace("/", "_") + ".o")
+                if run(["gcc"] + self.flags + stage + ["-c", "-o", target, source]) != 0:
+                    sys.exit(f"mutate: {source} does not compile")
+                self.objects[source] = target
+            return self.objects[source]
+
+    def fails(self, binary, seconds):
+        """Whether a test program fails, within a limit on processor time."""
+        environment = dict(os.environ, OMP_NUM_THREADS="1", MALLOC_PERTURB_="165")
+        environment.pop("SPEC_TEST_LONG", None)
+        command = ["/bin/sh", "-c", f'ulimit -t {seconds}; ulimit -c 0; exec "$0"', binary]
+        try:
+            return run(command, timeout=WALL, env=environment) != 0
+        except subprocess.TimeoutExpired:
+            return True
+
+    def verdict(self, text, name, stages, healthy=False):
+        """survived, killed, sanitized (only a sanitizer saw it), or stillborn (it does not compile)."""
         source, binary = (os.path.join(self.scratch, name + end) for end in (".c", ""))
         with open(source, "w", encoding="ascii") as file:
             file.write(text)
         try:
-            if run(["gcc"] + self.flags + ["-c", "-o", source + ".o", source]).returncode != 0:
-                return "stillborn"
-            for test in self.tests:
-                linked = run(["gcc", "-fopenmp", "-o", binary, test] + self.support + [source + ".o", self.library] + self.libs)
-                if linked.returncode != 0:
+            for number, stage in enumerate(stages):
+                if run(["gcc"] + self.flags + stage + ["-c", "-o", source + ".o", source]) != 0:
                     return "stillborn"
-                try:
-                    environment = dict(os.environ, OMP_NUM_THREADS="1")
-                    environment.pop("SPEC_TEST_LONG", None)
-                    if run([binary], timeout=TIMEOUT, env=environment).returncode != 0:
-                        return "killed"
-                except subprocess.TimeoutExpired:
-                    return "killed"
+                for program in self.programs:
+                    tests = [self.object(one, stage) for one in [program] + self.support]
+                    objects = tests + [source + ".o", LIBRARY]
+                    if run(["gcc", "-fopenmp"] + stage + ["-o", binary] + objects + self.libs) != 0:
+                        return "stillborn"
+                    began = time.monotonic()
+                    if self.fails(binary, self.limits.get((program, number), WALL)):
+                        return "sanitized" if number else "killed"
+                    if healthy:
+                        self.limits[program, number] = 2 + math.ceil(20 * (time.monotonic() - began))
             return "survived"
         finally:
             for leftover in (source, source + ".o", binary):
@@ -195,15 +261,60 @@ class Bench:
 
 
 def known_equivalents():
-    """Lines `file | old line | new line | reason`, spaces collapsed."""
+    """Lines `file function @ old line @ new line @ reason`, spaces collapsed."""
     known = {}
     if os.path.exists(EQUIVALENT):
         with open(EQUIVALENT, encoding="ascii") as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 if line.strip() and not line.startswith("#"):
-                    path, old, new, reason = (part.strip() for part in line.split(" @ "))
-                    known[path, old, new] = reason
+                    parts = [part.strip() for part in line.split(" @ ")]
+                    if len(parts) != 4 or len(parts[0].split()) != 2 or not parts[3]:
+                        sys.exit(f"{EQUIVALENT}:{number}: wanted: file function @ old line @ new line @ reason")
+                    if tuple(parts[:3]) in known:
+                        sys.exit(f"{EQUIVALENT}:{number}: listed twice")
+                    known[tuple(parts[:3])] = number
     return known
+
+
+def judged(path, options, equivalents):
+    """Run the mutants of one file: how many met which end, and the lines of the list that matched nothing."""
+    text, mutants = mutants_of(os.path.join(ROOT, path))
+    code = visible(text)
+    if options.max and len(mutants) > options.max:
+        mutants = [mutants[i * len(mutants) // options.max] for i in range(options.max)]
+    if not mutants:
+        return collections.Counter(), []
+    if not programs_of(path):
+        sys.exit(f"mutate: {path} has no test program")
+    count, unmet = collections.Counter(), {key for key in equivalents if key[0].split()[0] == path}
+    shows = sys.stderr.isatty()
+    with tempfile.TemporaryDirectory(prefix="speclab-mutate-") as scratch:
+        bench = Bench(scratch, path)
+        if bench.verdict(text, "healthy", [PLAIN, SANITIZED], healthy=True) != "survived":
+            sys.exit(f"mutate: {path}: the tests fail without a mutation")
+
+        def judge(numbered):
+            number, mutant = numbered
+            position, length, replacement, _ = mutant
+            stages = [PLAIN] if options.plain else [PLAIN, SANITIZED]
+            broken = text[:position] + replacement + text[position + length:]
+            return mutant, bench.verdict(broken, f"mutant{number}", stages)
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for number, (mutant, verdict) in enumerate(pool.map(judge, enumerate(mutants)), 1):
+                if shows:
+                    print(f"\r{path}: {number} of {len(mutants)} ", end="", file=sys.stderr, flush=True)
+                said = describe(path, text, code, mutant)
+                key = (f"{path} {said['function']}", said["old"], said["new"])
+                if verdict == "survived" and key in equivalents:
+                    verdict = "equivalent"
+                    unmet.discard(key)
+                count[verdict] += 1
+                if verdict == "survived" or (verdict == "sanitized" and options.verbose):
+                    show(said, verdict + ": ")
+    if shows:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return count, [] if options.max or options.plain else sorted(equivalents[key] for key in unmet)
 
 
 def main():
@@ -212,62 +323,37 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
     parser.add_argument("--max", type=int, default=0, help="at most this many of a file, evenly spread")
     parser.add_argument("--list", action="store_true", help="list the mutants, run nothing")
+    parser.add_argument("--plain", action="store_true", help="leave out the second run, under the sanitizers")
+    parser.add_argument("--verbose", action="store_true", help="show too what only the sanitizers saw")
     options = parser.parse_args()
 
     paths = options.file or sorted(
-        os.path.relpath(p, ROOT) for pattern in ("sim/verify*.c", "analysis/*.c") for p in glob.glob(os.path.join(ROOT, pattern)))
-    if not options.list and not os.path.exists(LIBRARY):
-        sys.exit("mutate: build the library first: make build/release/libspeclab.a")
-    equivalents, met = known_equivalents(), set()
-    total = killed = equal = 0
-    for path in paths:
-        text, mutants = mutants_of(os.path.join(ROOT, path))
-        if options.max and len(mutants) > options.max:
-            mutants = [mutants[i * len(mutants) // options.max] for i in range(options.max)]
-        if options.list:
-            for mutant in mutants:
-                said = describe(path, text, mutant)
-                print(f"{path}:{said['line']}: {said['what']}\n  - {said['old']}\n  + {said['new']}")
-            continue
-        if not mutants:
-            continue
-        if not programs_of(path):
-            print(f"{path}: no test program, {len(mutants)} mutants not run", flush=True)
-            continue
-        with tempfile.TemporaryDirectory(prefix="speclab-mutate-") as scratch:
-            bench = Bench(scratch, path)
-            if bench.verdict(text, "healthy") != "survived":
-                sys.exit(f"mutate: {path}: the tests fail without a mutation")
-
-            def judge(numbered):
-                number, mutant = numbered
-                position, length, replacement, _ = mutant
-                return mutant, bench.verdict(text[:position] + replacement + text[position + length:], f"mutant{number}")
-
-            file_total = file_killed = 0
-            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                for mutant, verdict in pool.map(judge, enumerate(mutants)):
-                    if verdict == "stillborn":
-                        continue
-                    said = describe(path, text, mutant)
-                    key = (path, said["old"], said["new"])
-                    if verdict == "survived" and key in equivalents:
-                        equal += 1
-                        met.add(key)
-                        continue
-                    file_total += 1
-                    if verdict == "killed":
-                        file_killed += 1
-                    else:
-                        print(f"{path}:{said['line']}: survived: {said['what']}\n  - {said['old']}\n  + {said['new']}", flush=True)
-            print(f"{path}: killed {file_killed} of {file_total}", flush=True)
-            total += file_total
-            killed += file_killed
+        os.path.relpath(p, ROOT) for pattern in ("sim/verify*.c", "analysis/*.c")
+        for p in glob.glob(os.path.join(ROOT, pattern)))
     if options.list:
+        for path in paths:
+            text, mutants = mutants_of(os.path.join(ROOT, path))
+            for mutant in mutants:
+                said = describe(path, text, visible(text), mutant)
+                show(said)
         return 0
-    if total:
-        print(f"killed {killed} of {total}, {100 * killed / total:.1f} % ({equal} equivalent, tests/mutate/equivalent.txt)")
-    return 0 if killed == total else 1
+    if not os.path.exists(LIBRARY):
+        sys.exit("mutate: build the library and the tests first: make tests")
+    if run(["gcc"] + SANITIZED + ["-fsyntax-only", "-xc", "/dev/null"]) != 0:
+        SANITIZED.remove("-ftrivial-auto-var-init=pattern")  # before gcc 12
+    equivalents = known_equivalents()
+    idle = [number for key, number in equivalents.items() if not os.path.exists(os.path.join(ROOT, key[0].split()[0]))]
+    total = collections.Counter()
+    for number, path in enumerate(paths, 1):
+        began = time.monotonic()
+        count, unmet = judged(path, options, equivalents)
+        total += count
+        idle += unmet
+        print(f"{number:2}/{len(paths)} {path}: {score(count)} ({time.monotonic() - began:.0f} s)", flush=True)
+    for number in sorted(idle):
+        print(f"tests/mutate/equivalent.txt:{number}: warning: matches no mutant that survives", flush=True)
+    print(score(total) + " (tests/mutate/equivalent.txt)")
+    return 0 if not total["survived"] and not idle else 1
 
 
 if __name__ == "__main__":
