@@ -15,9 +15,10 @@ enum { BLOCK = 1 << 18 };
 static int find(spec_corpus *corpus, const char *path)
 {
     struct stat info;
+    if (corpus->globbed) globfree(&corpus->files);
+    corpus->globbed = false;
     if (stat(path, &info) == 0) return 0;
     const int reason = errno;
-    if (corpus->globbed) globfree(&corpus->files);
     const int found = glob(path, 0, NULL, &corpus->files);
     corpus->globbed = true;
     errno = reason;

@@ -220,8 +220,8 @@ static void a_failure_before_the_first_row_leaves_no_file_and_an_old_one_alone(v
     spec_needs_program();
     spec_program_fails("predict --alpha 1.2 -o never.csv", 2, "speclab predict: --alpha: 1.2 ");
     assert_int_not_equal(access("never.csv", F_OK), 0);
-    spec_program_works("predict -o old.csv");
-    spec_program_works("predict -o same.csv");
+    spec_program_works("predict --K 1:9:1 -o old.csv");
+    spec_program_works("predict --K 1:9:1 -o same.csv");
     spec_program_fails("predict --alpha 1.2 -o old.csv", 2, "speclab predict: --alpha: 1.2 ");
     spec_files_same("old.csv", "same.csv");
     spec_program_works("predict --alpha 0.27 -o old.csv"); /* a run that gives rows takes its place, whole */

@@ -41,6 +41,7 @@ void spec_child_start(spec_child *c, const char *opt_environment, const char *op
         dup2(err[1], STDERR_FILENO);
         dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
         for (int fd = 3; fd < 64; fd++) close(fd);
+        signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
         execv(spec_program, argv);
         _exit(126);
     }

@@ -151,6 +151,27 @@ static void what_is_no_text_is_said_in_one_line(void **state)
     assert_non_null(strstr(error.text, "Permission denied"));
 }
 
+static void a_relative_path_is_looked_for_below_the_share_folder_too(void **state)
+{
+    char out[64];
+    size_t n = 0;
+    spec_error error = {""};
+    (void)state;
+    write_file("a.txt", "first", 5);
+    write_file("b.txt", "second", 6);
+    assert_int_equal(setenv("SPECLAB_SHARE", folder, 1), 0);
+    assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_SUCCESS);
+    assert_int_equal(n, 6);
+    assert_memory_equal(out, "first|", 6);
+    assert_int_equal(read_all(out, &n, "[ab].txt", 0, 0, &error), GSL_SUCCESS);
+    assert_int_equal(n, 13);
+    assert_memory_equal(out, "first|second|", 13); /* a pattern is looked for there as well */
+    assert_int_equal(read_all(out, &n, "none.txt", 0, 0, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "none.txt: No such file or directory"); /* told as it was written */
+    assert_int_equal(unsetenv("SPECLAB_SHARE"), 0);
+    assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_EFAILED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_large_file_comes_whole_in_blocks),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
         cmocka_unit_test(what_is_no_text_is_said_in_one_line),
+        cmocka_unit_test(a_relative_path_is_looked_for_below_the_share_folder_too),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
