@@ -6,51 +6,14 @@
 #include "speclab/round.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEYS_MAX = 512 };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(int i)
 {
     return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
-}
-
-/* The keys of a usage line, comma-separated: every word before a '='. */
-static void keys_of_usage(char *keys, size_t size, const char *usage)
-{
-    size_t used = 0;
-    for (const char *equals = strchr(usage, '='); equals != NULL; equals = strchr(equals + 1, '=')) {
-        const char *word = equals;
-        while (word > usage && (isalnum((unsigned char)word[-1]) || word[-1] == '_')) word--;
-        const size_t length = (size_t)(equals - word);
-        assert(used + length + 2 <= size);
-        memcpy(keys + used, word, length);
-        keys[used + length] = ',';
-        used += length + 1;
-    }
-    keys[used] = '\0';
-}
-
-/* What can be said of a spec before its kind does any work. */
-static int check_shape(const spec_model_kind *kind, const spec_settings *settings, const spec_model *opt_target,
-                       spec_error *error)
-{
-    const bool takes_path = kind->usage[strlen(kind->name)] == ':';
-    if (takes_path && settings->path[0] == '\0') {
-        return spec_fail(error, GSL_EINVAL, "%s lacks what comes after its ':', as in %s", kind->name, kind->usage);
-    }
-    if (!takes_path && settings->path[0] != '\0') return spec_settings_no_path(settings, kind->usage, error);
-    if (kind->needs_target && opt_target == NULL) {
-        return spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name);
-    }
-    char keys[KEYS_MAX];
-    keys_of_usage(keys, sizeof keys - sizeof SPEC_TRANSFORM_KEYS, kind->usage);
-    strcat(keys, SPEC_TRANSFORM_KEYS);
-    return spec_settings_only(settings, keys, error);
 }
 
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error)
@@ -66,7 +29,10 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
     const int line = spec_names_find(name_of, settings.name, "kind of model", error);
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     kind = spec_model_kinds[line];
-    SPEC_TRY(check_shape(kind, &settings, opt_target, error));
+    SPEC_TRY(spec_settings_check(&settings, kind->usage, SPEC_TRANSFORM_KEYS, error));
+    if (kind->needs_target && opt_target == NULL) {
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name));
+    }
     SPEC_TRY(spec_transform_read(&transform, &settings, error));
 
     SPEC_TRY(kind->open(&model, &settings, opt_target, error));

@@ -2,13 +2,15 @@
 
 #include "models/names.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 65536, CANDIDATES_MAX = 64 };
+enum { TEXT_MAX = 65536, CANDIDATES_MAX = 64, KEYS_MAX = 512 };
 
 /* ---- splitting --------------------------------------------------------------------------------------------------- */
 
@@ -89,18 +91,15 @@ void spec_settings_free(spec_settings *settings)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-const char *spec_settings_text(spec_settings *settings, const char *key)
+const char *spec_settings_text(const spec_settings *settings, const char *key)
 {
     for (int i = 0; i < settings->n; i++) {
-        if (strcmp(settings->key[i], key) == 0) {
-            settings->used[i] = true;
-            return settings->value[i];
-        }
+        if (strcmp(settings->key[i], key) == 0) return settings->value[i];
     }
     return NULL;
 }
 
-int spec_settings_double(double *ret_value, spec_settings *settings, const char *key, double fallback, double low,
+int spec_settings_double(double *ret_value, const spec_settings *settings, const char *key, double fallback, double low,
                          double high, spec_error *error)
 {
     *ret_value = fallback;
@@ -121,7 +120,7 @@ int spec_settings_double(double *ret_value, spec_settings *settings, const char 
     return GSL_SUCCESS;
 }
 
-int spec_settings_int(int *ret_value, spec_settings *settings, const char *key, int fallback, int low, int high,
+int spec_settings_int(int *ret_value, const spec_settings *settings, const char *key, int fallback, int low, int high,
                       spec_error *error)
 {
     *ret_value = fallback;
@@ -138,7 +137,7 @@ int spec_settings_int(int *ret_value, spec_settings *settings, const char *key, 
     return GSL_SUCCESS;
 }
 
-int spec_settings_u64(uint64_t *ret_value, spec_settings *settings, const char *key, uint64_t fallback,
+int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const char *key, uint64_t fallback,
                       spec_error *error)
 {
     *ret_value = fallback;
@@ -161,7 +160,7 @@ static void list_choices(char *text, size_t size, const char *const *choices)
     }
 }
 
-int spec_settings_choice(int *ret_index, spec_settings *settings, const char *key, int fallback,
+int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key, int fallback,
                          const char *const *choices, spec_error *error)
 {
     *ret_index = fallback;
@@ -194,27 +193,33 @@ static void split_list(char *copy, const char **candidate, int capacity)
     candidate[n] = NULL;
 }
 
-static int unknown_key(const spec_settings *settings, const char *key, const char *opt_known, spec_error *error)
+/* The keys of a usage line, and more, comma-separated: every word before a '=', up to a tab. */
+static void list_keys(char *keys, size_t size, const char *usage, const char *opt_more)
 {
-    char *copy = opt_known != NULL ? strdup(opt_known) : NULL;
-    const char *near = NULL;
-    if (copy != NULL) {
-        const char *candidate[CANDIDATES_MAX];
-        split_list(copy, candidate, CANDIDATES_MAX);
-        near = spec_names_nearest(key, candidate);
+    size_t used = 0;
+    keys[0] = '\0';
+    const char *end = usage + strcspn(usage, "\t");
+    for (const char *equals = strchr(usage, '='); equals != NULL && equals < end; equals = strchr(equals + 1, '=')) {
+        const char *word = equals;
+        while (word > usage && (isalnum((unsigned char)word[-1]) || word[-1] == '_')) word--;
+        used += (size_t)snprintf(keys + used, size - used, "%s%.*s", used > 0 ? "," : "", (int)(equals - word), word);
+        assert(used < size);
     }
-    int status;
-    if (near != NULL) {
-        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key,
-                           near);
-    } else if (opt_known != NULL && opt_known[0] != '\0') {
-        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key,
-                           opt_known);
-    } else {
-        status = spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'", settings->name, key);
-    }
-    free(copy);
-    return status;
+    if (opt_more != NULL) used += (size_t)snprintf(keys + used, size - used, "%s%s", used > 0 ? "," : "", opt_more);
+    assert(used < size);
+}
+
+static int unknown_key(const spec_settings *settings, const char *key, const char *known, spec_error *error)
+{
+    char copy[KEYS_MAX];
+    const char *candidate[CANDIDATES_MAX];
+    snprintf(copy, sizeof copy, "%s", known);
+    split_list(copy, candidate, CANDIDATES_MAX);
+    const char *near = spec_names_nearest(key, candidate);
+    if (near != NULL)
+        return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key, near);
+    if (known[0] == '\0') return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'", settings->name, key);
+    return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key, known);
 }
 
 static bool is_listed(const char *key, const char *list)
@@ -228,25 +233,20 @@ static bool is_listed(const char *key, const char *list)
     return false;
 }
 
-int spec_settings_only(const spec_settings *settings, const char *known, spec_error *error)
+int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more, spec_error *error)
 {
+    const bool takes_path = usage[strcspn(usage, ":?\t")] == ':';
+    const int shown = (int)strcspn(usage, "\t");
+    if (takes_path && settings->path[0] == '\0')
+        return spec_fail(error, GSL_EINVAL, "%.80s lacks what comes after its ':', as in %.*s", settings->name, shown,
+                         usage);
+    if (!takes_path && settings->path[0] != '\0')
+        return spec_fail(error, GSL_EINVAL, "%.80s takes no ':%.60s'; its keys follow a '?', as in %.*s",
+                         settings->name, settings->path, shown, usage);
+    char keys[KEYS_MAX];
+    list_keys(keys, sizeof keys, usage, opt_more);
     for (int i = 0; i < settings->n; i++) {
-        if (!is_listed(settings->key[i], known)) return unknown_key(settings, settings->key[i], known, error);
-    }
-    return GSL_SUCCESS;
-}
-
-int spec_settings_no_path(const spec_settings *settings, const char *usage, spec_error *error)
-{
-    if (settings->path[0] == '\0') return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.80s takes no ':%.60s'; its keys follow a '?', as in %.160s", settings->name,
-                     settings->path, usage);
-}
-
-int spec_settings_finish(const spec_settings *settings, const char *opt_known, spec_error *error)
-{
-    for (int i = 0; i < settings->n; i++) {
-        if (!settings->used[i]) return unknown_key(settings, settings->key[i], opt_known, error);
+        if (!is_listed(settings->key[i], keys)) return unknown_key(settings, settings->key[i], keys, error);
     }
     return GSL_SUCCESS;
 }

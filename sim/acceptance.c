@@ -46,30 +46,20 @@ const char *const spec_process_usages[] = {
     NULL,
 };
 
-static int process_read(spec_process *process, spec_settings *settings, spec_error *error)
+static int process_read(spec_process *process, const spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const int kind = spec_names_find(name_of, settings->name, "process", error);
+    SPEC_TRY(kind < 0 ? GSL_EINVAL : spec_settings_check(settings, spec_process_usages[kind], NULL, error));
 
-    switch (kind) {
-    case 0:
-        process->kind = SPEC_PROCESS_IID;
-        break;
-    case 1:
+    if (kind == 1) {
         process->kind = SPEC_PROCESS_DECAY;
         SPEC_TRY(spec_settings_double(&process->decay, settings, "rate", 0.95, 0.0, 1.0, error));
-        break;
-    case 2:
+    } else if (kind == 2) {
         process->kind = SPEC_PROCESS_MARKOV;
         SPEC_TRY(spec_settings_double(&process->rho, settings, "rho", 0.5, -1.0, 1.0, error));
         SPEC_TRY(spec_settings_double(&process->spread, settings, "spread", 0.2, 0.0, 0.5, error));
-        break;
-    default:
-        status = GSL_EINVAL;
-        goto done;
     }
-    SPEC_TRY(spec_settings_finish(settings, kind == 1 ? "rate" : kind == 2 ? "rho,spread" : NULL, error));
-
 done:
     return status;
 }

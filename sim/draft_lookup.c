@@ -51,7 +51,6 @@ const spec_drafter_kind spec_draft_lookup = {
     .usage = "lookup?max=3&min=1&full=0",
     .summary = "what followed the context's last tokens when they came before (one-hot, no model)",
     .reference = "Saxena23",
-    .keys = "max,min,full",
     .init = init,
     .draft = draft,
 };

@@ -27,9 +27,8 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
     const int line = spec_names_find(name_of, settings.name, "draft strategy", error);
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     drafter->kind = spec_drafter_kinds[line];
-    SPEC_TRY(spec_settings_no_path(&settings, drafter->kind->usage, error));
+    SPEC_TRY(spec_settings_check(&settings, drafter->kind->usage, NULL, error));
     if (drafter->kind->init != NULL) SPEC_TRY(drafter->kind->init(drafter, &settings, error));
-    SPEC_TRY(spec_settings_finish(&settings, drafter->kind->keys, error));
     if (drafter->kind->needs_model) {
         if (opt_draft == NULL) {
             status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model", drafter->kind->name);

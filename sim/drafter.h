@@ -13,7 +13,6 @@ typedef struct spec_drafter spec_drafter;
 
 typedef struct {
     const char *name, *usage, *summary, *reference;
-    const char *keys; /* comma-separated; NULL: none */
     bool needs_model;
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error); /* NULL: no keys */
     /* Fill `ret_draft` (emptied before) with at most policy->now tokens after the context. */

@@ -27,9 +27,8 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
     const int line = spec_names_find(name_of, settings.name, "length policy", error);
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     policy->kind = spec_policy_kinds[line];
-    SPEC_TRY(spec_settings_no_path(&settings, policy->kind->usage, error));
+    SPEC_TRY(spec_settings_check(&settings, policy->kind->usage, NULL, error));
     if (policy->kind->init != NULL) SPEC_TRY(policy->kind->init(policy, &settings, error));
-    SPEC_TRY(spec_settings_finish(&settings, policy->kind->keys, error));
 done:
     spec_settings_free(&settings);
     if (status != GSL_SUCCESS) *policy = (spec_policy){0};

@@ -11,7 +11,6 @@ typedef struct spec_policy spec_policy;
 
 typedef struct {
     const char *name, *usage, *summary, *reference;
-    const char *keys; /* comma-separated; NULL: none */
     bool anticipates; /* a negative control: not lossless for sampled drafts */
     bool looks_ahead; /* _go_on reads the next row: it is computed before asking, so a stop costs that draft call */
 

@@ -25,7 +25,6 @@ const spec_policy_kind spec_policy_confidence = {
     .usage = "confidence?threshold=0.4",
     .summary = "stops after a token, itself included, whose draft probability is below the threshold",
     .reference = "HF",
-    .keys = "threshold",
     .init = confidence_init,
     .go_on = confidence_go_on,
 };
@@ -52,7 +51,6 @@ const spec_policy_kind spec_policy_cumulative = {
     .usage = "cumulative?threshold=0.7",
     .summary = "stops once the predicted chance of a rejection so far (draft probabilities) is above the threshold",
     .reference = "SpecDecPP24",
-    .keys = "threshold",
     .init = cumulative_init,
     .go_on = cumulative_go_on,
 };
@@ -74,7 +72,6 @@ const spec_policy_kind spec_policy_peak = {
     .summary = "stops before drawing where the draft's largest probability is below the threshold",
     .reference = "",
     .looks_ahead = true,
-    .keys = "threshold",
     .init = confidence_init,
     .go_on = peak_go_on,
 };
@@ -95,7 +92,6 @@ const spec_policy_kind spec_policy_confidence_drop = {
     .summary = "WRONG on purpose: takes a drawn token back where its draft probability is below the threshold",
     .reference = "",
     .anticipates = true,
-    .keys = "threshold",
     .init = confidence_init,
     .retract = drop_retract,
 };

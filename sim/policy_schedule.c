@@ -38,7 +38,6 @@ const spec_policy_kind spec_policy_heuristic = {
     .usage = "heuristic?cap=4K",
     .summary = "begin with K; two more after a round accepted throughout, else one less, within 1..cap",
     .reference = "HF",
-    .keys = "cap",
     .init = heuristic_init,
     .observe = heuristic_observe,
 };

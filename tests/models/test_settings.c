@@ -106,7 +106,7 @@ static void numbers_are_decimal_and_whole(void **state)
     for (int i = 0; not_u64[i] != NULL; i++) assert_false(spec_settings_parse_u64(&u, not_u64[i]));
 }
 
-static void values_are_read_checked_and_marked(void **state)
+static void values_are_read_and_checked(void **state)
 {
     (void)state;
     static const char *const choices[] = {"bytes", "words", "chars", NULL};
@@ -136,42 +136,47 @@ static void values_are_read_checked_and_marked(void **state)
     assert_int_equal(n, 1);
     assert_int_equal(spec_settings_choice(&n, &settings, "absent", 2, choices, &error), GSL_SUCCESS);
     assert_int_equal(n, 2);
-    assert_int_equal(spec_settings_finish(&settings, "d,n,u,c,bar", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "m has no key 'bad'; did you mean 'bar'?");
     assert_int_equal(spec_settings_choice(&n, &settings, "bad", 0, choices, &error), GSL_EINVAL);
     assert_string_equal(error.text, "m: bad=x is not one of bytes, words or chars");
     assert_int_equal(spec_settings_u64(&u, &settings, "bad", 1, &error), GSL_EINVAL);
     assert_int_equal(spec_settings_double(&d, &settings, "bad", 1.0, 0.0, 1.0, &error), GSL_EINVAL);
-    assert_int_equal(spec_settings_finish(&settings, NULL, &error), GSL_SUCCESS);
     spec_settings_free(&settings);
 }
 
-static void unknown_keys_are_found_before_any_is_read(void **state)
+static void checked(const char *spec, const char *usage, const char *opt_more, const char *line)
 {
-    (void)state;
     spec_settings settings;
     spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, "m?one=1&two=2", NULL), GSL_SUCCESS);
-    assert_int_equal(spec_settings_only(&settings, "two,one", &error), GSL_SUCCESS);
-    assert_int_equal(spec_settings_only(&settings, "one,twofold", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "m has no key 'two'; its keys are one,twofold");
-    assert_int_equal(spec_settings_only(&settings, "", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "m has no key 'one'");
+    assert_int_equal(spec_settings_init(&settings, spec, NULL), GSL_SUCCESS);
+    const int status = spec_settings_check(&settings, usage, opt_more, &error);
+    assert_string_equal(error.text, line);
+    assert_int_equal(status, line[0] == '\0' ? GSL_SUCCESS : GSL_EINVAL);
     spec_settings_free(&settings);
 }
 
-static void a_path_is_refused_where_there_is_none(void **state)
+static void a_usage_line_says_which_keys_there_are(void **state)
 {
     (void)state;
-    spec_settings settings;
-    spec_error error = {""};
-    assert_int_equal(spec_settings_init(&settings, "m?one=1", NULL), GSL_SUCCESS);
-    assert_int_equal(spec_settings_no_path(&settings, "m?one=2", &error), GSL_SUCCESS);
-    spec_settings_free(&settings);
-    assert_int_equal(spec_settings_init(&settings, "m:file?one=1", NULL), GSL_SUCCESS);
-    assert_int_equal(spec_settings_no_path(&settings, "m?one=2", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "m takes no ':file'; its keys follow a '?', as in m?one=2");
-    spec_settings_free(&settings);
+    checked("m?one=1&two=2", "m?two=5&one=4", NULL, "");
+    checked("m?one=1&two=2", "m?one=4", "two", "");
+    checked("m?two=2", "m", "one,two", "");
+    checked("m", "m", NULL, "");
+    checked("m?one=1&two=2", "m?one=4", "twofold", "m has no key 'two'; its keys are one,twofold");
+    checked("m?noe=1", "m?of=x&one=4", NULL, "m has no key 'noe'; did you mean 'one'?");
+    checked("m?tow=1", "m?one=4", "to_be,two", "m has no key 'tow'; did you mean 'two'?");
+    checked("m?one=1", "m", NULL, "m has no key 'one'");
+    checked("m?on=1", "m?one=1", NULL, "m has no key 'on'; did you mean 'one'?"); /* not the beginning of a key */
+    checked("m?b=1", "m?a=1\twhere b=2", NULL, "m has no key 'b'; its keys are a"); /* what follows a tab is prose */
+}
+
+static void a_usage_line_says_whether_there_is_a_path(void **state)
+{
+    (void)state;
+    checked("m:file?one=1", "m:PATH?one=2", NULL, "");
+    checked("m:file", "m:PATH", NULL, "");
+    checked("m?one=1", "m:PATH?one=2", NULL, "m lacks what comes after its ':', as in m:PATH?one=2");
+    checked("m:file?one=1", "m?one=2\tprose", NULL, "m takes no ':file'; its keys follow a '?', as in m?one=2");
+    checked("m:file", "m?of=a:b", NULL, "m takes no ':file'; its keys follow a '?', as in m?of=a:b");
 }
 
 int main(void)
@@ -181,9 +186,9 @@ int main(void)
         cmocka_unit_test(a_bare_name_has_no_path_and_no_keys),
         cmocka_unit_test(malformed_specs_are_refused_in_one_line),
         cmocka_unit_test(numbers_are_decimal_and_whole),
-        cmocka_unit_test(values_are_read_checked_and_marked),
-        cmocka_unit_test(unknown_keys_are_found_before_any_is_read),
-        cmocka_unit_test(a_path_is_refused_where_there_is_none),
+        cmocka_unit_test(values_are_read_and_checked),
+        cmocka_unit_test(a_usage_line_says_which_keys_there_are),
+        cmocka_unit_test(a_usage_line_says_whether_there_is_a_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
