@@ -41,9 +41,9 @@ int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const 
 int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key, int fallback,
                          const char *const *choices, spec_error *error);
 
-/* Whether the spec has what a usage line such as "ngram:PATH?order=4" allows: a path where the line has one and no other,
- * and no keys but those before a '=' of the line and those of opt_more (comma-separated). GSL_EINVAL, naming the nearest
- * key that there is; to be asked before any work is done. The line may go on with a tab and a summary. */
+/* Whether the spec has what a usage line such as "ngram:PATH?order=4" allows: a path where the line has one and no
+ * other, and no keys but those before a '=' of the line and those of opt_more (comma-separated). GSL_EINVAL, naming the
+ * nearest key that there is; to be asked before any work is done. The line may go on with a tab and a summary. */
 int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more, spec_error *error);
 
 /* Parse a whole string as a finite double, an int or a uint64_t, in decimal; false, and 0, where anything is left over
