@@ -205,13 +205,14 @@ static void a_decoding_source_agrees_with_the_closed_form(void **state)
 }
 
 /* One batch of rounds, K = 3, over a zipf and a draft of overlap 0.7 with it. */
-static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, uint64_t n_rounds)
+static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, int end_of_text, uint64_t n_rounds)
 {
     char spec[64];
     spec_model *target = NULL, *draft = NULL;
     snprintf(spec, sizeof spec, "zipf?V=%d", vocab);
     assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
     assert_int_equal(spec_model_open(&draft, "perturb?of=target&alpha=0.7", target, NULL), GSL_SUCCESS);
+    draft->end_of_text = end_of_text;
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
     config.decoder.target = target;
     config.decoder.opt_draft = draft;
@@ -236,7 +237,7 @@ static void small_and_large_vocabularies_have_the_same_law(void **state)
     (void)state;
     const uint64_t rounds = spec_test_samples(20000);
     for (int vocab = SPEC_SOURCES_FIXED_VOCAB - 1; vocab <= SPEC_SOURCES_FIXED_VOCAB; vocab++) {
-        const spec_tally tally = zipf_batch(vocab, "token", "fixed", rounds);
+        const spec_tally tally = zipf_batch(vocab, "token", "fixed", -1, rounds);
         double statistic = 0;
         for (int k = 0; k <= 3; k++) {
             const double expected = (double)rounds * pow(0.7, k) * (k < 3 ? 0.3 : 1);
@@ -252,10 +253,13 @@ static void small_and_large_vocabularies_have_the_same_law(void **state)
 static void other_rules_and_policies_run_the_decoder_in_any_vocabulary(void **state)
 {
     (void)state;
-    const spec_tally match = zipf_batch(300, "match", "fixed", 500), token = zipf_batch(300, "token", "fixed", 500);
+    const spec_tally match = zipf_batch(300, "match", "fixed", -1, 500);
+    const spec_tally token = zipf_batch(300, "token", "fixed", -1, 500);
     assert_true(match.passed[0] < 100 && token.passed[0] > 300);
-    const spec_tally oracle = zipf_batch(300, "token", "oracle", 500);
+    const spec_tally oracle = zipf_batch(300, "token", "oracle", -1, 500);
     assert_within(oracle.time, 500 + 0.1 * (double)oracle.accepted, 1e-9);
+    const spec_tally ends = zipf_batch(300, "token", "fixed", 0, 500); /* a draft stops after its end of text */
+    assert_true(token.drafted == 1500 && ends.drafted < 1500);
 }
 
 int main(void)

@@ -5,7 +5,10 @@
 #include <string.h>
 
 /* Three places of a text: the target's and the draft's rows, all different. Overlaps .6, .65, .71. */
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}, {0.02, 0.9, 0.03, 0.05}};
+static const double target[][4] = {{0.4, 0.3, 0.2, 0.1},
+                                   {0.15, 0.05, 0.55, 0.25},
+                                   {0.27, 0.36, 0.0, 0.37},
+                                   {0.02, 0.9, 0.03, 0.05}};
 static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
 static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
 
@@ -143,7 +146,10 @@ static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
 static void in_a_tree_the_first_child_is_followed(void **state)
 {
     (void)state;
-    static const double after[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.25, 0.25}, {0.6, 0.1, 0.1, 0.2}, {0.3, 0.3, 0.2, 0.2}};
+    static const double after[][4] = {{0.1, 0.2, 0.3, 0.4},
+                                      {0.25, 0.25, 0.25, 0.25},
+                                      {0.6, 0.1, 0.1, 0.2},
+                                      {0.3, 0.3, 0.2, 0.2}};
     rule_case run;
     rule_case_init(&run, 4);
     run.target[0] = target[0];
@@ -170,7 +176,8 @@ static void children_are_found_in_order_from_an_index_on(void **state)
     for (int i = 0; i < 4; i++) spec_draft_append(&run.draft, i, parent[i], NULL, false);
     static const struct {
         int node, from, child;
-    } cases[] = {{-1, 0, 0}, {-1, 1, 1}, {-1, 2, -1}, {0, 0, 2}, {0, 1, 2}, {0, 3, 3}, {0, 4, -1}, {1, 0, -1}, {3, 4, -1}};
+    } cases[] = {{-1, 0, 0}, {-1, 1, 1}, {-1, 2, -1}, {0, 0, 2}, {0, 1, 2},
+                 {0, 3, 3},  {0, 4, -1}, {1, 0, -1},  {3, 4, -1}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         assert_int_equal(spec_verify_child(&run.draft, cases[c].node, cases[c].from), cases[c].child);
     rule_case_free(&run);
