@@ -229,9 +229,10 @@ static int run_directory(const arguments *args, const char *verb)
     spec_options_catch_interrupts();
 
     int worst = SPEC_EXIT_HOLDS, done = 0;
-    for (; done < args->n_files && worst <= SPEC_EXIT_FAILS; done++) {
+    while (done < args->n_files && worst <= SPEC_EXIT_FAILS) {
         int code = run_into(args->directory, &experiment[done], &result[done], args, verb);
         if (code > worst) worst = code;
+        done += code <= SPEC_EXIT_FAILS; /* rows that were cut short are in their file, not in the report */
     }
     int code = write_report(args->directory, experiment, result, done, verb);
     for (int i = 0; i < args->n_files; i++) {

@@ -119,7 +119,7 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
 }
 
 /* Does a column say the same in every row (of several)? */
-static bool is_constant(const spec_table *table, int column)
+static bool says_the_same(const spec_table *table, int column)
 {
     char first[40], other[40];
     for (size_t r = 1; r < table->n_rows; r++) {
@@ -129,6 +129,14 @@ static bool is_constant(const spec_table *table, int column)
             return false;
     }
     return table->n_rows > 1;
+}
+
+/* Is a column left to the line above the table? A table of equal rows keeps all it has. */
+static bool is_constant(const spec_table *table, int column)
+{
+    bool differ = false;
+    for (int c = 0; c < table->n_columns; c++) differ = differ || !says_the_same(table, c);
+    return differ && says_the_same(table, column);
 }
 
 /* The table's first rows without the columns that say the same everywhere. */

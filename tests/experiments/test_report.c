@@ -68,8 +68,36 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
     spec_experiment_free(&e);
 }
 
+/* A table leaves out the columns that say the same everywhere: of equal rows that would be all. */
+static void equal_rows_keep_their_table(void **state)
+{
+    static const char text[] = "measure = \"predict\"; grid = { alpha = [0.27, 0.27]; K = 3; };";
+    char *page = NULL;
+    spec_experiment e;
+    spec_result result;
+    spec_error error = {""};
+    const spec_run_options run = {.threads = 1};
+    size_t n;
+    (void)state;
+    assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
+    const spec_experiment *experiments[] = {&e};
+    const spec_result *results[] = {&result};
+    FILE *out = open_memstream(&page, &n);
+    assert_int_equal(spec_report_write(out, experiments, results, 1, NULL, &error), GSL_SUCCESS);
+    fclose(out);
+    assert_non_null(strstr(page, "| alpha |   K | emitted |"));
+    assert_null(strstr(page, "In every row"));
+    free(page);
+    spec_result_free(&result);
+    spec_experiment_free(&e);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_page_says_what_was_asked_and_what_came_out)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_says_what_was_asked_and_what_came_out),
+        cmocka_unit_test(equal_rows_keep_their_table),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
