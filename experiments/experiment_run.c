@@ -24,7 +24,7 @@
 
 enum { MODELS_MAX = 32 }; /* models kept open from one point to the next */
 
-/* ---- a run ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const spec_experiment *experiment;
@@ -52,7 +52,8 @@ static int check_runnable(const spec_experiment *e, spec_error *error)
     uint64_t size = spec_grid_size(&e->grid);
     if (size == 0) return spec_fail(error, GSL_EINVAL, "the grid has no points");
     if (size > SPEC_GRID_POINTS_MAX)
-        return spec_fail(error, GSL_EINVAL, "the grid has over %d million points", (int)(SPEC_GRID_POINTS_MAX / 1000000));
+        return spec_fail(error, GSL_EINVAL, "the grid has over %d million points",
+                         (int)(SPEC_GRID_POINTS_MAX / 1000000));
     for (int i = 0; i < e->grid.n_axes; i++) {
         const spec_axis *axis = &e->grid.axis[i];
         bool known;
@@ -174,7 +175,7 @@ static void count_check(runner *run, const spec_table *table, size_t row)
     run->result->fails += check == SPEC_CHECK_FAILS;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* The head and the first `rows` rows of the result, as bytes. */
 static char *result_bytes(const spec_table *table, size_t from, size_t rows, bool head, size_t *ret_size)
@@ -230,7 +231,8 @@ static int emit(runner *run, const char *bytes, size_t n)
     return write_failed(run);
 }
 
-/* The head goes out with the first rows. What the file held before is lost only then: a run that gives no row destroys nothing. */
+/* The head goes out with the first rows. What the file held before is lost only then: a run that gives no row destroys
+ * nothing. */
 static int emit_rows(runner *run, size_t from, size_t rows)
 {
     size_t n = 0;
@@ -309,6 +311,15 @@ static int check_shown(const runner *run)
     return GSL_SUCCESS;
 }
 
+/* Rows that read the same may have been written otherwise (1e3 for 1000): then there is no telling where to cut. */
+static bool begins_with(FILE *file, const char *bytes, size_t n)
+{
+    rewind(file);
+    for (size_t i = 0; i < n; i++)
+        if (getc(file) != (unsigned char)bytes[i]) return false;
+    return true;
+}
+
 /* Take up the file of an earlier run. *ret_fresh: there was nothing worth keeping. */
 static int resume(runner *run, bool *ret_fresh)
 {
@@ -337,6 +348,10 @@ static int resume(runner *run, bool *ret_fresh)
     SPEC_TRY(keep_rows(run, &old));
     kept = result_bytes(&run->result->table, 0, run->result->table.n_rows, true, &n_kept);
     if (kept == NULL) SPEC_TRY(no_memory(run->error));
+    if (!begins_with(file, kept, n_kept)) {
+        status = spec_fail(run->error, GSL_EINVAL, "%.200s: cannot resume: its rows were edited", path);
+        goto done;
+    }
     run->good = (off_t)n_kept;
     *ret_fresh = false;
 done:
@@ -365,7 +380,7 @@ done:
     return status;
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 static bool stopped(const runner *run)
 {
@@ -414,10 +429,10 @@ static int run_point(runner *run)
     spec_table_clear(&run->work);
     spec_model_cache_trim(&run->models, MODELS_MAX);
     if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
+        const bool no_point = run->options->no_point;
+        const char *what = inner.text[0] != '\0' ? inner.text : gsl_strerror(status);
         if (stopped(run)) interrupted(run);
-        else
-            spec_fail(run->error, status, "%.150s%s%s", run->options->no_point ? "" : identity, run->options->no_point ? "" : ": ",
-                      inner.text[0] != '\0' ? inner.text : gsl_strerror(status));
+        else spec_fail(run->error, status, "%.150s%s%s", no_point ? "" : identity, no_point ? "" : ": ", what);
         goto done;
     }
     if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));

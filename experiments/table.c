@@ -10,7 +10,7 @@
 
 enum { NUMBER_SIZE = 40 };
 
-/* ---- cells and rows -------------------------------------------------------------------------------------------------------------- */
+/* ---- cells and rows ---------------------------------------------------------------------------------------------- */
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns)
 {
@@ -64,7 +64,7 @@ void spec_table_number(spec_table *table, const char *column, double value)
     if (isnan(value)) return;
     /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next.
      */
-    snprintf(printed, sizeof printed, "%.10g", value);
+    snprintf(printed, sizeof printed, "%.10g", value + 0.0); /* no -0, which would be read back as the integer 0 */
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
 }
 
@@ -143,7 +143,7 @@ const char *spec_cell_format(const spec_cell *cell, spec_format format, char *bu
     return buffer;
 }
 
-/* ---- the formats ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the formats ------------------------------------------------------------------------------------------------- */
 
 static int written(FILE *out, spec_error *error)
 {

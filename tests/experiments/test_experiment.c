@@ -177,12 +177,14 @@ static void a_resume_of_something_else_is_refused(void **state)
         const char *const *set;
         const char *from, *to, *error;
     } cases[] = {
-        {other_seed,   "",       "",         ":4: cannot resume: another experiment, seed, version or setting wrote '# seed: 42'"},
-        {other_rounds, "",       "",         ":7: cannot resume"                                                                 },
-        {other_alpha,  "",       "",         ":7: cannot resume"                                                                 },
-        {NULL,         "0.27,5", "0.28,5",   ": row 2 has another alpha than this run would write"                               },
-        {NULL,         "0.8,9",  "0.8,8",    ": row 6 has another K than"                                                        },
-        {NULL,         "0.8,1,", "0.8,1,7,", ":11: more than the 9 fields"                                                       }
+        {other_seed, "", "",
+         ":4: cannot resume: another experiment, seed, version or setting wrote '# seed: 42'"},
+        {other_rounds, "", "", ":7: cannot resume"},
+        {other_alpha, "", "", ":7: cannot resume"},
+        {NULL, "0.27,5", "0.28,5", ": row 2 has another alpha than this run would write"},
+        {NULL, "0.8,9", "0.8,8", ": row 6 has another K than"},
+        {NULL, "0.8,1,", "0.8,1,7,", ":11: more than the 9 fields"},
+        {NULL, "0.27,5", "0.270,5", ": cannot resume: its rows were edited"},
     };
     char path[64];
     size_t n;

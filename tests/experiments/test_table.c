@@ -275,6 +275,10 @@ static void a_number_is_kept_as_it_prints(void **state)
     spec_table_number(&table, "x", 2.0 / 3.0);
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     assert_same(spec_table_cell(&table, 0, 0)->number, 0.6666666667);
+    spec_table_number(&table, "x", -0.0); /* -0 would be read back as the integer 0, one byte shorter */
+    assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+    char buffer[40];
+    assert_string_equal(spec_cell_format(spec_table_cell(&table, 1, 0), SPEC_FORMAT_CSV, buffer, sizeof buffer), "0");
     spec_table_free(&table);
 }
 
