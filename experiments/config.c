@@ -11,7 +11,7 @@
 
 #define FAIL(config, setting, ...) spec_config_fail(config, setting, GSL_EINVAL, __VA_ARGS__)
 
-/* ---- failures -------------------------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 int spec_config_fail(const spec_config *config, const config_setting_t *opt_setting, int status, const char *format,
                      ...)
@@ -41,7 +41,7 @@ const char *spec_config_meant(char buffer[100], const char *name, const char *co
     return buffer;
 }
 
-/* ---- before the parser sees it ------------------------------------------------------------------------------------------------------ */
+/* ---- before the parser sees it ----------------------------------------------------------------------------------- */
 
 /* libconfig reads what it is given, includes other files and recurses: what is not a small text of shallow nesting is
  * refused before. */
@@ -124,17 +124,18 @@ void spec_config_free(spec_config *config)
     *config = (spec_config){0};
 }
 
-/* ---- overrides and ${NAME} ------------------------------------------------------------------------------------------------------- */
+/* ---- overrides and ${NAME} --------------------------------------------------------------------------------------- */
 
 const char *spec_config_override(spec_config *config, const char *key)
 {
-    size_t n = strlen(key);
+    const size_t n = strlen(key);
+    const char *value = NULL;
     for (int i = 0; config->set[i] != NULL; i++) {
         if (strncmp(config->set[i], key, n) != 0 || config->set[i][n] != '=') continue;
         config->used[i] = true;
-        return config->set[i] + n + 1;
+        value = config->set[i] + n + 1;
     }
-    return NULL;
+    return value;
 }
 
 bool spec_config_is_scalar(const config_setting_t *setting)
@@ -221,7 +222,7 @@ int spec_config_text(char **ret_text, spec_config *config, const config_setting_
     return status;
 }
 
-/* ---- top-level values -------------------------------------------------------------------------------------------------------------- */
+/* ---- top-level values -------------------------------------------------------------------------------------------- */
 
 int spec_config_string(char **text, spec_config *config, const char *key)
 {

@@ -37,7 +37,7 @@ spec_config_fail(const spec_config *config, const config_setting_t *opt_setting,
 /* "; did you mean 'x'?" for the nearest of `known` (NULL-terminated), or ""; written into buffer. */
 const char *spec_config_meant(char buffer[100], const char *name, const char *const *known);
 
-/* The value of the override of `key`, which it marks as used; NULL: none. */
+/* The value of the override of `key`, the last of several, all of which it marks as used; NULL: none. */
 const char *spec_config_override(spec_config *config, const char *key);
 
 bool spec_config_is_scalar(const config_setting_t *setting);

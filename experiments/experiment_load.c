@@ -22,7 +22,7 @@ static int no_memory(loader *in)
     return spec_config_fail(&in->config, NULL, GSL_ENOMEM, "out of memory");
 }
 
-/* ---- top level ------------------------------------------------------------------------------------------------------------------- */
+/* ---- top level --------------------------------------------------------------------------------------------------- */
 
 static int read_top(loader *in)
 {
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/* ---- grid and points ------------------------------------------------------------------------------------------------------------- */
+/* ---- grid and points --------------------------------------------------------------------------------------------- */
 
 static int add_axis(loader *in, spec_grid *grid, const config_setting_t *setting, const char *name, char **value, int n)
 {
@@ -191,8 +191,7 @@ static int add_new_axes(loader *in)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(in->config.set[i], "="), in->config.set[i]);
         spec_measure_default(in->experiment->measure, name, &known);
         if (in->config.used[i] || !known) continue;
-        in->config.used[i] = true;
-        char *text = strdup(strchr(in->config.set[i], '=') + 1);
+        char *text = strdup(spec_config_override(&in->config, name));
         if (text == NULL) return no_memory(in);
         int status = GSL_SUCCESS;
         if (!grid->zipped) {
@@ -341,7 +340,7 @@ static int check_overrides(loader *in)
     return GSL_SUCCESS;
 }
 
-/* ---- the whole file -------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole file ---------------------------------------------------------------------------------------------- */
 
 /* The file as it is and what was set besides: two runs that may differ in their rows differ in this text. */
 static char *provenance_text(const char *bytes, size_t n, const char *const *set)

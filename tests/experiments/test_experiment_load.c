@@ -61,8 +61,8 @@ static void points_load_with_labels_and_columns(void **state)
 static void overrides_reach_everything_they_name(void **state)
 {
     const char *const set[] = {
-        "rounds=1e6", "seed=7",        "WHAT=the command line", "K=2,3", "alpha=0.27", "title=Other",
-        "c=0.5",      "ops_ratio=0.2", "standard_error=1e-3",   NULL};
+        "rounds=10",  "rounds=1e6", "seed=7", "WHAT=the command line", "K=2,3", "alpha=0.27", "title=Other",
+        "c=0.5",      "ops_ratio=0.1", "standard_error=1e-3",   "ops_ratio=0.2", NULL}; /* the last of two counts */
     spec_experiment e;
     (void)state;
     load(&e, "tests/experiments/small_grid.cfg", set);
@@ -74,8 +74,8 @@ static void overrides_reach_everything_they_name(void **state)
     assert_int_equal(spec_grid_size(&e.grid), 4);
     assert_string_equal(spec_grid_value(&e.grid, 3, "K"), "3");
     assert_string_equal(spec_grid_value(&e.grid, 3, "c"), "0.5");
-    assert_string_equal(spec_grid_value(&e.grid, 3, "ops_ratio"),
-                        "0.2"); /* the grid leaves it out, the measure reads it */
+    /* The grid leaves it out, the measure reads it. */
+    assert_string_equal(spec_grid_value(&e.grid, 3, "ops_ratio"), "0.2");
     assert_non_null(strstr(e.text, "\n# set K=2,3\n"));
     spec_experiment_free(&e);
 
@@ -103,7 +103,8 @@ static void bad_files_are_refused_by_line(void **state)
         {"measure = \"acceptence\";", "x.cfg:1: no measure is named 'acceptence'; did you mean 'acceptance'?"},
         {"$titel = 3;", "x.cfg:2: unknown key 'titel'; did you mean 'title'?"},
         {"$title = 3;", "x.cfg:2: title is not a string"},
-        {"$rounds = -1; grid = { alpha = 0.5; K = 1; };", "x.cfg:2: rounds = -1 is not a whole number within [0, 1e+15]"},
+        {"$rounds = -1; grid = { alpha = 0.5; K = 1; };",
+         "x.cfg:2: rounds = -1 is not a whole number within [0, 1e+15]"},
         {"$rounds = 0.5; grid = { alpha = 0.5; K = 1; };", "x.cfg:2: rounds = 0.5 is not a whole number"},
         {"$rounds = \"many\"; grid = { alpha = 0.5; K = 1; };", "x.cfg:2: rounds: 'many' is not a number"},
         {"$rounds = (1); grid = { alpha = 0.5; K = 1; };", "x.cfg:2: a number or a string is expected"},
@@ -125,7 +126,8 @@ static void bad_files_are_refused_by_line(void **state)
         {"$grid = { K = ((1)); };", "x.cfg:2: a number or a string is expected"},
         {"$grid = { K = \"5:1:1\"; };", "x.cfg:2: K: the range '5:1:1' is empty"},
         {"$grid = { K = 1e999; };", "x.cfg:2: a number that is not finite"},
-        {"$grid = { K = [1, 0.5]; };", "x.cfg:2: mismatched element type in array; whole and other numbers mix in a list"},
+        {"$grid = { K = [1, 0.5]; };",
+         "x.cfg:2: mismatched element type in array; whole and other numbers mix in a list"},
         {"$grid = { K = \"${N}\"; };", "x.cfg:2: ${N} has no value"},
         {"$grid = { K = \"${\"; };", "x.cfg:2: '${' is not ${NAME}"},
         {"$defaults = 3;", "x.cfg:2: defaults is not a group"},
@@ -134,7 +136,8 @@ static void bad_files_are_refused_by_line(void **state)
         {"$grid = { K = 1; alpha = 0.5; };\nlabels = [\"task\"];", "x.cfg:3: no axis is named 'task'"},
         {"$grid = { K = 1; alpha = 0.5; };\nlabels = [\"K\"];", "x.cfg:3: 'K' is a parameter of predict, not a label"},
         {"$grid = { K = 1; alpha = 0.5; };\nlabels = [3];", "x.cfg:3: labels is not a list of strings"},
-        {"$grid = { K = 1; alpha = 0.5; };\nshow = [\"emited\"];", "x.cfg:3: show: no column 'emited'; did you mean 'emitted'?"},
+        {"$grid = { K = 1; alpha = 0.5; };\nshow = [\"emited\"];",
+         "x.cfg:3: show: no column 'emited'; did you mean 'emitted'?"},
         {"$grid = { K = 1; alpha = 0.5; };\nshow = [\"K\", \"K\"];", "x.cfg:3: show: column 'K' twice"},
         {"$grid = { K = 1; alpha = \"x\\n5\"; };", "x.cfg:2: alpha: a value with a line break"},
         {"$grid = { K = 1; alpha = 0.5; };\nlabels = [\"\\nK\"];", "x.cfg:3: no axis is named ' K'"},
@@ -160,7 +163,8 @@ static void bad_overrides_are_refused(void **state)
     const char *const cases[][2] = {{"K", "'K' is not key=value"},
                                     {"=3", "'=3' is not key=value"},
                                     {"K=1\nK=2", "'K=1 K=2' is not key=value"},
-                                    {"alpa=3", "nothing here is named 'alpa', which alpa=3 would set; did you mean 'alpha'?"},
+                                    {"alpa=3",
+                                     "nothing here is named 'alpa', which alpa=3 would set; did you mean 'alpha'?"},
                                     {"K=1:0:1", "K: the range '1:0:1' is empty"},
                                     {"rounds=x", "rounds: 'x' is not a number"},
                                     {"seed=-3", "seed: '-3' is not a whole number"}};
