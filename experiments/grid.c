@@ -45,7 +45,7 @@ int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, 
 
 const char *spec_grid_number(double value, char buffer[SPEC_NUMBER_SIZE])
 {
-    if (value == floor(value) && fabs(value) < 1e15) { /* 1000000 and not 1e+06, which is no whole number to a reader of those */
+    if (value == floor(value) && fabs(value) < 1e15) { /* 1000000 and not 1e+06, no whole number to a reader of those */
         snprintf(buffer, SPEC_NUMBER_SIZE, "%.0f", value + 0.0);
         return buffer;
     }
@@ -56,7 +56,7 @@ const char *spec_grid_number(double value, char buffer[SPEC_NUMBER_SIZE])
     return buffer;
 }
 
-/* ---- lists of numbers ------------------------------------------------------------------------------------------------------------ */
+/* ---- lists of numbers -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     char **value;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 uint64_t spec_grid_size(const spec_grid *grid)
 {
@@ -238,7 +238,7 @@ done:
     return status;
 }
 
-/* ---- values that refer to other axes --------------------------------------------------------------------------------------------- */
+/* ---- values that refer to other axes ----------------------------------------------------------------------------- */
 
 static bool refers(const spec_axis *axis)
 {

@@ -26,7 +26,7 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static bool ends_with(const char *name, const char *whole, const char *ending)
 {
@@ -59,7 +59,7 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
     return check;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------------------ */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known)
 {

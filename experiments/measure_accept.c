@@ -37,13 +37,11 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     accept_question question = {.limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
     spec_trajectory trajectory = {.visit = visit, .self = &question, .n_values = N_VALUES, .seed = point->seed,
                                   .threads = point->threads, .opt_stop = point->stop};
-    const spec_rule *rule;
     double mean[N_VALUES], se[N_VALUES];
     int contexts, status = GSL_SUCCESS;
     SPEC_TRY(spec_point_int(&contexts, point, measure, "contexts", 1, 1000000000, error));
     SPEC_TRY(spec_point_decoder(&question.decoder, point, measure, error));
     question.decoder.K = 1;
-    SPEC_TRY(spec_rule_find(&rule, question.decoder.rule, error));
     trajectory.target = question.decoder.target;
     trajectory.opt_draft = question.decoder.opt_draft;
     trajectory.positions = (uint64_t)contexts;

@@ -34,7 +34,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
-    SPEC_TRY(spec_point_blame(spec_process_init(&config.process, spec_point_text(point, measure, "process"), alpha, error), "process", error));
+    const char *process = spec_point_text(point, measure, "process");
+    SPEC_TRY(spec_point_blame(spec_process_init(&config.process, process, alpha, error), "process", error));
     config.K = K;
     config.costs.draft = c;
     spec_round_source source = spec_acceptance_source(&config);

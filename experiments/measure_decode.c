@@ -47,6 +47,15 @@ static double tested_alpha(const spec_tally *tally)
     return tested > 0 ? (double)passed / (double)tested : NAN;
 }
 
+/* The standard error that the iid prediction has from alpha's: by the slope over alpha +- alpha_se, as far as that is
+ * in [0,1]. NaN where either is. */
+static double iid_error(double alpha, double alpha_se, int K)
+{
+    if (!(alpha_se > 0.0) || isnan(alpha)) return alpha_se == 0.0 ? 0.0 : NAN;
+    const double low = fmax(alpha - alpha_se, 0.0), high = fmin(alpha + alpha_se, 1.0);
+    return alpha_se * (spec_capped_geometric_mean(high, K) - spec_capped_geometric_mean(low, K)) / (high - low);
+}
+
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
     spec_decoding_config config;
@@ -68,8 +77,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 
     /* The iid prediction from alpha (i), with the standard error that it inherits. */
     const double iid = fixed ? spec_capped_geometric_mean(alpha, K) : NAN;
-    const double iid_se = (spec_capped_geometric_mean(fmin(alpha + alpha_se, 1.0), K) -
-                           spec_capped_geometric_mean(fmax(alpha - alpha_se, 0.0), K)) / 2;
+    const double iid_se = fixed ? iid_error(alpha, alpha_se, K) : NAN;
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
     spec_table_number(table, "emitted", emitted.mean);
@@ -79,7 +87,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "alpha_mean", alpha);
     spec_table_number(table, "alpha_mean_se", alpha_se);
     spec_table_number(table, "alpha_tested", tested_alpha(&tally));
-    spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted); /* 0/0 is no number */
+    /* 0/0 is no number, and leaves the cell empty. */
+    spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted);
     spec_table_number(table, "emitted_iid", iid);
     spec_table_number(table, "emitted_iid_z", spec_z(emitted.mean, iid, hypot(emitted.se, iid_se)));
     spec_table_number(table, "speedup", rate.mean);
@@ -90,11 +99,12 @@ done:
 }
 
 static const char *const parameters[] = {"target", "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K",
-                                         "c=0.1",  "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
-static const char *const columns[] = {
-    "rounds",       "emitted",               "emitted_se",  "emitted_theory", "emitted_z", "alpha_mean", "alpha_mean_se",
-    "alpha_tested", "accepted_over_drafted", "emitted_iid", "emitted_iid_z",  "speedup",   "speedup_se", "speedup_iid",
-    NULL};
+                                         "c=0.1",  "verify=1", "fixed=0",        "burn_in=32",   "positions=20000",
+                                         NULL};
+static const char *const columns[] = {"rounds",         "emitted",       "emitted_se",   "emitted_theory",
+                                      "emitted_z",      "alpha_mean",    "alpha_mean_se", "alpha_tested",
+                                      "accepted_over_drafted",           "emitted_iid",  "emitted_iid_z",
+                                      "speedup",        "speedup_se",    "speedup_iid",  NULL};
 static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_decode = {

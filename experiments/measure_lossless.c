@@ -27,7 +27,7 @@ static const char *verdict(const spec_text_law *law, double p)
     return p < SPEC_CHECK_P ? "NOT LOSSLESS" : "consistent";
 }
 
-/* ---- one test -------------------------------------------------------------------------------------------------------------------- */
+/* ---- one test ---------------------------------------------------------------------------------------------------- */
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
@@ -61,7 +61,7 @@ const spec_measure spec_measure_lossless = {
     .run = run,
 };
 
-/* ---- many, whose p-values should be uniform --------------------------------------------------------------------------------------- */
+/* ---- many, whose p-values should be uniform ---------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {

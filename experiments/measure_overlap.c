@@ -52,8 +52,8 @@ done:
 }
 
 static const char *const parameters[] = {"target", "draft", "drafting=chain", "positions=20000", "length=0", NULL};
-static const char *const columns[] = {"alpha_mean", "alpha_mean_se", "match", "match_se", "target_entropy", "draft_entropy",
-                                      "argmax_agreement", NULL};
+static const char *const columns[] = {"alpha_mean",     "alpha_mean_se", "match",            "match_se",
+                                      "target_entropy", "draft_entropy", "argmax_agreement", NULL};
 
 const spec_measure spec_measure_overlap = {
     .name = "overlap",

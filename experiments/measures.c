@@ -1,6 +1,7 @@
 #include "experiments/measures.h"
 
 #include "analysis/overlap.h"
+#include "models/row.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
     return spec_fail(error, status, "%s: %.400s", parameter, inner.text);
 }
 
-/* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
+/* ---- simulation -------------------------------------------------------------------------------------------------- */
 
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         const spec_point *point, const spec_round_source *source, spec_error *error)
@@ -61,7 +62,7 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
     return spec_point_double(ret, point, measure, "ops_ratio", 0.0, 1e6, error);
 }
 
-/* ---- models ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- models ------------------------------------------------------------------------------------------------------ */
 
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
                     const char *target, const char *draft, spec_error *error)
@@ -70,10 +71,11 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
     *ret_target = *ret_draft = NULL;
     SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_target, point->models, target, NULL, error), "target", error));
     if (draft[0] == '\0') goto done;
-    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft", error));
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft",
+                              error));
     if ((*ret_target)->vocab != (*ret_draft)->vocab)
-        status = spec_fail(error, GSL_EINVAL, "draft: it has %d tokens, the target %d: they must be the same", (*ret_draft)->vocab,
-                           (*ret_target)->vocab);
+        status = spec_fail(error, GSL_EINVAL, "draft: it has %d tokens, the target %d: they must be the same",
+                           (*ret_draft)->vocab, (*ret_target)->vocab);
 done:
     return status;
 }
@@ -125,29 +127,38 @@ done:
     return status;
 }
 
-static int argmax(const double *row, int vocab)
+/* Does a strategy draw from the draft's row? Else it takes its argmax; false where it does neither, or has no row. */
+static bool drafts_from_row(bool *ret_chain, const char *drafting, const double *opt_draft)
 {
-    int best = 0;
-    for (int i = 1; i < vocab; i++)
-        if (row[i] > row[best]) best = i;
-    return best;
+    *ret_chain = strcmp(drafting, "chain") == 0;
+    return opt_draft != NULL && (*ret_chain || strcmp(drafting, "greedy") == 0);
+}
+
+/* The overlap of the target with the law drafted from: token reaches it, no other lossless rule exceeds it. */
+static double drafted_overlap(bool chain, const double *target, const double *draft, int vocab)
+{
+    return chain ? spec_overlap(target, draft, (size_t)vocab) : target[spec_row_argmax(draft, vocab)];
+}
+
+/* The chance that the target's argmax is drafted: the same for greedy, and the rules that emit the argmax. */
+static double drafted_argmax(bool chain, const double *target, const double *draft, int vocab)
+{
+    const int best = spec_row_argmax(target, vocab);
+    return chain ? draft[best] : best == spec_row_argmax(draft, vocab) ? 1.0 : 0.0;
 }
 
 double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
                               int vocab)
 {
-    bool chain = strcmp(drafting, "chain") == 0, greedy = strcmp(drafting, "greedy") == 0;
-    if (opt_draft == NULL || (!chain && !greedy)) return NAN;
-    int favourite = argmax(opt_draft, vocab);
+    bool chain;
+    if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
     if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0)
-        return chain ? spec_overlap(target, opt_draft, (size_t)vocab) : target[favourite];
+        return drafted_overlap(chain, target, opt_draft, vocab);
+    if (strcmp(rule, "greedy") == 0) return drafted_argmax(chain, target, opt_draft, vocab);
+    const int favourite = spec_row_argmax(opt_draft, vocab);
     if (strcmp(rule, "match") == 0)
         return chain ? spec_match_probability(target, opt_draft, (size_t)vocab) : target[favourite];
-    if (strcmp(rule, "greedy") == 0) {
-        int best = argmax(target, vocab);
-        return chain ? opt_draft[best] : best == favourite ? 1.0 : 0.0;
-    }
-    if (strcmp(rule, "greedy-softmax") == 0 && greedy) return fmin(1.0, target[favourite] / opt_draft[favourite]);
+    if (strcmp(rule, "greedy-softmax") == 0 && !chain) return fmin(1.0, target[favourite] / opt_draft[favourite]);
     return NAN;
 }
 
@@ -155,13 +166,13 @@ double spec_optimal_acceptance(const char *rule, const char *drafting, const dou
                                int vocab)
 {
     const spec_rule *found;
-    if (spec_rule_find(&found, rule, NULL) != GSL_SUCCESS) return NAN;
-    /* The rules that reach the bound: token for the target's law, greedy for its argmax. */
-    const char *best = found->claim == SPEC_LOSSLESS_ARGMAX ? "greedy" : "token";
-    return spec_closed_acceptance(best, drafting, target, opt_draft, vocab);
+    bool chain;
+    if (spec_rule_find(&found, rule, NULL) != GSL_SUCCESS || !drafts_from_row(&chain, drafting, opt_draft)) return NAN;
+    return found->claim == SPEC_LOSSLESS_ARGMAX ? drafted_argmax(chain, target, opt_draft, vocab)
+                                                : drafted_overlap(chain, target, opt_draft, vocab);
 }
 
-/* ---- verdicts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 bool spec_is_marked_biased(const spec_rule *rule, const char *policy)
 {

@@ -11,10 +11,11 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_folklore, spec_measure_four_alphas, spec_measure_implied_cost, spec_measure_law, spec_measure_lossless,
     spec_measure_overlap, spec_measure_predict, spec_measure_prove, spec_measure_roofline, spec_measure_uniformity;
 
-/* A failure's line, with the parameter that is at fault before it: "target: ...". Returns the status; success is left alone. */
+/* A failure's line, with the parameter that is at fault before it: "target: ...". Returns the status; success is left
+ * alone. */
 int spec_point_blame(int status, const char *parameter, spec_error *error);
 
-/* ---- simulation ------------------------------------------------------------------------------------------------------------------ */
+/* ---- simulation -------------------------------------------------------------------------------------------------- */
 
 /* Run a source as the point's rounds and standard error say: the tally, tokens per round, tokens per unit of virtual
  * time. */
@@ -34,7 +35,7 @@ int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const sp
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c,
                          spec_error *error);
 
-/* ---- models ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- models ------------------------------------------------------------------------------------------------------ */
 
 /* The decoder that a point's target, draft, drafting, policy, rule, K and c describe. drafting, policy, K and c are
  * left at their defaults where the measure has no such parameter. Both models have one vocabulary, or the failure says
@@ -42,7 +43,8 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
                        spec_error *error);
 
-/* Are there such a rule and such a policy, and, once the models are open, such a strategy with such a draft? Said before any work is done. */
+/* Are there such a rule and such a policy, and, once the models are open, such a strategy with such a draft? Said
+ * before any work is done. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error);
 
@@ -51,9 +53,11 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
                     const char *target, const char *draft, spec_error *error);
 
 /* How often a rule accepts one draft token, in closed form, given both rows (V).
- *     token and resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
- * greedy drafts); match: the chance that two draws agree; greedy: the chance that the target's argmax is drafted;
- *     greedy-softmax: min(1, target / draft) at the draft's argmax.
+ *     token, resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
+ *                             greedy drafts)
+ *     match:                  the chance that two draws agree
+ *     greedy:                 the chance that the target's argmax is drafted
+ *     greedy-softmax:         min(1, target / draft) at the draft's argmax
  * NaN for other rules and strategies, and where there is no draft row. */
 double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
                               int vocab);

@@ -11,7 +11,7 @@
 enum { CSV_COLUMNS_MAX = 1000, NUMBER_SIZE = 40 };
 #define CSV_BYTES_MAX (1ll << 30)
 
-/* ---- writing --------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* The number that an unquoted field stands for: an integer, a double, or none. */
 static spec_cell field_number(const char *text)
@@ -80,7 +80,7 @@ int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_er
     return no_error(out, error);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;

@@ -231,6 +231,19 @@ static void decode_leaves_theory_empty_where_there_is_none(void **state)
     spec_result_free(&result);
 }
 
+/* One position gives alpha no standard error, and so none to the prediction from it. */
+static void a_prediction_from_one_position_has_no_z(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "decode", 500,
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 3; positions = [1, 100];");
+    assert_true(number(&result, 0, "emitted_iid") > 1.0);
+    assert_nan(number(&result, 0, "emitted_iid_z"));
+    assert_true(fabs(number(&result, 1, "emitted_iid_z")) < 1e3);
+    spec_result_free(&result);
+}
+
 /* alpha = .8, K = 2 by hand: .2, .16, .64; tails 1, .8, .64. */
 static void law_lists_every_number_of_accepted_tokens(void **state)
 {
@@ -276,8 +289,8 @@ static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
     spec_result_free(&result);
 }
 
-/* Begun anew after every token from the one empty context, a Markov chain shows its first row alone: the overlap there is
- * the enumerated acceptance of accept, and its spread is none. */
+/* Begun anew after every token from the one empty context, a Markov chain shows its first row alone: the overlap
+ * there is the enumerated acceptance of accept, and its spread is none. */
 static void overlap_begins_anew_after_its_length(void **state)
 {
     spec_result result, first;
@@ -302,7 +315,9 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "overlap", 0, "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", \"greedy\"]; positions = 64;");
+    run(&result, "overlap", 0,
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", \"greedy\"]; "
+        "positions = 64;");
     assert_within(number(&result, 0, "alpha_mean"), 0.7, 1e-9);
     assert_within(number(&result, 1, "alpha_mean"), 0.3, 1e-9); /* the target's mass on the draft's favourite */
     assert_within(number(&result, 0, "match"), 0.31, 1e-9);
@@ -451,6 +466,7 @@ int main(void)
         cmocka_unit_test(decode_agrees_with_theory_for_pairs_that_have_one),
         cmocka_unit_test(pair_theory_is_the_stationary_mean_over_contexts),
         cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
+        cmocka_unit_test(a_prediction_from_one_position_has_no_z),
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),
         cmocka_unit_test(prove_gives_the_speedup_of_the_first_round_where_c_is_given),
         cmocka_unit_test(the_clock_charges_draft_verify_and_fixed_costs),
