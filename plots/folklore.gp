@@ -22,12 +22,14 @@ do for [p=1:words(alphas)] {
     plot for [i=1:words(rules)] CSV using (of(p)):(column(word(rules, i))) \
             with linespoints linecolor i + 1 pointtype point(i + 1) pointsize 0.6 dashtype 2, \
         CSV using (of(p)):(column('speedup_theory')) with lines linewidth 2 linecolor 1, \
-        CSV using (of(p)):(column('speedup')):(2 * column('speedup_se')) with yerrorbars linecolor 1 pointtype 7 pointsize 0.7
+        CSV using (of(p)):(column('speedup')):(2 * column('speedup_se')) \
+            with yerrorbars linecolor 1 pointtype 7 pointsize 0.7
 }
 # The last panel is the key.
 unset title; unset border; unset tics; unset xlabel; unset ylabel; unset grid
 set key center center
-plot for [i=1:words(rules)] NaN with linespoints linecolor i + 1 pointtype point(i + 1) pointsize 0.6 dashtype 2 noenhanced title word(rules, i), \
+plot for [i=1:words(rules)] NaN with linespoints linecolor i + 1 pointtype point(i + 1) pointsize 0.6 dashtype 2 \
+        noenhanced title word(rules, i), \
     NaN with lines linewidth 2 linecolor 1 title 'Theorem 3.8', \
     NaN with points linecolor 1 pointtype 7 pointsize 0.7 title 'simulated, ±2 s.e.'
 unset multiplot

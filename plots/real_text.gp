@@ -1,9 +1,11 @@
-# Tokens a round over the draft's order, one panel a text: simulated on real text, and as the iid formula predicts from alpha.
+# Tokens a round over the draft's order, one panel a text: simulated on real text, and as the iid formula predicts from
+# alpha.
 CSV = ARG1; OUT = ARG2; load ARG3
 texts = ''; lengths = ''
 stats CSV using (t = stringcolumn('text'), k = sprintf('%d', column('K')), \
     texts = (strstrt('|' . texts . '|', '|' . t . '|') ? texts : texts . (strlen(texts) ? '|' : '') . t), \
-    lengths = (strstrt(' ' . lengths . ' ', ' ' . k . ' ') ? lengths : lengths . ' ' . k), column('draft_order')) nooutput
+    lengths = (strstrt(' ' . lengths . ' ', ' ' . k . ' ') ? lengths : lengths . ' ' . k), \
+    column('draft_order')) nooutput
 panels = 1; do for [i=1:strlen(texts)] { if (texts[i:i] eq '|') { panels = panels + 1 } }
 set xlabel 'order of the draft model'
 set xrange [STATS_min - 0.4 : STATS_max + 0.4]

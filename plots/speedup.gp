@@ -7,7 +7,7 @@ stats CSV using (a = sprintf('%g', column('alpha')), c = sprintf('%g', column('c
 set xlabel 'draft length K (tokens)'
 set ylabel 'speed-up over plain decoding'
 set xrange [STATS_min - 0.3 : STATS_max + 0.3]
-set title words(costs) > 1 ? 'Speed-up of speculative decoding' : 'Speed-up of speculative decoding, c = ' . word(costs, 1)
+set title 'Speed-up of speculative decoding' . (words(costs) > 1 ? '' : ', c = ' . word(costs, 1))
 set key outside right top
 name(i, j) = 'α = ' . word(alphas, i) . (words(costs) > 1 ? ', c = ' . word(costs, j) : '')
 at(i, j) = (abs(column('alpha') - real(word(alphas, i))) < 1e-9 && abs(column('c') - real(word(costs, j))) < 1e-9)

@@ -1,4 +1,5 @@
-# What every figure shares: size, colours, fonts, the reading of a result, and the terminal that the output's name asks for.
+# What every figure shares: size, colours, fonts, the reading of a result, and the terminal that the output's name asks
+# for.
 # A script begins with:  CSV = ARG1; OUT = ARG2; load ARG3
 # Theory is a line, simulation a point with an error bar of two standard errors.
 set encoding utf8
@@ -13,7 +14,8 @@ set datafile columnheaders
 set datafile missing NaN
 
 # Colours that are told apart in print and by the colour-blind (Okabe and Ito).
-do for [i=1:8] { set linetype i linecolor rgb word('#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999', i) }
+COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
+do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
 array POINT[8] = [7, 5, 9, 13, 11, 4, 6, 8]
 point(i) = POINT[int(i - 1) % 8 + 1]

@@ -2,7 +2,8 @@
 CSV = ARG1; OUT = ARG2; load ARG3
 regimes = ''
 stats CSV using (t = stringcolumn('regime'), \
-    regimes = (strstrt('|' . regimes . '|', '|' . t . '|') ? regimes : regimes . (strlen(regimes) ? '|' : '') . t), column('T')) nooutput
+    regimes = (strstrt('|' . regimes . '|', '|' . t . '|') ? regimes : regimes . (strlen(regimes) ? '|' : '') . t), \
+    column('T')) nooutput
 n = 1; do for [i=1:strlen(regimes)] { if (regimes[i:i] eq '|') { n = n + 1 } }
 array NAME[n]
 rest = regimes
@@ -11,7 +12,7 @@ set xlabel 'temperature of the target, T'
 set ylabel 'acceptance rate α'
 set xrange [STATS_min - 0.05 : STATS_max + 0.05]
 set yrange [0:1]
-set key below
 set title 'Temperature and acceptance'
-plot for [i=1:n] CSV using (stringcolumn('regime') eq NAME[i] ? column('T') : NaN):(column('alpha_mean')):(2 * column('alpha_mean_se')) \
+of(i) = stringcolumn('regime') eq NAME[i] ? column('T') : NaN
+plot for [i=1:n] CSV using (of(i)):(column('alpha_mean')):(2 * column('alpha_mean_se')) \
     with yerrorlines linecolor i pointtype point(i) pointsize 0.8 title NAME[i] . ' (±2 s.e.)'
