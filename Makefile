@@ -16,8 +16,14 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -W
 LIBS    := gsl libconfig jansson
 # Targets that install the libraries first, or need none, are read without them.
 NEEDS_NOTHING := help clean layers libraries demo check sanitize fuzz uninstall
-PKG     := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),$(LIBS))
-CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(if $(PKG),$(shell pkg-config --cflags $(LIBS)))
+ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
+$(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
+endif
+LIB_CPPFLAGS := $(shell pkg-config --cflags $(LIBS))
+LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS))
+endif
+CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)
 CFLAGS_release  := -O3 -g
 CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan     := -O1 -g -fsanitize=thread
@@ -25,7 +31,7 @@ CFLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanit
 CFLAGS_coverage := -O0 -g --coverage
 CFLAGS  ?=
 ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(CFLAGS)
-LDLIBS  += $(if $(PKG),$(shell pkg-config --libs $(LIBS))) -lm
+LDLIBS  += $(LIB_LDLIBS) -lm
 
 FOLDERS := models sim analysis experiments
 LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c))
@@ -41,7 +47,8 @@ TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 all: $(BIN) ## build the speclab program
 	@:
 
-# The commit stands in every result's provenance; its file changes, and what reads it is built anew, only when the commit does.
+# The commit stands in every result's provenance; its file changes, and what reads it is built anew, only when the
+# commit does.
 GIT := $(shell git describe --always --dirty 2>/dev/null)
 GIT_FILE := $(BUILD)/git-$(GIT)
 $(GIT_FILE):
@@ -54,7 +61,8 @@ $(BUILD)/%.o: %.c
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c -o $@ $<
 
-# Kernels for one instruction set are in files named *_avx2.c and *_avx512.c; elsewhere than x86-64 they compile to nothing.
+# Kernels for one instruction set are in files named *_avx2.c and *_avx512.c; elsewhere than x86-64 they compile to
+# nothing.
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
 ISA_avx2   := -mavx2
 ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw
@@ -145,7 +153,8 @@ run-fuzzers: $(FUZZERS)
 	    $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name $$seeds >$(BUILD)/$$name.log 2>&1 \
 	        || { cat $(BUILD)/$$name.log; exit 1; }; \
-	    echo "fuzz: $$name: $$(sed -n 's/^stat::number_of_executed_units: //p' $(BUILD)/$$name.log) runs, nothing found"; done
+	    runs=$$(sed -n 's/^stat::number_of_executed_units: //p' $(BUILD)/$$name.log); \
+	    echo "fuzz: $$name: $$runs runs, nothing found"; done
 
 .PHONY: mutate
 mutate: tests ## break one line at a time in the rules and the formulas, and count the breaks that a test sees
@@ -163,22 +172,24 @@ build/man/speclab-%.1: $(BIN) cli/man.inc
 .PHONY: man
 man: $(MAN) ## man pages, from --help
 
+TO    := $(DESTDIR)$(PREFIX)
+SHARE := $(TO)/share/speclab
 .PHONY: install
 install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/speclab/experiments share/speclab/plots share/speclab/docs share/speclab/sim \
-	    share/man/man1 share/bash-completion/completions)
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/speclab
-	install -m 644 experiments/*.cfg $(DESTDIR)$(PREFIX)/share/speclab/experiments
-	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/speclab/plots
-	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/speclab/docs
-	install -m 644 sim/*.c $(DESTDIR)$(PREFIX)/share/speclab/sim # the code that real_text learns from
-	install -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/speclab
-	[ ! -d build/man ] || install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(TO)/bin $(addprefix $(SHARE)/,experiments plots docs sim) \
+	    $(TO)/share/man/man1 $(TO)/share/bash-completion/completions
+	install -m 755 $(BIN) $(TO)/bin/speclab
+	install -m 644 experiments/*.cfg $(SHARE)/experiments
+	install -m 644 plots/*.gp $(SHARE)/plots
+	install -m 644 docs/*.md $(SHARE)/docs
+	install -m 644 sim/*.c $(SHARE)/sim # the code that real_text learns from
+	install -m 644 cli/completion.bash $(TO)/share/bash-completion/completions/speclab
+	[ ! -d build/man ] || install -m 644 build/man/*.1 $(TO)/share/man/man1
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	rm -rf $(DESTDIR)$(PREFIX)/bin/speclab $(DESTDIR)$(PREFIX)/share/speclab $(DESTDIR)$(PREFIX)/share/man/man1/speclab*.1 \
-	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/speclab
+	rm -rf $(TO)/bin/speclab $(SHARE) $(TO)/share/man/man1/speclab*.1 \
+	    $(TO)/share/bash-completion/completions/speclab
 
 .PHONY: clean
 clean: ## remove everything that was built
