@@ -1,49 +1,11 @@
 #include "sim/decode.h"
 #include "sim/output_law.h"
-#include "sim/rng.h"
 #include "tests/support/near.h"
+#include "tests/support/stage.h"
 #include "tests/support/support.h"
-#include "tests/support/table_model.h"
 
 #include <gsl/gsl_cdf.h>
 #include <string.h>
-
-/* A random pair of models and what a decoder over them needs. */
-typedef struct {
-    table_model target, draft;
-    spec_decoder_config config;
-    gsl_rng *rng;
-    spec_chance chance;
-} stage;
-
-static void stage_init(stage *s, int V, pair_family family, uint64_t seed)
-{
-    *s = (stage){.config = SPEC_DECODER_DEFAULT};
-    s->config.target = table_model_init(&s->target, V);
-    s->config.opt_draft = table_model_init(&s->draft, V);
-    uint64_t noise = seed;
-    table_pair_randomize(&s->target, &s->draft, family, &noise);
-    s->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    gsl_rng_set(s->rng, seed);
-    s->chance = spec_chance_sampled(s->rng);
-}
-
-static void stage_free(stage *s)
-{
-    table_model_free(&s->target);
-    table_model_free(&s->draft);
-    gsl_rng_free(s->rng);
-}
-
-static void open_decoder(spec_decoder *decoder, const spec_decoder_config *config)
-{
-    spec_error error = {""};
-    if (spec_decoder_init(decoder, config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-}
-
-static const char *const lossless[] = {"token", "match", "greedy"};
-static const char *const draftings[] = {"chain", "greedy", "lookup"};
-static const char *const policies[] = {"fixed", "heuristic", "confidence", "cumulative", "peak", "oracle"};
 
 /* ---- length ------------------------------------------------------------------------------------------------------ */
 
@@ -53,11 +15,11 @@ static void a_text_is_cut_at_exactly_n_tokens(void **state)
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     for (int c = 0; c < 3 * 3 * 6; c++) {
-        s.config.rule = lossless[c % 3];
-        s.config.drafting = draftings[c / 3 % 3];
-        s.config.policy = policies[c / 9];
+        s.config.rule = stage_rules[c % 3];
+        s.config.drafting = stage_draftings[c / 3 % 3];
+        s.config.policy = stage_policies[c / 9];
         spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
+        stage_open_decoder(&decoder, &s.config);
         int text[700] = {0};
         for (size_t n = 0; n < 20; n++) {
             size_t length = 99;
@@ -87,7 +49,7 @@ static void a_prompt_stays_before_the_text(void **state)
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     spec_decoder decoder;
-    open_decoder(&decoder, &s.config);
+    stage_open_decoder(&decoder, &s.config);
     int prompt[600], text[5];
     for (int i = 0; i < 600; i++) prompt[i] = i * 5 % 3;
     size_t length;
@@ -118,10 +80,10 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
     s.target.head.end_of_text = 1; /* the draft does not know of it, so it drafts on */
     uint64_t dropped = 0, ended = 0, full = 0;
     for (int c = 0; c < 2 * 3; c++) {
-        s.config.rule = lossless[c % 2];
-        s.config.drafting = draftings[c / 2];
+        s.config.rule = stage_rules[c % 2];
+        s.config.drafting = stage_draftings[c / 2];
         spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
+        stage_open_decoder(&decoder, &s.config);
         for (int i = 0; i < 300; i++) {
             int text[6];
             size_t n;
@@ -154,10 +116,10 @@ static void greedy_text_equals_plain_greedy_text(void **state)
             stage s;
             stage_init(&s, 4, (pair_family)family, 42 + (uint64_t)c);
             s.config.rule = "greedy";
-            s.config.drafting = draftings[c % 3];
-            s.config.policy = policies[c / 3];
+            s.config.drafting = stage_draftings[c % 3];
+            s.config.policy = stage_policies[c / 3];
             spec_decoder decoder;
-            open_decoder(&decoder, &s.config);
+            stage_open_decoder(&decoder, &s.config);
             int text[N], plain[N], own[N + 2] = {0};
             size_t n, n_plain;
             double time;
@@ -188,7 +150,7 @@ static void plain_decoding_has_the_targets_law(void **state)
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 27);
     spec_decoder decoder;
-    open_decoder(&decoder, &s.config);
+    stage_open_decoder(&decoder, &s.config);
     double law[27] = {0};
     spec_enumeration walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
@@ -237,13 +199,13 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
             stage s;
             stage_init(&s, 3, PAIR_PLAIN, seed);
             s.config.rule = spec_rules[r]->name;
-            s.config.drafting = draftings[d];
+            s.config.drafting = stage_draftings[d];
             s.config.K = 2;
             const int prompt[] = {1, 2, 1};
             spec_output_law law;
             assert_int_equal(spec_output_law_init(&law, &s.config, prompt, 3, 2, 0, NULL), GSL_SUCCESS);
             spec_decoder decoder;
-            open_decoder(&decoder, &s.config);
+            stage_open_decoder(&decoder, &s.config);
             double count[9] = {0}, statistic = 0.0;
             for (uint64_t t = 0; t < n_texts; t++) {
                 int text[2];
@@ -262,111 +224,15 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
             }
             const double p = cells > 1 ? gsl_cdf_chisq_Q(statistic, cells - 1) : 1.0;
             if (!(p > SPEC_TEST_P))
-                fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, draftings[d], statistic, cells, p);
+                fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, stage_draftings[d], statistic, cells,
+                         p);
             spec_decoder_free(&decoder);
             spec_output_law_free(&law);
             stage_free(&s);
         }
 }
 
-/* ---- tally and clock --------------------------------------------------------------------------------------------- */
-
-/* A script forces two rounds of the token rule with K = 3: three accepted, then one. */
-static void a_tally_counts_what_was_tested_and_passed(void **state)
-{
-    (void)state;
-    stage s;
-    stage_init(&s, 3, PAIR_PLAIN, 27);
-    table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
-    table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
-    s.config.K = 3;
-    s.config.costs = (spec_costs){.draft = 0.07, .verify = 1.3, .fixed = 0.011};
-    spec_decoder decoder;
-    open_decoder(&decoder, &s.config);
-    const int answer[] = {0, 1, 0, 1, 1, 1, 2, /* drafts 0 1 0, accepts all, bonus 2 */
-                          0, 1, 2, 1, 0, 0};   /* drafts 0 1 2, accepts one, rejects, correction 0 */
-    spec_script script;
-    spec_script_init(&script, answer, 13, NULL);
-    spec_tally tally = {0};
-    assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
-    assert_int_equal(decoder.round.n_accepted, 3);
-    assert_true(tally.tested[2] == 1 && tally.passed[2] == 1 && tally.tested[3] == 0);
-    assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
-    assert_false(script.broken);
-    assert_int_equal(script.used, 13);
-    const int text[] = {0, 1, 0, 2, 0, 0};
-    assert_int_equal(decoder.n_context, 6);
-    assert_memory_equal(decoder.context, text, sizeof text);
-    assert_true(tally.rounds == 2 && tally.drafted == 6 && tally.accepted == 4 && tally.emitted == 6);
-    assert_true(tally.n_accepted[0] == 0 && tally.n_accepted[1] == 1 && tally.n_accepted[2] == 0 &&
-                tally.n_accepted[3] == 1);
-    const uint64_t tested[] = {2, 2, 1, 0}, passed[] = {2, 1, 1, 0};
-    for (int i = 0; i < 4; i++) assert_true(tally.tested[i] == tested[i] && tally.passed[i] == passed[i]);
-    assert_within(tally.time, 2 * (3 * 0.07 + 1.3 + 0.011), 1e-15);
-    spec_decoder_free(&decoder);
-    stage_free(&s);
-}
-
-static void tallies_are_consistent_with_themselves(void **state)
-{
-    (void)state;
-    stage s;
-    stage_init(&s, 4, PAIR_LEVELS, 42);
-    for (int c = 0; c < 3 * 3 * 6; c++) {
-        s.config.rule = lossless[c % 3];
-        s.config.drafting = draftings[c / 3 % 3];
-        s.config.policy = policies[c / 9];
-        spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
-        spec_tally tally = {0};
-        double calls = 0.0;
-        for (int i = 0; i < 200; i++) {
-            assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
-            const bool stopped = strcmp(s.config.policy, "peak") == 0 && decoder.round.n_drafted < s.config.K;
-            calls += decoder.round.n_drafted + stopped; /* a row that was looked at and not drawn from costs too */
-        }
-        uint64_t rounds = 0, accepted = 0, passed = 0;
-        for (uint64_t k = 0; k <= SPEC_K_MAX; k++) {
-            rounds += tally.n_accepted[k];
-            accepted += k * tally.n_accepted[k];
-        }
-        for (int i = 0; i < SPEC_K_MAX; i++) {
-            passed += tally.passed[i];
-            assert_true(tally.passed[i] <= tally.tested[i]);
-            if (i > 0) assert_true(tally.tested[i] <= tally.passed[i - 1]);
-        }
-        assert_true(rounds == 200 && tally.rounds == 200);
-        assert_true(accepted == tally.accepted && passed == tally.accepted);
-        assert_true(tally.emitted == tally.accepted + 200 && decoder.n_context == tally.emitted);
-        if (strcmp(s.config.policy, "oracle") == 0) calls = (double)tally.accepted;
-        if (strcmp(s.config.drafting, "lookup") == 0) calls = 0.0; /* no model, no calls */
-        assert_within(tally.time, 200.0 + 0.1 * calls, 1e-9);
-        spec_decoder_free(&decoder);
-    }
-    stage_free(&s);
-}
-
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
-
-static void without_drafts_each_round_is_one_token_of_the_target(void **state)
-{
-    (void)state;
-    stage s;
-    stage_init(&s, 3, PAIR_PLAIN, 27);
-    s.config.K = 0;
-    for (int r = 0; r < 3; r++) {
-        s.config.rule = lossless[r];
-        spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
-        spec_tally tally = {0};
-        for (int i = 0; i < 10; i++)
-            assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
-        assert_true(tally.emitted == 10 && tally.drafted == 0 && tally.accepted == 0 && tally.tested[0] == 0);
-        assert_within(tally.time, 10.0, 0.0);
-        spec_decoder_free(&decoder);
-    }
-    stage_free(&s);
-}
 
 static void a_vocabulary_of_one_is_always_accepted(void **state)
 {
@@ -374,10 +240,10 @@ static void a_vocabulary_of_one_is_always_accepted(void **state)
     for (int c = 0; c < 3 * 3; c++) {
         stage s;
         stage_init(&s, 1, PAIR_PLAIN, 27);
-        s.config.rule = lossless[c % 3];
-        s.config.drafting = draftings[c / 3];
+        s.config.rule = stage_rules[c % 3];
+        s.config.drafting = stage_draftings[c / 3];
         spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
+        stage_open_decoder(&decoder, &s.config);
         spec_tally tally = {0};
         int text[50];
         size_t n;
@@ -397,7 +263,7 @@ static void the_policy_forgets_on_reset_and_not_between_texts(void **state)
     s.config.policy = "heuristic?cap=9";
     s.config.K = 3;
     spec_decoder decoder;
-    open_decoder(&decoder, &s.config);
+    stage_open_decoder(&decoder, &s.config);
     int text[20];
     size_t n;
     assert_int_equal(spec_decode(&decoder, 20, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
@@ -417,7 +283,7 @@ static void failures_of_either_model_are_passed_on_and_change_nothing(void **sta
         *(which == 0 ? &s.target.fails_after : &s.draft.fails_after) = 2;
         s.config.K = 4;
         spec_decoder decoder;
-        open_decoder(&decoder, &s.config);
+        stage_open_decoder(&decoder, &s.config);
         spec_error error = {""};
         spec_tally tally = {0};
         const int prompt[] = {2, 1};
@@ -470,7 +336,7 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
     s.config.drafting = "lookup";
     spec_decoder decoder;
     spec_error error = {""};
-    open_decoder(&decoder, &s.config);
+    stage_open_decoder(&decoder, &s.config);
     assert_int_equal(spec_decoder_reset(&decoder, (const int[]){0, 3}, 2, &error), GSL_EINVAL);
     assert_string_equal(error.text, "token 2 of the prompt is 3, outside 0..2");
     assert_int_equal(spec_decoder_reset(&decoder, (const int[]){-1}, 1, &error), GSL_EINVAL);
@@ -489,9 +355,6 @@ int main(void)
         cmocka_unit_test(greedy_text_equals_plain_greedy_text),
         cmocka_unit_test(plain_decoding_has_the_targets_law),
         cmocka_unit_test(sampled_texts_follow_the_enumerated_law),
-        cmocka_unit_test(a_tally_counts_what_was_tested_and_passed),
-        cmocka_unit_test(tallies_are_consistent_with_themselves),
-        cmocka_unit_test(without_drafts_each_round_is_one_token_of_the_target),
         cmocka_unit_test(a_vocabulary_of_one_is_always_accepted),
         cmocka_unit_test(the_policy_forgets_on_reset_and_not_between_texts),
         cmocka_unit_test(failures_of_either_model_are_passed_on_and_change_nothing),
