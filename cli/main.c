@@ -87,8 +87,8 @@ int main(int argc, char **argv)
         return verb->run(argc - 1, argv + 1);
     }
     names[n] = NULL;
-    const char *near = spec_names_nearest(word, names);
-    if (near != NULL) spec_usage_say("speclab", "there is no verb '%s'; did you mean '%s'?", word, near);
-    else spec_usage_say("speclab", "there is no verb '%s'; 'speclab --help' lists them", word);
+    char near[SPEC_NAMES_MEANT_SIZE];
+    spec_usage_say("speclab", "there is no verb '%s'%s", word,
+                   spec_names_meant(near, word, names, "; 'speclab --help' lists them"));
     return SPEC_EXIT_USAGE;
 }

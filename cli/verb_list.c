@@ -114,6 +114,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     arguments *args = state->input;
     const char *names[N_LISTS + 1] = {NULL};
+    char near[SPEC_NAMES_MEANT_SIZE];
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case ARGP_KEY_ARG:
@@ -121,9 +122,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             names[i] = lists[i].name;
             if (strcmp(arg, lists[i].name) == 0) return args->wanted[i] = args->any = true, 0;
         }
-        const char *near = spec_names_nearest(arg, names);
-        if (near != NULL) spec_usage_fail(state->name, "there is no list '%s'; did you mean '%s'?", arg, near);
-        spec_usage_fail(state->name, "there is no list '%s'; '%s --help' names them", arg, state->name);
+        spec_usage_fail(state->name, "there is no list '%s'%s", arg,
+                        spec_names_meant(near, arg, names, "; 'speclab list --help' names them"));
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -203,15 +203,12 @@ static void check_names(const spec_experiment *experiment, const arguments *args
         const char *colon = strchr(args->set[i], ':'), *equals = strchr(args->set[i], '=');
         if (colon == NULL || colon > equals) continue;
         bool known = false;
-        char name[NAME_MAX + 1];
+        char name[NAME_MAX + 1], near[SPEC_NAMES_MEANT_SIZE];
         snprintf(name, sizeof name, "%.*s", (int)(colon - args->set[i]), args->set[i]);
         for (int j = 0; names[j] != NULL; j++) known = known || strcmp(name, names[j]) == 0;
         if (known) continue;
-        const char *near = spec_names_nearest(name, names);
-        if (near != NULL)
-            spec_usage_fail(verb, "--set %s: no experiment here is named '%s'; did you mean '%s'?", args->set[i], name,
-                            near);
-        spec_usage_fail(verb, "--set %s: no experiment here is named '%s'", args->set[i], name);
+        spec_usage_fail(verb, "--set %s: no experiment here is named '%s'%s", args->set[i], name,
+                        spec_names_meant(near, name, names, ""));
     }
 }
 

@@ -1,7 +1,6 @@
 #include "experiments/config.h"
 
 #include "experiments/grid.h"
-#include "models/names.h"
 #include "models/settings.h"
 
 #include <errno.h>
@@ -31,14 +30,6 @@ int spec_config_fail(const spec_config *config, const config_setting_t *opt_sett
 static int no_memory(const spec_config *config)
 {
     return spec_config_fail(config, NULL, GSL_ENOMEM, "out of memory");
-}
-
-const char *spec_config_meant(char buffer[100], const char *name, const char *const *known)
-{
-    const char *near = spec_names_nearest(name, known);
-    buffer[0] = '\0';
-    if (near != NULL) snprintf(buffer, 100, "; did you mean '%.60s'?", near);
-    return buffer;
 }
 
 /* ---- before the parser sees it ----------------------------------------------------------------------------------- */

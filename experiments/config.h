@@ -34,9 +34,6 @@ void spec_config_free(spec_config *config);
 __attribute__((format(printf, 4, 5))) int
 spec_config_fail(const spec_config *config, const config_setting_t *opt_setting, int status, const char *format, ...);
 
-/* "; did you mean 'x'?" for the nearest of `known` (NULL-terminated), or ""; written into buffer. */
-const char *spec_config_meant(char buffer[100], const char *name, const char *const *known);
-
 /* The value of the override of `key`, the last of several, all of which it marks as used; NULL: none. */
 const char *spec_config_override(spec_config *config, const char *key);
 

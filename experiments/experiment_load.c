@@ -1,6 +1,7 @@
 #include "experiments/experiment.h"
 
 #include "experiments/config.h"
+#include "models/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static int read_top(loader *in)
 {
     spec_experiment *e = in->experiment;
     spec_config *config = &in->config;
-    char near[100];
+    char near[SPEC_NAMES_MEANT_SIZE];
     double rounds = 0.0;
     int status = GSL_SUCCESS;
     for (int i = 0; i < config_setting_length(in->config.root); i++) {
@@ -38,7 +39,7 @@ static int read_top(loader *in)
             known = known || strcmp(top_keys[k], config_setting_name(setting)) == 0;
         if (!known)
             return FAIL(in, setting, "unknown key '%.60s'%s", config_setting_name(setting),
-                        spec_config_meant(near, config_setting_name(setting), top_keys));
+                        spec_names_meant(near, config_setting_name(setting), top_keys, ""));
     }
     in->config.defaults = config_setting_get_member(in->config.root, "defaults");
     if (in->config.defaults != NULL && !config_setting_is_group(in->config.defaults))
@@ -221,7 +222,7 @@ static int read_labels(loader *in)
     config_setting_t *setting = config_setting_get_member(in->config.root, "labels");
     spec_experiment *e = in->experiment;
     const char *known[SPEC_AXES_MAX + 1];
-    char near[100];
+    char near[SPEC_NAMES_MEANT_SIZE];
     axis_names(known, &e->grid);
     for (int i = 0; setting != NULL && i < spec_config_list_length(setting); i++) {
         const char *name = NULL;
@@ -231,7 +232,7 @@ static int read_labels(loader *in)
         spec_axis *axis = spec_grid_axis(&e->grid, name);
         spec_measure_default(e->measure, name, &parameter);
         if (axis == NULL)
-            return FAIL(in, setting, "no axis is named '%.60s'%s", name, spec_config_meant(near, name, known));
+            return FAIL(in, setting, "no axis is named '%.60s'%s", name, spec_names_meant(near, name, known, ""));
         if (parameter) return FAIL(in, setting, "'%.60s' is a parameter of %s, not a label", name, e->measure->name);
         axis->label = true;
     }
@@ -250,7 +251,7 @@ static int check_axes(loader *in, config_setting_t *grid, config_setting_t *poin
 {
     enum { PARAMETERS_MAX = 64, NAME_SIZE = 64 };
     const spec_experiment *e = in->experiment;
-    char names[PARAMETERS_MAX][NAME_SIZE], near[100];
+    char names[PARAMETERS_MAX][NAME_SIZE], near[SPEC_NAMES_MEANT_SIZE];
     const char *known[PARAMETERS_MAX + 1] = {NULL};
     for (int i = 0; i < PARAMETERS_MAX && e->measure->parameters[i] != NULL; i++) {
         const char *parameter = e->measure->parameters[i];
@@ -263,7 +264,7 @@ static int check_axes(loader *in, config_setting_t *grid, config_setting_t *poin
         spec_measure_default(e->measure, name, &parameter);
         if (!e->grid.axis[i].label && !parameter)
             return FAIL(in, axis_setting(grid, points, name), "%s has no parameter '%.60s'%s", e->measure->name, name,
-                        spec_config_meant(near, name, known));
+                        spec_names_meant(near, name, known, ""));
     }
     return GSL_SUCCESS;
 }
@@ -273,7 +274,7 @@ static int read_show(loader *in)
     config_setting_t *setting = config_setting_get_member(in->config.root, "show");
     spec_experiment *e = in->experiment;
     const char *known[SPEC_AXES_MAX + 257];
-    char near[100];
+    char near[SPEC_NAMES_MEANT_SIZE];
     if (setting == NULL) return GSL_SUCCESS;
     int n = spec_config_list_length(setting), n_known = axis_names(known, &e->grid);
     for (int i = 0; e->measure->columns[i] != NULL && i < 256; i++) known[n_known++] = e->measure->columns[i];
@@ -286,7 +287,7 @@ static int read_show(loader *in)
         if (status != GSL_SUCCESS) return status;
         while (known[hit] != NULL && strcmp(known[hit], name) != 0) hit++;
         if (known[hit] == NULL)
-            return FAIL(in, setting, "show: no column '%.60s'%s", name, spec_config_meant(near, name, known));
+            return FAIL(in, setting, "show: no column '%.60s'%s", name, spec_names_meant(near, name, known, ""));
         for (int k = 0; k < i; k++)
             if (strcmp(e->show[k], name) == 0) return FAIL(in, setting, "show: column '%.60s' twice", name);
         if ((e->show[i] = strdup(name)) == NULL) return no_memory(in);
@@ -327,7 +328,7 @@ static int check_overrides(loader *in)
 {
     const char *known[SPEC_AXES_MAX + 16 + 1];
     int n = axis_names(known, &in->experiment->grid);
-    char near[100];
+    char near[SPEC_NAMES_MEANT_SIZE];
     for (int i = 0; top_keys[i] != NULL; i++) known[n++] = top_keys[i];
     known[n] = NULL;
     for (int i = 0; in->config.set[i] != NULL; i++) {
@@ -335,7 +336,7 @@ static int check_overrides(loader *in)
         if (in->config.used[i]) continue;
         snprintf(name, sizeof name, "%.*s", (int)strcspn(in->config.set[i], "="), in->config.set[i]);
         return FAIL(in, NULL, "nothing here is named '%s', which %.60s would set%s", name, in->config.set[i],
-                    spec_config_meant(near, name, known));
+                    spec_names_meant(near, name, known, ""));
     }
     return GSL_SUCCESS;
 }

@@ -252,7 +252,7 @@ static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *bra
                     spec_error *error)
 {
     const char *known[SPEC_AXES_MAX + 1] = {NULL};
-    char name[64];
+    char name[64], near[SPEC_NAMES_MEANT_SIZE];
     size_t n = strcspn(brace + 1, "}");
     if (brace[1 + n] == '\0') return spec_fail(error, GSL_EINVAL, "a brace is not closed: '%.80s'", brace);
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), brace + 1);
@@ -261,9 +261,7 @@ static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *bra
     if (*ret_axis != NULL && !refers(*ret_axis)) return GSL_SUCCESS;
     if (*ret_axis != NULL) return spec_fail(error, GSL_EINVAL, "{%s} refers to an axis that has braces itself", name);
     for (int i = 0; i < grid->n_axes; i++) known[i] = grid->axis[i].name;
-    const char *near = spec_names_nearest(name, known);
-    return spec_fail(error, GSL_EINVAL, "no axis is named '%s'%s%s%s", name, near == NULL ? "" : "; did you mean '",
-                     near == NULL ? "" : near, near == NULL ? "" : "'?");
+    return spec_fail(error, GSL_EINVAL, "no axis is named '%s'%s", name, spec_names_meant(near, name, known, ""));
 }
 
 static int replace(char **ret_text, const spec_grid *grid, uint64_t point, const char *text, spec_error *error)

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LENGTH_MAX = 64 };
@@ -77,4 +78,13 @@ const char *spec_names_nearest(const char *name, const char *const *candidates)
     nearest best = {NULL, INT_MAX};
     for (int i = 0; candidates[i] != NULL; i++) consider(&best, name, candidates[i]);
     return best.name;
+}
+
+const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name, const char *const *candidates,
+                             const char *otherwise)
+{
+    const char *near = spec_names_nearest(name, candidates);
+    if (near != NULL) snprintf(buffer, SPEC_NAMES_MEANT_SIZE, "; did you mean '%s'?", near);
+    else snprintf(buffer, SPEC_NAMES_MEANT_SIZE, "%s", otherwise);
+    return buffer;
 }

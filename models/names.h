@@ -18,4 +18,10 @@ int spec_names_find(spec_name_of *name_of, const char *name, const char *what, s
  * equals; names of more than 64 bytes are near to nothing. Candidates are NULL-terminated. */
 const char *spec_names_nearest(const char *name, const char *const *candidates);
 
+/* How a line about a name that is not there ends: "; did you mean 'token'?" where a candidate is near, else `otherwise`
+ * (may be ""). Written into buffer. */
+enum { SPEC_NAMES_MEANT_SIZE = 128 };
+const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name, const char *const *candidates,
+                             const char *otherwise);
+
 #endif

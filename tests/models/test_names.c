@@ -53,12 +53,25 @@ static void the_nearest_name_is_a_slip_away(void **state)
     assert_null(spec_names_nearest(lengthy, names));
 }
 
+static void a_line_ends_in_the_nearest_name_or_otherwise(void **state)
+{
+    static const char *const names[] = {"token", "match", NULL};
+    char near[SPEC_NAMES_MEANT_SIZE], lengthy[SPEC_NAMES_MEANT_SIZE + 10];
+    (void)state;
+    assert_string_equal(spec_names_meant(near, "tokne", names, "; see the list"), "; did you mean 'token'?");
+    assert_string_equal(spec_names_meant(near, "banana", names, "; see the list"), "; see the list");
+    memset(lengthy, 'z', sizeof lengthy);
+    lengthy[sizeof lengthy - 1] = '\0';
+    assert_int_equal(strlen(spec_names_meant(near, "banana", names, lengthy)), sizeof near - 1); /* cut, not over */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_found_by_its_whole_name),
         cmocka_unit_test(what_is_not_there_is_said_with_the_nearest_name),
         cmocka_unit_test(the_nearest_name_is_a_slip_away),
+        cmocka_unit_test(a_line_ends_in_the_nearest_name_or_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
