@@ -1,9 +1,14 @@
-# bash completion for speclab: verbs, the options of a verb as its --help tells them, names from 'speclab list', and files.
+# bash completion for speclab: verbs, the options of a verb as its --help tells them, names from 'speclab list', and
+# files.
 _speclab()
 {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]} verb=${COMP_WORDS[1]}
-    local names=""
-    _speclab_names() { "$program" list "$1" --format csv 2>/dev/null | sed -n -e '/^#/d' -e '1d;s/^[a-z]*,"\{0,1\}\([a-zA-Z0-9_-]*\).*/\1/p'; }
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local program=${COMP_WORDS[0]} verb=${COMP_WORDS[1]} names=""
+    _speclab_names()
+    {
+        "$program" list "$1" --format csv 2>/dev/null |
+            sed -n -e '/^#/d' -e '1d;s/^[a-z]*,"\{0,1\}\([a-zA-Z0-9_-]*\).*/\1/p'
+    }
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         names="$("$program" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p') --help --version"

@@ -13,6 +13,12 @@ fi
 "$speclab" run -d "$out" "$@"
 
 echo
-echo "made in $(($(date +%s) - begin)) s: $(ls "$out"/*.csv | wc -l) tables, $(ls "$out"/*.svg | wc -l) figures, and $out/report.md, which shows them"
+count() { ls "$out"/*."$1" | wc -l; }
+echo "made in $(($(date +%s) - begin)) s:" \
+    "$(count csv) tables, $(count svg) figures, and $out/report.md, which shows them"
 echo "found:"
-sed -n '/^## Summary/,/^<a/{s/\\|/|/g;s/^| \[\([^]]*\)\][^|]*| *\([0-9]*\) *| \(.*\) |$/    \1: \3/p;/^[0-9]/p;}' "$out/report.md"
+sed -n '/^## Summary/,/^<a/ {
+    s/\\|/|/g
+    s/^| \[\([^]]*\)\][^|]*| *[0-9]* *| \(.*\) |$/    \1: \2/p
+    /^[0-9]/p
+}' "$out/report.md"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Run the commands of the documents and compare what they print with what the documents say.
 #   tests/docs.sh [--update] SPECLAB FILE.md...
-# In a block that begins with ```console, a line "$ command" is run in a scratch folder; the lines up to the next one are its output.
+# In a block that begins with ```console, a line "$ command" is run in a scratch folder; the lines up to the next one
+# are its output.
 # --update writes what the commands print into the documents.
 set -eu
 update=0
@@ -18,7 +19,8 @@ for file in "$@"; do
     function flush_command(   line) {
         if (command == "") return
         print "$ " command > out
-        shell = "cd " dir " && PATH=" path ":$PATH; export PATH; { " command "; } 2>&1; code=$?; [ $code -eq 0 ] || echo \"[exit $code]\""
+        shell = "cd " dir " && PATH=" path ":$PATH; export PATH; { " command "; } 2>&1; " \
+                "code=$?; [ $code -eq 0 ] || echo \"[exit $code]\""
         while ((shell | getline line) > 0) print line > out
         close(shell)
         command = ""

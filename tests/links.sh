@@ -1,9 +1,9 @@
 #!/bin/sh
 # What the text points to must be there.
 #   tests/links.sh
-# Relative links and their anchors in *.md; docs/NAME.md and docs/NAME.md#anchor wherever they are named; keys like [Leviathan23] in code,
-# documents and experiments, which docs/references.md must list, and list only where something cites them; columns of measures, which
-# docs/notation.md must explain, as they are or without their suffix.
+# Relative links and their anchors in *.md; docs/NAME.md and docs/NAME.md#anchor wherever they are named; keys like
+# [Leviathan23] in code, documents and experiments, which docs/references.md must list, and list only where something
+# cites them; columns of measures, which docs/notation.md must explain, as they are or without their suffix.
 set -u
 cd "$(dirname "$0")/.."
 bad=0
@@ -38,7 +38,10 @@ done
 
 for said in $(grep -oE 'docs/[a-z_]+\.md(#[A-Za-z0-9-]+)?' $files | sort -u); do
     target=${said#*:}
-    case $target in *'#'*) check "${said%%:*}" "${target%%#*}" "${target#*#}" ;; *) check "${said%%:*}" "$target" "" ;; esac
+    case $target in
+    *'#'*) check "${said%%:*}" "${target%%#*}" "${target#*#}" ;;
+    *) check "${said%%:*}" "$target" "" ;;
+    esac
 done
 
 listed=$(sed -n 's/^| \[\([A-Za-z0-9]*\)\] |.*/\1/p' docs/references.md | sort)
@@ -46,14 +49,17 @@ elsewhere=$(printf '%s\n' $files | grep -vx docs/references.md)
 for key in $listed; do
     grep -qwF -e "$key" $elsewhere || fail "docs/references.md: nothing cites [$key]"
 done
-for key in $(grep -ohE '\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[];]|\.reference = "[A-Za-z0-9]+"' $elsewhere |
-             sed 's/.*= //' | tr -d '[];," ' | sort -u); do
+cited='\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[];]|\.reference = "[A-Za-z0-9]+"'
+for key in $(grep -ohE "$cited" $elsewhere | sed 's/.*= //' | tr -d '[];," ' | sort -u); do
     printf '%s\n' $listed | grep -qx "$key" || fail "docs/references.md: [$key] is cited and not listed"
 done
 
-for column in $(awk '/ columns\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c | grep -oE '"[^"]+"' | tr -d '"' | sort -u); do
-    grep -qF -e "\`$column\`" docs/notation.md || grep -qF -e "\`$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')\`" \
-        docs/notation.md || fail "docs/notation.md: column $column is not explained"
+columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c |
+    grep -oE '"[^"]+"' | tr -d '"' | sort -u)
+for column in $columns; do
+    bare=$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')
+    grep -qF -e "\`$column\`" -e "\`$bare\`" docs/notation.md ||
+        fail "docs/notation.md: column $column is not explained"
 done
 
 [ $bad = 0 ] && echo "links: every link, anchor, reference and column is there"
