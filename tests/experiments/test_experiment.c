@@ -159,8 +159,8 @@ static void the_head_names_everything_that_the_rows_depend_on(void **state)
         "# compiler: ",
         "# | measure = \"acceptance\"; rounds",
         "# | # set seed=7\n",
-        "\nalpha,K,c,rounds,emitted,emitted_se,emitted_theory,emitted_z,speedup,speedup_theory,ops_factor\n"
-        "0.27,2,0.1,100,"};
+        ("\nalpha,K,c,rounds,emitted,emitted_se,emitted_theory,emitted_z,speedup,speedup_theory,ops_factor\n"
+         "0.27,2,0.1,100,")};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strstr(bytes, lines[i]) == NULL) fail_msg("no '%s' in:\n%s", lines[i], bytes);
     assert_null(strstr(bytes, path));
