@@ -1,0 +1,29 @@
+/* compensated: sums that do not lose their small terms.
+ * Neumaier's method [Neumaier74]: a zeroed sum is empty; its value is right to the last bit or two for any number of terms of one sign.
+ * A NaN stays. Headers only. */
+#ifndef SPECLAB_COMPENSATED_H
+#define SPECLAB_COMPENSATED_H
+
+#include <math.h>
+
+typedef struct {
+    double sum, lost; /* what each addition rounds away is gathered in lost */
+} spec_compensated;
+
+static inline void spec_compensated_add(spec_compensated *total, double x)
+{
+    double sum = total->sum + x;
+    if (fabs(total->sum) >= fabs(x)) {
+        total->lost += (total->sum - sum) + x;
+    } else {
+        total->lost += (x - sum) + total->sum;
+    }
+    total->sum = sum;
+}
+
+static inline double spec_compensated_value(const spec_compensated *total)
+{
+    return total->sum + total->lost;
+}
+
+#endif
