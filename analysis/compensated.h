@@ -1,6 +1,6 @@
 /* compensated: sums that do not lose their small terms.
- * Neumaier's method [Neumaier74]: a zeroed sum is empty; its value is right to the last bit or two for any number of terms of one sign.
- * A NaN stays. Headers only. */
+ * Neumaier's method [Neumaier74]: a zeroed sum is empty; its value is right to the last bit or two for any number of
+ * terms of one sign. A NaN stays. Headers only. */
 #ifndef SPECLAB_COMPENSATED_H
 #define SPECLAB_COMPENSATED_H
 

@@ -28,7 +28,7 @@ double spec_match_acceptance(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* ---- the most probable tokens -------------------------------------------------------------------------------------- */
+/* ---- the most probable tokens ------------------------------------------------------------------------------------ */
 
 /* Whether entry i of the order is a more probable draft than entry j; of equal ones the lower token is. */
 static bool before(const spec_ratio_order *order, int i, int j)
@@ -88,7 +88,7 @@ double spec_spechub_acceptance(const spec_ratio_order *order, int n)
     return n == 2 ? spec_greedy_drafting_acceptance(order, 2) : NAN;
 }
 
-/* ---- rejection, one draft after the other -------------------------------------------------------------------------- */
+/* ---- rejection, one draft after the other ------------------------------------------------------------------------ */
 
 double spec_naive_tree_acceptance(const spec_ratio_order *order, int n)
 {
@@ -123,8 +123,8 @@ static double left_without(const spec_ratio_order *order, const int *drawn, int 
     return spec_compensated_value(&sum);
 }
 
-/* The chance that all of n drafts are rejected, given that n_drawn are: then the residual is (target - scale draft)+ / excess, `left` is
- * the draft probability of the others, and drawn (n) has room for n. */
+/* The chance that all of n drafts are rejected, given that n_drawn are: then the residual is (target - scale draft)+ /
+ * excess, `left` is the draft probability of the others, and drawn (n) has room for n. */
 static double all_rejected(const spec_ratio_order *order, int *drawn, int n_drawn, int n, double scale, double excess,
                            double left)
 {
@@ -142,13 +142,14 @@ static double all_rejected(const spec_ratio_order *order, int *drawn, int n_draw
         if (rejected <= 0) continue;
         double still_left = left_without(order, drawn, n_drawn, left, i);
         drawn[n_drawn] = i;
-        spec_compensated_add(&sum, rejected * all_rejected(order, drawn, n_drawn + 1, n, next_scale, next_excess, still_left));
+        double others = all_rejected(order, drawn, n_drawn + 1, n, next_scale, next_excess, still_left);
+        spec_compensated_add(&sum, rejected * others);
     }
     return spec_compensated_value(&sum);
 }
 
-/* The chance of that with a draft of at most n tokens: all of it is drawn, which leaves the target's mass elsewhere, and there the
- * other drafts are even. Which tokens were rejected then no longer matters. */
+/* The chance of that with a draft of at most n tokens: all of it is drawn, which leaves the target's mass elsewhere,
+ * and there the other drafts are even. Which tokens were rejected then no longer matters. */
 static double all_rejected_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first;
@@ -172,7 +173,7 @@ double spec_rrsw_acceptance(const spec_ratio_order *order, int n)
     return 1 - fmin(1, all_rejected(order, drawn, 0, n, 0, 1, 1));
 }
 
-/* ---- one threshold for all drafts ---------------------------------------------------------------------------------- */
+/* ---- one threshold for all drafts -------------------------------------------------------------------------------- */
 
 double spec_kseq_rho(const spec_ratio_order *order, int n)
 {
@@ -211,13 +212,14 @@ double spec_kseq_acceptance_at(const spec_ratio_order *order, int n, double rho)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* ---- common random numbers ----------------------------------------------------------------------------------------- */
+/* ---- common random numbers --------------------------------------------------------------------------------------- */
 
 double spec_gumbel_acceptance(const spec_ratio_order *order, int n)
 {
     if (!defined(order, n) || n != 1) return NAN;
     spec_compensated sum = {0};
-    for (int i = 0; i < order->n_drafted; i++) { /* tokens above i have the larger target ratio, those below the larger draft ratio */
+    /* Of the two ratios to token i, the target's is the larger for tokens above i, the draft's for those below. */
+    for (int i = 0; i < order->n_drafted; i++) {
         if (order->target[i] <= 0) continue;
         double largest = order->target_above[i] / order->target[i] + order->draft_below[i] / order->draft[i];
         spec_compensated_add(&sum, 1 / largest);

@@ -20,7 +20,7 @@ double spec_optimal_iid(const spec_ratio_order *order, int n)
     return 1 + least;
 }
 
-/* ---- without replacement ------------------------------------------------------------------------------------------- */
+/* ---- without replacement ----------------------------------------------------------------------------------------- */
 
 /* Draft probability of all tokens but entry i, without cancellation. */
 static double others(const spec_ratio_order *order, int i)
@@ -28,20 +28,19 @@ static double others(const spec_ratio_order *order, int i)
     return order->draft_below[i] + order->draft_above[i + 1];
 }
 
-/* The chances of every prefix (V+1) for two drafts. Token x first and then another one of H has chance
+/* The chances of every prefix (V+1) but the empty one for two drafts. Token x first and then another of H has chance
  * draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1 - draft(outside H) / (1 - draft(x))). */
 static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *order)
 {
     spec_compensated odds = {0};
-    ret_inside[0] = 0;
     for (int i = 0; i < order->V; i++) {
         spec_compensated_add(&odds, order->draft[i] / others(order, i));
         ret_inside[i + 1] = order->draft_below[i + 1] - order->draft_above[i + 1] * spec_compensated_value(&odds);
     }
 }
 
-/* Add one node of the integral to the chances of every prefix (V+1): at time s the next token outside the prefix rings while fewer than
- * n of the prefix have. exactly[k] is the chance that k of the prefix have rung. */
+/* Add one node of the integral to the chances of every prefix (V+1): at time s the next token outside the prefix rings
+ * while fewer than n of the prefix have. exactly[k] is the chance that k of the prefix have rung. */
 static void add_node(double *inside, const spec_ratio_order *order, int n, double s, double weight)
 {
     double exactly[SPEC_DRAFTS_MAX] = {1};
@@ -65,8 +64,8 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     for (int i = 0; i <= order->V; i++) ret_inside[i] = possible ? 1 : NAN;
     if (!possible) return;
     ret_inside[0] = 0;
-    /* s = exp(t - exp(-t)) by the trapezoid rule: the integrand then falls doubly exponentially at the lower end, and beyond 40 over the
-     * smallest mass outside a prefix at the upper one. */
+    /* s = exp(t - exp(-t)) by the trapezoid rule: the integrand then falls doubly exponentially at the lower end, and
+     * beyond 40 over the smallest mass outside a prefix at the upper one. */
     double step = n <= 6 ? 0.2 : n <= 24 ? 0.125 : 0.0625; /* each leaves an error near 1e-15 at its largest n */
     for (int j = (int)(-4 / step); j * step < 44; j++) {
         double t = j * step, s = exp(t - exp(-t));

@@ -59,7 +59,7 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-/* Sort items (n) by key, equal keys as they stand; other (n) is scratch. Returns whichever of the two holds the result. */
+/* Sort items (n) by key, equal keys as they stand; other (n) is scratch. Returns that which holds the result. */
 static spec_ratio_item *radix_sort(spec_ratio_item *items, spec_ratio_item *other, int n)
 {
     for (int shift = 0; shift < 64; shift += 8) {

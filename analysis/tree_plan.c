@@ -38,7 +38,7 @@ double spec_parallel_chains_emitted(double alpha, int K, int b)
     return spec_compensated_value(&sum);
 }
 
-/* ---- Medusa -------------------------------------------------------------------------------------------------------- */
+/* ---- Medusa ------------------------------------------------------------------------------------------------------ */
 
 /* Whether the chances (n) are in [0,1] and sum to at most 1. */
 static bool exclusive(const double *chance, int n)
@@ -65,7 +65,7 @@ int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n,
                      int ranks, int *work)
 {
     if (n < 0 || heads < 1 || ranks < 1) return -1;
-    int *tried = work, *by_accuracy = work + n + 1; /* tried[v+1]: how many children v has; by_accuracy (heads, ranks) */
+    int *tried = work, *by_accuracy = work + n + 1; /* tried[v+1]: children that v has; by_accuracy (heads, ranks) */
     for (int k = 0; k < heads; k++) {
         if (!exclusive(accuracy + k * ranks, ranks)) return -1;
         order_ranks(by_accuracy + k * ranks, accuracy + k * ranks, ranks);
@@ -95,7 +95,7 @@ int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n,
     return n;
 }
 
-/* ---- Sequoia ------------------------------------------------------------------------------------------------------- */
+/* ---- Sequoia ----------------------------------------------------------------------------------------------------- */
 
 /* forest(m, l, r), l >= 1 */
 static double *forest_at(const spec_tree_plan *plan, int m, int l, int r)
@@ -159,12 +159,14 @@ double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth)
     return planned(plan, nodes, depth) ? best_tree(plan, nodes, depth) : NAN;
 }
 
-/* Hang the best m nodes on l levels from children r, r+1, ... of a parent; n nodes stand already. Returns how many stand then. */
+/* Hang the best m nodes on l levels below a parent; n nodes stand already. Returns how many stand then. */
 static int hang(int *ret_parent, int *ret_rank, int n, const spec_tree_plan *plan, int m, int l, int parent)
 {
-    for (int r = 0; l > 0 && r < plan->width && *forest_at(plan, m, l, r) > 0; r++) {
+    for (int r = 0; l > 0 && r < plan->width; r++) {
+        double best = *forest_at(plan, m, l, r);
+        if (best <= 0) break;
         int y = 1;
-        while (split(plan, m, l, r, y) < *forest_at(plan, m, l, r)) y++;
+        while (split(plan, m, l, r, y) < best) y++;
         ret_parent[n] = parent;
         ret_rank[n] = r;
         n = hang(ret_parent, ret_rank, n + 1, plan, y - 1, l - 1, n);
@@ -178,7 +180,8 @@ int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *p
     return planned(plan, nodes, depth) ? hang(ret_parent, ret_rank, 0, plan, nodes, depth, -1) : -1;
 }
 
-double spec_tree_plan_fastest(int *ret_nodes, int *ret_depth, const spec_tree_plan *plan, double c, const double *verify)
+double spec_tree_plan_fastest(int *ret_nodes, int *ret_depth, const spec_tree_plan *plan, double c,
+                              const double *verify)
 {
     *ret_nodes = *ret_depth = 0;
     if (plan->forest == NULL || !(c >= 0) || isinf(c)) return NAN;

@@ -1,4 +1,5 @@
-/* What rules accept of several drafts: closed forms against the rules themselves, played over every tuple of drafts, and known answers. */
+/* What rules accept of several drafts: closed forms against the rules themselves, played over every tuple of drafts,
+ * and known answers. */
 #include "analysis/multi_draft.h"
 
 #include "analysis/overlap.h"
@@ -65,10 +66,11 @@ static void known_vectors(void **state)
     }
 }
 
-/* ---- the rules, as their papers have them, on whole rows ----------------------------------------------------------- */
+/* ---- the rules, as their papers have them, on whole rows --------------------------------------------------------- */
 
 /* The law of the token that a rule emits for one tuple of drafts. */
-typedef void played_rule(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho);
+typedef void played_rule(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                         double rho);
 
 static void residual_of(double *row, const double *draft, int V)
 {
@@ -77,13 +79,15 @@ static void residual_of(double *row, const double *draft, int V)
     for (int x = 0; x < V; x++) row[x] = sum > 0 ? row[x] / sum : 0;
 }
 
-static void play_match(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho)
+static void play_match(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                       double rho)
 {
     (void)draft, (void)token, (void)n, (void)rho;
     memcpy(ret_law, target, (size_t)V * sizeof(double));
 }
 
-static void play_recursive(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, bool replaced)
+static void play_recursive(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                           bool replaced)
 {
     double left[V_MAX], law[V_MAX], rest = 1;
     memcpy(left, target, (size_t)V * sizeof(double));
@@ -103,25 +107,29 @@ static void play_recursive(double *ret_law, const double *target, const double *
     for (int x = 0; x < V; x++) ret_law[x] += rest * left[x];
 }
 
-static void play_rrs(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho)
+static void play_rrs(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                     double rho)
 {
     (void)rho;
     play_recursive(ret_law, target, draft, V, token, n, true);
 }
 
-static void play_rrsw(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho)
+static void play_rrsw(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                      double rho)
 {
     (void)rho;
     play_recursive(ret_law, target, draft, V, token, n, false);
 }
 
-static void play_naive(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho)
+static void play_naive(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                       double rho)
 {
     (void)n, (void)rho;
     play_recursive(ret_law, target, draft, V, token, 1, true);
 }
 
-static void play_kseq(double *ret_law, const double *target, const double *draft, int V, const int *token, int n, double rho)
+static void play_kseq(double *ret_law, const double *target, const double *draft, int V, const int *token, int n,
+                      double rho)
 {
     double beta = 0, left[V_MAX], sum = 0, rest = 1;
     for (int x = 0; x < V; x++) beta += fmin(target[x] / rho, draft[x]);
@@ -137,7 +145,8 @@ static void play_kseq(double *ret_law, const double *target, const double *draft
 }
 
 /* What all tuples emit (V), and the chance that it is one of its drafts. */
-static double play(double *ret_law, played_rule *rule, const double *target, const double *draft, int V, const tuples *all, double rho)
+static double play(double *ret_law, played_rule *rule, const double *target, const double *draft, int V,
+                   const tuples *all, double rho)
 {
     double accepted = 0, law[V_MAX];
     memset(ret_law, 0, (size_t)V * sizeof(double));
@@ -174,12 +183,13 @@ static void closed_forms_are_what_the_rules_accept_of_every_tuple(void **state)
             acceptance *of;
             const tuples *all;
         } rules[] = {
-            {play_match, spec_match_acceptance, &iid},  {play_naive, spec_naive_tree_acceptance, &iid},
-            {play_rrs, spec_rrs_acceptance, &iid},      {play_rrsw, spec_rrsw_acceptance, &without},
+            {play_match, spec_match_acceptance, &iid}, {play_naive, spec_naive_tree_acceptance, &iid},
+            {play_rrs, spec_rrs_acceptance, &iid},     {play_rrsw, spec_rrsw_acceptance, &without},
             {play_kseq, spec_kseq_acceptance, &iid},
         };
         for (int r = 0; r < 5; r++) {
-            if (rules[r].rule == play_kseq && value(spec_naive_tree_acceptance, target, draft, V, 1) == 0) continue; /* beta = 0 */
+            if (rules[r].rule == play_kseq && value(spec_naive_tree_acceptance, target, draft, V, 1) == 0)
+                continue; /* beta = 0 */
             double accepted = play(law, rules[r].rule, target, draft, V, rules[r].all, rho);
             for (int x = 0; x < V; x++) assert_within(law[x], target[x], 1e-12);
             assert_within(value(rules[r].of, target, draft, V, n), accepted, 2e-13);
@@ -277,19 +287,22 @@ static void deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first
     assert_same(value(spec_match_top_acceptance, target, draft, 5, 6), 1);
     assert_within(value(spec_greedy_drafting_acceptance, target, draft, 5, 1), 0.05 + 0.15 + 0.13 + 0.1 + 0.15, 1e-15);
     /* after token 0: 15, 30, 10, 15 of 70 */
-    assert_within(value(spec_greedy_drafting_acceptance, target, draft, 5, 2), 0.05 + 15 / 70. + 0.13 + 10 / 70. + 15 / 70., 1e-15);
+    assert_within(value(spec_greedy_drafting_acceptance, target, draft, 5, 2),
+                  0.05 + 15 / 70. + 0.13 + 10 / 70. + 15 / 70., 1e-15);
     /* after 0 and 2: 15, 10, 15 of 40 */
     assert_within(value(spec_greedy_drafting_acceptance, target, draft, 5, 3), 0.18 + 0.27 + 0.25 + 0.23, 1e-15);
     assert_same(value(spec_greedy_drafting_acceptance, target, draft, 5, 5), 1);
     assert_same(value(spec_greedy_drafting_acceptance, target, draft, 5, 6), 1);
     /* a rest without draft probability is drawn from evenly */
     double certain[5] = {0, 0, 1, 0, 0};
-    assert_within(value(spec_greedy_drafting_acceptance, target, certain, 5, 2), 0.13 + 0.05 + 0.25 + 0.25 + 0.23, 1e-15);
+    assert_within(value(spec_greedy_drafting_acceptance, target, certain, 5, 2), 0.13 + 0.05 + 0.25 + 0.25 + 0.23,
+                  1e-15);
     assert_within(value(spec_spechub_acceptance, target, certain, 5, 2), 0.91, 1e-15);
-    assert_within(value(spec_greedy_drafting_acceptance, target, certain, 5, 3), 0.18 + 0.27 + 1 / 3. - 1 / 3. + 0.32 + 0.23, 1e-15);
+    assert_within(value(spec_greedy_drafting_acceptance, target, certain, 5, 3),
+                  0.18 + 0.27 + 1 / 3. - 1 / 3. + 0.32 + 0.23, 1e-15);
 }
 
-/* ---- without replacement, beyond enumeration ------------------------------------------------------------------------ */
+/* ---- without replacement, beyond enumeration --------------------------------------------------------------------- */
 
 static void without_replacement_covers_all_with_as_many_drafts_as_tokens(void **state)
 {
@@ -307,21 +320,24 @@ static void without_replacement_covers_all_with_as_many_drafts_as_tokens(void **
     gsl_rng_free(rng);
 }
 
-/* A draft that is all but certain: what is left beside it must not come from a subtraction. Token 0, then one of the others, whose
- * proportions are 1 to 3: by hand, as 1 - draft(0) is 4e-13. */
+/* A draft that is all but certain: what is left beside it must not come from a subtraction. Token 0, then one of the
+ * others, whose proportions are 1 to 3: by hand, as 1 - draft(0) is 4e-13. */
 static void without_replacement_keeps_the_digits_of_a_small_rest(void **state)
 {
     (void)state;
     double rest = 4e-13, draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0, 0.5, 0.5};
-    /* round 1 accepts rest; the residual is (1/2, 1/2) but for it, the draft (1/4, 3/4): overlap 3/4. Terms of the size of rest remain. */
+    /* round 1 accepts rest; the residual is (1/2, 1/2) but for it, the draft (1/4, 3/4): overlap 3/4. Terms of the size
+     * of rest remain. */
     assert_within(value(spec_rrsw_acceptance, target, draft, 3, 2), 0.75, 1e-12);
     double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4}, target4[4] = {0, 0.5, 0.25, 0.25};
-    /* then 1/2, 1/4, 1/4 against .27, .33, .4: .77; if token 2 goes (.08), the residual is token 1 alone, draft .27/.67; if 3 (.15), .27/.6 */
+    /* then 1/2, 1/4, 1/4 against .27, .33, .4: .77; if token 2 goes (.08), the residual is token 1 alone, draft
+     * .27/.67; if 3 (.15), .27/.6 */
     double third = 0.08 * 0.27 / 0.67 + 0.15 * 0.27 / 0.6;
     assert_within(value(spec_rrsw_acceptance, target4, draft4, 4, 3), 0.77 + third, 1e-12);
 }
 
-/* Dense sums over tuples of distinct tokens for a vocabulary beyond enumeration by tuples.h, in the rule's own terms. */
+/* Dense sums over tuples of distinct tokens for a vocabulary beyond enumeration by tuples.h, in the rule's own terms.
+ */
 static double rrsw_by_rows(const double *target, const double *draft, int V, int n)
 {
     double next[64], law[64], left = 0, sum = 0, accepted = 0;
@@ -362,7 +378,8 @@ static void without_replacement_is_the_recursion_over_rows(void **state)
 static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
 {
     (void)state;
-    double target[9] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.02, 0.1, 0.08}, even[9], one[9] = {0, 0, 0, 0, 0, 0, 1, 0, 0};
+    double target[9] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.02, 0.1, 0.08}, even[9],
+           one[9] = {0, 0, 0, 0, 0, 0, 1, 0, 0};
     for (int x = 0; x < 9; x++) even[x] = 1. / 9;
     double scale = 1; /* which tokens went does not matter: c_{k+1} = c_k + excess / (1 - k/9) */
     for (int n = 1; n <= 6; n++) {
@@ -402,7 +419,8 @@ static void large_vocabularies_are_served_and_too_many_paths_refused(void **stat
     assert_near(value(spec_greedy_drafting_acceptance, target, draft, V, 1), overlap, 1e-14);
     assert_near(value(spec_minhash_acceptance, target, draft, V, 1), overlap / (2 - overlap), 1e-14);
     /* so even a draft that nothing is lost by replacement, to a part in V */
-    double with = value(spec_rrs_acceptance, target, draft, V, 2), without = value(spec_rrsw_acceptance, target, draft, V, 2);
+    double with = value(spec_rrs_acceptance, target, draft, V, 2),
+           without = value(spec_rrsw_acceptance, target, draft, V, 2);
     assert_true(without > with && without < with + 1e-3);
     static double large[44722];
     tuples_row(large, 44722, 0, rng);
@@ -411,11 +429,12 @@ static void large_vocabularies_are_served_and_too_many_paths_refused(void **stat
     tuples_row(large, 1260, 0, rng);
     assert_nan(value(spec_rrsw_acceptance, large, large, 1260, 4));
     tuples_row(large, 1259, 0, rng);
-    assert_within(value(spec_rrsw_acceptance, large, large, 1259, 4), 1, 1e-15); /* equal rows: the first is accepted, and no path walked */
+    assert_within(value(spec_rrsw_acceptance, large, large, 1259, 4), 1,
+                  1e-15); /* equal rows: the first is accepted, and no path walked */
     gsl_rng_free(rng);
 }
 
-/* ---- common random numbers ------------------------------------------------------------------------------------------ */
+/* ---- common random numbers --------------------------------------------------------------------------------------- */
 
 static void gumbel_is_between_minhash_and_the_overlap(void **state)
 {
@@ -434,7 +453,8 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
             for (int y = 0; y < V; y++) sum += fmax(target[y] / target[x], draft[y] / draft[x]);
             direct += 1 / sum;
         }
-        double gumbel = value(spec_gumbel_acceptance, target, draft, V, 1), tv = spec_total_variation(target, draft, (size_t)V);
+        double gumbel = value(spec_gumbel_acceptance, target, draft, V, 1),
+               tv = spec_total_variation(target, draft, (size_t)V);
         double minhash = value(spec_minhash_acceptance, target, draft, V, 1);
         assert_within(gumbel, direct, 1e-14);
         assert_within(minhash, (1 - tv) / (1 + tv), 1e-15);
@@ -443,8 +463,9 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
     gsl_rng_free(rng);
 }
 
-/* 100,000 races of shared exponential clocks: a standard error of .0015, so that the overlap, .7, or (1-TV)/(1+TV), .538, is rejected at the
- * vector where the formula says .6935 only for the latter; the other rows part all three by 20 standard errors. */
+/* 100,000 races of shared exponential clocks: a standard error of .0015, so that the overlap, .7, or (1-TV)/(1+TV),
+ * .538, is rejected at the vector where the formula says .6935 only for the latter; the other rows part all three by 20
+ * standard errors. */
 static void gumbel_is_a_race_of_shared_clocks(void **state)
 {
     (void)state;
@@ -464,16 +485,25 @@ static void gumbel_is_a_race_of_shared_clocks(void **state)
     }
     double expected = value(spec_gumbel_acceptance, target, draft, 4, 1), share = (double)agree / (double)rounds;
     assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
-    double overlap = value(spec_rrs_acceptance, target, draft, 4, 1), minhash = value(spec_minhash_acceptance, target, draft, 4, 1);
+    double overlap = value(spec_rrs_acceptance, target, draft, 4, 1),
+           minhash = value(spec_minhash_acceptance, target, draft, 4, 1);
     assert_true(overlap - expected > 0.015 && expected - minhash > 0.015);
     gsl_rng_free(rng);
 }
 
-/* ---- edges ---------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static acceptance *const all_forms[] = {
-    spec_match_acceptance, spec_match_top_acceptance, spec_naive_tree_acceptance, spec_rrs_acceptance, spec_rrsw_acceptance,
-    spec_kseq_acceptance, spec_greedy_drafting_acceptance, spec_spechub_acceptance, spec_gumbel_acceptance, spec_minhash_acceptance,
+    spec_match_acceptance,
+    spec_match_top_acceptance,
+    spec_naive_tree_acceptance,
+    spec_rrs_acceptance,
+    spec_rrsw_acceptance,
+    spec_kseq_acceptance,
+    spec_greedy_drafting_acceptance,
+    spec_spechub_acceptance,
+    spec_gumbel_acceptance,
+    spec_minhash_acceptance,
     spec_kseq_rho,
 };
 enum { FORMS = sizeof all_forms / sizeof *all_forms };
@@ -491,7 +521,9 @@ static void numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan(void **st
     double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1};
     for (int f = 0; f < FORMS; f++) {
         int counts[] = {-1, 0, 1, 2, 3, SPEC_DRAFTS_MAX, SPEC_DRAFTS_MAX + 1};
-        for (int i = 0; i < 7; i++) assert_int_equal(isnan(value(all_forms[f], target1, draft1, 3, counts[i])), !serves(all_forms[f], counts[i]));
+        for (int i = 0; i < 7; i++)
+            assert_int_equal(isnan(value(all_forms[f], target1, draft1, 3, counts[i])),
+                             !serves(all_forms[f], counts[i]));
         for (int n = 1; n <= 2; n++) {
             assert_nan(value(all_forms[f], bad, draft1, 3, n));
             assert_nan(value(all_forms[f], target1, short_row, 3, n));

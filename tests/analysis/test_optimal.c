@@ -1,4 +1,5 @@
-/* The most that any rule accepts: prefixes against all subsets and against the largest flow from tuples of drafts to their tokens. */
+/* The most that any rule accepts: prefixes against all subsets and against the largest flow from tuples of drafts to
+ * their tokens. */
 #include "analysis/optimal.h"
 
 #include "analysis/overlap.h"
@@ -43,7 +44,7 @@ static void known_vectors(void **state)
     assert_same(value(spec_optimal_without_replacement, target1, draft1, 3, 4), 1);
 }
 
-/* ---- second routes -------------------------------------------------------------------------------------------------- */
+/* ---- second routes ----------------------------------------------------------------------------------------------- */
 
 static int tokens_of(const tuples *all, int i)
 {
@@ -65,8 +66,8 @@ static double by_subsets(const double *target, int V, const tuples *all)
     return 1 + least;
 }
 
-/* The largest flow from sets of drafted tokens to tokens, by augmenting along shortest paths [Edmonds72]. Nodes: set s (of 2^V), then
- * token x; supply[s] and demand[x] are what is left, flow[s][x] what is sent. */
+/* The largest flow from sets of drafted tokens to tokens, by augmenting along shortest paths [Edmonds72]. Nodes: set s
+ * (of 2^V), then token x; supply[s] and demand[x] are what is left, flow[s][x] what is sent. */
 static double by_flow(const double *target, int V, const tuples *all)
 {
     static double supply[1 << V_MAX], flow[1 << V_MAX][V_MAX];
@@ -151,7 +152,8 @@ static void prefixes_reach_the_best_subset_and_the_largest_flow(void **state)
     gsl_rng_free(rng);
 }
 
-/* What the literature orders, on rows of every kind: without replacement against iid is an observation, not a theorem. */
+/* What the literature orders, on rows of every kind: without replacement against iid is an observation, not a theorem.
+ */
 static void rules_and_optima_stand_in_order(void **state)
 {
     (void)state;
@@ -164,9 +166,12 @@ static void rules_and_optima_stand_in_order(void **state)
         int n = 1 + (int)(i % 3);
         tuples_row(target, V, (int)(i / 3 % 4), rng);
         tuples_row(draft, V, (int)(i / 12 % 4), rng);
-        double match = value(spec_match_acceptance, target, draft, V, n), naive = value(spec_naive_tree_acceptance, target, draft, V, n);
-        double rrs = value(spec_rrs_acceptance, target, draft, V, n), rrsw = value(spec_rrsw_acceptance, target, draft, V, n);
-        double kseq = value(spec_kseq_acceptance, target, draft, V, n), iid = value(spec_optimal_iid, target, draft, V, n);
+        double match = value(spec_match_acceptance, target, draft, V, n),
+               naive = value(spec_naive_tree_acceptance, target, draft, V, n);
+        double rrs = value(spec_rrs_acceptance, target, draft, V, n),
+               rrsw = value(spec_rrsw_acceptance, target, draft, V, n);
+        double kseq = value(spec_kseq_acceptance, target, draft, V, n),
+               iid = value(spec_optimal_iid, target, draft, V, n);
         double without = value(spec_optimal_without_replacement, target, draft, V, n);
         assert_true(match <= naive + slack && naive <= iid + slack);
         assert_true(rrs <= kseq + slack && kseq <= iid + slack && iid <= without + slack);
@@ -181,7 +186,7 @@ static void rules_and_optima_stand_in_order(void **state)
     gsl_rng_free(rng);
 }
 
-/* ---- the race ------------------------------------------------------------------------------------------------------- */
+/* ---- the race ---------------------------------------------------------------------------------------------------- */
 
 static void race_integral_is_the_sum_over_tuples(void **state)
 {
@@ -277,7 +282,7 @@ static void nearly_certain_drafts_keep_their_digits(void **state)
     assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3), 0.1 + 1 - both, 1e-12);
 }
 
-/* ---- edges ---------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static void one_draft_is_the_overlap_at_any_size(void **state)
 {

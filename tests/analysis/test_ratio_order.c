@@ -103,7 +103,8 @@ static void extreme_scales_are_limits(void **state)
 static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **state)
 {
     (void)state;
-    double good[3] = {0.5, 0.3, 0.2}, negative[3] = {1.1, -0.1, 0}, nan_row[3] = {0.5, NAN, 0.5}, off[3] = {0.5, 0.3, 0.2 + 3e-9};
+    double good[3] = {0.5, 0.3, 0.2}, negative[3] = {1.1, -0.1, 0}, nan_row[3] = {0.5, NAN, 0.5},
+           off[3] = {0.5, 0.3, 0.2 + 3e-9};
     double near[3] = {0.5, 0.3, 0.2 + 5e-10}, infinite[3] = {INFINITY, 0, 0};
     const double *bad[4] = {negative, nan_row, off, infinite};
     spec_ratio_order order;

@@ -26,7 +26,7 @@ static void sibling_chances(double *ret_chance, int n, bool falling, gsl_rng *rn
     }
 }
 
-/* ---- expected tokens ------------------------------------------------------------------------------------------------ */
+/* ---- expected tokens --------------------------------------------------------------------------------------------- */
 
 /* From a node on: the correction or bonus, or a child and what follows it. */
 static double walk(const int *parent, const double *accept, int n, int node)
@@ -80,7 +80,8 @@ static void a_chain_emits_the_capped_geometric_mean(void **state)
 static void trees_that_are_none_give_nan(void **state)
 {
     (void)state;
-    double work[7], fine[3] = {0.5, 0.5, 0.27}, sums[3] = {0.5, 0.5 + 2e-9, 0.27}, below[3] = {0.5, -1e-9, 0}, above[3] = {1.1, 0, 0};
+    double work[7], fine[3] = {0.5, 0.5, 0.27}, sums[3] = {0.5, 0.5 + 2e-9, 0.27}, below[3] = {0.5, -1e-9, 0},
+                    above[3] = {1.1, 0, 0};
     double nan_chance[3] = {0.5, NAN, 0};
     int parent[3] = {-1, -1, 1}, itself[3] = {-1, 1, 0}, later[3] = {-1, 2, 0}, before_root[3] = {-1, -2, 0};
     assert_within(spec_tree_emitted(parent, fine, 3, work), 2 + 0.135, 1e-15);
@@ -126,10 +127,11 @@ static void parallel_chains_emit_the_mean_of_the_largest(void **state)
     assert_nan(spec_parallel_chains_emitted(0.7, 7, -1));
 }
 
-/* ---- the best of all trees ------------------------------------------------------------------------------------------ */
+/* ---- the best of all trees --------------------------------------------------------------------------------------- */
 
-/* Every tree of n nodes and at most `depth` levels whose node with rank r at level l has accept[l*ranks+r], each grown once: nodes are
- * added in the order of a walk along it. With in_order, a child of rank r comes only after those of lower rank. Returns the largest E. */
+/* Every tree of n nodes and at most `depth` levels whose node with rank r at level l has accept[l*ranks+r], each grown
+ * once: nodes are added in the order of a walk along it. With in_order, a child of rank r comes only after those of
+ * lower rank. Returns the largest E. */
 typedef struct {
     const double *accept;
     int ranks, depth, n;
@@ -139,8 +141,8 @@ typedef struct {
 
 static void grow(search *all, const int *rank, const double *product, int level, int nodes, double sum)
 {
-    /* rank[l] is that of the node at level l on the path to the last node, product[l+1] its chance. The next node is a child of any node
-     * on that path, after the child that is on it. */
+    /* rank[l] is that of the node at level l on the path to the last node, product[l+1] its chance. The next node is a
+     * child of any node on that path, after the child that is on it. */
     if (nodes == all->n) {
         all->best = fmax(all->best, sum);
         return;
@@ -186,7 +188,8 @@ static void medusas_tree_is_the_best_of_all_trees(void **state)
             if (v > 0) assert_true(product[v] <= product[v - 1]);
             for (int u = 0; u < v; u++) assert_false(parent[u] == parent[v] && rank[u] == rank[v]);
         }
-        assert_near(spec_tree_emitted(parent, accept, n, work_tree), best_of_all(accuracy, RANKS, HEADS, n, false), 1e-14);
+        assert_near(spec_tree_emitted(parent, accept, n, work_tree), best_of_all(accuracy, RANKS, HEADS, n, false),
+                    1e-14);
     }
     gsl_rng_free(rng);
 }
@@ -215,7 +218,8 @@ static void medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained(
     assert_int_equal(spec_medusa_tree(parent, rank, product, -1, even, 2, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, even, 0, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, even, 2, 0, work), -1);
-    double bad[4] = {0.25, 0.25, NAN, 0.25}, above[4] = {0.25, 0.25, 0.6, 0.4 + 2e-9}, below[4] = {0.25, 0.25, 0.5, -0.1}, one[2] = {1.1, 0};
+    double bad[4] = {0.25, 0.25, NAN, 0.25}, above[4] = {0.25, 0.25, 0.6, 0.4 + 2e-9},
+           below[4] = {0.25, 0.25, 0.5, -0.1}, one[2] = {1.1, 0};
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, bad, 2, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, above, 2, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, below, 2, 2, work), -1);
@@ -256,7 +260,8 @@ static void planned_trees_are_the_best_of_all_trees(void **state)
         for (int depth = 0; depth <= DEPTH; depth++) {
             double best = 1;
             for (int n = 0; n <= NODES; n++) {
-                if (n > 0 && depth > 0) best = fmax(best, best_of_all(levels, width, depth, n, true)); /* up to n nodes */
+                if (n > 0 && depth > 0)
+                    best = fmax(best, best_of_all(levels, width, depth, n, true)); /* up to n nodes */
                 assert_near(spec_tree_plan_emitted(&plan, n, depth), best, 1e-14);
                 assert_near(emitted_of_plan(&plan, n, depth), best, 1e-14);
             }
@@ -273,7 +278,8 @@ static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
     spec_tree_plan chain, star;
     assert_int_equal(spec_tree_plan_init(&chain, one, 1, 12, 8), GSL_SUCCESS);
     for (int m = 0; m <= 12; m++) {
-        for (int l = 0; l <= 8; l++) assert_near(spec_tree_plan_emitted(&chain, m, l), spec_capped_geometric_mean(0.8, m < l ? m : l), 1e-14);
+        for (int l = 0; l <= 8; l++)
+            assert_near(spec_tree_plan_emitted(&chain, m, l), spec_capped_geometric_mean(0.8, m < l ? m : l), 1e-14);
     }
     int parent[12], rank[12];
     assert_int_equal(spec_tree_plan_build(parent, rank, &chain, 12, 8), 8); /* no more nodes than help */
@@ -284,8 +290,8 @@ static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
     spec_tree_plan_free(&star);
 }
 
-/* With acceptance of the r-th child like a power law, tokens grow with the logarithm of the budget; a wide tree is worth a little more
- * with every doubling, and never less. */
+/* With acceptance of the r-th child like a power law, tokens grow with the logarithm of the budget; a wide tree is
+ * worth a little more with every doubling, and never less. */
 static void tokens_grow_slowly_with_the_tree(void **state)
 {
     (void)state;
@@ -302,7 +308,8 @@ static void tokens_grow_slowly_with_the_tree(void **state)
         before = now;
     }
     assert_true(before > 3 && before < 10);
-    for (int l = 1; l <= 16; l++) assert_true(spec_tree_plan_emitted(&plan, 256, l) >= spec_tree_plan_emitted(&plan, 256, l - 1));
+    for (int l = 1; l <= 16; l++)
+        assert_true(spec_tree_plan_emitted(&plan, 256, l) >= spec_tree_plan_emitted(&plan, 256, l - 1));
     spec_tree_plan_free(&plan);
 }
 
@@ -354,7 +361,8 @@ static void the_fastest_tree_is_the_largest_ratio(void **state)
 static void plans_outside_the_domain_are_refused(void **state)
 {
     (void)state;
-    double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1}, bad[2] = {NAN, 0.1}, one[2] = {1.5, 0};
+    double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1}, bad[2] = {NAN, 0.1},
+           one[2] = {1.5, 0};
     spec_tree_plan plan;
     int parent[4], rank[4];
     assert_int_equal(spec_tree_plan_init(&plan, above, 2, 4, 2), GSL_EDOM);

@@ -1,5 +1,6 @@
 /* tuples: every tuple of draft tokens with its chance, for small vocabularies, and rows to draw them from.
- * What rules accept, and could accept, of several drafts is summed over these in tests; nothing here is shared with what is tested. */
+ * What rules accept, and could accept, of several drafts is summed over these in tests; nothing here is shared with
+ * what is tested. */
 #ifndef SPECLAB_TESTS_TUPLES_H
 #define SPECLAB_TESTS_TUPLES_H
 
@@ -43,7 +44,8 @@ static inline void tuples_iid(tuples *all, const double *draft, int V, int n)
     tuples_iid_from(all, draft, V, n, token, 0, 1);
 }
 
-/* The law of the next draft without replacement after k tokens: the draft on the others, even on them where it has no mass there. */
+/* The law of the next draft without replacement after k tokens: the draft on the others, even on them where it has no
+ * mass there. */
 static inline void tuples_next(double *ret_law, const double *draft, int V, const int *token, int k)
 {
     double left = 0;
@@ -123,8 +125,8 @@ static inline void tuples_hub(tuples *all, const double *draft, int V)
     }
 }
 
-/* A random row (V). kind 0: smooth; 1: peaked, spread over many orders; 2: small whole weights, so that ties and zeros are common; 3: one
- * or two tokens only. */
+/* A random row (V). kind 0: smooth; 1: peaked, spread over many orders; 2: small whole weights, so that ties and zeros
+ * are common; 3: one or two tokens only. */
 static inline void tuples_row(double *ret_row, int V, int kind, gsl_rng *rng)
 {
     double sum = 0;
