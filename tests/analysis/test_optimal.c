@@ -284,6 +284,23 @@ static void nearly_certain_drafts_keep_their_digits(void **state)
 
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
 
+static void the_scratch_of_an_order_is_its_own(void **state)
+{
+    (void)state;
+    double target[5] = {0.05, 0.27, 0.13, 0.32, 0.23}, draft[5] = {0.31, 0.14, 0.3, 0.1, 0.15};
+    for (int n = 2; n <= 3; n++) {
+        double sums[4][6];
+        spec_ratio_order order;
+        assert_int_equal(spec_ratio_order_init(&order, 5), GSL_SUCCESS);
+        assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
+        double *const rows[4] = {order.target_below, order.draft_below, order.target_above, order.draft_above};
+        for (int r = 0; r < 4; r++) memcpy(sums[r], rows[r], sizeof sums[r]);
+        assert_true(spec_optimal_without_replacement(&order, n) > 0);
+        for (int r = 0; r < 4; r++) assert_memory_equal(sums[r], rows[r], sizeof sums[r]);
+        spec_ratio_order_free(&order);
+    }
+}
+
 static void one_draft_is_the_overlap_at_any_size(void **state)
 {
     (void)state;
@@ -344,6 +361,7 @@ int main(void)
         cmocka_unit_test(race_of_equal_clocks_is_hypergeometric),
         cmocka_unit_test(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies),
         cmocka_unit_test(nearly_certain_drafts_keep_their_digits),
+        cmocka_unit_test(the_scratch_of_an_order_is_its_own),
         cmocka_unit_test(one_draft_is_the_overlap_at_any_size),
         cmocka_unit_test(edges_of_the_domain),
     };
