@@ -64,10 +64,11 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     for (int i = 0; i <= order->V; i++) ret_inside[i] = possible ? 1 : NAN;
     if (!possible) return;
     ret_inside[0] = 0;
-    /* s = exp(t - exp(-t)) by the trapezoid rule: the integrand then falls doubly exponentially at the lower end, and
-     * beyond 40 over the smallest mass outside a prefix at the upper one. */
+    /* s = exp(t - exp(-t)) by the trapezoid rule: the integrand falls doubly exponentially at the lower end, and beyond
+     * 50 over the smallest mass outside a prefix, which is the last token's, at the upper one. */
+    double last = fmin(700, log(50) - log(order->draft[order->n_drafted - 1]));
     double step = n <= 6 ? 0.2 : n <= 24 ? 0.125 : 0.0625; /* each leaves an error near 1e-15 at its largest n */
-    for (int j = (int)(-4 / step); j * step < 44; j++) {
+    for (int j = (int)(-4 / step); j * step < last; j++) {
         double t = j * step, s = exp(t - exp(-t));
         add_node(ret_inside, order, n, s, step * s * (1 + exp(-t)));
     }

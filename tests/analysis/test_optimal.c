@@ -273,13 +273,16 @@ static void two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies(void *
 static void nearly_certain_drafts_keep_their_digits(void **state)
 {
     (void)state;
-    double rest = 4e-13, draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0.05, 0.75, 0.2};
-    /* Two drafts are token 0 and one of the others, 1 to 3, but for terms of the size of rest: .05 + 1/4 + .2. */
-    assert_within(value(spec_optimal_without_replacement, target, draft, 3, 2), 0.5, 1e-12);
-    double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4}, target4[4] = {0.02, 0.9, 0.05, 0.03};
-    /* Three: token 0 and two of .27, .33, .4; token 1 is drafted unless they are 2 and 3. */
-    double both = 0.33 * 0.4 / 0.67 + 0.4 * 0.33 / 0.6;
-    assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3), 0.1 + 1 - both, 1e-12);
+    double rests[3] = {4e-13, 4e-25, 4e-90};
+    for (int i = 0; i < 3; i++) {
+        double rest = rests[i], draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0.05, 0.75, 0.2};
+        /* Two drafts are token 0 and one of the others, 1 to 3, but for terms of the size of rest: .05 + 1/4 + .2. */
+        assert_within(value(spec_optimal_without_replacement, target, draft, 3, 2), 0.5, 1e-12);
+        double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4}, target4[4] = {0.02, 0.9, 0.05, 0.03};
+        /* Three: token 0 and two of .27, .33, .4; token 1 is drafted unless they are 2 and 3. */
+        double both = 0.33 * 0.4 / 0.67 + 0.4 * 0.33 / 0.6;
+        assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3), 0.1 + 1 - both, 1e-12);
+    }
 }
 
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
