@@ -204,6 +204,26 @@ static void a_result_tells_its_compiler_and_no_rounds_where_there_are_none(void 
     spec_child_free(&c);
 }
 
+/* Its rows are in its file; "all rows hold" would be said of a part. */
+static void an_experiment_that_fails_is_not_reported_on(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("whole.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };\n");
+    spec_file_write("broken.cfg", "measure = \"predict\"; grid = { alpha = [0.27, 2.7]; K = 3; };\n");
+    spec_child_run(&c, "run -d reported whole.cfg broken.cfg");
+    assert_int_equal(c.code, 2);
+    assert_non_null(strstr(c.line, "broken: K=3;alpha=2.7: alpha: 2.7 is not within [0, 1]"));
+    spec_child_free(&c);
+    char *page = spec_file_bytes("reported/report.md"), *rows = spec_file_bytes("reported/broken.csv");
+    assert_non_null(strstr(page, "\n1 rows, of which 0 were checked"));
+    assert_null(strstr(page, "broken"));
+    assert_non_null(strstr(rows, "\n0.27,3,"));
+    free(page);
+    free(rows);
+}
+
 /* ---- where it runs ----------------------------------------------------------------------------------------------- */
 
 static void its_own_experiments_run_from_any_folder(void **state)
@@ -308,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_exit_code_tells_what_holds),
         cmocka_unit_test(help_is_printed_and_fits_eighty_columns),
         cmocka_unit_test(a_result_tells_its_compiler_and_no_rounds_where_there_are_none),
+        cmocka_unit_test(an_experiment_that_fails_is_not_reported_on),
         cmocka_unit_test(its_own_experiments_run_from_any_folder),
         cmocka_unit_test(a_wrong_share_folder_is_told),
         cmocka_unit_test(no_gnuplot_and_no_home_are_told_or_not_needed),
