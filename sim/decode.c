@@ -29,6 +29,26 @@ static int check_vocabularies(const spec_decoder_config *config, spec_error *err
                      draft->vocab, target->vocab);
 }
 
+/* Which strategy goes with which policy and rule. */
+static int check_tree(const spec_decoder *decoder, spec_error *error)
+{
+    const spec_drafter *drafter = &decoder->drafter;
+    const spec_policy_kind *policy = decoder->policy.kind;
+    const char *drafting = decoder->config.drafting;
+    if (decoder->nodes > SPEC_NODES_MAX)
+        return spec_fail(error, GSL_EINVAL, "draft strategy '%s' to depth %d has more than %d nodes", drafting,
+                         decoder->policy.K, SPEC_NODES_MAX);
+    if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
+    if (policy->go_on != NULL || policy->retract != NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
+                         policy->name);
+    if (drafter->widest > 1 && !(decoder->rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings)))
+        return spec_fail(error, GSL_EINVAL, "rule '%s' does not hold for %s siblings, which draft strategy '%s' makes",
+                         decoder->rule->name, spec_siblings_names[drafter->siblings], drafting);
+    return GSL_SUCCESS;
+}
+
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -41,14 +61,17 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
     SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
 
-    const int K = decoder->policy.K;
-    const size_t rows = (size_t)K + 1, vocab = (size_t)config->target->vocab;
-    SPEC_TRY(spec_draft_init(&decoder->draft, K, config->target->vocab, error));
+    decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
+    SPEC_TRY(check_tree(decoder, error));
+
+    const size_t K = (size_t)decoder->policy.K, rows = (size_t)decoder->nodes + 1;
+    const size_t vocab = (size_t)config->target->vocab;
+    SPEC_TRY(spec_draft_init(&decoder->draft, decoder->nodes, config->target->vocab, error));
     decoder->target_row = calloc(rows, sizeof *decoder->target_row);
     decoder->target_store = malloc(rows * vocab * sizeof *decoder->target_store);
     decoder->weight = malloc(vocab * sizeof *decoder->weight);
-    decoder->round.token = calloc(rows, sizeof *decoder->round.token);
-    decoder->round.node = calloc(rows, sizeof *decoder->round.node);
+    decoder->round.token = calloc(K + 1, sizeof *decoder->round.token);
+    decoder->round.node = calloc(K + 1, sizeof *decoder->round.node);
     if (decoder->target_row == NULL || decoder->target_store == NULL || decoder->weight == NULL ||
         decoder->round.token == NULL || decoder->round.node == NULL)
         status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %zu probabilities", rows, vocab);

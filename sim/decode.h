@@ -43,15 +43,18 @@ typedef struct {
     spec_drafter drafter;
     spec_session target;
     spec_draft draft;
-    const double **target_row;  /* (K+1), K here and below being the most that the policy may draft */
-    double *target_store;       /* (K+1, V) */
+    int nodes;                  /* most nodes of a draft */
+    const double **target_row;  /* (nodes+1) */
+    double *target_store;       /* (nodes+1, V) */
     double *weight;             /* (V) */
-    spec_round round;           /* the last one */
+    spec_round round;           /* the last one; K being the most that the policy may draft */
     int *context;               /* the text so far: prompt and emitted tokens */
     size_t n_context, context_capacity;
 } spec_decoder;
 
-/* GSL_EINVAL for unknown names, K out of range, and models of different vocabularies (both sizes are named). */
+/* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (both sizes are named), trees of
+ * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, and a tree
+ * with a policy that looks at its tokens: only a policy that sets the length beforehand says how deep a tree is. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 

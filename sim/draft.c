@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+const char *const spec_siblings_names[] = {"iid", "without", "top", "hub", "greedy", NULL};
+
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error)
 {
     assert(capacity >= 0 && capacity <= SPEC_NODES_MAX && vocab >= 1);
@@ -34,6 +36,7 @@ void spec_draft_free(spec_draft *draft)
 void spec_draft_reset(spec_draft *draft)
 {
     draft->n_nodes = 0;
+    draft->siblings = SPEC_SIBLINGS_IID;
     draft->branches = false;
 }
 
@@ -47,7 +50,7 @@ void spec_draft_append(spec_draft *draft, int token, int parent, const double *o
 {
     const int node = draft->n_nodes;
     assert(node < draft->capacity && parent >= -1 && parent < node && token >= 0 && token < draft->vocab);
-    assert(!sampled || (opt_row != NULL && opt_row[token] > 0.0));
+    assert(!sampled || (opt_row != NULL && (opt_row[token] > 0.0 || draft->siblings != SPEC_SIBLINGS_IID)));
     draft->token[node] = token;
     draft->parent[node] = parent;
     draft->row[node] = opt_row;

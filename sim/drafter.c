@@ -10,6 +10,7 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_chain,
     &spec_draft_greedy,
     &spec_draft_lookup,
+    &spec_draft_tree,
     NULL,
 };
 
@@ -36,6 +37,8 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
         }
         SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
+    if (drafter->widest > 0 && (drafter->weight = malloc((size_t)opt_draft->vocab * sizeof(double))) == NULL)
+        status = spec_fail(error, GSL_ENOMEM, "out of memory for a row of %d probabilities", opt_draft->vocab);
 done:
     spec_settings_free(&settings);
     if (status != GSL_SUCCESS) spec_drafter_free(drafter);
@@ -46,19 +49,26 @@ void spec_drafter_free(spec_drafter *drafter)
 {
     spec_session_free(&drafter->session);
     free(drafter->path);
+    free(drafter->weight);
     *drafter = (spec_drafter){0};
+}
+
+int spec_drafter_nodes(const spec_drafter *drafter, int K)
+{
+    const int nodes = drafter->kind->nodes != NULL ? drafter->kind->nodes(drafter, K) : K;
+    return nodes <= SPEC_NODES_MAX ? nodes : SPEC_NODES_MAX + 1;
 }
 
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
     spec_draft_reset(ret_draft);
+    ret_draft->siblings = drafter->siblings;
     drafter->n_calls = 0;
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
-/* Put what the model can see of the context into `path`, with room for `more` tokens; returns its length, or -1. */
-static long begin_path(spec_drafter *drafter, const int *context, size_t n, int more)
+long spec_drafter_begin_path(spec_drafter *drafter, const int *context, size_t n, int more)
 {
     const int order = drafter->session.model->order;
     const size_t seen = order >= 0 && (size_t)order < n ? (size_t)order : n;
@@ -78,7 +88,7 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error)
 {
     const spec_model *model = drafter->session.model;
-    long n_path = begin_path(drafter, context, n, policy->now);
+    long n_path = spec_drafter_begin_path(drafter, context, n, policy->now);
     if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
 
     const bool looks_ahead = policy->kind->looks_ahead;

@@ -11,11 +11,16 @@
 
 typedef struct spec_drafter spec_drafter;
 
+/* Most levels of a tree whose widths are given one by one. */
+enum { SPEC_LEVELS_MAX = 64 };
+
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
+    int (*nodes)(const spec_drafter *drafter, int K); /* most nodes of a draft to depth K, or any number above
+                                                         SPEC_NODES_MAX; NULL: a chain, K */
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error); /* NULL: no keys */
-    /* Fill `ret_draft` (emptied before) with at most policy->now tokens after the context. */
+    /* Fill `ret_draft` (emptied before) with paths of at most policy->now tokens after the context. */
     int (*draft)(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n, const spec_policy *policy,
                  spec_chance *chance, spec_error *error);
 } spec_drafter_kind;
@@ -23,24 +28,38 @@ typedef struct {
 struct spec_drafter {
     const spec_drafter_kind *kind;
     spec_session session;        /* of the draft model; zeroed where the strategy needs none */
-    int n_calls;                 /* of the draft model, by the last draft */
+    int n_calls;                 /* of the draft model, by the last draft: a chain's tokens, a tree's levels */
     int *path;                   /* context being extended; grown as needed */
     size_t path_capacity;
     int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
     bool lookup_full;            /* prompt lookup: only matches that are followed by as many tokens as are wanted */
+    spec_siblings siblings;      /* tree: how the children of one node are drawn */
+    int n_widths;                /* tree: levels, or 0: as many as the policy's length, all as wide as the first */
+    int width[SPEC_LEVELS_MAX];  /* tree: (n_widths) children of a node, by level */
+    int widest;                  /* tree: the most children of a node; 0 for chains */
+    double *weight;              /* tree: (V) workspace */
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
-extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup;
+extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree;
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1". GSL_EINVAL for an unknown name (the nearest is named), an
- * unknown key, a bad value, and where the strategy needs a model and opt_draft is NULL. */
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without". GSL_EINVAL for an
+ * unknown name (the nearest is named), an unknown key, a bad value, and where the strategy needs a model and
+ * opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
+
+/* The most nodes of a draft of this strategy to depth K, or SPEC_NODES_MAX + 1 where there may be more than
+ * SPEC_NODES_MAX. */
+int spec_drafter_nodes(const spec_drafter *drafter, int K);
 
 /* Draft after the context of n tokens. One decision for each sampled token. Fails where the draft model does. */
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
+
+/* For strategies: put what the draft model can see of the context into drafter->path, with room for `more` tokens
+ * after it. Returns how many tokens that is, or -1 where memory ran out. */
+long spec_drafter_begin_path(spec_drafter *drafter, const int *context, size_t n, int more);
 
 /* What chain and greedy share: extend the context with the draft model, token by token, sampled from its row, or the
  * row's argmax where opt_chance is NULL. Stops when the policy says so, and after the draft model's end of text. */

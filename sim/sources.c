@@ -132,6 +132,7 @@ static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream
     round->n_drafted = w->decoder.config.K;
     for (uint64_t i = 0; i < n_rounds; i++) {
         round->n_accepted = spec_fixed_pair_round(&w->pair, &rng, round->n_drafted, round->token);
+        round->n_tested = round->n_accepted < round->n_drafted ? round->n_accepted + 1 : round->n_accepted;
         round->n_emitted = round->n_accepted + 1;
         spec_tally_add(tally, round);
     }

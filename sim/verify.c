@@ -4,6 +4,7 @@
 #include "models/row.h"
 
 #include <assert.h>
+#include <string.h>
 
 const spec_rule *const spec_rules[] = {
     &spec_verify_token,
@@ -26,16 +27,24 @@ int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *err
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
+/* The children of the last accepted node are put to the test, whichever of them a rule looks at. */
+static int tested(const spec_round *round, const spec_draft *draft, int last)
+{
+    return round->n_accepted + (spec_verify_child(draft, last, last + 1) >= 0 ? 1 : 0);
+}
+
 void spec_verify_begin(spec_round *round, const spec_draft *draft)
 {
     round->n_drafted = draft->n_nodes;
     round->n_accepted = 0;
+    round->n_tested = tested(round, draft, -1);
     round->n_emitted = 0;
 }
 
 void spec_verify_accept(spec_round *round, const spec_draft *draft, int node)
 {
     round->node[round->n_accepted++] = node;
+    round->n_tested = tested(round, draft, node);
     round->token[round->n_emitted++] = draft->token[node];
 }
 
@@ -69,7 +78,16 @@ int spec_verify_correct(const double *target, const double *opt_draft, int token
     return spec_chance_pick(chance, mass > 0.0 ? weight : target, vocab);
 }
 
-/* The child of `node` that has this token, or -1. */
+/* ---- top-down ---------------------------------------------------------------------------------------------------- */
+
+int spec_verify_children(const spec_draft *draft, int node)
+{
+    int n = 0;
+    for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++) n++;
+    return n;
+}
+
+/* The first child of `node` that has this token, or -1. */
 static int child_with(const spec_draft *draft, int node, int token)
 {
     int child = spec_verify_child(draft, node, node + 1);
@@ -77,18 +95,45 @@ static int child_with(const spec_draft *draft, int node, int token)
     return child;
 }
 
-void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target,
-                        spec_chance *opt_chance)
+void spec_verify_walk(spec_round *round, const spec_draft *draft, const double *const *target, double *weight,
+                      spec_chance *chance, spec_verify_decision *decision)
 {
     int node = -1, token;
     spec_verify_begin(round, draft);
     for (;;) {
-        const double *row = target[node + 1];
-        token = opt_chance != NULL ? spec_verify_sample(row, draft->vocab, opt_chance)
-                                   : spec_row_argmax(row, draft->vocab);
+        token = decision(draft, node, target[node + 1], weight, chance);
         node = child_with(draft, node, token);
         if (node < 0) break;
         spec_verify_accept(round, draft, node);
     }
     spec_verify_end(round, token);
+}
+
+int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    const int child = spec_verify_child(draft, node, node + 1);
+    if (child < 0) return spec_verify_sample(target, draft->vocab, chance);
+    const double *law = spec_draft_law(draft, child);
+    const int token = draft->token[child];
+    assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
+    if (spec_chance_accept(chance, target[token], law != NULL ? law[token] : 1.0)) return token;
+    return spec_verify_correct(target, law, token, draft->vocab, weight, chance);
+}
+
+double spec_verify_excess(double *weight, const double *target, const double *row, double taken, int vocab)
+{
+    double sum = 0.0;
+    for (int i = 0; i < vocab; i++) {
+        const double left = target[i] - taken * row[i];
+        weight[i] = left > 0.0 ? left : 0.0;
+        sum += weight[i];
+    }
+    return sum;
+}
+
+double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row)
+{
+    memcpy(weight, row, (size_t)draft->vocab * sizeof *weight);
+    for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++) weight[draft->token[i]] = 0.0;
+    return spec_row_sum(weight, draft->vocab);
 }

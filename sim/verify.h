@@ -16,15 +16,21 @@ typedef enum {
     SPEC_WRONG            /* a known mistake, kept as a negative control */
 } spec_rule_claim;
 
+/* Sets of siblings, one bit a kind. */
+#define SPEC_SIBLINGS_BIT(kind) (1u << (kind))
+#define SPEC_SIBLINGS_ANY (SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_KINDS) - 1)
+
 typedef struct {
     const char *name, *summary, *reference;
     spec_rule_claim claim;
+    unsigned siblings; /* the kinds for which the claim holds where a node has more than one child, 0: chains alone; the
+                          decoder refuses others, and it is a mistake to call _verify with them */
 
     /* Walk from the root through accepted children; draws what it needs from `chance` and from nothing else.
      * draft          the tree; nodes in any order with parents first. No nodes: one token from the target
      * target         (n_nodes+1) rows (V): target[0] at the root, target[i+1] after node i
      * weight         (V) workspace
-     * ret_round      filled: n_drafted, n_accepted, n_emitted, token[], node[] */
+     * ret_round      filled: n_drafted, n_accepted, n_tested, n_emitted, token[], node[] */
     void (*verify)(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
                    spec_chance *chance);
 } spec_rule;
@@ -38,8 +44,8 @@ int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *err
 
 /* ---- what rules share -------------------------------------------------------------------------------------------- */
 
-/* A round of this draft in which nothing is accepted yet; accept a node; emit the last token, a correction or a
- * bonus. */
+/* A round of this draft in which nothing is accepted yet; accept a node; emit the last token, a correction or a bonus.
+ * The children of the last accepted node count as tested, whichever of them the rule looked at. */
 void spec_verify_begin(spec_round *round, const spec_draft *draft);
 void spec_verify_accept(spec_round *round, const spec_draft *draft, int node);
 void spec_verify_end(spec_round *round, int token);
@@ -47,6 +53,9 @@ void spec_verify_end(spec_round *round, int token);
 /* The first child of `node` (-1: the root) at or after index `from`, or -1. Children come after their parent, so
  * node + 1 will do for `from`, and in a chain it is found at once. */
 int spec_verify_child(const spec_draft *draft, int node, int from);
+
+/* How many children `node` has. */
+int spec_verify_children(const spec_draft *draft, int node);
 
 /* Draw a token from `row`. One decision. */
 int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
@@ -56,9 +65,31 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 
-/* A whole round of the rules that go by the target's token alone: take it at each place, drawn by one decision, or the
- * row's argmax (the lowest id among ties) where opt_chance is NULL, and go on while some child has that token. */
-void spec_verify_follow(spec_round *round, const spec_draft *draft, const double *const *target,
-                        spec_chance *opt_chance);
+/* ---- top-down ---------------------------------------------------------------------------------------------------- */
+
+/* What a top-down rule is: the token after `node`, from the target's row there (V), the node's children and their
+ * row. It must have the target's law over the draft of the children; it sees nothing below them. weight (V) is
+ * workspace. */
+typedef int spec_verify_decision(const spec_draft *draft, int node, const double *target, double *weight,
+                                 spec_chance *chance);
+
+/* A whole round: decide the token at each place and, whether an accepted child or a draw of the rule's own, go on in
+ * the first child that has it. What is below a child was drafted after that child's token alone, whoever its
+ * siblings are and whatever was decided about them: so the next decision is fresh, and none of several children with
+ * one token is better than another. Lossless by induction over the depth. */
+void spec_verify_walk(spec_round *round, const spec_draft *draft, const double *const *target, double *weight,
+                      spec_chance *chance, spec_verify_decision *decision);
+
+/* The decision of the token rule on the first child alone; the target's own token where there is none. All rules
+ * below decide like this where a node has one child. */
+spec_verify_decision spec_verify_first;
+
+/* Fill weight with (target - taken * row)+ and return its sum: what is left of the target when `taken` rows have
+ * been taken from it. One pass over the two. */
+double spec_verify_excess(double *weight, const double *target, const double *row, double taken, int vocab);
+
+/* Fill weight with the row at the node's children, less these children's tokens, and return its sum: exactly 0 where
+ * nothing is left. */
+double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
 
 #endif

@@ -2,11 +2,18 @@
  * No decision is random. */
 #include "sim/verify.h"
 
+#include "models/row.h"
+
+static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    (void)node, (void)weight, (void)chance;
+    return spec_row_argmax(target, draft->vocab);
+}
+
 static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
                    spec_chance *chance)
 {
-    (void)weight, (void)chance;
-    spec_verify_follow(ret_round, draft, target, NULL);
+    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
 }
 
 const spec_rule spec_verify_greedy = {
@@ -14,5 +21,6 @@ const spec_rule spec_verify_greedy = {
     .summary = "the target's argmax, go on while it is the drafted token (temperature 0)",
     .reference = "Leviathan23",
     .claim = SPEC_LOSSLESS_ARGMAX,
+    .siblings = SPEC_SIBLINGS_ANY,
     .verify = verify,
 };

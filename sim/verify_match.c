@@ -2,17 +2,23 @@
  * What is emitted was always drawn from the target, so any draft will do; less is accepted than by the token rule. */
 #include "sim/verify.h"
 
+static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    (void)node, (void)weight;
+    return spec_verify_sample(target, draft->vocab, chance);
+}
+
 static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
                    spec_chance *chance)
 {
-    (void)weight;
-    spec_verify_follow(ret_round, draft, target, chance);
+    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
 }
 
 const spec_rule spec_verify_match = {
     .name = "match",
-    .summary = "sample from the target, go on while the sample is the drafted token",
+    .summary = "sample from the target, go on while the sample is a drafted token",
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_ANY,
     .verify = verify,
 };

@@ -1,4 +1,5 @@
-/* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. */
+/* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. Of a tree it walks the
+ * path of first children, each of which has its row's law, or was chosen, however its siblings came. */
 #include "sim/verify.h"
 
 #include <assert.h>
@@ -27,5 +28,6 @@ const spec_rule spec_verify_token = {
     .summary = "accept with min(1, target/draft), correct from norm((target - draft)+)",
     .reference = "Leviathan23",
     .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_ANY,
     .verify = verify,
 };

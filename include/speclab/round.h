@@ -13,6 +13,7 @@ enum { SPEC_K_MAX = 256, SPEC_NODES_MAX = 1024 };
 typedef struct {
     int n_drafted;  /* draft tokens submitted for verification: K for a chain, nodes for a tree */
     int n_accepted; /* accepted prefix, 0..K */
+    int n_tested;   /* depths at which draft tokens were tested: n_accepted, and one more if none was accepted there */
     int n_emitted;  /* tokens the round adds: n_accepted + 1 (a correction or a bonus) */
     int *token;     /* (n_emitted) the tokens; room for K + 1 */
     int *node;      /* (n_accepted) the accepted nodes, root first; room for K */
@@ -25,8 +26,8 @@ typedef struct {
     uint64_t accepted;                    /* sum of n_accepted */
     uint64_t emitted;                     /* sum of n_emitted */
     uint64_t n_accepted[SPEC_K_MAX + 1];  /* [k]: rounds with n_accepted = k */
-    uint64_t tested[SPEC_K_MAX];          /* [i]: rounds whose draft token i (0-based) was put to the test */
-    uint64_t passed[SPEC_K_MAX];          /* [i]: of these, rounds in which it was accepted */
+    uint64_t tested[SPEC_K_MAX];          /* [i]: rounds in which draft tokens at depth i (0-based) were tested */
+    uint64_t passed[SPEC_K_MAX];          /* [i]: of these, rounds in which one was accepted */
     double time;                          /* virtual time, in target calls */
 } spec_tally;
 
@@ -39,11 +40,8 @@ static inline void spec_tally_add(spec_tally *tally, const spec_round *round)
     tally->accepted += (uint64_t)accepted;
     tally->emitted += (uint64_t)round->n_emitted;
     tally->n_accepted[accepted]++;
-    for (int i = 0; i < accepted; i++) {
-        tally->tested[i]++;
-        tally->passed[i]++;
-    }
-    if (accepted < round->n_drafted) tally->tested[accepted]++;
+    for (int i = 0; i < round->n_tested; i++) tally->tested[i]++;
+    for (int i = 0; i < accepted; i++) tally->passed[i]++;
 }
 
 static inline void spec_tally_merge(spec_tally *into, const spec_tally *from)

@@ -1,0 +1,343 @@
+/* Trees: their shape, the rows their nodes carry, and the law of siblings, by enumeration against its definition. */
+#include "sim/decode.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/table_model.h"
+
+#include <string.h>
+
+enum { V = 4 };
+static const double row[V] = {0.1, 0.4, 0.2, 0.3};
+
+typedef struct {
+    table_model model;
+    spec_drafter drafter;
+    spec_draft draft;
+    spec_policy policy;
+} bench;
+
+static void bench_init(bench *b, const char *spec, int vocab, const double *opt_row, int K)
+{
+    spec_error error = {""};
+    table_model_init(&b->model, vocab);
+    if (opt_row != NULL) table_model_fill(&b->model, opt_row);
+    if (spec_drafter_init(&b->drafter, spec, &b->model.head, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
+    assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error), GSL_SUCCESS);
+}
+
+static void bench_free(bench *b)
+{
+    spec_drafter_free(&b->drafter);
+    spec_draft_free(&b->draft);
+    table_model_free(&b->model);
+}
+
+static void run(bench *b, spec_chance *chance)
+{
+    spec_error error = {""};
+    assert_int_equal(spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, chance, &error), GSL_SUCCESS);
+}
+
+static void run_script(bench *b, const int *answer, int n, double *opt_asked)
+{
+    spec_script script;
+    spec_script_init(&script, answer, n, opt_asked);
+    run(b, &script.chance);
+    assert_false(script.broken);
+    assert_int_equal(script.used, n);
+}
+
+/* ---- shape ------------------------------------------------------------------------------------------------------- */
+
+static void nodes_come_level_by_level_with_their_own_rows(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    table_model other;
+    bench b;
+    bench_init(&b, "tree?widths=2.1.2", 3, NULL, 5); /* the depth is that of the widths */
+    table_model_init(&other, 3);
+    table_pair_randomize(&other, &b.model, PAIR_PLAIN, &noise);
+    const int answer[] = {2, 0, 1, 2, 0, 1, 2, 2}, parent[] = {-1, -1, 0, 1, 2, 2, 3, 3};
+    double asked[8];
+    run_script(&b, answer, 8, asked);
+    assert_int_equal(b.draft.n_nodes, 8);
+    assert_int_equal(b.draft.capacity, 8);
+    assert_true(b.draft.branches);
+    assert_int_equal(b.drafter.n_calls, 3);
+    for (int i = 0; i < 8; i++) {
+        int path[3], length = 0;
+        for (int at = b.draft.parent[i]; at >= 0; at = b.draft.parent[at]) length++;
+        for (int at = b.draft.parent[i], k = length; at >= 0; at = b.draft.parent[at]) path[--k] = b.draft.token[at];
+        const double *law = table_model_row(&b.model, path, (size_t)length);
+        assert_int_equal(b.draft.parent[i], parent[i]);
+        assert_int_equal(b.draft.token[i], answer[i]);
+        assert_memory_equal(b.draft.row[i], law, 3 * sizeof *law);
+        assert_within(asked[i], law[answer[i]], 1e-15);
+        assert_true(b.draft.sampled[i]);
+        if (i > 0 && parent[i] == parent[i - 1]) assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]); /* no copies */
+    }
+    table_model_free(&other);
+    bench_free(&b);
+}
+
+static void the_policy_sets_the_depth(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int K, nodes, levels;
+    } cases[] = {
+        {"tree?n=2", 0, 0, 0},          {"tree?n=2", 1, 2, 1},         {"tree?n=2", 3, 14, 3},
+        {"tree?n=1", 4, 4, 4},          {"tree?widths=3.2.1", 2, 9, 2}, {"tree?widths=3.2.1", 3, 15, 3},
+        {"tree?widths=3.2.1", 9, 15, 3}, {"tree", 2, 6, 2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b;
+        bench_init(&b, cases[c].spec, V, row, cases[c].K);
+        spec_enumeration walk;
+        assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+        run(&b, &walk.chance);
+        assert_int_equal(b.draft.n_nodes, cases[c].nodes);
+        assert_int_equal(b.draft.capacity, cases[c].nodes);
+        assert_int_equal(b.drafter.n_calls, cases[c].levels);
+        spec_enumeration_free(&walk);
+        bench_free(&b);
+    }
+}
+
+static void a_node_that_ends_the_text_has_no_children(void **state)
+{
+    (void)state;
+    bench b;
+    bench_init(&b, "tree?n=2", V, row, 3);
+    b.model.head.end_of_text = 2;
+    run_script(&b, (const int[]){2, 0, 2, 2}, 4, NULL);
+    assert_int_equal(b.draft.n_nodes, 4);
+    assert_int_equal(b.draft.parent[2], 1);
+    assert_int_equal(b.draft.parent[3], 1);
+    assert_int_equal(b.drafter.n_calls, 2); /* every path has ended before the third */
+    bench_free(&b);
+}
+
+/* ---- siblings ---------------------------------------------------------------------------------------------------- */
+
+static void siblings_without_replacement_are_drawn_from_what_is_left(void **state)
+{
+    (void)state;
+    bench b;
+    double asked[3];
+    bench_init(&b, "tree?n=3&siblings=without", V, row, 1);
+    run_script(&b, (const int[]){1, 2, 0}, 3, asked);
+    assert_within(asked[0], 0.4, 1e-15);
+    assert_within(asked[1], 0.2 / 0.6, 1e-15);
+    assert_within(asked[2], 0.1 / 0.4, 1e-15);
+    assert_int_equal(b.draft.siblings, SPEC_SIBLINGS_WITHOUT);
+    for (int i = 0; i < 3; i++) assert_true(b.draft.sampled[i]);
+    bench_free(&b);
+}
+
+static void when_nothing_is_left_the_others_are_alike(void **state)
+{
+    (void)state;
+    bench b;
+    double asked[4];
+    bench_init(&b, "tree?n=5&siblings=without", V, (const double[]){0.0, 0.73, 0.0, 0.27}, 1);
+    run_script(&b, (const int[]){3, 1, 2, 0}, 4, asked); /* and then there is no fifth */
+    assert_within(asked[0], 0.27, 1e-15);
+    assert_within(asked[1], 1.0, 1e-15);
+    assert_within(asked[2], 0.5, 1e-15);
+    assert_within(asked[3], 1.0, 1e-15);
+    assert_int_equal(b.draft.n_nodes, 4);
+    bench_free(&b);
+}
+
+static void top_siblings_are_chosen_by_probability_and_id(void **state)
+{
+    (void)state;
+    bench b;
+    const double ties[V] = {0.0, 0.3, 0.4, 0.3};
+    bench_init(&b, "tree?n=9&siblings=top", V, ties, 1);
+    run_script(&b, NULL, 0, NULL);
+    const int expected[] = {2, 1, 3, 0};
+    assert_int_equal(b.draft.n_nodes, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(b.draft.token[i], expected[i]);
+        assert_false(b.draft.sampled[i]);
+    }
+    bench_free(&b);
+}
+
+static void a_hub_is_joined_or_left(void **state)
+{
+    (void)state;
+    bench b;
+    double asked[2];
+    bench_init(&b, "tree?n=2&siblings=hub", V, row, 1);
+    run_script(&b, (const int[]){2}, 1, asked); /* not the hub: it follows */
+    assert_within(asked[0], 0.2, 1e-15);
+    assert_int_equal(b.draft.token[1], 1);
+    run_script(&b, (const int[]){1, 3}, 2, asked); /* the hub: another follows */
+    assert_within(asked[1], 0.3 / 0.6, 1e-15);
+    assert_int_equal(b.draft.token[1], 3);
+    bench_free(&b);
+
+    bench_init(&b, "tree?n=2&siblings=hub", V, (const double[]){0.0, 1.0, 0.0, 0.0}, 1); /* nothing but the hub */
+    run_script(&b, (const int[]){1, 3}, 2, asked);
+    assert_within(asked[1], 1.0 / 3.0, 1e-15);
+    bench_free(&b);
+
+    bench_init(&b, "tree?n=2&siblings=hub", 1, (const double[]){1.0}, 1);
+    run_script(&b, (const int[]){0}, 1, NULL);
+    assert_int_equal(b.draft.n_nodes, 1);
+    bench_free(&b);
+}
+
+static void greedy_siblings_are_chosen_but_for_the_last(void **state)
+{
+    (void)state;
+    bench b;
+    double asked[1];
+    bench_init(&b, "tree?n=3&siblings=greedy", V, row, 1);
+    run_script(&b, (const int[]){0}, 1, asked);
+    const int expected[] = {1, 3, 0};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(b.draft.token[i], expected[i]);
+        assert_int_equal(b.draft.sampled[i], i == 2);
+    }
+    assert_within(asked[0], 0.1 / 0.3, 1e-15);
+    bench_free(&b);
+
+    bench_init(&b, "tree?n=1&siblings=greedy", V, row, 1); /* one alone is drawn from the row */
+    run_script(&b, (const int[]){2}, 1, asked);
+    assert_within(asked[0], 0.2, 1e-15);
+    bench_free(&b);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static void bad_shapes_are_refused_with_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *says;
+    } bad[] = {
+        {"tree?n=0", "n"},           {"tree?n=1025", "n"},           {"tree?widths=", "widths"},
+        {"tree?widths=2..1", "''"},  {"tree?widths=2.0", "'0'"},     {"tree?widths=2.x", "'x'"},
+        {"tree?widths=1025", "1025"}, {"tree?widths=2.1.", "''"},    {"tree?widths=123456789.1", "123456789"},
+        {"tree?n=2&widths=2", "both"}, {"tree?siblings=hubb", "hub"}, {"tree?n=3&siblings=hub", "pairs"},
+        {"tree?m=3", "m"},           {"tree?widths=2.3&siblings=hub", "3"},
+        {"tree?widths=1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1."
+         "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1", "64"},
+    };
+    table_model model;
+    table_model_init(&model, 2);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spec_drafter drafter;
+        spec_error error = {""};
+        if (spec_drafter_init(&drafter, bad[i].spec, &model.head, &error) == GSL_SUCCESS) fail_msg("%s", bad[i].spec);
+        if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
+        spec_drafter_free(&drafter);
+    }
+    table_model_free(&model);
+}
+
+static void a_decoder_refuses_what_does_not_go_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *drafting, *policy, *rule;
+        int K;
+        const char *opt_says; /* NULL: fine */
+    } cases[] = {
+        {"tree?n=2", "fixed", "match", 9, NULL},
+        {"tree?n=2", "fixed", "match", 10, "1024"},
+        {"tree?widths=1024", "fixed", "match", 5, NULL},
+        {"tree?widths=1024.1024.1024.1024", "fixed", "match", 5, "1024"},
+        {"tree?n=1024", "fixed", "match", 256, "1024"},
+        {"tree?n=2", "heuristic?cap=9", "match", 2, NULL},
+        {"tree?n=2", "heuristic?cap=10", "match", 2, "depth 10"},
+        {"tree?n=2", "oracle", "token", 2, NULL},
+        {"tree?n=2", "confidence", "match", 2, "'confidence'"},
+        {"tree?n=2", "peak", "match", 2, "'peak'"},
+        {"tree?n=2", "confidence-drop", "match", 2, "'confidence-drop'"},
+        {"tree?n=2", "fixed", "resample-target", 2, "iid siblings"},
+        {"tree?n=1", "fixed", "resample-target", 2, NULL},
+    };
+    table_model target, draft;
+    table_model_init(&target, 2);
+    table_model_init(&draft, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .K = cases[i].K,
+                                            .drafting = cases[i].drafting, .policy = cases[i].policy,
+                                            .rule = cases[i].rule, .costs = SPEC_COSTS_DEFAULT};
+        spec_decoder decoder;
+        spec_error error = {""};
+        const int status = spec_decoder_init(&decoder, &config, &error);
+        assert_int_equal(status, cases[i].opt_says == NULL ? GSL_SUCCESS : GSL_EINVAL);
+        if (cases[i].opt_says != NULL && strstr(error.text, cases[i].opt_says) == NULL) fail_msg("'%s'", error.text);
+        spec_decoder_free(&decoder);
+    }
+    table_model_free(&target);
+    table_model_free(&draft);
+}
+
+/* A tally counts depths: two levels of two, the first child rejected and the second followed. */
+static void a_tally_counts_depths_of_a_tree(void **state)
+{
+    (void)state;
+    table_model target, draft;
+    const double example[V] = {0.25, 0.25, 0.25, 0.25};
+    table_model_init(&target, V);
+    table_model_init(&draft, V);
+    table_model_fill(&target, example);
+    table_model_fill(&draft, row);
+    const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .K = 2, .drafting = "tree?n=2",
+                                        .policy = "fixed", .rule = "match", .costs = {.draft = 0.27, .verify = 1.0}};
+    static const struct {
+        int answer[9], n;
+        int accepted, tested;
+    } cases[] = {
+        {{0, 1, 2, 2, 3, 3, 3}, 7, 0, 1},       /* neither 0 nor 1 */
+        {{0, 1, 2, 2, 3, 3, 1, 2}, 8, 1, 2},    /* 1, whose children are 3 and 3 */
+        {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3: a leaf has nothing to test */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_decoder decoder;
+        spec_tally tally = {0};
+        spec_script script;
+        assert_int_equal(spec_decoder_init(&decoder, &config, NULL), GSL_SUCCESS);
+        spec_script_init(&script, cases[i].answer, cases[i].n, NULL);
+        assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
+        assert_true(!script.broken && script.used == cases[i].n);
+        assert_int_equal(tally.drafted, 6);
+        assert_int_equal(tally.accepted, cases[i].accepted);
+        for (int d = 0; d < 3; d++) {
+            assert_int_equal(tally.tested[d], d < cases[i].tested);
+            assert_int_equal(tally.passed[d], d < cases[i].accepted);
+        }
+        assert_within(tally.time, 2 * 0.27 + 1.0, 1e-15); /* a level is one call */
+        spec_decoder_free(&decoder);
+    }
+    table_model_free(&target);
+    table_model_free(&draft);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_come_level_by_level_with_their_own_rows),
+        cmocka_unit_test(the_policy_sets_the_depth),
+        cmocka_unit_test(a_node_that_ends_the_text_has_no_children),
+        cmocka_unit_test(siblings_without_replacement_are_drawn_from_what_is_left),
+        cmocka_unit_test(when_nothing_is_left_the_others_are_alike),
+        cmocka_unit_test(top_siblings_are_chosen_by_probability_and_id),
+        cmocka_unit_test(a_hub_is_joined_or_left),
+        cmocka_unit_test(greedy_siblings_are_chosen_but_for_the_last),
+        cmocka_unit_test(bad_shapes_are_refused_with_a_line),
+        cmocka_unit_test(a_decoder_refuses_what_does_not_go_together),
+        cmocka_unit_test(a_tally_counts_depths_of_a_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
