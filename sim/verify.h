@@ -38,6 +38,8 @@ typedef struct {
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
+extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
+extern const spec_rule spec_verify_token_rest;
 
 /* The rule of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);

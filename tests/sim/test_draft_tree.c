@@ -21,7 +21,8 @@ static void bench_init(bench *b, const char *spec, int vocab, const double *opt_
     spec_error error = {""};
     table_model_init(&b->model, vocab);
     if (opt_row != NULL) table_model_fill(&b->model, opt_row);
-    if (spec_drafter_init(&b->drafter, spec, &b->model.head, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_drafter_init(&b->drafter, spec, &b->model.head, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
     assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error), GSL_SUCCESS);
 }
@@ -228,8 +229,8 @@ static void bad_shapes_are_refused_with_a_line(void **state)
         {"tree?widths=1025", "1025"}, {"tree?widths=2.1.", "''"},    {"tree?widths=123456789.1", "123456789"},
         {"tree?n=2&widths=2", "both"}, {"tree?siblings=hubb", "hub"}, {"tree?n=3&siblings=hub", "pairs"},
         {"tree?m=3", "m"},           {"tree?widths=2.3&siblings=hub", "3"},
-        {"tree?widths=1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1."
-         "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1", "64"},
+        {"tree?widths=1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1."
+         "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1", "64"},
     };
     table_model model;
     table_model_init(&model, 2);
@@ -293,8 +294,9 @@ static void a_tally_counts_depths_of_a_tree(void **state)
     table_model_init(&draft, V);
     table_model_fill(&target, example);
     table_model_fill(&draft, row);
-    const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .K = 2, .drafting = "tree?n=2",
-                                        .policy = "fixed", .rule = "match", .costs = {.draft = 0.27, .verify = 1.0}};
+    const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .K = 2,
+                                        .drafting = "tree?n=2", .policy = "fixed", .rule = "match",
+                                        .costs = {.draft = 0.27, .verify = 1.0}};
     static const struct {
         int answer[9], n;
         int accepted, tested;

@@ -1,0 +1,112 @@
+/* kseq: SpecTr's sequential selection [SunZ23] Algorithm 2. Every one of n iid siblings is tested alike, with min(1,
+ * target/(rho row)). With
+ *     beta(rho) = sum min(target/rho, row)            one sibling is accepted
+ *     tries     = sum_{k<n} (1 - beta)^k              expected tests; some sibling is accepted: tries beta
+ * an accepted token is distributed as min(target/rho, row)/beta, and the correction is drawn from what that leaves
+ * of the target, target - tries min(target/rho, row). It is lossless where this is not negative: for every rho >=
+ * tries, which n always is. The least such rho in [1,n] accepts most; there rho = tries.
+ *
+ * Passes over the two rows: at most PASSES to find rho, and one for the correction, so at most 11. */
+#include "sim/verify.h"
+
+#include <assert.h>
+
+enum { PASSES = 10, HALVINGS = 54 };
+#define ROUNDING 1e-14
+
+/* beta around some rho: below/rho + above. */
+typedef struct {
+    double below; /* target's mass on tokens with target < rho row */
+    double above; /* row's mass on the others */
+} split;
+
+static split split_at(double rho, const double *target, const double *row, int vocab)
+{
+    split s = {0.0, 0.0};
+    for (int i = 0; i < vocab; i++) {
+        const bool is_below = target[i] < rho * row[i];
+        s.below += is_below ? target[i] : 0.0;
+        s.above += is_below ? 0.0 : row[i];
+    }
+    return s;
+}
+
+static double tries_of(const split *s, double rho, int n)
+{
+    const double beta = s->below / rho + s->above, miss = beta < 1.0 ? 1.0 - beta : 0.0;
+    double tries = 0.0;
+    for (int k = 0; k < n; k++) tries = 1.0 + miss * tries;
+    return tries;
+}
+
+/* Where rho = tries between low and high, if the split stayed as it is. */
+static double crossing(const split *s, double low, double high, int n)
+{
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = 0.5 * (low + high);
+        if (tries_of(s, middle, n) > middle)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The least lossless rho up to rounding, and its expected tests; a larger one, lossless too, if PASSES passes do not
+ * find it. Each pass splits the tokens at the last guess; the next guess is the root for this split, or the middle
+ * where that falls outside of what is known. */
+static double find_rho(double *ret_tries, const double *target, const double *row, int n, int vocab)
+{
+    double low = 1.0, high = n, guess = n;
+    *ret_tries = n;
+    for (int pass = 0; pass < PASSES; pass++) {
+        const split s = split_at(guess, target, row, vocab);
+        const double tries = tries_of(&s, guess, n);
+        if (tries - guess > ROUNDING) {
+            low = guess;
+        } else {
+            high = guess;
+            *ret_tries = tries;
+            if (guess - tries <= ROUNDING) break;
+        }
+        guess = crossing(&s, low, high, n);
+        if (!(guess > low && guess < high)) guess = 0.5 * (low + high);
+    }
+    return high;
+}
+
+static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    const int n = spec_verify_children(draft, node), vocab = draft->vocab;
+    if (n < 2) return spec_verify_first(draft, node, target, weight, chance);
+    assert(draft->siblings == SPEC_SIBLINGS_IID);
+    const double *row = draft->row[spec_verify_child(draft, node, node + 1)];
+    double tries;
+    const double rho = find_rho(&tries, target, row, n, vocab);
+    for (int child = node + 1; (child = spec_verify_child(draft, node, child)) >= 0; child++) {
+        const int token = draft->token[child];
+        if (spec_chance_accept(chance, target[token], rho * row[token])) return token;
+    }
+    double mass = 0.0;
+    for (int i = 0; i < vocab; i++) {
+        const double left = target[i] - tries * (target[i] < rho * row[i] ? target[i] / rho : row[i]);
+        weight[i] = left > 0.0 ? left : 0.0;
+        mass += weight[i];
+    }
+    return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
+}
+
+static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
+                   spec_chance *chance)
+{
+    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
+}
+
+const spec_rule spec_verify_kseq = {
+    .name = "kseq",
+    .summary = "iid siblings: accept each with min(1, target/(rho draft)), for the least rho that is lossless",
+    .reference = "SunZ23",
+    .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
+    .verify = verify,
+};

@@ -1,0 +1,42 @@
+/* rrs: recursive rejection sampling with replacement, SpecInfer's multi-step sampling [Miao24] Algorithm 2. Each
+ * sibling is tested against what the ones before it left of the target: min(1, left/row), and after a rejection
+ * norm((left - row)+) is left.
+ *
+ * With `mass` the sum of the unnormalised rest, that is  (target - taken row)+  at every step, taken growing by
+ * mass: a token that has nothing left keeps nothing. So a rejection is one pass over the two rows, and a decision of
+ * n siblings at most n. */
+#include "sim/verify.h"
+
+#include <assert.h>
+
+static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
+    assert(draft->siblings == SPEC_SIBLINGS_IID);
+    double taken = 0.0, mass = 1.0;
+    for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0; child++) {
+        const double *row = draft->row[child];
+        const int token = draft->token[child];
+        const double left = target[token] - taken * row[token];
+        if (spec_chance_accept(chance, left > 0.0 ? left : 0.0, mass * row[token])) return token;
+        taken += mass;
+        mass = spec_verify_excess(weight, target, row, taken, draft->vocab);
+    }
+    /* Where rounding left nothing, the target equals what was taken from it. */
+    return spec_verify_sample(mass > 0.0 ? weight : target, draft->vocab, chance);
+}
+
+static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
+                   spec_chance *chance)
+{
+    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
+}
+
+const spec_rule spec_verify_rrs = {
+    .name = "rrs",
+    .summary = "iid siblings: accept with min(1, left/draft), go on with left = norm((left - draft)+)",
+    .reference = "Miao24",
+    .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
+    .verify = verify,
+};

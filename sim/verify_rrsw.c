@@ -1,0 +1,76 @@
+/* rrsw: recursive rejection sampling without replacement [Jeon24] [Chen24]. As rrs, but each sibling is judged by
+ * the law it was drawn from: what the ones before it left of the row, renormalised.
+ *
+ * A rejected token has nothing left of the target, and never gets anything back; so what is left is (target - taken
+ * row)+ here too, with `taken` growing by mass/rest, where rest is the row's sum over tokens not yet tried. Once the
+ * row has nothing left, the siblings are uniform over the tokens not yet tried, which the row gave nothing, so
+ * nothing of the target was taken from them: their target less `taken` is left, `taken` growing from 0 by
+ * mass/(number of them). With V siblings one is always accepted.
+ *
+ * A rejection is one pass over the two rows, a decision of n siblings at most n; the first rejection takes one more
+ * over the draft's alone. */
+#include "sim/verify.h"
+
+#include <assert.h>
+
+/* The row's sum over `child` and its younger siblings' tokens and those of no sibling, `others`. Sums of what is
+ * there, not 1 less what is gone: a small rest is as accurate as a large one. */
+static double rest_from(const spec_draft *draft, int node, int child, const double *row, double others)
+{
+    for (; child >= 0; child = spec_verify_child(draft, node, child + 1)) others += row[draft->token[child]];
+    return others;
+}
+
+/* Of the tokens that the row gives nothing: fill weight with (target - taken)+, and return its sum. */
+static double uniform_excess(double *weight, const double *target, const double *row, double taken, int vocab)
+{
+    double sum = 0.0;
+    for (int i = 0; i < vocab; i++) {
+        weight[i] = row[i] > 0.0 || target[i] <= taken ? 0.0 : target[i] - taken;
+        sum += weight[i];
+    }
+    return sum;
+}
+
+static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+{
+    if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
+    assert(draft->siblings == SPEC_SIBLINGS_WITHOUT);
+    const int vocab = draft->vocab;
+    double taken = 0.0, mass = 1.0, rest = 1.0, others = 0.0;
+    bool uniform = false;
+    int tried = 0;
+    for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0; child++, tried++) {
+        const double *row = draft->row[child];
+        const int token = draft->token[child];
+        if (tried > 0 && !uniform) {
+            rest = rest_from(draft, node, child, row, others);
+            uniform = !(rest > 0.0);
+            if (uniform) taken = 0.0;
+        }
+        if (uniform) rest = vocab - tried;
+        const double law = uniform ? 1.0 : row[token], left = target[token] - taken * law;
+        if (spec_chance_accept(chance, (left > 0.0 ? left : 0.0) * rest, mass * law)) return token;
+
+        if (tried == 0) others = spec_verify_rest(weight, draft, node, row);
+        taken += mass / rest;
+        mass = uniform ? uniform_excess(weight, target, row, taken, vocab)
+                       : spec_verify_excess(weight, target, row, taken, vocab);
+    }
+    return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
+}
+
+static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
+                   spec_chance *chance)
+{
+    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
+}
+
+const spec_rule spec_verify_rrsw = {
+    .name = "rrsw",
+    .summary = "rrs for siblings without replacement: each judged by what the ones before it left of the draft",
+    .reference = "Chen24",
+    .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),
+    .verify = verify,
+};

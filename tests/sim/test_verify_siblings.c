@@ -1,0 +1,222 @@
+/* Every branch of the rules for several siblings, forced by a script, with the probability of each answer worked out
+ * by hand. Leaves follow: a token accepted is followed by one of the target's. */
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/support.h"
+
+static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
+
+/* Children of the root, `chosen` of them without chance, the rest drawn; one answer a decision, each with its
+ * probability. */
+typedef struct {
+    const char *rule;
+    spec_siblings siblings;
+    const double *target, *row;
+    int vocab, n, chosen;
+    int token[4];
+    int n_answers, answer[6];
+    double asked[6];
+    int accepted, emitted; /* n_accepted, and the first token */
+} scripted;
+
+static void check(const scripted *c)
+{
+    rule_case run;
+    rule_case_init(&run, c->vocab);
+    run.draft.siblings = c->siblings;
+    for (int i = 0; i <= c->n; i++) run.target[i] = c->target;
+    for (int i = 0; i < c->n; i++) spec_draft_append(&run.draft, c->token[i], -1, c->row, i >= c->chosen);
+    rule_case_verify(&run, c->rule, c->answer, c->n_answers);
+    for (int i = 0; i < c->n_answers; i++) assert_within(run.asked[i], c->asked[i], 1e-12);
+    assert_int_equal(run.round.n_accepted, c->accepted);
+    assert_int_equal(run.round.n_tested, 1);
+    assert_int_equal(run.round.token[0], c->emitted);
+    rule_case_free(&run);
+}
+
+static void check_all(const scripted *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) check(&cases[i]);
+}
+#define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof *(cases))
+
+static void rrs_tests_each_sibling_against_what_is_left(void **state)
+{
+    (void)state;
+    const scripted cases[] = {
+        /* left: target; (.3, .1, 0, 0)/.4; (.26, .02, 0, 0)/.28; (.232, 0, 0, 0). */
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 3, 0, {3, 2, 1}, 4, {0, 0, 0, 0},
+         {0.75, 1.0, 1.0 - 0.02 / 0.28 / 0.2, 1.0}, 0, 0},
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 3, 0, {3, 2, 1}, 4, {0, 0, 1, 2},
+         {0.75, 1.0, 0.02 / 0.28 / 0.2, 0.2}, 1, 1},
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 1}, 3, {0, 1, 0}, {0.75, 1.0, 0.4}, 1, 1},
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 1}, 2, {1, 3}, {0.25, 0.1}, 1, 3},
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 3}, 3, {0, 0, 1},
+         {0.75, 1.0, 0.02 / 0.28}, 0, 1}, /* the same again */
+        {"rrs", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 3}, 3, {0, 0, 0}, {0.75, 1.0, 0.26 / 0.28}, 0, 0},
+    };
+    CHECK_ALL(cases);
+}
+
+static void rrsw_judges_siblings_by_what_was_left_of_the_row(void **state)
+{
+    (void)state;
+    static const double example_target[3] = {0.3, 0.4, 0.3}, example_row[3] = {0.6, 0.3, 0.1};
+    static const double halves[4] = {0.5, 0.5, 0.0, 0.0}, rising[4] = {0.1, 0.2, 0.3, 0.4};
+    const scripted cases[] = {
+        /* The example of arXiv:2505.12398 section 2.2. */
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, example_target, example_row, 3, 2, 0, {0, 1}, 3, {0, 1, 2},
+         {0.5, 4.0 / 9.0, 0.3}, 1, 1},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, example_target, example_row, 3, 2, 0, {0, 1}, 3, {0, 0, 2},
+         {0.5, 5.0 / 9.0, 1.0}, 0, 2},
+        /* left: (.3, .1, 0, 0)/.4, of the row .6; (7/30, 0, 0, 0), of the row .3. */
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, target, row, 4, 3, 0, {3, 2, 1}, 4, {0, 0, 0, 0}, {0.75, 1.0, 1.0, 1.0}, 0, 0},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, target, row, 4, 3, 0, {3, 1, 0}, 3, {0, 1, 1}, {0.75, 0.75, 0.3}, 1, 1},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, target, row, 4, 3, 0, {3, 1, 0}, 4, {0, 0, 1, 1}, {0.75, 0.25, 1.0, 0.3}, 1, 0},
+        /* The row is used up: the others are uniform. left: (0, 0, .3, .4)/.7, then (0, 0, 0, .05). */
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, rising, halves, 4, 4, 0, {0, 1, 2, 3}, 4, {0, 0, 1, 3},
+         {0.8, 1.0, 6.0 / 7.0, 0.4}, 1, 2},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, rising, halves, 4, 4, 0, {0, 1, 2, 3}, 5, {0, 0, 0, 1, 3},
+         {0.8, 1.0, 1.0 / 7.0, 1.0, 0.4}, 1, 3},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, rising, halves, 4, 3, 0, {0, 1, 2}, 4, {0, 0, 0, 3},
+         {0.8, 1.0, 1.0 / 7.0, 1.0}, 0, 3},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, rising, halves, 4, 2, 0, {0, 1}, 3, {0, 0, 2}, {0.8, 1.0, 3.0 / 7.0}, 0, 2},
+    };
+    CHECK_ALL(cases);
+}
+
+static void kseq_tests_all_alike(void **state)
+{
+    (void)state;
+    /* `python3 vectors.py`: rho of two and three siblings. */
+    static const double example_target[3] = {0.5, 0.3, 0.2}, example_row[3] = {0.2, 0.5, 0.3};
+    const double two = 1.456776436283, three = 1.792593028269;
+    const scripted cases[] = {
+        {"kseq", SPEC_SIBLINGS_IID, example_target, example_row, 3, 2, 0, {1, 2}, 2, {1, 2}, {0.6 / two, 0.2}, 1, 1},
+        {"kseq", SPEC_SIBLINGS_IID, example_target, example_row, 3, 2, 0, {1, 2}, 3, {0, 1, 2},
+         {1 - 0.6 / two, 2.0 / 3.0 / two, 0.2}, 1, 2},
+        {"kseq", SPEC_SIBLINGS_IID, example_target, example_row, 3, 2, 0, {1, 1}, 3, {0, 0, 0},
+         {1 - 0.6 / two, 1 - 0.6 / two, 1.0}, 0, 0},
+        {"kseq", SPEC_SIBLINGS_IID, example_target, example_row, 3, 3, 0, {2, 2, 0}, 4, {0, 0, 1, 0},
+         {1 - 2.0 / 3.0 / three, 1 - 2.0 / 3.0 / three, 1.0, 0.5}, 1, 0},
+        /* Equal rows: the first is accepted. */
+        {"kseq", SPEC_SIBLINGS_IID, target, target, 4, 2, 0, {2, 1}, 2, {1, 0}, {1.0, 0.4}, 1, 2},
+    };
+    for (size_t i = 0; i + 1 < sizeof cases / sizeof *cases; i++) check(&cases[i]);
+
+    /* Near rho = 1 the law hardly changes with rho, which is found to 1e-7. */
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i < 3; i++) run.target[i] = target;
+    for (int i = 0; i < 2; i++) spec_draft_append(&run.draft, 2 - i, -1, target, true);
+    rule_case_verify(&run, "kseq", cases[4].answer, 2);
+    assert_within(run.asked[0], 1.0, 1e-6);
+    rule_case_free(&run);
+
+    /* Nothing in common: nothing is accepted, and the target is left whole. */
+    static const double left[4] = {0.27, 0.73, 0.0, 0.0}, right[4] = {0.0, 0.0, 0.4, 0.6};
+    const scripted disjoint = {"kseq", SPEC_SIBLINGS_IID, left, right, 4, 2, 0, {2, 3}, 3, {0, 0, 1},
+                               {1.0, 1.0, 0.73}, 0, 1};
+    check(&disjoint);
+}
+
+static void spechub_serves_the_spokes_and_then_the_hub(void **state)
+{
+    (void)state;
+    static const double hubby[4] = {0.2, 0.2, 0.1, 0.5}, ties[4] = {0.3, 0.3, 0.2, 0.2}, one[4] = {0.0, 0.0, 0.0, 1.0};
+    const scripted cases[] = {
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {2, 3}, 2, {1, 0}, {2.0 / 3.0, 0.4}, 1, 2},
+        /* The hub is used up by the pairs that begin with it: (target - rest)+ = (7/30, 0, 0, .) is left. */
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {2, 3}, 3, {0, 0, 0}, {1.0 / 3.0, 1.0, 1.0}, 0, 0},
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {3, 2}, 3, {0, 1, 0},
+         {1.0, 0.1 / (7.0 / 30.0), 0.4}, 1, 3},
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {3, 2}, 3, {0, 0, 0}, {1.0, 1.0 - 3.0 / 7.0, 1.0}, 0, 0},
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {3, 1}, 2, {1, 0}, {0.75, 0.4}, 1, 1},
+        {"spechub", SPEC_SIBLINGS_HUB, target, row, 4, 2, 0, {3, 0}, 2, {1, 0}, {1.0, 0.4}, 1, 0},
+        /* Left of the hub: 1/2 - 1/3, for .2 of pairs that end with it. */
+        {"spechub", SPEC_SIBLINGS_HUB, hubby, row, 4, 2, 0, {2, 3}, 3, {0, 1, 1}, {2.0 / 3.0, 5.0 / 6.0, 0.2}, 1, 3},
+        {"spechub", SPEC_SIBLINGS_HUB, hubby, row, 4, 2, 0, {3, 2}, 3, {0, 1, 1}, {1.0, 1.0, 0.2}, 1, 3},
+        /* Of equals the lowest id is the hub. */
+        {"spechub", SPEC_SIBLINGS_HUB, target, ties, 4, 2, 0, {1, 0}, 2, {1, 0}, {1.0, 0.4}, 1, 1},
+        {"spechub", SPEC_SIBLINGS_HUB, target, ties, 4, 2, 0, {0, 1}, 3, {0, 1, 0}, {1.0, 1.0, 0.4}, 1, 0},
+        /* Nothing but the hub: the others are uniform. */
+        {"spechub", SPEC_SIBLINGS_HUB, target, one, 4, 2, 0, {3, 2}, 2, {1, 0}, {0.2 * 3.0, 0.4}, 1, 2},
+        {"spechub", SPEC_SIBLINGS_HUB, target, one, 4, 2, 0, {3, 2}, 3, {0, 1, 0},
+         {0.4, 0.1 / (1.0 / 30.0 + 4.0 / 30.0), 0.4}, 1, 3},
+        {"spechub", SPEC_SIBLINGS_HUB, target, one, 4, 2, 0, {3, 2}, 3, {0, 0, 0}, {0.4, 0.4, 1.0}, 0, 0},
+    };
+    CHECK_ALL(cases);
+}
+
+static void token_rest_judges_the_drawn_one(void **state)
+{
+    (void)state;
+    static const double two[4] = {0.0, 0.0, 0.4, 0.6};
+    const scripted cases[] = {
+        /* Chosen 3 and 2 leave (1/3, 2/3). */
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, row, 4, 3, 2, {3, 2, 1}, 2, {1, 0}, {0.45, 0.4}, 1, 1},
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, row, 4, 3, 2, {3, 2, 1}, 3, {0, 2, 0},
+         {0.55, 0.2 / (11.0 / 30.0), 0.4}, 1, 2},
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, row, 4, 3, 2, {3, 2, 1}, 2, {0, 0}, {0.55, 2.0 / 11.0}, 0, 0},
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, row, 4, 3, 2, {3, 2, 0}, 2, {1, 0}, {1.0, 0.4}, 1, 0},
+        /* They leave nothing: (1/2, 1/2). */
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, two, 4, 3, 2, {3, 2, 0}, 2, {1, 1}, {0.8, 0.3}, 1, 0},
+        {"token-rest", SPEC_SIBLINGS_GREEDY, target, two, 4, 3, 2, {3, 2, 0}, 3, {0, 3, 1},
+         {0.2, 1.0 / 3.0, 0.3}, 1, 3},
+        /* All chosen: the target's own token. */
+        {"token-rest", SPEC_SIBLINGS_TOP, target, row, 4, 2, 2, {3, 2}, 2, {2, 1}, {0.2, 0.3}, 1, 2},
+        {"token-rest", SPEC_SIBLINGS_TOP, target, row, 4, 2, 2, {3, 2}, 1, {1}, {0.3}, 0, 1},
+    };
+    CHECK_ALL(cases);
+}
+
+static void naive_tree_corrects_into_any_sibling(void **state)
+{
+    (void)state;
+    const scripted cases[] = {
+        {"naive-tree", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 0}, 2, {1, 0}, {0.25, 0.4}, 1, 3},
+        {"naive-tree", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 0}, 3, {0, 0, 1}, {0.75, 0.75, 0.3}, 1, 0},
+        {"naive-tree", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 0}, 2, {0, 1}, {0.75, 0.25}, 0, 1},
+        {"naive-tree", SPEC_SIBLINGS_TOP, target, row, 4, 2, 2, {3, 2}, 3, {0, 2, 0}, {0.9, 0.2 / 0.9, 0.4}, 1, 2},
+        {"token", SPEC_SIBLINGS_IID, target, row, 4, 2, 0, {3, 0}, 2, {0, 0},
+         {0.75, 0.75}, 0, 0}, /* the first child alone */
+    };
+    CHECK_ALL(cases);
+}
+
+/* Two children with the same token have a child each; the first is followed, whatever is below either. */
+static void of_two_children_with_one_token_the_first_is_followed(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"match", "naive-tree", "rrs", "kseq"};
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
+        rule_case run;
+        rule_case_init(&run, 4);
+        for (int i = 0; i <= 4; i++) run.target[i] = row; /* equal rows */
+        spec_draft_append(&run.draft, 2, -1, row, true);
+        spec_draft_append(&run.draft, 2, -1, row, true);
+        spec_draft_append(&run.draft, 1, 0, row, true);
+        spec_draft_append(&run.draft, 1, 1, row, true);
+        const bool matches = r == 0;
+        rule_case_verify(&run, rules[r], matches ? (const int[]){2, 1, 3} : (const int[]){1, 1, 3}, 3);
+        assert_int_equal(run.round.n_accepted, 2);
+        assert_int_equal(run.round.n_tested, 2);
+        assert_int_equal(run.round.node[0], 0);
+        assert_int_equal(run.round.node[1], 2);
+        rule_case_free(&run);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rrs_tests_each_sibling_against_what_is_left),
+        cmocka_unit_test(rrsw_judges_siblings_by_what_was_left_of_the_row),
+        cmocka_unit_test(kseq_tests_all_alike),
+        cmocka_unit_test(spechub_serves_the_spokes_and_then_the_hub),
+        cmocka_unit_test(token_rest_judges_the_drawn_one),
+        cmocka_unit_test(naive_tree_corrects_into_any_sibling),
+        cmocka_unit_test(of_two_children_with_one_token_the_first_is_followed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
