@@ -29,6 +29,15 @@ static int check_vocabularies(const spec_decoder_config *config, spec_error *err
                      draft->vocab, target->vocab);
 }
 
+/* "token, match, ...": the rules whose claim holds for such siblings. */
+static void list_rules(char *list, size_t size, unsigned siblings)
+{
+    size_t used = 0;
+    for (int i = 0; spec_rules[i] != NULL && used < size; i++)
+        if (spec_rules[i]->siblings & siblings)
+            used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", spec_rules[i]->name);
+}
+
 /* Which strategy goes with which policy and rule. */
 static int check_tree(const spec_decoder *decoder, spec_error *error)
 {
@@ -43,10 +52,13 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
         return spec_fail(error, GSL_EINVAL,
                          "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
                          policy->name);
-    if (drafter->widest > 1 && !(decoder->rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings)))
-        return spec_fail(error, GSL_EINVAL, "rule '%s' does not hold for %s siblings, which draft strategy '%s' makes",
-                         decoder->rule->name, spec_siblings_names[drafter->siblings], drafting);
-    return GSL_SUCCESS;
+    const unsigned siblings = SPEC_SIBLINGS_BIT(drafter->siblings);
+    if (drafter->widest < 2 || (decoder->rule->siblings & siblings)) return GSL_SUCCESS;
+    char rules[128] = "";
+    list_rules(rules, sizeof rules, siblings);
+    return spec_fail(error, GSL_EINVAL,
+                     "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
+                     decoder->rule->name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)

@@ -3,6 +3,7 @@
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
+#include "tests/support/table_model.h"
 
 static const double target[4] = {0.4, 0.3, 0.2, 0.1}, row[4] = {0.1, 0.2, 0.3, 0.4};
 
@@ -120,6 +121,51 @@ static void kseq_tests_all_alike(void **state)
     check(&disjoint);
 }
 
+/* The root of 1 - (1 - beta)^n = rho beta in [1,n], by halving alone. */
+static double least_rho(const double *goal, const double *law, int n, int vocab)
+{
+    double low = 1.0, high = n;
+    for (int i = 0; i < 100; i++) {
+        const double rho = 0.5 * (low + high);
+        double beta = 0.0;
+        for (int x = 0; x < vocab; x++) beta += fmin(goal[x] / rho, law[x]);
+        if (1.0 - pow(1.0 - beta, n) > rho * beta)
+            low = rho;
+        else
+            high = rho;
+    }
+    return high;
+}
+
+static void kseq_finds_rho_in_any_vocabulary(void **state)
+{
+    (void)state;
+    enum { V = 300 };
+    uint64_t noise = spec_test_seed();
+    for (int c = 0; c < 200; c++) {
+        const int n = 2 + c % 3, vocab = 2 + (int)(table_uniform(&noise) * (V - 2));
+        const double sharpness[] = {0.3 + 3.0 * table_uniform(&noise), 0.3 + 3.0 * table_uniform(&noise)};
+        double both[2][V], weight[V], asked[1], sum[2] = {0.0, 0.0};
+        for (int i = 0; i < 2; i++) {
+            for (int x = 0; x < vocab; x++) sum[i] += both[i][x] = pow(-log(table_uniform(&noise)), sharpness[i]);
+            for (int x = 0; x < vocab; x++) both[i][x] /= sum[i];
+        }
+        int least = 0, token[2], node[1];
+        for (int x = 0; x < vocab; x++)
+            if (both[0][x] / both[1][x] < both[0][least] / both[1][least]) least = x;
+        spec_draft draft;
+        spec_script script;
+        spec_round round = {.token = token, .node = node};
+        const double *rows[] = {both[0], both[0], both[0], both[0], both[0]};
+        assert_int_equal(spec_draft_init(&draft, n, vocab, NULL), GSL_SUCCESS);
+        for (int i = 0; i < n; i++) spec_draft_append(&draft, least, -1, both[1], true);
+        spec_script_init(&script, (const int[]){1}, 1, asked);
+        spec_verify_kseq.verify(&round, &draft, rows, weight, &script.chance);
+        assert_near(asked[0], both[0][least] / both[1][least] / least_rho(both[0], both[1], n, vocab), 1e-9);
+        spec_draft_free(&draft);
+    }
+}
+
 static void spechub_serves_the_spokes_and_then_the_hub(void **state)
 {
     (void)state;
@@ -184,6 +230,22 @@ static void naive_tree_corrects_into_any_sibling(void **state)
     CHECK_ALL(cases);
 }
 
+/* A rejection that only rounding makes possible leaves nothing: then the target itself is drawn from. */
+static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
+{
+    (void)state;
+    static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
+    static const double hub[3] = {0.25, 0.25, 0.5};
+    const scripted cases[] = {
+        {"rrs", SPEC_SIBLINGS_IID, almost, even, 3, 2, 0, {0, 0}, 2, {0, 1}, {0.0, 0.5}, 0, 1},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, almost, even, 3, 2, 0, {0, 1}, 3, {0, 0, 1}, {0.0, 0.5, 0.5}, 1, 0},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, almost, even, 3, 2, 0, {0, 1}, 3, {0, 1, 1}, {0.0, 0.5, 0.5}, 1, 1},
+        {"spechub", SPEC_SIBLINGS_HUB, almost, hub, 3, 2, 0, {2, 0}, 3, {0, 0, 1}, {0.0, 1.0, 0.5}, 0, 1},
+        {"token-rest", SPEC_SIBLINGS_GREEDY, almost, hub, 3, 2, 1, {2, 0}, 2, {0, 1}, {0.0, 0.5}, 0, 1},
+    };
+    CHECK_ALL(cases);
+}
+
 /* Two children with the same token have a child each; the first is followed, whatever is below either. */
 static void of_two_children_with_one_token_the_first_is_followed(void **state)
 {
@@ -213,9 +275,11 @@ int main(void)
         cmocka_unit_test(rrs_tests_each_sibling_against_what_is_left),
         cmocka_unit_test(rrsw_judges_siblings_by_what_was_left_of_the_row),
         cmocka_unit_test(kseq_tests_all_alike),
+        cmocka_unit_test(kseq_finds_rho_in_any_vocabulary),
         cmocka_unit_test(spechub_serves_the_spokes_and_then_the_hub),
         cmocka_unit_test(token_rest_judges_the_drawn_one),
         cmocka_unit_test(naive_tree_corrects_into_any_sibling),
+        cmocka_unit_test(where_rounding_leaves_nothing_the_target_is_drawn_from),
         cmocka_unit_test(of_two_children_with_one_token_the_first_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
