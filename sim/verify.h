@@ -37,6 +37,7 @@ typedef struct {
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
+extern const spec_rule spec_verify_block;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
 extern const spec_rule spec_verify_token_rest;
@@ -93,5 +94,13 @@ double spec_verify_excess(double *weight, const double *target, const double *ro
 /* Fill weight with the row at the node's children, less these children's tokens, and return its sum: exactly 0 where
  * nothing is left. */
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
+
+/* A whole round of the rules that judge the chain of first children as one block (sim/verify_block.c). The first i
+ * tokens are kept with probability reach[i], and one decision is asked for each prefix from the longest on, until one
+ * is kept; then one for the last token.
+ *     caps_last   the whole chain is kept with reach[K], as it must be; else with the uncapped product of all ratios
+ *     weight      (V) workspace */
+void spec_verify_block_by(spec_round *round, const spec_draft *draft, const double *const *target, bool caps_last,
+                          double *weight, spec_chance *chance);
 
 #endif

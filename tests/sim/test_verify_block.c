@@ -1,0 +1,346 @@
+/* Block verification: its law is the target's, what it keeps is what the closed form says, and that is never less than
+ * the token rule keeps. Sampled texts meet the enumerated law in test_decode.c. */
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/rule_law.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+
+static const double target[][4] = {
+    {0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}, {0.02, 0.9, 0.03, 0.05}};
+static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
+static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
+
+static rule_case chain_of(const int *token, int n)
+{
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i <= n; i++) run.target[i] = target[i];
+    rule_case_chain(&run, token, rows, n);
+    return run;
+}
+
+/* Tokens 2, 2, 3: ratios 2/3, 11/6, 37/35. The first two reach 2/3 and 1 (11/9, capped), the third 1. */
+static void the_whole_block_is_kept_with_the_capped_product_of_the_ratios(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){2, 2, 3}, 3);
+    rule_case_verify(&run, "block", (const int[]){1, 1}, 2);
+    assert_true(run.asked[0] == 1.0);
+    assert_within(run.asked[1], 0.9, 1e-15); /* the bonus, from the row after the last token */
+    assert_int_equal(run.round.n_accepted, 3);
+    const int expected[] = {2, 2, 3, 1};
+    for (int i = 0; i < 4; i++) assert_int_equal(run.round.token[i], expected[i]);
+    for (int i = 0; i < 3; i++) assert_int_equal(run.round.node[i], i);
+    rule_case_free(&run);
+}
+
+/* Tokens 0, 1, 1: ratios 4, 1/5, 18/25, so that the prefixes reach 1, .2 and .144: a cap at the first token lasts. */
+static void a_prefix_is_kept_with_its_residual_over_what_is_left(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){0, 1, 1}, 3);
+    rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
+    assert_within(run.asked[0], 0.144, 1e-15);
+    assert_int_equal(run.round.n_accepted, 3);
+
+    /* Two kept: (.2 (.27, .36, 0, .37) - (0, .5, .15, .35))+ = (.054, 0, 0, 0), over .054 + .8. */
+    rule_case_verify(&run, "block", (const int[]){0, 1, 0}, 3);
+    assert_within(run.asked[0], 0.856, 1e-15);
+    assert_within(run.asked[1], 0.054 / 0.854, 1e-15);
+    assert_true(run.asked[2] == 1.0);
+    assert_int_equal(run.round.n_accepted, 2);
+    assert_int_equal(run.round.token[1], 1);
+
+    /* One kept: its prefix reaches 1, so that nothing shorter is left: ((.15, .05, .55, .25) - (.3, .25, .3, .15))+ =
+     * (0, 0, .25, .1). */
+    rule_case_verify(&run, "block", (const int[]){0, 0, 1, 3}, 4);
+    assert_true(run.asked[2] == 1.0);
+    assert_within(run.asked[3], 0.1 / 0.35, 1e-15);
+    assert_int_equal(run.round.n_accepted, 1);
+    assert_int_equal(run.round.token[0], 0);
+    assert_int_equal(run.round.token[1], 3);
+    rule_case_free(&run);
+}
+
+/* Tokens 3, 1: ratios 1/4 and 1/5. Keeping one leaves (.25 (.15, .05, .55, .25) - (.3, .25, .3, .15))+, which is
+ * nothing. */
+static void keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual(void **state)
+{
+    (void)state;
+    rule_case run = chain_of((const int[]){3, 1}, 2);
+    rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
+    assert_within(run.asked[0], 0.95, 1e-15);
+    assert_true(run.asked[1] == 1.0 && run.asked[2] == 1.0);
+    assert_within(run.asked[3], 0.75, 1e-15); /* (.3, .1, 0, 0) / .4 */
+    assert_int_equal(run.round.n_accepted, 0);
+    assert_int_equal(run.round.token[0], 0);
+    rule_case_free(&run);
+}
+
+static void a_token_that_the_target_excludes_gives_up_all_that_follows(void **state)
+{
+    (void)state;
+    static const double none[] = {0.0, 0.5, 0.15, 0.35}, next[] = {0.25, 0.25, 0.25, 0.25};
+    rule_case run = chain_of((const int[]){0, 0}, 2);
+    run.target[1] = none;
+    run.target[2] = next;
+    rule_case_verify(&run, "block", (const int[]){0, 1, 1}, 3);
+    assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0); /* the first reaches 1 */
+    assert_within(run.asked[2], 0.25 / 0.45, 1e-15);         /* (0, .25, 0, .2) */
+    assert_int_equal(run.round.n_accepted, 1);
+    rule_case_free(&run);
+}
+
+/* A law that gives a token next to nothing makes its ratio infinite; after a token of no chance the block must stay at
+ * none. */
+static void an_infinite_ratio_does_not_revive_a_block(void **state)
+{
+    (void)state;
+    static const double none[] = {0.0, 0.5, 0.15, 0.35}, faint[] = {1.0, 1e-310, 0.0, 0.0},
+                        even[] = {0.25, 0.25, 0.25, 0.25};
+    for (int r = 0; r < 2; r++) {
+        rule_case run;
+        rule_case_init(&run, 4);
+        run.target[0] = none;
+        run.target[1] = run.target[2] = run.target[3] = even;
+        spec_draft_append(&run.draft, 0, -1, drafts[0], true);
+        spec_draft_append(&run.draft, 1, 0, faint, true);
+        spec_draft_append(&run.draft, 1, 1, faint, true);
+        rule_case_verify(&run, "block", (const int[]){0, 0, 0, 1, 1}, 5);
+        assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0 && run.asked[2] == 1.0);
+        assert_int_equal(run.round.n_accepted, 0);
+        run.target[0] = even; /* and where the chain may be had at all, it is had for certain */
+        rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
+        assert_int_equal(run.round.n_accepted, 3);
+        rule_case_free(&run);
+    }
+}
+
+static void a_chosen_chain_is_judged_by_the_targets_probabilities_of_it(void **state)
+{
+    (void)state;
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i < 3; i++) run.target[i] = target[i];
+    spec_draft_append(&run.draft, 1, -1, drafts[0], false);
+    spec_draft_append(&run.draft, 2, 0, NULL, false);
+    rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
+    assert_within(run.asked[0], 0.3 * 0.55, 1e-15);
+    assert_int_equal(run.round.n_accepted, 2);
+
+    /* One kept: .3 of the mass off token 2, .45, over that and 1 - .3. */
+    rule_case_verify(&run, "block", (const int[]){0, 1, 3}, 3);
+    assert_within(run.asked[1], 0.3 * 0.45 / (0.3 * 0.45 + 0.7), 1e-15);
+    assert_within(run.asked[2], 0.25 / 0.45, 1e-15);
+    rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
+    assert_within(run.asked[3], 0.4 / 0.7, 1e-15);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+static void an_empty_draft_gives_one_token_of_the_target(void **state)
+{
+    (void)state;
+    rule_case run = chain_of(NULL, 0);
+    rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
+    assert_within(run.asked[1], 0.2, 1e-15);
+    assert_int_equal(run.round.n_accepted, 0);
+    rule_case_free(&run);
+}
+
+/* Where the rows are equal but for rounding, reach may fall short of 1 by it and the residual be empty. */
+static void a_residual_that_rounding_emptied_is_the_target(void **state)
+{
+    (void)state;
+    static const double even[] = {0.25, 0.25, 0.25, 0.25}, less[] = {0.25, 0.25 - 0x1p-54, 0.25, 0.25};
+    rule_case run;
+    rule_case_init(&run, 4);
+    run.target[0] = less;
+    run.target[1] = even;
+    spec_draft_append(&run.draft, 1, -1, even, true);
+    rule_case_verify(&run, "block", (const int[]){0, 1, 2}, 3);
+    assert_true(run.asked[0] < 1e-15);
+    assert_within(run.asked[2], 0.25, 1e-15);
+    rule_case_free(&run);
+}
+
+static void in_a_tree_the_first_children_are_the_block(void **state)
+{
+    (void)state;
+    rule_case run;
+    rule_case_init(&run, 4);
+    static const double after[][4] = {
+        {0.15, 0.05, 0.55, 0.25}, {0.25, 0.25, 0.25, 0.25}, {0.6, 0.1, 0.1, 0.2}, {0.3, 0.3, 0.2, 0.2}};
+    run.target[0] = target[0];
+    for (int i = 0; i < 4; i++) run.target[i + 1] = after[i];
+    spec_draft_append(&run.draft, 2, -1, drafts[0], true); /* node 0: ratio 2/3 */
+    spec_draft_append(&run.draft, 1, -1, drafts[0], true); /* its sibling */
+    spec_draft_append(&run.draft, 2, 1, drafts[1], true);  /* the sibling's child */
+    spec_draft_append(&run.draft, 1, 0, drafts[1], true);  /* node 0's child, last: ratio 1/5 */
+    rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
+    assert_within(run.asked[0], 2.0 / 15.0, 1e-15);
+    assert_within(run.asked[1], 0.3, 1e-15);
+    assert_int_equal(run.round.n_accepted, 2);
+    assert_int_equal(run.round.node[0], 0);
+    assert_int_equal(run.round.node[1], 3);
+    rule_case_verify(&run, "block", (const int[]){0, 1, 2}, 3); /* (2/3 (.15, .05, .55, .25) - (.3, .25, .3, .15))+ */
+    const double left = 0.55 * 2.0 / 3.0 - 0.3, right = 0.25 * 2.0 / 3.0 - 0.15;
+    assert_within(run.asked[1], (left + right) / (left + right + 1.0 / 3.0), 1e-15);
+    assert_within(run.asked[2], left / (left + right), 1e-14);
+    assert_int_equal(run.round.node[0], 0);
+    rule_case_free(&run);
+}
+
+/* ---- enumerated
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+/* sum_i sum_{x^i} draft(x^i) min_{0<=j<=i} prod_{l=j+1..i} target/draft, over the texts below `text`: written with all
+ * products of the ratios, never with the rule's running minimum. */
+static double closed_form(const table_model *goal, const table_model *draft, const char *drafting, int K, int *text,
+                          double *ratio, int n, double weight)
+{
+    double sum = 0.0;
+    if (n == K) return 0.0;
+    for (int x = 0; x < goal->head.vocab; x++) {
+        const double law = rule_law_drafted(draft, drafting, text, (size_t)n, x);
+        if (!(law > 0.0)) continue;
+        ratio[n] = table_model_row(goal, text, (size_t)n)[x] / law;
+        double least = 1.0;
+        for (int j = 0; j <= n; j++) {
+            double product = 1.0;
+            for (int l = j; l <= n; l++) product *= ratio[l];
+            least = fmin(least, product);
+        }
+        text[n] = x;
+        sum += weight * law * least + closed_form(goal, draft, drafting, K, text, ratio, n + 1, weight * law);
+    }
+    return sum;
+}
+
+static void check(const table_model *goal, const table_model *draft, const char *drafting, int K, int n_tokens,
+                  const char *family)
+{
+    int text[4];
+    double ratio[4];
+    spec_output_law law = rule_law(goal, draft, "block", drafting, K, n_tokens),
+                    token = rule_law(goal, draft, "token", drafting, K, 1);
+    if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
+        fail_msg("%s %s K=%d m=%d V=%d: tv %g, total %.17g", family, drafting, K, n_tokens, goal->head.vocab, law.tv,
+                 law.total);
+    assert_within(law.accepted, closed_form(goal, draft, drafting, K, text, ratio, 0, 1.0), 1e-13);
+    assert_true(law.accepted >= token.accepted - 1e-13);
+    if (K <= 1) assert_within(law.accepted, token.accepted, 1e-13);
+    spec_output_law_free(&law);
+    spec_output_law_free(&token);
+}
+
+/* The largest vocabulary of a case, so that it has at most some 10^5 branches: [tokens - 1][K]. */
+static const int most[3][5] = {{4, 4, 4, 4, 4}, {4, 4, 4, 4, 3}, {4, 4, 3, 3, 2}};
+
+/* 240 pairs with sampled and 240 with chosen drafts in each family. */
+static void the_law_is_the_targets_and_what_is_kept_has_the_closed_form(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const uint64_t times = spec_test_samples(16);
+    for (int family = 0; family < PAIR_FAMILIES; family++)
+        for (uint64_t again = 0; again < times; again++)
+            for (int c = 0; c < 15; c++) {
+                const int K = c % 5, n_tokens = 1 + c / 5;
+                const int V = again % 2 == 0 ? most[c / 5][K] : 1 + (int)(most[c / 5][K] * table_uniform(&noise));
+                table_model goal, draft;
+                table_model_init(&goal, V);
+                table_model_init(&draft, V);
+                table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
+                check(&goal, &draft, "chain", K, n_tokens, pair_family_names[family]);
+                check(&goal, &draft, "greedy", K, n_tokens, pair_family_names[family]);
+                table_model_free(&goal);
+                table_model_free(&draft);
+            }
+}
+
+/* [Sun25] section 2, target (1/3, 2/3), draft (2/3, 1/3), K = 2: `python3 multi.py` prints E[tau] = 10/9 for token and
+ * 11/9 for block; `python3 misc.py` 5/3 for block at K = 3. */
+static void the_papers_example_keeps_eleven_ninths(void **state)
+{
+    (void)state;
+    table_model goal, draft;
+    rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0}, (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
+    static const struct {
+        const char *rule;
+        int K;
+        double kept;
+    } known[] = {{"token", 1, 2.0 / 3.0},
+                 {"block", 1, 2.0 / 3.0},
+                 {"token", 2, 10.0 / 9.0},
+                 {"block", 2, 11.0 / 9.0},
+                 {"block", 3, 5.0 / 3.0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        spec_output_law law = rule_law(&goal, &draft, known[i].rule, "chain", known[i].K, 3);
+        assert_within(law.accepted, known[i].kept, 1e-14);
+        assert_within(law.tv, 0.0, 1e-14);
+        spec_output_law_free(&law);
+    }
+    table_model_free(&goal);
+    table_model_free(&draft);
+}
+
+/* At temperature 0 the target is one-hot: a prefix reaches 1 until the first token that differs, then 0. */
+static void at_temperature_zero_it_keeps_what_greedy_keeps(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (int c = 0; c < 60; c++) {
+        table_model goal, draft, unused;
+        const int V = 2 + c % 2, K = c % 4;
+        table_model_init(&goal, V);
+        table_model_init(&draft, V);
+        table_model_init(&unused, V);
+        table_pair_randomize(&goal, &unused, PAIR_ONE_HOT, &noise);
+        table_pair_randomize(&unused, &draft, PAIR_PLAIN, &noise);
+        for (int d = 0; d < 2; d++) {
+            const char *drafting = d == 0 ? "chain" : "greedy";
+            spec_output_law block = rule_law(&goal, &draft, "block", drafting, K, 2),
+                            greedy = rule_law(&goal, &draft, "greedy", drafting, K, 2);
+            assert_within(block.accepted, greedy.accepted, 1e-14);
+            for (size_t i = 0; i < block.size; i++) assert_within(block.law[i], greedy.law[i], 1e-14);
+            spec_output_law_free(&block);
+            spec_output_law_free(&greedy);
+        }
+        table_model_free(&goal);
+        table_model_free(&draft);
+        table_model_free(&unused);
+    }
+}
+
+static void it_claims_to_be_lossless(void **state)
+{
+    (void)state;
+    const spec_rule *rule;
+    assert_int_equal(spec_rule_find(&rule, "block", NULL), GSL_SUCCESS);
+    assert_int_equal(rule->claim, SPEC_LOSSLESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_whole_block_is_kept_with_the_capped_product_of_the_ratios),
+        cmocka_unit_test(a_prefix_is_kept_with_its_residual_over_what_is_left),
+        cmocka_unit_test(keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual),
+        cmocka_unit_test(a_token_that_the_target_excludes_gives_up_all_that_follows),
+        cmocka_unit_test(an_infinite_ratio_does_not_revive_a_block),
+        cmocka_unit_test(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it),
+        cmocka_unit_test(an_empty_draft_gives_one_token_of_the_target),
+        cmocka_unit_test(a_residual_that_rounding_emptied_is_the_target),
+        cmocka_unit_test(in_a_tree_the_first_children_are_the_block),
+        cmocka_unit_test(the_law_is_the_targets_and_what_is_kept_has_the_closed_form),
+        cmocka_unit_test(the_papers_example_keeps_eleven_ninths),
+        cmocka_unit_test(at_temperature_zero_it_keeps_what_greedy_keeps),
+        cmocka_unit_test(it_claims_to_be_lossless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

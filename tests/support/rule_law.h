@@ -1,0 +1,21 @@
+/* rule_law: the exact law of the first tokens that a rule emits on a pair of table models, enumerated through the whole
+ * decoding loop. The fixed policy, no prompt. A case that cannot be enumerated fails the test. The caller frees the
+ * law. */
+#ifndef SPECLAB_TESTS_RULE_LAW_H
+#define SPECLAB_TESTS_RULE_LAW_H
+
+#include "sim/output_law.h"
+#include "tests/support/table_model.h"
+
+spec_output_law rule_law(const table_model *target, const table_model *draft, const char *rule, const char *drafting,
+                         int K, int n_tokens);
+
+/* What the strategy ("chain" or "greedy") draws token x from after a context, by another route than the rule's: the
+ * draft's row, or one-hot at its argmax. */
+double rule_law_drafted(const table_model *draft, const char *drafting, const int *context, size_t n, int x);
+
+/* A pair whose models give every context the same rows (V). */
+void rule_law_pair(table_model *ret_target, table_model *ret_draft, const double *target, const double *draft,
+                   int vocab);
+
+#endif
