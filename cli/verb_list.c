@@ -39,8 +39,10 @@ static void list_drafts(spec_table *table)
 
 static void list_rules(spec_table *table)
 {
-    for (int i = 0; spec_rules[i] != NULL; i++)
-        add(table, "rule", spec_rules[i]->name, spec_rules[i]->summary, spec_rules[i]->reference);
+    for (int i = 0; spec_rules[i] != NULL; i++) {
+        const spec_rule *rule = spec_rules[i];
+        add(table, "rule", rule->usage != NULL ? rule->usage : rule->name, rule->summary, rule->reference);
+    }
 }
 
 static void list_policies(spec_table *table)

@@ -13,6 +13,7 @@ enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
 
 typedef struct {
     spec_decoder_config decoder;
+    spec_rule rule;
     bool enumerate;
     uint64_t limit;
 } accept_question;
@@ -22,7 +23,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     const accept_question *question = self;
     const spec_decoder_config *config = &question->decoder;
     value[ACCEPTANCE] = spec_closed_acceptance(config->rule, config->drafting, at->target, at->opt_draft, at->vocab);
-    value[OPTIMAL] = spec_optimal_acceptance(config->rule, config->drafting, at->target, at->opt_draft, at->vocab);
+    value[OPTIMAL] = spec_optimal_acceptance(&question->rule, config->drafting, at->target, at->opt_draft, at->vocab);
     value[ENUMERATED] = NAN;
     if (!question->enumerate) return GSL_SUCCESS;
     spec_output_law law = {0};
@@ -42,6 +43,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&contexts, point, measure, "contexts", 1, 1000000000, error));
     SPEC_TRY(spec_point_decoder(&question.decoder, point, measure, error));
     question.decoder.K = 1;
+    SPEC_TRY(spec_rule_init(&question.rule, question.decoder.rule, error));
     trajectory.target = question.decoder.target;
     trajectory.opt_draft = question.decoder.opt_draft;
     trajectory.positions = (uint64_t)contexts;

@@ -23,7 +23,8 @@ done:
 /* A sample proves nothing lossless; and a marked mistake that it does not show is a mistake still. */
 static const char *verdict(const spec_text_law *law, double p)
 {
-    if (spec_is_marked_biased(law->rule, law->config->policy)) return "biased, as marked";
+    const char *marked = spec_marked_bias(&law->rule, law->config->policy);
+    if (marked != NULL) return marked;
     return p < SPEC_CHECK_P ? "NOT LOSSLESS" : "consistent";
 }
 

@@ -24,7 +24,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_output_law law = {0};
-    const spec_rule *rule = NULL;
+    spec_rule rule;
     const char *model;
     char *drafting = NULL;
     double c = NAN;
@@ -43,7 +43,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_check_drafting(drafting, config.opt_draft, error));
     SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
                                   point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
-    SPEC_TRY(spec_rule_find(&rule, config.rule, error));
+    SPEC_TRY(spec_rule_init(&rule, config.rule, error));
 
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);
@@ -52,7 +52,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     /* The exact speed-up of the first round; a policy that stops early would need the law of its draft lengths too. */
     if (strcmp(config.policy, "fixed") == 0)
         spec_table_number(table, "speedup", spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
-    spec_table_text(table, "verdict", spec_verdict(rule, config.policy, !(law.tv < EQUAL_TV)));
+    spec_table_text(table, "verdict", spec_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
     spec_output_law_free(&law);
     free(drafting);

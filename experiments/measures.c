@@ -82,10 +82,10 @@ done:
 
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error)
 {
-    const spec_rule *found;
+    spec_rule found;
     spec_policy opened;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_blame(spec_rule_find(&found, rule, error), "rule", error));
+    SPEC_TRY(spec_point_blame(spec_rule_init(&found, rule, error), "rule", error));
     SPEC_TRY(spec_point_blame(spec_policy_init(&opened, policy, K, error), "policy", error));
 done:
     return status;
@@ -152,7 +152,7 @@ double spec_closed_acceptance(const char *rule, const char *drafting, const doub
 {
     bool chain;
     if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
-    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0)
+    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0 || strcmp(rule, "block") == 0)
         return drafted_overlap(chain, target, opt_draft, vocab);
     if (strcmp(rule, "greedy") == 0) return drafted_argmax(chain, target, opt_draft, vocab);
     const int favourite = spec_row_argmax(opt_draft, vocab);
@@ -162,27 +162,28 @@ double spec_closed_acceptance(const char *rule, const char *drafting, const doub
     return NAN;
 }
 
-double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
-                               int vocab)
+double spec_optimal_acceptance(const spec_rule *rule, const char *drafting, const double *target,
+                               const double *opt_draft, int vocab)
 {
-    const spec_rule *found;
     bool chain;
-    if (spec_rule_find(&found, rule, NULL) != GSL_SUCCESS || !drafts_from_row(&chain, drafting, opt_draft)) return NAN;
-    return found->claim == SPEC_LOSSLESS_ARGMAX ? drafted_argmax(chain, target, opt_draft, vocab)
-                                                : drafted_overlap(chain, target, opt_draft, vocab);
+    if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
+    return rule->claim == SPEC_LOSSLESS_ARGMAX ? drafted_argmax(chain, target, opt_draft, vocab)
+                                               : drafted_overlap(chain, target, opt_draft, vocab);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-bool spec_is_marked_biased(const spec_rule *rule, const char *policy)
+const char *spec_marked_bias(const spec_rule *rule, const char *policy)
 {
     spec_policy opened;
     bool anticipates = spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
-    return anticipates || rule->claim == SPEC_WRONG || rule->claim == SPEC_LOSSY;
+    if (anticipates || rule->claim == SPEC_WRONG) return "biased, as marked";
+    return rule->claim == SPEC_LOSSY ? "biased, lossy as marked" : NULL;
 }
 
 const char *spec_verdict(const spec_rule *rule, const char *policy, bool differs)
 {
-    if (differs) return spec_is_marked_biased(rule, policy) ? "biased, as marked" : "NOT LOSSLESS";
+    const char *marked = spec_marked_bias(rule, policy);
+    if (differs) return marked != NULL ? marked : "NOT LOSSLESS";
     return rule->claim == SPEC_LOSSLESS_ARGMAX ? "lossless (argmax)" : "lossless";
 }

@@ -54,7 +54,7 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
 
 /* How often a rule accepts one draft token, in closed form, given both rows (V).
  *     token, resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
- *                             greedy drafts)
+ *                             greedy drafts); and block, the same for one token
  *     match:                  the chance that two draws agree
  *     greedy:                 the chance that the target's argmax is drafted
  *     greedy-softmax:         min(1, target / draft) at the draft's argmax
@@ -64,13 +64,14 @@ double spec_closed_acceptance(const char *rule, const char *drafting, const doub
 
 /* The largest acceptance that any rule with this rule's promise can have with one draft token: the overlap of what it
  * promises (the target, or its argmax) with the law drafted from. */
-double spec_optimal_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
-                               int vocab);
+double spec_optimal_acceptance(const spec_rule *rule, const char *drafting, const double *target,
+                               const double *opt_draft, int vocab);
 
-/* Does a rule's or a policy's own description say that the law is not the target's? */
-bool spec_is_marked_biased(const spec_rule *rule, const char *policy);
+/* What a rule or a policy is called whose own description says that the law is not the target's: "biased, as marked" for a mistake,
+ * "biased, lossy as marked" for a rule of claim SPEC_LOSSY; NULL for all others. */
+const char *spec_marked_bias(const spec_rule *rule, const char *policy);
 
-/* "lossless", "lossless (argmax)", "NOT LOSSLESS" or "biased, as marked". */
+/* "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */
 const char *spec_verdict(const spec_rule *rule, const char *policy, bool differs);
 
 #endif

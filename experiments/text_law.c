@@ -33,7 +33,7 @@ static int descend(walk *w, int n, double probability, size_t index)
     }
     const double *row = spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
     if (row == NULL) return GSL_EFAILED;
-    const int best = w->law->rule->claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
+    const int best = w->law->rule.claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
     for (int x = 0; x < target->vocab; x++) {
         const double chance = best < 0 ? row[x] : x == best ? 1.0 : 0.0;
         if (!(chance > 0.0)) continue;
@@ -50,7 +50,7 @@ int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, in
     const size_t vocab = (size_t)config->target->vocab;
     int status = GSL_SUCCESS;
     *law = (spec_text_law){.config = config, .tokens = tokens, .size = 1};
-    SPEC_TRY(spec_rule_find(&law->rule, config->rule, error));
+    SPEC_TRY(spec_rule_init(&law->rule, config->rule, error));
     for (int i = 0; i < tokens && law->size > 0; i++)
         law->size = i < TOKENS_MAX && law->size <= SPEC_TEXT_LAW_MAX / vocab ? law->size * vocab : 0;
     if (law->size == 0) {

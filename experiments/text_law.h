@@ -13,7 +13,7 @@ enum { SPEC_TEXT_LAW_MAX = 1000000 };
 
 typedef struct {
     const spec_decoder_config *config; /* the caller's */
-    const spec_rule *rule;
+    spec_rule rule;
     int tokens;
     size_t size;     /* V^tokens */
     double *promise; /* (size) */

@@ -53,12 +53,12 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
                          "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
                          policy->name);
     const unsigned siblings = SPEC_SIBLINGS_BIT(drafter->siblings);
-    if (drafter->widest < 2 || (decoder->rule->siblings & siblings)) return GSL_SUCCESS;
+    if (drafter->widest < 2 || (decoder->rule.siblings & siblings)) return GSL_SUCCESS;
     char rules[128] = "";
     list_rules(rules, sizeof rules, siblings);
     return spec_fail(error, GSL_EINVAL,
                      "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
-                     decoder->rule->name, spec_siblings_names[drafter->siblings], drafting, rules);
+                     decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
@@ -67,7 +67,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     assert(config->target != NULL);
     *decoder = (spec_decoder){.config = *config};
     SPEC_TRY(check_vocabularies(config, error));
-    SPEC_TRY(spec_rule_find(&decoder->rule, config->rule, error));
+    SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
     decoder->policy = decoder->fresh_policy;
     SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
@@ -145,7 +145,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
                                 draft->branches ? draft->parent : NULL, draft->n_nodes, decoder->target_row,
                                 decoder->target_store, error));
-    decoder->rule->verify(round, draft, decoder->target_row, decoder->weight, chance);
+    decoder->rule.verify(round, &decoder->rule, draft, decoder->target_row, decoder->weight, chance);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 
     int *end = decoder->context + decoder->n_context;
@@ -188,7 +188,7 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
                       double *ret_time, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
-    const bool argmax = decoder->rule->claim == SPEC_LOSSLESS_ARGMAX;
+    const bool argmax = decoder->rule.claim == SPEC_LOSSLESS_ARGMAX;
     size_t n = 0;
     *ret_n = 0;
     *ret_time = 0.0;

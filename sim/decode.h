@@ -27,7 +27,7 @@ typedef struct {
     const spec_model *opt_draft; /* NULL for strategies that need none */
     const char *drafting;        /* strategy, e.g. "chain" */
     const char *policy;          /* length policy, e.g. "fixed" */
-    const char *rule;            /* verification rule, e.g. "token" */
+    const char *rule;            /* verification rule, e.g. "token", "lenience?l=0.3" */
     int K;                       /* 0..SPEC_K_MAX */
     spec_costs costs;
 } spec_decoder_config;
@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
     spec_decoder_config config;
-    const spec_rule *rule;
+    spec_rule rule;
     spec_policy policy, fresh_policy;
     spec_drafter drafter;
     spec_session target;

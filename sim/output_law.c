@@ -191,7 +191,7 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     }
     SPEC_TRY(enumerate_texts(law, &decoder, prompt, n_prompt, n_tokens, token, lost, limit, error));
     SPEC_TRY(enumerate_first_round(law, &decoder, prompt, n_prompt, limit, error));
-    const bool argmax = decoder.rule->claim == SPEC_LOSSLESS_ARGMAX;
+    const bool argmax = decoder.rule.claim == SPEC_LOSSLESS_ARGMAX;
     SPEC_TRY(promised_texts(law, config, argmax, prompt, n_prompt, n_tokens, error));
     compare(law);
 done:

@@ -17,6 +17,10 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_kseq,
     &spec_verify_spechub,
     &spec_verify_token_rest,
+    &spec_verify_lenience,
+    &spec_verify_typical,
+    &spec_verify_top_k,
+    &spec_verify_mentored,
     &spec_verify_resample_target,
     &spec_verify_greedy_softmax,
     NULL,
@@ -32,6 +36,23 @@ int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *err
     const int i = spec_names_find(name_of, name, "rule", error);
     *ret_rule = i >= 0 ? spec_rules[i] : NULL;
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
+}
+
+int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error)
+{
+    spec_settings settings = {0};
+    const spec_rule *line;
+    int status = GSL_SUCCESS;
+    *rule = (spec_rule){.name = NULL};
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(spec_rule_find(&line, settings.name, error));
+    *rule = *line;
+    SPEC_TRY(spec_settings_check(&settings, rule->usage != NULL ? rule->usage : rule->name, NULL, error));
+    if (rule->init != NULL) SPEC_TRY(rule->init(rule, &settings, error));
+done:
+    spec_settings_free(&settings);
+    if (status != GSL_SUCCESS) *rule = (spec_rule){.name = NULL};
+    return status;
 }
 
 /* The children of the last accepted node are put to the test, whichever of them a rule looks at. */

@@ -4,6 +4,7 @@
 #ifndef SPECLAB_VERIFY_H
 #define SPECLAB_VERIFY_H
 
+#include "models/settings.h"
 #include "sim/chance.h"
 #include "sim/draft.h"
 #include "speclab/round.h"
@@ -20,30 +21,47 @@ typedef enum {
 #define SPEC_SIBLINGS_BIT(kind) (1u << (kind))
 #define SPEC_SIBLINGS_ANY (SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_KINDS) - 1)
 
-typedef struct {
+/* A line of the table is a rule; a copy of it whose settings were read from a spec is a rule to decode with. */
+typedef struct spec_rule spec_rule;
+
+struct spec_rule {
     const char *name, *summary, *reference;
+    const char *usage; /* the name with its keys and their defaults; NULL: the name alone */
     spec_rule_claim claim;
     unsigned siblings; /* the kinds for which the claim holds where a node has more than one child, 0: chains alone; the
                           decoder refuses others, and it is a mistake to call _verify with them */
 
+    int (*init)(spec_rule *rule, spec_settings *settings, spec_error *error); /* read the settings; NULL: no keys */
+
     /* Walk from the root through accepted children; draws what it needs from `chance` and from nothing else.
+     * rule           the rule itself, for its settings
      * draft          the tree; nodes in any order with parents first. No nodes: one token from the target
      * target         (n_nodes+1) rows (V): target[0] at the root, target[i+1] after node i
      * weight         (V) workspace
      * ret_round      filled: n_drafted, n_accepted, n_tested, n_emitted, token[], node[] */
-    void (*verify)(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
-                   spec_chance *chance);
-} spec_rule;
+    void (*verify)(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance);
+
+    double lenience;       /* of lenience: l */
+    double epsilon, delta; /* of typical */
+    double budget;         /* of mentored, in nats */
+    int k;                 /* of top-k-relaxed */
+};
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
 extern const spec_rule spec_verify_block;
+extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
 extern const spec_rule spec_verify_token_rest;
 
-/* The rule of that name; GSL_EINVAL naming the nearest. */
+/* The table's line of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
+
+/* `spec` is e.g. "token", "lenience?l=0.3". GSL_EINVAL for an unknown name (the nearest is named) or key; GSL_EDOM or
+ * GSL_EINVAL for a value. Nothing is owned. Zeroed on failure. */
+int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error);
 
 /* ---- what rules share -------------------------------------------------------------------------------------------- */
 

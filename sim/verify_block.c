@@ -23,18 +23,19 @@ static double draft_probability(const double *opt_law, int token, int i)
 
 static void read_block(block *b, const spec_draft *draft, const double *const *target)
 {
-    b->n = 0;
+    int n = 0;
     b->reach[0] = b->joint = 1.0;
     for (int at = -1, node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {
         const int token = draft->token[node];
         const double law = draft_probability(spec_draft_law(draft, node), token, token);
-        assert(b->n < SPEC_K_MAX && law > 0.0); /* else it was not drawn from that law */
+        assert(n < SPEC_K_MAX && law > 0.0); /* else it was not drawn from that law */
         /* Multiplied before it is divided: a ratio alone may be infinite, and what is 0 must stay 0. */
-        const double reach = b->reach[b->n] * target[at + 1][token] / law;
+        const double reach = b->reach[n] * target[at + 1][token] / law;
         b->joint = fmin(b->joint * target[at + 1][token] / law, DBL_MAX);
-        b->node[b->n++] = node;
-        b->reach[b->n] = reach < 1.0 ? reach : 1.0;
+        b->node[n++] = node;
+        b->reach[n] = reach < 1.0 ? reach : 1.0;
     }
+    b->n = n;
 }
 
 /* Fill weight with (reach * target - draft)+ at the place of `node`; the sum. */
@@ -70,13 +71,14 @@ void spec_verify_block_by(spec_round *round, const spec_draft *draft, const doub
 
     for (int i = 0; i < kept; i++) spec_verify_accept(round, draft, b.node[i]);
     const double *row = target[kept > 0 ? b.node[kept - 1] + 1 : 0];
-    const bool corrects = kept < b.n && mass > 0.0; /* where rounding left nothing, target and draft are equal */
-    spec_verify_end(round, spec_verify_sample(corrects ? weight : row, draft->vocab, chance));
+    /* No mass: the bonus; or rounding left nothing of two rows that are equal. */
+    spec_verify_end(round, spec_verify_sample(mass > 0.0 ? weight : row, draft->vocab, chance));
 }
 
-static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
-                   spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
 {
+    (void)rule;
     spec_verify_block_by(ret_round, draft, target, true, weight, chance);
 }
 

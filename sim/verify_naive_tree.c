@@ -3,9 +3,10 @@
  * draft) + sum (target - draft)+ (1 - (1 - draft)^(n-1)) [Thomas26] Algorithm 7. */
 #include "sim/verify.h"
 
-static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
-                   spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
 {
+    (void)rule;
     spec_verify_walk(ret_round, draft, target, weight, chance, spec_verify_first);
 }
 

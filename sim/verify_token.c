@@ -4,9 +4,10 @@
 
 #include <assert.h>
 
-static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
-                   spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
 {
+    (void)rule;
     int at = -1; /* the last accepted node */
     spec_verify_begin(ret_round, draft);
     for (int node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {

@@ -39,9 +39,10 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_draft *draft, const double *const *target, double *weight,
-                   spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
 {
+    (void)rule;
     spec_verify_walk(ret_round, draft, target, weight, chance, decide);
 }
 

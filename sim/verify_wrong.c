@@ -28,15 +28,17 @@ static void token_rule_with(mistake wrong, spec_round *ret_round, const spec_dra
     spec_verify_end(ret_round, spec_verify_sample(target[at + 1], draft->vocab, chance));
 }
 
-static void verify_resample_target(spec_round *ret_round, const spec_draft *draft, const double *const *target,
-                                   double *weight, spec_chance *chance)
+static void verify_resample_target(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                                   const double *const *target, double *weight, spec_chance *chance)
 {
+    (void)rule;
     token_rule_with((mistake){.resamples_whole = true}, ret_round, draft, target, weight, chance);
 }
 
-static void verify_greedy_softmax(spec_round *ret_round, const spec_draft *draft, const double *const *target,
-                                  double *weight, spec_chance *chance)
+static void verify_greedy_softmax(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                                  const double *const *target, double *weight, spec_chance *chance)
 {
+    (void)rule;
     token_rule_with((mistake){.trusts_row = true}, ret_round, draft, target, weight, chance);
 }
 

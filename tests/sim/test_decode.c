@@ -67,7 +67,7 @@ static void a_prompt_stays_before_the_text(void **state)
     assert_int_equal(decoder.context[0], 2);
     assert_memory_equal(decoder.context + 1, text, sizeof text);
     spec_decoder_free(&decoder);
-    assert_null(decoder.rule);
+    assert_null(decoder.rule.verify);
     spec_decoder_free(&decoder); /* a freed one is zeroed, and a zeroed one is fine */
     stage_free(&s);
 }

@@ -211,6 +211,12 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
         {"resample-target", "lookup", "fixed", 1.0},
         {"greedy-softmax", "greedy", "fixed", 1.0},
         {"token", "chain", "confidence-drop?threshold=0.4", 0.7}, /* not where it drops all that is drawn, or nothing */
+        {"lenience?l=0.5", "chain", "fixed", 0.95},               /* not where no ratio is below 1 */
+        {"lenience?l=0.5", "greedy", "fixed", 1.0},
+        {"typical", "chain", "fixed", 1.0},
+        {"top-k-relaxed?k=2", "chain", "fixed", 1.0},
+        {"mentored?budget=0.1", "chain", "fixed", 1.0},
+        {"mentored?budget=0.1", "greedy", "fixed", 1.0},
     };
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(200);
@@ -231,7 +237,7 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-15s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting,
+        print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting,
                       wrong[w].policy, (unsigned long long)caught, (unsigned long long)times);
         assert_true((double)caught >= wrong[w].share * (double)times);
     }

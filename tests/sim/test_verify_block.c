@@ -195,8 +195,7 @@ static void in_a_tree_the_first_children_are_the_block(void **state)
     rule_case_free(&run);
 }
 
-/* ---- enumerated
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- enumerated -------------------------------------------------------------------------------------------------- */
 
 /* sum_i sum_{x^i} draft(x^i) min_{0<=j<=i} prod_{l=j+1..i} target/draft, over the texts below `text`: written with all
  * products of the ratios, never with the rule's running minimum. */

@@ -160,7 +160,7 @@ static void kseq_finds_rho_in_any_vocabulary(void **state)
         assert_int_equal(spec_draft_init(&draft, n, vocab, NULL), GSL_SUCCESS);
         for (int i = 0; i < n; i++) spec_draft_append(&draft, least, -1, both[1], true);
         spec_script_init(&script, (const int[]){1}, 1, asked);
-        spec_verify_kseq.verify(&round, &draft, rows, weight, &script.chance);
+        spec_verify_kseq.verify(&round, &spec_verify_kseq, &draft, rows, weight, &script.chance);
         assert_near(asked[0], both[0][least] / both[1][least] / least_rho(both[0], both[1], n, vocab), 1e-9);
         spec_draft_free(&draft);
     }

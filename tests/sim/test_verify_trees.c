@@ -179,7 +179,8 @@ static void chains_are_judged_as_by_the_token_rule(void **state)
                 fail_msg("%s", error.text);
             if (r == 0) accepted = law.accepted;
             assert_within(law.tv, 0.0, 1e-12);
-            assert_within(law.accepted, accepted, 1e-15);
+            if (spec_rules[r] == &spec_verify_block) assert_true(law.accepted > accepted - 1e-15);
+            else assert_within(law.accepted, accepted, 1e-15);
             spec_output_law_free(&law);
         }
         table_model_free(&target);
@@ -333,7 +334,7 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
                 draft.token[j] = draft.token[j - 1];
                 draft.token[j - 1] = swapped;
             }
-        judge->verify(&round, &draft, rows, weight, &walk.chance);
+        judge->verify(&round, judge, &draft, rows, weight, &walk.chance);
         law[round.token[0]] += spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     for (int i = 0; i < V; i++) distance += fabs(law[i] - target[i]);

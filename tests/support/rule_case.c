@@ -20,12 +20,12 @@ void rule_case_chain(rule_case *run, const int *token, const double *const *row,
 
 void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n)
 {
-    const spec_rule *found;
-    assert_int_equal(spec_rule_find(&found, rule, NULL), GSL_SUCCESS);
+    spec_rule opened;
+    assert_int_equal(spec_rule_init(&opened, rule, NULL), GSL_SUCCESS);
     run->round.token = run->token;
     run->round.node = run->node;
     spec_script_init(&run->script, answer, n, run->asked);
-    found->verify(&run->round, &run->draft, run->target, run->weight, &run->script.chance);
+    opened.verify(&run->round, &opened, &run->draft, run->target, run->weight, &run->script.chance);
     assert_false(run->script.broken);
     assert_int_equal(run->script.used, n);
     assert_int_equal(run->round.n_drafted, run->draft.n_nodes);

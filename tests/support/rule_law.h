@@ -14,6 +14,17 @@ spec_output_law rule_law(const table_model *target, const table_model *draft, co
  * draft's row, or one-hot at its argmax. */
 double rule_law_drafted(const table_model *draft, const char *drafting, const int *context, size_t n, int x);
 
+/* What a memoryless rule emits at one place, by formula: fill ret_law (V), return the chance that the draft token is
+ * accepted. */
+typedef double rule_law_formula(double *ret_law, const double *target, const double *drafted, int vocab,
+                                const double *setting);
+
+/* Check the formula on random pairs, sampled and chosen drafts of K = 1..3, in every family: the law of one token, the
+ * tokens kept at K = 1, and the law of two tokens, which is the product of two places as long as both are drafted.
+ * Returns the largest total variation. */
+double rule_law_check(const char *rule, rule_law_formula *formula, const double *setting, int pairs_a_family,
+                      double tolerance, uint64_t *noise);
+
 /* A pair whose models give every context the same rows (V). */
 void rule_law_pair(table_model *ret_target, table_model *ret_draft, const double *target, const double *draft,
                    int vocab);

@@ -1,0 +1,75 @@
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/rule_law.h"
+#include "tests/support/support.h"
+
+static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.2, 0.3, 0.2, 0.3}, {0.15, 0.05, 0.55, 0.25}};
+static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.25, 0.25}};
+static const double *const rows[] = {drafts[0], drafts[1]};
+
+static void check_kept(const char *rule, int first, int second, int kept)
+{
+    for (int last = 0; last < 4; last++) {
+        rule_case run;
+        rule_case_init(&run, 4);
+        for (int i = 0; i < 3; i++) run.target[i] = target[i];
+        rule_case_chain(&run, (const int[]){first, second}, rows, 2);
+        rule_case_verify(&run, rule, &last, 1);
+        assert_within(run.asked[0], target[kept][last], 1e-15); /* the target's own sample, also of what was refused */
+        assert_int_equal(run.round.n_accepted, kept);
+        assert_int_equal(run.round.token[kept], last);
+        rule_case_free(&run);
+    }
+}
+
+static void the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie(void **state)
+{
+    (void)state;
+    check_kept("top-k-relaxed?k=1", 0, 1, 2);
+    check_kept("top-k-relaxed?k=1", 1, 1, 0);
+    check_kept("top-k-relaxed?k=1", 0, 3, 1);
+    check_kept("top-k-relaxed?k=2", 1, 3, 2);
+    check_kept("top-k-relaxed?k=2", 2, 3, 0);
+    check_kept("top-k-relaxed?k=2", 1, 0, 1);
+    check_kept("top-k-relaxed", 2, 0, 2); /* 3 where nothing is said */
+    check_kept("top-k-relaxed", 2, 2, 1);
+    check_kept("top-k-relaxed", 3, 0, 0);
+    check_kept("top-k-relaxed?k=4", 3, 2, 2);
+}
+
+static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab, const double *k)
+{
+    double alpha = 0.0;
+    int taken[8] = {0};
+    for (int i = 0; i < (int)*k && i < vocab; i++) { /* k times the largest that is left */
+        int best = -1;
+        for (int x = 0; x < vocab; x++)
+            if (!taken[x] && (best < 0 || goal[x] > goal[best])) best = x;
+        taken[best] = 1;
+        alpha += drafted[best];
+    }
+    for (int x = 0; x < vocab; x++) ret_law[x] = (taken[x] ? drafted[x] : 0.0) + (1.0 - alpha) * goal[x];
+    return alpha;
+}
+
+static void the_law_is_the_formulas(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const double k[] = {1, 2, 3};
+    const char *const rule[] = {"top-k-relaxed?k=1", "top-k-relaxed?k=2", "top-k-relaxed"};
+    for (int i = 0; i < 3; i++) {
+        const double tv = rule_law_check(rule[i], law_of, &k[i], (int)spec_test_samples(40), 1e-12, &noise);
+        print_message("%s: tv up to %.3f\n", rule[i], tv);
+        assert_true(tv > 0.05);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie),
+        cmocka_unit_test(the_law_is_the_formulas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
