@@ -152,7 +152,8 @@ double spec_closed_acceptance(const char *rule, const char *drafting, const doub
 {
     bool chain;
     if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
-    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0 || strcmp(rule, "block") == 0)
+    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0 || strcmp(rule, "block") == 0 ||
+        strcmp(rule, "hsd") == 0)
         return drafted_overlap(chain, target, opt_draft, vocab);
     if (strcmp(rule, "greedy") == 0) return drafted_argmax(chain, target, opt_draft, vocab);
     const int favourite = spec_row_argmax(opt_draft, vocab);

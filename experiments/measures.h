@@ -54,7 +54,7 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
 
 /* How often a rule accepts one draft token, in closed form, given both rows (V).
  *     token, resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
- *                             greedy drafts); and block, the same for one token
+ *                             greedy drafts); and block and hsd, the same for one token
  *     match:                  the chance that two draws agree
  *     greedy:                 the chance that the target's argmax is drafted
  *     greedy-softmax:         min(1, target / draft) at the draft's argmax

@@ -21,6 +21,7 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_typical,
     &spec_verify_top_k,
     &spec_verify_mentored,
+    &spec_verify_hsd,
     &spec_verify_resample_target,
     &spec_verify_greedy_softmax,
     NULL,

@@ -50,7 +50,7 @@ struct spec_rule {
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
-extern const spec_rule spec_verify_block;
+extern const spec_rule spec_verify_block, spec_verify_hsd;
 extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;

@@ -217,6 +217,7 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
         {"top-k-relaxed?k=2", "chain", "fixed", 1.0},
         {"mentored?budget=0.1", "chain", "fixed", 1.0},
         {"mentored?budget=0.1", "greedy", "fixed", 1.0},
+        {"hsd", "chain", "fixed", 0.4}, /* where K is 2 */
     };
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(200);
