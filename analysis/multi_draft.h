@@ -47,7 +47,7 @@ double spec_rrs_acceptance(const spec_ratio_order *order, int n);
  *           D = 44,721, n = 4 up to 1,259. */
 double spec_rrsw_acceptance(const spec_ratio_order *order, int n);
 
-/* K-SEQ, [Sun23]: each of n iid drafts is accepted with chance min(1, target / (rho draft)), one rho for all.
+/* K-SEQ, [SunZ23]: each of n iid drafts is accepted with chance min(1, target / (rho draft)), one rho for all.
  *
  *     accepted(rho) = 1 - (1 - m(rho)/rho)^n,   m(rho) = sum_x min(target, rho draft)
  *     rho* = the root of accepted(rho) = m(rho) in [1,n];   acceptance = m(rho*)
@@ -57,7 +57,7 @@ double spec_rrsw_acceptance(const spec_ratio_order *order, int n);
  *   returns spec_kseq_rho: rho*, to 1e-15 or so; 1 where target and draft are disjoint, and any rho serves.
  *           spec_kseq_acceptance_at: the acceptance for a rho of the caller's, finite and >= rho*, coincidences of
  *           residual and drafts included; NaN below rho*.
- * O(log V) for each of 60 bisections; _at O(V). Checked by: [Sun23]'s guarantee of 1 - (1 - 1/n)^n of the optimum. */
+ * O(log V) for each of 60 bisections; _at O(V). Checked by: [SunZ23]'s guarantee of 1 - (1 - 1/n)^n of the optimum. */
 double spec_kseq_acceptance(const spec_ratio_order *order, int n);
 double spec_kseq_rho(const spec_ratio_order *order, int n);
 double spec_kseq_acceptance_at(const spec_ratio_order *order, int n, double rho);
@@ -71,7 +71,7 @@ double spec_kseq_acceptance_at(const spec_ratio_order *order, int n, double rho)
  * n > V; n = 1 is the overlap. O(n V). */
 double spec_greedy_drafting_acceptance(const spec_ratio_order *order, int n);
 
-/* SpecHub [SpecHub24], two drafts of which one is the draft's most probable token, the hub: greedy drafting's value for
+/* SpecHub [SunR24], two drafts of which one is the draft's most probable token, the hub: greedy drafting's value for
  * two, as the hub's share is always used up. NaN unless n = 2. */
 double spec_spechub_acceptance(const spec_ratio_order *order, int n);
 

@@ -1,7 +1,7 @@
 /* optimal: the most that any verification rule can accept at one position, given how its n drafts are drawn.
  * All take a sorted pair of rows (ratio_order) and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside. Drafts that are not sampled,
  * and greedy and hub drafting, need no function here: spec_match_top_acceptance and spec_greedy_drafting_acceptance are
- * their optima. [Sun23], [Hu25]; docs/formulas.md#optimal. */
+ * their optima. [SunZ23], [Hu25]; docs/formulas.md#optimal. */
 #ifndef SPECLAB_OPTIMAL_H
 #define SPECLAB_OPTIMAL_H
 

@@ -49,7 +49,7 @@ int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n,
                      int ranks, int *work);
 
 /* The best trees of up to `nodes` nodes and `depth` levels when the r-th child tried (from 0) of any node is accepted
- * with chance accept[r]: Sequoia's dynamic programme [Sequoia24]. Zero it or init it; free it. */
+ * with chance accept[r]: Sequoia's dynamic programme [Chen24]. Zero it or init it; free it. */
 typedef struct {
     int nodes, depth, width;
     double *accept; /* (width) */

@@ -176,7 +176,7 @@ static void rules_and_optima_stand_in_order(void **state)
         assert_true(match <= naive + slack && naive <= iid + slack);
         assert_true(rrs <= kseq + slack && kseq <= iid + slack && iid <= without + slack);
         assert_true(rrs <= rrsw + slack && rrsw <= without + slack);
-        assert_true(kseq >= (1 - pow(1 - 1.0 / n, n)) * iid - slack); /* [Sun23] */
+        assert_true(kseq >= (1 - pow(1 - 1.0 / n, n)) * iid - slack); /* [SunZ23] */
         assert_true(iid <= 1 && without <= 1 + slack);
         if (n > 1) {
             assert_true(iid >= value(spec_optimal_iid, target, draft, V, n - 1) - slack);
