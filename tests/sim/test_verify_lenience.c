@@ -110,6 +110,14 @@ static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
     assert_int_equal(rule.claim, SPEC_LOSSY);
     assert_string_equal(rule.name, "lenience");
     static const char *const bad[][2] = {{"lenience?l=1.5", "l=1.5"},
+                                         {"lenience?l=-0.1", "l=-0.1"},
+                                         {"typical?epsilon=1.5", "epsilon=1.5"},
+                                         {"typical?epsilon=-0.1", "epsilon=-0.1"},
+                                         {"typical?delta=1.5", "delta=1.5"},
+                                         {"typical?delta=-0.1", "delta=-0.1"},
+                                         {"top-k-relaxed?k=0", "k=0"},
+                                         {"mentored?budget=-0.1", "budget=-0.1"},
+                                         {"mentored?budget=1000.5", "budget=1000.5"},
                                          {"lenience?m=1", "'m'"},
                                          {"lenience:x", "lenience?l=0.5"},
                                          {"token?l=1", "'l'"},
