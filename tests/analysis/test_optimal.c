@@ -285,6 +285,21 @@ static void nearly_certain_drafts_keep_their_digits(void **state)
     }
 }
 
+/* The race to a token that is all but impossible ends before the largest double. */
+static void a_clock_too_slow_for_a_double_never_rings(void **state)
+{
+    (void)state;
+    double target[4] = {0.2, 0.2, 0.2, 0.4}, draft[4] = {0.5, 0.3, 0.2, 1e-320}, inside[5];
+    spec_ratio_order order;
+    assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
+    assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
+    assert_int_equal(order.n_drafted, 4);
+    spec_optimal_prefix_chances(inside, &order, 3);
+    double expected[5] = {0, 0, 0, 1, 1};
+    for (int i = 0; i <= 4; i++) assert_within(inside[i], expected[i], 1e-14);
+    spec_ratio_order_free(&order);
+}
+
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static void the_scratch_of_an_order_is_its_own(void **state)
@@ -364,6 +379,7 @@ int main(void)
         cmocka_unit_test(race_of_equal_clocks_is_hypergeometric),
         cmocka_unit_test(two_drafts_agree_by_sum_and_by_integral_in_large_vocabularies),
         cmocka_unit_test(nearly_certain_drafts_keep_their_digits),
+        cmocka_unit_test(a_clock_too_slow_for_a_double_never_rings),
         cmocka_unit_test(the_scratch_of_an_order_is_its_own),
         cmocka_unit_test(one_draft_is_the_overlap_at_any_size),
         cmocka_unit_test(edges_of_the_domain),

@@ -95,6 +95,9 @@ static void trees_that_are_none_give_nan(void **state)
     assert_nan(spec_tree_emitted(before_root, fine, 3, work));
     assert_nan(spec_tree_emitted(parent, fine, -1, work));
     assert_same(spec_tree_emitted(NULL, NULL, 0, work), 1);
+    assert_nan(spec_tree_emitted(parent, (double[1]){1 + 5e-10}, 1, work)); /* the slack is the sum's alone */
+    double most = 1 + 1e-9;
+    assert_same(spec_tree_emitted(parent, (double[2]){0.5, most - 0.5}, 2, work), 1 + most);
 }
 
 static void parallel_chains_emit_the_mean_of_the_largest(void **state)
@@ -122,6 +125,7 @@ static void parallel_chains_emit_the_mean_of_the_largest(void **state)
     assert_near(spec_parallel_chains_emitted(1e-10, 3, 5), 1 + 5e-10, 1e-16);
     assert_nan(spec_parallel_chains_emitted(-0.1, 7, 3));
     assert_nan(spec_parallel_chains_emitted(1.1, 7, 3));
+    assert_nan(spec_parallel_chains_emitted(1.1, 0, 3));
     assert_nan(spec_parallel_chains_emitted(NAN, 7, 3));
     assert_nan(spec_parallel_chains_emitted(0.7, -1, 3));
     assert_nan(spec_parallel_chains_emitted(0.7, 7, -1));
@@ -178,9 +182,13 @@ static void medusas_tree_is_the_best_of_all_trees(void **state)
     enum { HEADS = 3, RANKS = 3 };
     for (int i = 0; i < 60; i++) {
         double accuracy[HEADS * RANKS], product[MOST], accept[MOST], work_tree[2 * MOST + 1];
-        int parent[MOST], rank[MOST], work[MOST + 1 + HEADS * RANKS], n = 1 + i % 7, depth[MOST];
+        int parent[MOST], rank[MOST], work[MOST + 2 + HEADS * RANKS], n = 1 + i % 7, depth[MOST];
         for (int k = 0; k < HEADS; k++) sibling_chances(accuracy + k * RANKS, RANKS, i % 2 == 0, rng);
+        enum { UNTOUCHED = 4242 };
+        int used = n + 1 + HEADS * RANKS;
+        parent[n] = rank[n] = work[used] = UNTOUCHED;
         assert_int_equal(spec_medusa_tree(parent, rank, product, n, accuracy, HEADS, RANKS, work), n);
+        assert_true(parent[n] == UNTOUCHED && rank[n] == UNTOUCHED && work[used] == UNTOUCHED);
         for (int v = 0; v < n; v++) {
             depth[v] = parent[v] < 0 ? 0 : depth[parent[v]] + 1;
             accept[v] = accuracy[depth[v] * RANKS + rank[v]];
@@ -224,6 +232,11 @@ static void medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained(
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, above, 2, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, below, 2, 2, work), -1);
     assert_int_equal(spec_medusa_tree(parent, rank, product, 3, one, 1, 2, work), -1);
+    double slightly[2] = {1 + 5e-10, 0}, most[2] = {0.5, (1 + 1e-9) - 0.5}; /* the slack is the sum's alone */
+    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, slightly, 1, 2, work), -1);
+    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, most, 1, 2, work), 2);
+    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, (double[2]){0.8, 0.27}, 2, 1, work), 2);
+    assert_near(product[1], 0.8 * 0.27, 1e-15);
 }
 
 /* Checks that the arrays are a tree within the budget, in the order promised, and returns E. */
@@ -283,10 +296,18 @@ static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
     }
     int parent[12], rank[12];
     assert_int_equal(spec_tree_plan_build(parent, rank, &chain, 12, 8), 8); /* no more nodes than help */
+    double verify[13];
+    int nodes, levels;
+    for (int m = 0; m <= 12; m++) verify[m] = 1;
+    assert_near(spec_tree_plan_fastest(&nodes, &levels, &chain, 0, verify), spec_capped_geometric_mean(0.8, 8), 1e-14);
+    assert_true(nodes == 8 && levels == 8);
     assert_int_equal(spec_tree_plan_init(&star, falling, 4, 6, 1), GSL_SUCCESS);
     double emitted[7] = {1, 1.5, 1.7, 1.8, 1.85, 1.85, 1.85};
     for (int m = 0; m <= 6; m++) assert_near(spec_tree_plan_emitted(&star, m, 1), emitted[m], 1e-15);
     spec_tree_plan_free(&chain);
+    spec_tree_plan_free(&star);
+    assert_int_equal(spec_tree_plan_init(&star, falling, 4, 1, 40), GSL_SUCCESS); /* far more levels than nodes */
+    for (int l = 1; l <= 40; l++) assert_same(spec_tree_plan_emitted(&star, 1, l), 1.5);
     spec_tree_plan_free(&star);
 }
 
@@ -344,12 +365,18 @@ static void the_fastest_tree_is_the_largest_ratio(void **state)
     assert_true(spec_tree_plan_emitted(&plan, 20, depth - 1) < spec_tree_plan_emitted(&plan, 20, 6));
     assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, verify), 1); /* nothing gains: plain decoding */
     assert_true(nodes == 0 && depth == 0);
+    for (int m = 0; m <= 20; m++) free_verify[m] = 4;
+    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, free_verify), 0.25); /* all slower than plain */
+    assert_true(nodes == 0 && depth == 0);
     double bad[] = {0, -1, NAN, INFINITY};
-    for (int i = 0; i < 4; i++) {
-        double kept = verify[20];
-        verify[20] = bad[i];
+    for (int i = 0; i < 8; i++) {
+        int at = i < 4 ? 20 : 0;
+        double kept = verify[at];
+        verify[at] = bad[i % 4];
+        nodes = depth = 7;
         assert_nan(spec_tree_plan_fastest(&nodes, &depth, &plan, 0.1, verify));
-        verify[20] = kept;
+        assert_true(nodes == 0 && depth == 0);
+        verify[at] = kept;
     }
     assert_nan(spec_tree_plan_fastest(&nodes, &depth, &plan, -0.1, verify));
     assert_nan(spec_tree_plan_fastest(&nodes, &depth, &plan, NAN, verify));
