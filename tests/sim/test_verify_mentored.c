@@ -93,6 +93,23 @@ static void without_a_budget_it_is_the_token_rule(void **state)
     rule_case_free(&run);
 }
 
+/* A rejection that only rounding makes possible leaves nothing: then the target itself is drawn from. */
+static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
+{
+    (void)state;
+    static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
+    rule_case run;
+    rule_case_init(&run, 3);
+    run.target[0] = run.target[1] = almost;
+    spec_draft_append(&run.draft, 0, -1, even, true);
+    rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 1}, 2);
+    assert_true(run.asked[0] > 0.0 && run.asked[0] < 1e-15);
+    assert_within(run.asked[1], 0.5, 1e-15);
+    assert_int_equal(run.round.n_accepted, 0);
+    assert_int_equal(run.round.token[0], 1);
+    rule_case_free(&run);
+}
+
 /* ---- enumerated -------------------------------------------------------------------------------------------------- */
 
 static void the_law_is_the_formulas(void **state)
@@ -153,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a),
         cmocka_unit_test(without_a_budget_it_is_the_token_rule),
+        cmocka_unit_test(where_rounding_leaves_nothing_the_target_is_drawn_from),
         cmocka_unit_test(the_law_is_the_formulas),
         cmocka_unit_test(no_other_acceptance_within_the_budget_accepts_more),
     };
