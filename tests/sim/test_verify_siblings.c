@@ -114,6 +114,15 @@ static void kseq_tests_all_alike(void **state)
     assert_within(run.asked[0], 1.0, 1e-6);
     rule_case_free(&run);
 
+    /* Equal rows whose sum is a little above 1: never fewer than no misses. */
+    static const double over[2] = {0.5, 0.5 + 5e-10};
+    rule_case_init(&run, 2);
+    for (int i = 0; i < 3; i++) run.target[i] = over;
+    for (int i = 0; i < 2; i++) spec_draft_append(&run.draft, 0, -1, over, true);
+    rule_case_verify(&run, "kseq", (const int[]){1, 0}, 2);
+    assert_within(run.asked[0], 1.0, 1e-12);
+    rule_case_free(&run);
+
     /* Nothing in common: nothing is accepted, and the target is left whole. */
     static const double left[4] = {0.27, 0.73, 0.0, 0.0}, right[4] = {0.0, 0.0, 0.4, 0.6};
     const scripted disjoint = {"kseq", SPEC_SIBLINGS_IID, left, right, 4, 2, 0, {2, 3}, 3, {0, 0, 1},
