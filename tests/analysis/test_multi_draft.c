@@ -293,6 +293,8 @@ static void deterministic_and_greedy_drafts_take_the_top_and_of_equals_the_first
     assert_within(value(spec_greedy_drafting_acceptance, target, draft, 5, 3), 0.18 + 0.27 + 0.25 + 0.23, 1e-15);
     assert_same(value(spec_greedy_drafting_acceptance, target, draft, 5, 5), 1);
     assert_same(value(spec_greedy_drafting_acceptance, target, draft, 5, 6), 1);
+    /* of tokens without draft probability too */
+    assert_within(value(spec_match_top_acceptance, target, (double[5]){1}, 5, 2), 0.32, 1e-15);
     /* a rest without draft probability is drawn from evenly */
     double certain[5] = {0, 0, 1, 0, 0};
     assert_within(value(spec_greedy_drafting_acceptance, target, certain, 5, 2), 0.13 + 0.05 + 0.25 + 0.25 + 0.23,
@@ -399,6 +401,37 @@ static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
         double after = value(spec_rrsw_acceptance, others, even8, 8, n - 1);
         assert_within(value(spec_rrsw_acceptance, target, one, 9, n), 0.02 + 0.98 * after, 1e-14);
     }
+}
+
+/* Where the target is what the draft is without one token, the rule takes that token for nothing, and then all else. */
+static void a_residual_that_is_what_is_left_of_the_draft_is_accepted(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    enum { V = 64 };
+    for (int i = 0; i < 200; i++) {
+        double target[V], draft[V], rest = 0;
+        int n = 2 + i % 2;
+        tuples_row(draft, 8, 0, rng);
+        for (int x = 1; x < 8; x++) rest += draft[x];
+        for (int x = 0; x < 8; x++) target[x] = x > 0 ? draft[x] / rest : 0;
+        assert_within(value(spec_rrsw_acceptance, target, draft, 8, n), 1, 1e-14);
+        /* of a draft of one token the others follow evenly */
+        int size = 3 + i % (V - 2);
+        for (int x = 0; x < size; x++) {
+            target[x] = x > 0 ? 0.73 / (size - 1) : 0.27;
+            draft[x] = x == 0;
+        }
+        assert_within(value(spec_rrsw_acceptance, target, draft, size, 2), 1, 1e-14);
+        /* and nothing is accepted of what the target never gives */
+        tuples_row(target, 8, 0, rng);
+        tuples_row(draft + 8, 8, 0, rng);
+        for (int x = 0; x < 8; x++) draft[x] = target[x + 8] = 0;
+        assert_within(value(spec_rrsw_acceptance, target, draft, 16, n), 0, 1e-14);
+        assert_false(value(spec_rrsw_acceptance, target, draft, 16, n) < 0);
+    }
+    gsl_rng_free(rng);
 }
 
 static void large_vocabularies_are_served_and_too_many_paths_refused(void **state)
@@ -538,6 +571,9 @@ static void numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan(void **st
     assert_nan(spec_kseq_acceptance_at(&order, 0, 2));
     assert_nan(spec_kseq_acceptance_at(&order, 1, 0.9999));
     assert_within(spec_kseq_acceptance_at(&order, 1, 1), 0.7, 1e-15);
+    double rho = spec_kseq_rho(&order, 2); /* right to 1e-15: 5e-12 below it is outside */
+    assert_within(spec_kseq_acceptance_at(&order, 2, rho), spec_kseq_acceptance(&order, 2), 1e-14);
+    assert_nan(spec_kseq_acceptance_at(&order, 2, rho * (1 - 5e-12)));
     spec_ratio_order_free(&order);
 }
 
@@ -559,6 +595,7 @@ static void disjoint_rows_accept_nothing_and_equal_ones_all(void **state)
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, left, right), GSL_SUCCESS);
     assert_same(spec_kseq_acceptance_at(&order, 3, 2), 0);
+    assert_nan(spec_kseq_acceptance_at(&order, 3, 0.9999));
     assert_int_equal(spec_ratio_order_sort(&order, left, left), GSL_SUCCESS);
     assert_same(spec_kseq_acceptance_at(&order, 3, 1), 1);
     spec_ratio_order_free(&order);
@@ -568,6 +605,25 @@ static void disjoint_rows_accept_nothing_and_equal_ones_all(void **state)
             if (serves(all_forms[f], n)) assert_same(value(all_forms[f], certain, certain, 1, n), 1);
         }
     }
+}
+
+/* Sums of shares round to either side of 1. */
+static void what_is_certain_is_one_and_nothing_is_more(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    enum { V = SPEC_DRAFTS_MAX };
+    for (int i = 0; i < 100; i++) {
+        double row[V], other[V];
+        tuples_row(row, V, 0, rng);
+        tuples_row(other, V, 0, rng);
+        assert_same(value(spec_match_top_acceptance, row, other, V, V), 1);
+        for (int f = 0; f < FORMS - 1; f++) {
+            for (int n = 1; n <= 2; n++) assert_false(value(all_forms[f], row, row, V, n) > 1);
+        }
+    }
+    gsl_rng_free(rng);
 }
 
 static void tiny_chances_keep_their_digits(void **state)
@@ -595,11 +651,13 @@ int main(void)
         cmocka_unit_test(without_replacement_keeps_the_digits_of_a_small_rest),
         cmocka_unit_test(without_replacement_is_the_recursion_over_rows),
         cmocka_unit_test(without_replacement_from_an_even_draft_needs_no_paths),
+        cmocka_unit_test(a_residual_that_is_what_is_left_of_the_draft_is_accepted),
         cmocka_unit_test(large_vocabularies_are_served_and_too_many_paths_refused),
         cmocka_unit_test(gumbel_is_between_minhash_and_the_overlap),
         cmocka_unit_test(gumbel_is_a_race_of_shared_clocks),
         cmocka_unit_test(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan),
         cmocka_unit_test(disjoint_rows_accept_nothing_and_equal_ones_all),
+        cmocka_unit_test(what_is_certain_is_one_and_nothing_is_more),
         cmocka_unit_test(tiny_chances_keep_their_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,42 @@ static void extreme_scales_are_limits(void **state)
     spec_ratio_order_free(&order);
 }
 
+static void the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero(void **state)
+{
+    (void)state;
+    double step = 0x1p-54, target[4] = {0.25 + step, 0.25, 0.25, 0.25 - step}, even[4] = {0.25, 0.25, 0.25, 0.25};
+    double minus[4] = {0.5, -0.0, 0.5, 0};
+    int last_bit[4] = {3, 1, 2, 0}, zeros[4] = {1, 3, 0, 2};
+    spec_ratio_order order;
+    assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(spec_ratio_order_sort(&order, target, even), GSL_SUCCESS);
+        for (int i = 0; i < 4; i++) assert_int_equal(order.token[i], last_bit[i]);
+        assert_int_equal(spec_ratio_order_sort(&order, minus, even), GSL_SUCCESS);
+        for (int i = 0; i < 4; i++) assert_int_equal(order.token[i], zeros[i]);
+        assert_int_equal(order.n_drafted, 4);
+    }
+    for (int i = 0; i <= 4; i++) order.work[i] = 42; /* the scratch is no other row */
+    for (int i = 0; i <= 4; i++) {
+        assert_within(order.draft_above[i], 1 - i / 4.0, 1e-16);
+        assert_true(order.target_above[i] <= 1 && order.target_below[i] <= 1 && order.draft_below[i] <= 1);
+    }
+    spec_ratio_order_free(&order);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    enum { V = 50 };
+    assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
+    for (int i = 0; i < 100; i++) { /* sums of shares round to either side of 1 */
+        double row[V];
+        tuples_row(row, V, 0, rng);
+        assert_int_equal(spec_ratio_order_sort(&order, row, row), GSL_SUCCESS);
+        assert_false(spec_ratio_order_common(&order, 1) > 1);
+        assert_false(spec_ratio_order_common(&order, 2) > 1);
+    }
+    spec_ratio_order_free(&order);
+    gsl_rng_free(rng);
+}
+
 static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **state)
 {
     (void)state;
@@ -121,6 +157,8 @@ static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **s
     assert_int_equal(spec_ratio_order_sort(&order, near, good), GSL_SUCCESS); /* and is divided by its sum */
     assert_within(order.target_below[3], 1, 1e-15);
     assert_within(order.target[2], (0.2 + 5e-10) / (1 + 5e-10), 1e-16);
+    assert_int_equal(spec_ratio_order_sort(&order, good, near), GSL_SUCCESS);
+    assert_within(order.draft[0], (0.2 + 5e-10) / (1 + 5e-10), 1e-16);
     spec_ratio_order_free(&order);
     spec_ratio_order_free(&order); /* a freed order is a zeroed one */
     assert_int_equal(spec_ratio_order_init(&order, 0), GSL_EDOM);
@@ -138,6 +176,7 @@ int main(void)
         cmocka_unit_test(tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target),
         cmocka_unit_test(sums_of_prefixes_are_those_of_the_rows),
         cmocka_unit_test(extreme_scales_are_limits),
+        cmocka_unit_test(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero),
         cmocka_unit_test(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
