@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ static char *run_to(const char *path, const char *text, const char *const *set, 
 /* First, while no threads have been started that a fork would lose: kill -9 in the middle, go on, and compare. */
 static void a_killed_run_resumes_to_the_same_bytes(void **state)
 {
-    static const char *const slow[] = {"rounds=300000", NULL};
+    static const char *const slow[] = {"rounds=3000000", NULL};
     char whole_path[64], path[64];
     size_t n_whole, n;
     uint64_t resumed = 0;
@@ -72,7 +73,8 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
     temporary(whole_path);
     temporary(path);
     for (int attempt = 0; resumed == 0 || resumed == 18; attempt++) {
-        assert_true(attempt < 20); /* a machine so fast, or so slow, that no kill falls into the run */
+        assert_true(attempt < 20); /* this process slept through the whole run each time */
+        assert_int_equal(truncate(path, 0), 0);
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -83,7 +85,11 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
                 spec_experiment_run(&result, &e, &options, NULL);
             _exit(0);
         }
-        usleep((useconds_t)(2000 * (attempt + 1)));
+        struct stat file = {.st_size = 0}; /* the file begins with the first finished row: then kill */
+        for (int wait = 0; wait < 100000 && file.st_size == 0; wait++) {
+            usleep(100);
+            assert_int_equal(stat(path, &file), 0);
+        }
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         free(run_to(path, grid_text, slow, 1, true, &resumed, &n));
