@@ -75,6 +75,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));
+    SPEC_TRY(spec_rule_open(&decoder->rule, config->target->vocab, decoder->nodes, error));
 
     const size_t K = (size_t)decoder->policy.K, rows = (size_t)decoder->nodes + 1;
     const size_t vocab = (size_t)config->target->vocab;
@@ -96,6 +97,7 @@ done:
 
 void spec_decoder_free(spec_decoder *decoder)
 {
+    spec_rule_free(&decoder->rule);
     spec_drafter_free(&decoder->drafter);
     spec_session_free(&decoder->target);
     spec_draft_free(&decoder->draft);
@@ -117,6 +119,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
                              vocab - 1);
     decoder->n_context = 0;
     decoder->policy = decoder->fresh_policy;
+    spec_rule_reset(&decoder->rule);
     const int status = reserve(decoder, n, error);
     if (status != GSL_SUCCESS) return status;
     if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
@@ -180,6 +183,9 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
         }
     }
     decoder->n_context = start + n;
+    /* Where the text is cut has been fixed beforehand, so that what follows is the target's, whatever was dropped; a
+     * rule that has handed something on may not know whether it was. */
+    spec_rule_reset(&decoder->rule);
     *ret_n = n;
     return GSL_SUCCESS;
 }

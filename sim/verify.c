@@ -56,6 +56,22 @@ done:
     return status;
 }
 
+int spec_rule_open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
+{
+    return rule->open != NULL ? rule->open(rule, vocab, n_nodes, error) : GSL_SUCCESS;
+}
+
+void spec_rule_reset(const spec_rule *rule)
+{
+    if (rule->reset != NULL && rule->state != NULL) rule->reset(rule->state);
+}
+
+void spec_rule_free(spec_rule *rule)
+{
+    if (rule->close != NULL && rule->state != NULL) rule->close(rule->state);
+    *rule = (spec_rule){.name = NULL};
+}
+
 /* The children of the last accepted node are put to the test, whichever of them a rule looks at. */
 static int tested(const spec_round *round, const spec_draft *draft, int last)
 {

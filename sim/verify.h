@@ -33,6 +33,14 @@ struct spec_rule {
 
     int (*init)(spec_rule *rule, spec_settings *settings, spec_error *error); /* read the settings; NULL: no keys */
 
+    /* A rule that keeps something from call to call, a workspace or what one round hands on to the next, makes it in
+     * _open, for rows of V and drafts of at most n_nodes; _reset forgets what an earlier text left; _close frees. The
+     * rule is const to _verify, its state is not. NULL: nothing is kept. */
+    int (*open)(spec_rule *rule, int vocab, int n_nodes, spec_error *error);
+    void (*reset)(void *state);
+    void (*close)(void *state);
+    void *state;
+
     /* Walk from the root through accepted children; draws what it needs from `chance` and from nothing else.
      * rule           the rule itself, for its settings
      * draft          the tree; nodes in any order with parents first. No nodes: one token from the target
@@ -60,8 +68,12 @@ extern const spec_rule spec_verify_token_rest;
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
 
 /* `spec` is e.g. "token", "lenience?l=0.3". GSL_EINVAL for an unknown name (the nearest is named) or key; GSL_EDOM or
- * GSL_EINVAL for a value. Nothing is owned. Zeroed on failure. */
+ * GSL_EINVAL for a value. Zeroed on failure. Nothing is owned until it is opened, which a rule must be before it
+ * verifies: for rows of V and drafts of at most n_nodes, by one decoder. A new text begins with a reset. */
 int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error);
+int spec_rule_open(spec_rule *rule, int vocab, int n_nodes, spec_error *error); /* GSL_ENOMEM, or what the rule refuses */
+void spec_rule_reset(const spec_rule *rule);
+void spec_rule_free(spec_rule *rule);
 
 /* ---- what rules share -------------------------------------------------------------------------------------------- */
 

@@ -22,10 +22,12 @@ void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n
 {
     spec_rule opened;
     assert_int_equal(spec_rule_init(&opened, rule, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_rule_open(&opened, run->draft.vocab, RULE_CASE_NODES, NULL), GSL_SUCCESS);
     run->round.token = run->token;
     run->round.node = run->node;
     spec_script_init(&run->script, answer, n, run->asked);
     opened.verify(&run->round, &opened, &run->draft, run->target, run->weight, &run->script.chance);
+    spec_rule_free(&opened);
     assert_false(run->script.broken);
     assert_int_equal(run->script.used, n);
     assert_int_equal(run->round.n_drafted, run->draft.n_nodes);
