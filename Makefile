@@ -21,7 +21,7 @@ ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
 $(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
 endif
 LIB_CPPFLAGS := $(shell pkg-config --cflags $(LIBS))
-LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS))
+LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS)) -lglpk
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)
 CFLAGS_release  := -O3 -g
