@@ -1,16 +1,13 @@
 #include "experiments/experiment.h"
 
+#include "experiments/result_file.h"
 #include "models/settings.h"
 #include "sim/rng.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
@@ -34,10 +31,7 @@ typedef struct {
     int *shown;           /* (result columns) which column of `work` */
     uint64_t size, next;  /* points, and the next one */
     spec_model_cache models;
-    int file;             /* of csv_path, or -1 */
-    bool made, fresh;     /* there was no such file before; nothing has been written yet */
-    off_t good;           /* bytes of whole points in it */
-    time_t synced;
+    spec_result_file file;
     spec_error *error;
 } runner;
 
@@ -175,101 +169,12 @@ static void count_check(runner *run, const spec_table *table, size_t row)
     run->result->fails += check == SPEC_CHECK_FAILS;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
+/* ---- the rows of an earlier run ---------------------------------------------------------------------------------- */
 
-/* The head and the first `rows` rows of the result, as bytes. */
-static char *result_bytes(const spec_table *table, size_t from, size_t rows, bool head, size_t *ret_size)
-{
-    char *bytes = NULL;
-    FILE *out = open_memstream(&bytes, ret_size);
-    if (out == NULL) return NULL;
-    if (head) spec_table_write_head(table, out, NULL);
-    for (size_t r = from; r < rows; r++) spec_table_write_row(table, r, out, NULL);
-    if (fclose(out) == 0) return bytes;
-    free(bytes);
-    return NULL;
-}
-
-static int write_failed(runner *run)
-{
-    int why = errno == 0 ? EIO : errno;
-    if (run->file >= 0 && ftruncate(run->file, run->good) != 0)
-        errno = why; /* leave no part of a row, where that is possible */
-    const char *path = run->options->csv_path != NULL ? run->options->csv_path : "standard output";
-    return spec_fail(run->error, GSL_EFAILED, "%.200s: %s after %llu of %llu points", path, strerror(why),
-                     (unsigned long long)run->next, (unsigned long long)run->size);
-}
-
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-/* Write the bytes of whole rows, then see to it that they reach the disk about once a second. */
-static int emit(runner *run, const char *bytes, size_t n)
-{
-    if (run->file < 0) {
-        FILE *out = run->options->opt_csv;
-        if (out == NULL || run->options->csv_path != NULL) return GSL_SUCCESS;
-        errno = 0;
-        if (fwrite(bytes, 1, n, out) == n && fflush(out) == 0) return GSL_SUCCESS;
-        return write_failed(run);
-    }
-    for (size_t at = 0; at < n;) {
-        ssize_t wrote = write(run->file, bytes + at, n - at);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return write_failed(run);
-        at += (size_t)wrote;
-    }
-    run->good += (off_t)n;
-    const time_t now = seconds_now();
-    if (now == run->synced && run->next + 1 < run->size) return GSL_SUCCESS;
-    run->synced = now;
-    if (fsync(run->file) == 0 || errno == EINVAL || errno == EROFS) return GSL_SUCCESS; /* EINVAL: a pipe, a device */
-    return write_failed(run);
-}
-
-/* The head goes out with the first rows. What the file held before is lost only then: a run that gives no row destroys
- * nothing. */
-static int emit_rows(runner *run, size_t from, size_t rows)
-{
-    size_t n = 0;
-    int status = GSL_SUCCESS;
-    char *bytes = result_bytes(&run->result->table, from, rows, run->fresh, &n);
-    if (bytes == NULL) return no_memory(run->error);
-    const bool over = run->fresh && run->file >= 0 && !run->made;
-    if (over && ftruncate(run->file, 0) != 0 && errno != EINVAL) SPEC_TRY(write_failed(run)); /* EINVAL: a device */
-    SPEC_TRY(emit(run, bytes, n));
-    run->fresh = false;
-done:
-    free(bytes);
-    return status;
-}
-
-/* The first line in which the file's beginning differs from what this run would write; NULL where it does not, or is
- * only shorter. */
-static const char *head_difference(const char *file, const char *head, int *ret_line)
-{
-    *ret_line = 1;
-    for (;;) {
-        size_t n = strcspn(head, "\n");
-        if (*head == '\0' || *file == '\0') return NULL;
-        size_t m = strcspn(file, "\n");
-        bool cut = file[m] == '\0' && m <= n; /* killed while the head was written */
-        if (strncmp(file, head, cut ? m : n + 1) != 0) return file;
-        if (cut) return NULL;
-        head += n + 1;
-        file += n + 1;
-        ++*ret_line;
-    }
-}
-
-/* Copy the finished rows of an earlier run into the result; the file is cut after them. */
+/* Copy the finished rows of an earlier run into the result. */
 static int keep_rows(runner *run, const spec_table *old)
 {
-    const char *path = run->options->csv_path;
+    const char *path = run->file.path;
     const spec_grid *grid = &run->experiment->grid;
     spec_table *table = &run->result->table;
     for (uint64_t rows; run->next < run->size; run->next++) {
@@ -311,72 +216,17 @@ static int check_shown(const runner *run)
     return GSL_SUCCESS;
 }
 
-/* Rows that read the same may have been written otherwise (1e3 for 1000): then there is no telling where to cut. */
-static bool begins_with(FILE *file, const char *bytes, size_t n)
+static int resume(runner *run)
 {
-    rewind(file);
-    for (size_t i = 0; i < n; i++)
-        if (getc(file) != (unsigned char)bytes[i]) return false;
-    return true;
-}
-
-/* Take up the file of an earlier run. *ret_fresh: there was nothing worth keeping. */
-static int resume(runner *run, bool *ret_fresh)
-{
-    const char *path = run->options->csv_path, *differs = NULL;
-    spec_table old = {0};
-    char *head = NULL, *start = NULL, *kept = NULL;
-    size_t n_head = 0, n_start = 0, n_kept = 0;
-    int status = GSL_SUCCESS, line = 0;
-    *ret_fresh = true;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL && errno == ENOENT) return GSL_SUCCESS;
-    if (file == NULL) return spec_fail(run->error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
-    head = result_bytes(&run->result->table, 0, 0, true, &n_head);
-    start = calloc(n_head + 1, 1);
-    if (head == NULL || start == NULL) SPEC_TRY(no_memory(run->error));
-    n_start = fread(start, 1, n_head, file);
-    if ((differs = head_difference(start, head, &line)) != NULL) {
-        status = spec_fail(run->error, GSL_EINVAL,
-                           "%.100s:%d: cannot resume: another experiment, seed, version or setting wrote '%.*s'", path,
-                           line, (int)strcspn(differs, "\n"), differs);
-        goto done;
-    }
-    if (n_start < n_head) goto done;
+    spec_table old;
+    int status;
+    SPEC_TRY(spec_result_file_read(&old, &run->file, &run->result->table, run->error));
+    if (old.n_columns == 0) goto done;
     SPEC_TRY(check_shown(run));
-    SPEC_TRY(spec_table_read_csv(&old, path, NULL, run->error));
     SPEC_TRY(keep_rows(run, &old));
-    kept = result_bytes(&run->result->table, 0, run->result->table.n_rows, true, &n_kept);
-    if (kept == NULL) SPEC_TRY(no_memory(run->error));
-    if (!begins_with(file, kept, n_kept)) {
-        status = spec_fail(run->error, GSL_EINVAL, "%.200s: cannot resume: its rows were edited", path);
-        goto done;
-    }
-    run->good = (off_t)n_kept;
-    *ret_fresh = false;
+    status = spec_result_file_keep(&run->file, &run->result->table, run->error);
 done:
-    if (file != NULL) fclose(file);
     spec_table_free(&old);
-    free(head);
-    free(start);
-    free(kept);
-    return status;
-}
-
-static int open_csv(runner *run)
-{
-    const char *path = run->options->csv_path;
-    int status = GSL_SUCCESS;
-    run->fresh = true;
-    if (path == NULL) return status;
-    if (run->options->resume) SPEC_TRY(resume(run, &run->fresh));
-    run->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    run->made = run->file >= 0;
-    if (!run->made) run->file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (run->file < 0) return spec_fail(run->error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
-    if (!run->fresh && (ftruncate(run->file, run->good) != 0 || lseek(run->file, 0, SEEK_END) != run->good))
-        return spec_fail(run->error, GSL_EFAILED, "%.200s: cannot resume: %s", path, strerror(errno));
-done:
     return status;
 }
 
@@ -391,7 +241,7 @@ static int interrupted(runner *run)
 {
     return spec_fail(run->error, GSL_EFAILED, "interrupted after %llu of %llu points; %s",
                      (unsigned long long)run->next, (unsigned long long)run->size,
-                     run->options->csv_path != NULL ? "--resume goes on from there" : "their rows are kept");
+                     run->file.path != NULL ? "--resume goes on from there" : "their rows are kept");
 }
 
 /* Move the rows of the finished point into the result, and write them. */
@@ -412,7 +262,8 @@ static int keep_point(runner *run)
         if (spec_table_append(table) != GSL_SUCCESS) return no_memory(run->error);
         count_check(run, &run->work, r);
     }
-    return emit_rows(run, before, table->n_rows);
+    run->file.done = run->next;
+    return spec_result_file_write(&run->file, table, before, run->error);
 }
 
 static int run_point(runner *run)
@@ -446,14 +297,15 @@ done:
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment, const spec_run_options *options,
                         spec_error *error)
 {
-    runner run = {.experiment = experiment, .options = options, .result = result, .file = -1, .error = error};
+    runner run = {.experiment = experiment, .options = options, .result = result, .error = error};
     int status = GSL_SUCCESS;
     *result = (spec_result){0};
+    spec_result_file_init(&run.file, options->csv_path, options->opt_csv);
     SPEC_TRY(check_runnable(experiment, error));
-    run.size = spec_grid_size(&experiment->grid);
-    run.synced = seconds_now();
+    run.size = run.file.total = spec_grid_size(&experiment->grid);
     SPEC_TRY(make_tables(&run));
-    SPEC_TRY(open_csv(&run));
+    if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));
+    SPEC_TRY(spec_result_file_open(&run.file, error));
     for (; run.next < run.size; run.next++) {
         if (options->progress != NULL) options->progress(options->context, run.next, run.size);
         if (stopped(&run)) SPEC_TRY(interrupted(&run));
@@ -461,9 +313,8 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment, 
     }
     if (options->progress != NULL) options->progress(options->context, run.size, run.size);
 done:
-    if (run.file >= 0 && close(run.file) != 0 && status == GSL_SUCCESS)
+    if (spec_result_file_close(&run.file) != 0 && status == GSL_SUCCESS)
         status = spec_fail(error, GSL_EFAILED, "%.200s: %s", options->csv_path, strerror(errno));
-    if (run.made && run.good == 0) unlink(options->csv_path); /* no row came: as if never tried */
     spec_model_cache_free(&run.models);
     spec_table_free(&run.work);
     free(run.shown);
