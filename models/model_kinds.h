@@ -13,5 +13,6 @@ extern const spec_model_kind spec_model_dirichlet;
 extern const spec_model_kind spec_model_markov;
 extern const spec_model_kind spec_model_ngram;
 extern const spec_model_kind spec_model_perturb;
+extern const spec_model_kind spec_model_cases;
 
 #endif

@@ -1,50 +1,11 @@
 #include "analysis/speedup.h"
-#include "experiments/experiment.h"
 #include "experiments/measures.h"
 #include "experiments/pair_theory.h"
+#include "tests/experiments/run_measure.h"
 #include "tests/support/near.h"
-#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Run a grid of a measure, with the suite's seed and sample sizes. */
-static void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
-{
-    spec_experiment e;
-    spec_error error = {""};
-    char text[1000];
-    snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };", measure,
-             (unsigned long long)spec_test_samples(rounds), (unsigned long long)spec_test_seed(), grid);
-    if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
-        fail_msg("%s", error.text);
-    const spec_run_options options = {.threads = 2};
-    if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    spec_experiment_free(&e);
-}
-
-static double number(const spec_result *result, size_t row, const char *column)
-{
-    int c = spec_table_column(&result->table, column);
-    assert_true(c >= 0);
-    return spec_cell_number(spec_table_cell(&result->table, row, c));
-}
-
-static const char *text(const spec_result *result, size_t row, const char *column)
-{
-    int c = spec_table_column(&result->table, column);
-    assert_true(c >= 0);
-    return spec_table_cell(&result->table, row, c)->text;
-}
-
-static void assert_all_hold(const spec_result *result, size_t rows)
-{
-    spec_error error;
-    assert_int_equal(result->table.n_rows, rows);
-    if (result->fails > 0) spec_table_write(&result->table, SPEC_FORMAT_TABLE, stderr, &error);
-    assert_int_equal(result->fails, 0);
-    assert_int_equal(result->holds, rows);
-}
 
 static void every_measure_is_well_formed(void **state)
 {

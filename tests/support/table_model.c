@@ -1,10 +1,9 @@
 #include "tests/support/table_model.h"
 
-#include <math.h>
+#include "models/noise.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-const char *const pair_family_names[] = {"plain", "zeros", "levels", "equal", "near", "disjoint", "one-hot", "mixed"};
 
 static const double *kind_row(const spec_model *head, void *session, const int *context, size_t n, double *scratch,
                               spec_error *error)
@@ -58,82 +57,14 @@ const double *table_model_row(const table_model *model, const int *context, size
 
 double table_uniform(uint64_t *state)
 {
-    uint64_t word = *state += 0x9e3779b97f4a7c15u;
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
-    word ^= word >> 31;
-    return ((double)(word >> 11) + 0.5) * 0x1p-53;
-}
-
-static int below(uint64_t *state, int n)
-{
-    return (int)(table_uniform(state) * n);
-}
-
-static void normalize(double *row, int V)
-{
-    double total = 0.0;
-    for (int i = 0; i < V; i++) total += row[i];
-    for (int i = 0; i < V; i++) row[i] /= total;
-}
-
-static void plain(double *row, int V, uint64_t *state)
-{
-    for (int i = 0; i < V; i++) row[i] = -log(table_uniform(state));
-    normalize(row, V);
-}
-
-/* Tokens outside `keep` (a bit mask) to zero. */
-static void restrict_to(double *row, int V, int keep)
-{
-    for (int i = 0; i < V; i++)
-        if (!(keep >> i & 1)) row[i] = 0.0;
-    normalize(row, V);
-}
-
-static void pair(double *target, double *draft, int V, pair_family family, uint64_t *state)
-{
-    const int all = (1 << V) - 1;
-    plain(target, V, state);
-    plain(draft, V, state);
-    switch (family) {
-    case PAIR_ZEROS:
-        restrict_to(target, V, 1 + below(state, all));
-        restrict_to(draft, V, 1 + below(state, all));
-        break;
-    case PAIR_LEVELS:
-        for (int i = 0; i < V; i++) target[i] = 1 + below(state, 3);
-        for (int i = 0; i < V; i++) draft[i] = 1 + below(state, 3);
-        normalize(target, V);
-        normalize(draft, V);
-        break;
-    case PAIR_EQUAL:
-        memcpy(draft, target, (size_t)V * sizeof *draft);
-        break;
-    case PAIR_NEAR:
-        for (int i = 0; i < V; i++) draft[i] = target[i] * (1.0 + (below(state, 3) - 1) * 0x1p-52);
-        break;
-    case PAIR_DISJOINT:
-        if (V > 1) {
-            const int keep = 1 + below(state, all - 1);
-            restrict_to(target, V, keep);
-            restrict_to(draft, V, all & ~keep);
-        }
-        break;
-    case PAIR_ONE_HOT:
-        restrict_to(target, V, 1 << below(state, V));
-        restrict_to(draft, V, 1 << below(state, V));
-        break;
-    default:
-        break;
-    }
+    gsl_rng rng = {.type = spec_noise_rng_type, .state = state};
+    return gsl_rng_uniform_pos(&rng);
 }
 
 void table_pair_randomize(table_model *target, table_model *draft, pair_family family, uint64_t *state)
 {
     const int V = target->head.vocab;
-    for (int i = 0; i < target->n_rows; i++) {
-        const pair_family now = family == PAIR_MIXED ? (pair_family)below(state, PAIR_MIXED) : family;
-        pair(target->row + i * V, draft->row + i * V, V, now, state);
-    }
+    gsl_rng rng = {.type = spec_noise_rng_type, .state = state};
+    for (int i = 0; i < target->n_rows; i++)
+        spec_cases_pair(target->row + i * V, draft->row + i * V, V, (spec_cases_family)family, &rng);
 }

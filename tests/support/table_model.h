@@ -4,6 +4,7 @@
 #ifndef SPECLAB_TESTS_TABLE_MODEL_H
 #define SPECLAB_TESTS_TABLE_MODEL_H
 
+#include "models/cases.h"
 #include "models/model.h"
 
 #include <stdint.h>
@@ -25,20 +26,20 @@ void table_model_fill(table_model *model, const double *row);
 /* The row after a context, by another route than the session's. */
 const double *table_model_row(const table_model *model, const int *context, size_t n);
 
-/* How the rows of a random pair are related. */
+/* The families of models/cases.h. */
 typedef enum {
-    PAIR_PLAIN,    /* two Dirichlet(1) rows */
-    PAIR_ZEROS,    /* each with about half of its tokens at zero */
-    PAIR_LEVELS,   /* weights 1, 2 or 3: ties within and between the rows */
-    PAIR_EQUAL,    /* the same row twice */
-    PAIR_NEAR,     /* the same row but for the last bits */
-    PAIR_DISJOINT, /* no common support (V = 1: the same row) */
-    PAIR_ONE_HOT,  /* all mass on one token each */
-    PAIR_MIXED,    /* each context is of another family */
-    PAIR_FAMILIES
+    PAIR_PLAIN = SPEC_CASES_PLAIN,
+    PAIR_ZEROS = SPEC_CASES_ZEROS,
+    PAIR_LEVELS = SPEC_CASES_LEVELS,
+    PAIR_EQUAL = SPEC_CASES_EQUAL,
+    PAIR_NEAR = SPEC_CASES_NEAR,
+    PAIR_DISJOINT = SPEC_CASES_DISJOINT,
+    PAIR_ONE_HOT = SPEC_CASES_ONE_HOT,
+    PAIR_MIXED = SPEC_CASES_MIXED,
+    PAIR_FAMILIES = SPEC_CASES_FAMILIES
 } pair_family;
 
-extern const char *const pair_family_names[];
+#define pair_family_names spec_cases_families
 
 /* Fill both tables at random; `state` is the state of a SplitMix64 sequence. */
 void table_pair_randomize(table_model *target, table_model *draft, pair_family family, uint64_t *state);

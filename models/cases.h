@@ -1,0 +1,28 @@
+/* cases: random pairs of rows by families that are hard for rules of verification: zeros, ties, equal rows and the like.
+ * Both rows of a pair come from one stream, so the two sides of a seed are related. Rows are the caller's. */
+#ifndef SPECLAB_CASES_H
+#define SPECLAB_CASES_H
+
+#include <gsl/gsl_rng.h>
+
+/* How the two rows are related. */
+typedef enum {
+    SPEC_CASES_PLAIN,    /* two Dirichlet(1) rows */
+    SPEC_CASES_ZEROS,    /* each with about half of its tokens at zero */
+    SPEC_CASES_LEVELS,   /* weights 1, 2 or 3: ties within and between the rows */
+    SPEC_CASES_EQUAL,    /* the same row twice */
+    SPEC_CASES_NEAR,     /* the same row but for the last bits */
+    SPEC_CASES_DISJOINT, /* no common support (V = 1: the same row) */
+    SPEC_CASES_ONE_HOT,  /* all mass on one token each */
+    SPEC_CASES_MIXED,    /* any of these */
+    SPEC_CASES_FAMILIES
+} spec_cases_family;
+
+extern const char *const spec_cases_families[]; /* their names, NULL-terminated */
+
+enum { SPEC_CASES_VOCAB_MAX = 16 };
+
+/* Fill two rows (V), 1 <= V <= SPEC_CASES_VOCAB_MAX. */
+void spec_cases_pair(double *target, double *draft, int vocab, spec_cases_family family, gsl_rng *rng);
+
+#endif

@@ -1,0 +1,49 @@
+/* run_measure: what tests of measures share: run a small grid, read its cells, see its checks hold.
+ * Everything fails the test that calls it; the caller frees the result. */
+#ifndef SPECLAB_TESTS_RUN_MEASURE_H
+#define SPECLAB_TESTS_RUN_MEASURE_H
+
+#include "experiments/experiment.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* Run a grid of a measure, with the suite's seed and sample sizes. */
+static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
+{
+    spec_experiment e;
+    spec_error error = {""};
+    char text[1000];
+    snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };", measure,
+             (unsigned long long)spec_test_samples(rounds), (unsigned long long)spec_test_seed(), grid);
+    if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    const spec_run_options options = {.threads = 2};
+    if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    spec_experiment_free(&e);
+}
+
+static inline double number(const spec_result *result, size_t row, const char *column)
+{
+    int c = spec_table_column(&result->table, column);
+    assert_true(c >= 0);
+    return spec_cell_number(spec_table_cell(&result->table, row, c));
+}
+
+static inline const char *text(const spec_result *result, size_t row, const char *column)
+{
+    int c = spec_table_column(&result->table, column);
+    assert_true(c >= 0);
+    return spec_table_cell(&result->table, row, c)->text;
+}
+
+static inline void assert_all_hold(const spec_result *result, size_t rows)
+{
+    spec_error error;
+    assert_int_equal(result->table.n_rows, rows);
+    if (result->fails > 0) spec_table_write(&result->table, SPEC_FORMAT_TABLE, stderr, &error);
+    assert_int_equal(result->fails, 0);
+    assert_int_equal(result->holds, rows);
+}
+
+#endif
