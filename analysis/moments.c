@@ -53,6 +53,6 @@ double spec_z(double estimate, double theory, double se)
 {
     if (isnan(estimate) || isnan(theory) || isnan(se) || se < 0) return NAN;
     if (se > 0) return (estimate - theory) / se;
-    if (estimate == theory) return 0;
+    if (estimate == theory || fabs(estimate - theory) < 0x1p-40 * fabs(theory)) return 0;
     return estimate > theory ? INFINITY : -INFINITY;
 }

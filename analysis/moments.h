@@ -30,7 +30,7 @@ double spec_moments_standard_error(const spec_moments *moments);
 void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
 
 /* (estimate - theory) / se: how many standard errors they are apart.
- * se = 0: 0 where estimate = theory, else +inf or -inf. NaN where an argument is NaN or se < 0. */
+ * se = 0: 0 where they are equal to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN where an argument is NaN or se < 0. */
 double spec_z(double estimate, double theory, double se);
 
 #endif

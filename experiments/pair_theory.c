@@ -2,6 +2,7 @@
 
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
+#include "analysis/stationary.h"
 #include "experiments/measures.h"
 #include "models/row.h"
 
@@ -23,16 +24,28 @@ static double prescribed_overlap(const spec_model *draft)
     return alpha;
 }
 
-/* V^order, or 0 where that is more than is solved. */
-static int contexts_of(int vocab, int order)
+/* The order of a pair and how many contexts it has; false where these are no finite chain that is solved. A text that
+ * ends begins anew, which the chain over contexts does not know. */
+static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target, const spec_model *draft)
 {
-    int size = 1;
+    const int order = target->order > draft->order ? target->order : draft->order;
+    *ret_order = order;
+    *ret_size = 1;
+    if (target->order < 0 || draft->order < 0 || (target->end_of_text >= 0 && order > 0)) return false;
     for (int i = 0; i < order; i++) {
-        if (size > SPEC_PAIR_CONTEXTS_MAX / vocab) return 0;
-        size *= vocab;
+        if (*ret_size > SPEC_PAIR_CONTEXTS_MAX / target->vocab) return false;
+        *ret_size *= target->vocab;
     }
-    return size;
+    return true;
 }
+
+/* The tokens of a context, whose last is its least significant digit. */
+static void fill_tokens(int *token, int context, int order, int vocab)
+{
+    for (int i = order - 1; i >= 0; i--, context /= vocab) token[i] = context % vocab;
+}
+
+/* ---- by formula: token and match on chains ----------------------------------------------------------------------- */
 
 typedef struct {
     const spec_decoder_config *config;
@@ -71,13 +84,12 @@ done:
     return status;
 }
 
-/* Fill the row of context `from`, whose last token is its least significant digit. Read off the rules' definitions, not
- * their code. */
+/* Fill the row of context `from`. Read off the rules' definitions, not their code. */
 static int fill_context(pair *p, int from, spec_error *error)
 {
     const int vocab = p->config->target->vocab;
     int context[SPEC_ORDER_MAX];
-    for (int i = p->order - 1, rest = from; i >= 0; i--, rest /= vocab) context[i] = rest % vocab;
+    fill_tokens(context, from, p->order, vocab);
     const double *target = spec_session_row(&p->target, context, (size_t)p->order, p->target_row, error);
     if (target == NULL) return GSL_EFAILED;
     const double *draft = spec_session_row(&p->draft, context, (size_t)p->order, p->draft_row, error);
@@ -110,23 +122,88 @@ done:
     return status;
 }
 
+/* ---- by enumeration: any rule and draft that keep nothing from round to round ------------------------------------- */
+
+/* Walk one round from context `from`: the law of the context after it (size), and the mean of n_emitted. GSL_EMAXITER
+ * where the walk's limit does not suffice; of it `limit` is what is left. */
+static int walk_round(double *ret_next, double *ret_emitted, spec_decoder *decoder, int from, int order,
+                      uint64_t *limit, spec_error *error)
+{
+    const int vocab = decoder->config.target->vocab;
+    int prompt[SPEC_ORDER_MAX];
+    spec_enumeration walk = {0};
+    int status = GSL_SUCCESS;
+    fill_tokens(prompt, from, order, vocab);
+    *ret_emitted = 0.0;
+    SPEC_TRY(spec_enumeration_init(&walk, *limit));
+    do {
+        int to = 0;
+        SPEC_TRY(spec_decoder_reset(decoder, prompt, (size_t)order, error));
+        SPEC_TRY(spec_decoder_round(decoder, &walk.chance, NULL, error));
+        const double probability = spec_enumeration_probability(&walk);
+        for (int i = order; i > 0; i--) to = to * vocab + decoder->context[decoder->n_context - (size_t)i];
+        ret_next[to] += probability;
+        *ret_emitted += probability * decoder->round.n_emitted;
+    } while (spec_enumeration_next(&walk));
+    if (walk.refused || walk.branches >= *limit) status = GSL_EMAXITER;
+    else *limit -= walk.branches;
+done:
+    spec_enumeration_free(&walk);
+    return status;
+}
+
+static bool keeps_nothing(const spec_decoder *decoder)
+{
+    return decoder->rule.reset == NULL && decoder->policy.kind->observe == NULL && decoder->drafter.kind->needs_model;
+}
+
+int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *config, uint64_t limit, spec_error *error)
+{
+    spec_decoder decoder = {0};
+    double *next = NULL, *emitted = NULL, *start = NULL;
+    int order, size, status = GSL_SUCCESS;
+    *ret_mean = NAN;
+    if (config->opt_draft == NULL || !contexts_of(&order, &size, config->target, config->opt_draft)) return GSL_SUCCESS;
+    SPEC_TRY(spec_decoder_init(&decoder, config, error));
+    if (!keeps_nothing(&decoder)) goto done;
+    next = calloc((size_t)size * (size_t)size, sizeof *next);
+    emitted = calloc((size_t)size, sizeof *emitted);
+    start = calloc((size_t)size, sizeof *start);
+    if (next == NULL || emitted == NULL || start == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "out of memory for %d contexts", size);
+        goto done;
+    }
+    for (int s = 0; s < size; s++)
+        SPEC_TRY(walk_round(next + (size_t)s * (size_t)size, &emitted[s], &decoder, s, order, &limit, error));
+    /* GSL_ESING: texts may settle in one of several sets of contexts, and there is no one mean. */
+    if (spec_stationary_law(start, next, size) != GSL_SUCCESS) goto done;
+    *ret_mean = 0.0;
+    for (int s = 0; s < size; s++) *ret_mean += start[s] * emitted[s];
+done:
+    spec_decoder_free(&decoder);
+    free(next);
+    free(emitted);
+    free(start);
+    return status == GSL_EMAXITER ? GSL_SUCCESS : status;
+}
+
+/* ---- whichever reaches it ---------------------------------------------------------------------------------------- */
+
 int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config, spec_error *error)
 {
     const spec_model *target = config->target, *draft = config->opt_draft;
     const bool token = strcmp(config->rule, "token") == 0, chain = strcmp(config->drafting, "chain") == 0;
+    const bool formula = strcmp(config->policy, "fixed") == 0 && (token || strcmp(config->rule, "match") == 0) &&
+                         (chain || strcmp(config->drafting, "greedy") == 0);
+    int order, size;
     *ret_mean = NAN;
-    if (draft == NULL || strcmp(config->policy, "fixed") != 0 || (!token && strcmp(config->rule, "match") != 0) ||
-        (!chain && strcmp(config->drafting, "greedy") != 0))
-        return GSL_SUCCESS;
-    const double overlap = token && chain ? prescribed_overlap(draft) : NAN;
+    if (draft == NULL) return GSL_SUCCESS;
+    const double overlap = formula && token && chain ? prescribed_overlap(draft) : NAN;
     if (!isnan(overlap)) {
         *ret_mean = spec_capped_geometric_mean(overlap, config->K);
         return GSL_SUCCESS;
     }
-    /* A text that ends begins anew, which the chain over contexts does not know. */
-    if (target->order < 0 || draft->order < 0 || (target->end_of_text >= 0 && target->order + draft->order > 0))
-        return GSL_SUCCESS;
-    const int order = target->order > draft->order ? target->order : draft->order;
-    const int size = contexts_of(target->vocab, order);
-    return size == 0 ? GSL_SUCCESS : solve_chain(ret_mean, config, order, size, error);
+    if (!formula)
+        return spec_pair_theory_enumerated(ret_mean, config, 1 + (uint64_t)(SPEC_PAIR_STEPS_MAX / target->vocab), error);
+    return contexts_of(&order, &size, target, draft) ? solve_chain(ret_mean, config, order, size, error) : GSL_SUCCESS;
 }

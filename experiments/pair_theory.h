@@ -1,16 +1,22 @@
-/* pair_theory: the exact long-run mean of n_emitted for a pair of models, where the closed forms reach it.
+/* pair_theory: the exact long-run mean of n_emitted for a pair of models, where formulas or enumeration reach it.
  * Rounds are iid where every context has the same acceptance (perturb drafts, order-0 pairs); pairs of finite order are
- * a chain over their contexts (analysis/modulated.h). Fixed length, chain or greedy drafts, rules token and match.
- * docs/formulas.md#pair-chain. */
+ * a chain over their contexts: for token and match on chains by formula (analysis/modulated.h), for other rules and
+ * trees by enumeration of a round in every context. docs/formulas.md#pair-chain. */
 #ifndef SPECLAB_PAIR_THEORY_H
 #define SPECLAB_PAIR_THEORY_H
 
 #include "sim/decode.h"
 
-/* Most contexts of a pair that is solved exactly. */
-enum { SPEC_PAIR_CONTEXTS_MAX = 256 };
+/* Most contexts of a pair that is solved exactly; most branches times tokens of an enumeration for it. */
+enum { SPEC_PAIR_CONTEXTS_MAX = 256, SPEC_PAIR_STEPS_MAX = 1000000 };
 
 /* NaN where no exact theory is known; a failure only where memory runs out or a model has no row. */
 int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config, spec_error *error);
+
+/* By enumeration alone, with fewer than `limit` >= 1 branches over all contexts together: one round from each context gives its
+ * mean of n_emitted and the law of the next round's context, whose stationary law weights the means. For every rule,
+ * policy and strategy that keeps nothing from round to round. NaN for others, where the limit does not suffice, and
+ * where the long run depends on the start. Fails as the above, and where the decoder refuses the config. */
+int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *config, uint64_t limit, spec_error *error);
 
 #endif

@@ -130,6 +130,9 @@ static void z_counts_standard_errors(void **state)
     assert_within(spec_z(2, 2.5, 0.25), -2, 0);
     assert_true(spec_z(2, 2, 0.25) == 0 && spec_z(2, 2, 0) == 0 && spec_z(INFINITY, INFINITY, 0) == 0);
     assert_true(spec_z(3, 2, 0) == INFINITY && spec_z(2, 3, 0) == -INFINITY);
+    assert_true(spec_z(3, 3 + 0x1p-39, 0) == 0 && spec_z(3, 3 + 0x1p-38, 0) == -INFINITY); /* 1/2^40 of it is allowed */
+    assert_true(spec_z(-3, -3 - 0x1p-39, 0) == 0 && spec_z(-3, -3 - 0x1p-38, 0) == INFINITY);
+    assert_true(spec_z(INFINITY, 1, 0) == INFINITY && spec_z(1, INFINITY, 0) == -INFINITY);
     assert_true(spec_z(-1, -1, 0) == 0 && spec_z(0, 1, INFINITY) == 0);
     assert_true(isnan(spec_z(NAN, 1, 0)) && isnan(spec_z(1, NAN, 0)) && isnan(spec_z(1, 1, NAN)));
     assert_true(isnan(spec_z(1, 1, -1)) && isnan(spec_z(2, 1, -1)));

@@ -1,6 +1,5 @@
 #include "analysis/speedup.h"
 #include "experiments/measures.h"
-#include "experiments/pair_theory.h"
 #include "tests/experiments/run_measure.h"
 #include "tests/support/near.h"
 
@@ -129,50 +128,6 @@ static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
     /* With a greedy draft token and match have one law. */
     assert_within(number(&result, 5, "emitted_theory"), number(&result, 7, "emitted_theory"), 1e-9);
     spec_result_free(&result);
-}
-
-/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x.
- */
-static void pair_theory_is_the_stationary_mean_over_contexts(void **state)
-{
-    enum { V = 4 };
-    spec_decoder_config config = SPEC_DECODER_DEFAULT;
-    spec_model *target, *draft;
-    spec_error error;
-    double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
-    (void)state;
-    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error), GSL_SUCCESS);
-    config.target = target;
-    config.opt_draft = draft;
-    config.K = 1;
-    spec_session a, b;
-    assert_int_equal(spec_session_init(&a, target, &error), GSL_SUCCESS);
-    assert_int_equal(spec_session_init(&b, draft, &error), GSL_SUCCESS);
-    for (int s = 0; s < V; s++) {
-        double scratch[V];
-        memcpy(target_law[s], spec_session_row(&a, &s, 1, scratch, &error), sizeof target_law[s]);
-        memcpy(draft_law[s], spec_session_row(&b, &s, 1, scratch, &error), sizeof draft_law[s]);
-    }
-    for (int i = 0; i < 200; i++) {
-        memset(next, 0, sizeof next);
-        for (int s = 0; s < V; s++) {
-            for (int x = 0; x < V; x++) {
-                next[x] += start[s] * fmax(target_law[s][x] - draft_law[s][x], 0.0);
-                for (int t = 0; t < V; t++)
-                    next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
-            }
-        }
-        memcpy(start, next, sizeof start);
-    }
-    for (int s = 0; s < V; s++)
-        for (int x = 0; x < V; x++) mean += start[s] * fmin(target_law[s][x], draft_law[s][x]);
-    assert_int_equal(spec_pair_theory_emitted(&theory, &config, &error), GSL_SUCCESS);
-    assert_within(theory, 1.0 + mean, 1e-12);
-    spec_session_free(&a);
-    spec_session_free(&b);
-    spec_model_close(target);
-    spec_model_close(draft);
 }
 
 static void decode_leaves_theory_empty_where_there_is_none(void **state)
@@ -427,7 +382,6 @@ int main(void)
         cmocka_unit_test(acceptance_agrees_with_the_theory_of_its_process),
         cmocka_unit_test(predict_prints_the_first_table_of_leviathan),
         cmocka_unit_test(decode_agrees_with_theory_for_pairs_that_have_one),
-        cmocka_unit_test(pair_theory_is_the_stationary_mean_over_contexts),
         cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
         cmocka_unit_test(a_prediction_from_one_position_has_no_z),
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),

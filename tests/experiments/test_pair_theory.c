@@ -1,0 +1,221 @@
+#include "experiments/pair_theory.h"
+
+#include "analysis/capped_geometric.h"
+#include "analysis/multi_draft.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    spec_model *target, *draft;
+    spec_decoder_config config;
+} pair;
+
+static void pair_open(pair *p, const char *target, const char *draft, const char *rule, const char *drafting, int K)
+{
+    spec_error error;
+    p->config = SPEC_DECODER_DEFAULT;
+    if (spec_model_open(&p->target, target, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_model_open(&p->draft, draft, p->target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    p->config.target = p->target;
+    p->config.opt_draft = p->draft;
+    p->config.rule = rule;
+    p->config.drafting = drafting;
+    p->config.K = K;
+}
+
+static void pair_close(pair *p)
+{
+    spec_model_close(p->draft);
+    spec_model_close(p->target);
+}
+
+static double theory_of(const pair *p)
+{
+    double mean;
+    spec_error error;
+    if (spec_pair_theory_emitted(&mean, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return mean;
+}
+
+static double enumerated(const pair *p, uint64_t limit)
+{
+    double mean;
+    spec_error error;
+    if (spec_pair_theory_enumerated(&mean, &p->config, limit, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return mean;
+}
+
+/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x.
+ */
+static void theory_is_the_stationary_mean_over_contexts(void **state)
+{
+    enum { V = 4 };
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_model *target, *draft;
+    spec_error error;
+    double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
+    (void)state;
+    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error), GSL_SUCCESS);
+    config.target = target;
+    config.opt_draft = draft;
+    config.K = 1;
+    spec_session a, b;
+    assert_int_equal(spec_session_init(&a, target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&b, draft, &error), GSL_SUCCESS);
+    for (int s = 0; s < V; s++) {
+        double scratch[V];
+        memcpy(target_law[s], spec_session_row(&a, &s, 1, scratch, &error), sizeof target_law[s]);
+        memcpy(draft_law[s], spec_session_row(&b, &s, 1, scratch, &error), sizeof draft_law[s]);
+    }
+    for (int i = 0; i < 200; i++) {
+        memset(next, 0, sizeof next);
+        for (int s = 0; s < V; s++) {
+            for (int x = 0; x < V; x++) {
+                next[x] += start[s] * fmax(target_law[s][x] - draft_law[s][x], 0.0);
+                for (int t = 0; t < V; t++)
+                    next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
+            }
+        }
+        memcpy(start, next, sizeof start);
+    }
+    for (int s = 0; s < V; s++)
+        for (int x = 0; x < V; x++) mean += start[s] * fmin(target_law[s][x], draft_law[s][x]);
+    assert_int_equal(spec_pair_theory_emitted(&theory, &config, &error), GSL_SUCCESS);
+    assert_within(theory, 1.0 + mean, 1e-12);
+    spec_session_free(&a);
+    spec_session_free(&b);
+    spec_model_close(target);
+    spec_model_close(draft);
+}
+
+/* Two routes: the rules' definitions over a chain of contexts, and their code, walked branch by branch. */
+static void enumeration_agrees_with_the_chain_of_contexts(void **state)
+{
+    const char *const rules[] = {"token", "match"}, *const draftings[] = {"chain", "greedy"};
+    const char *const targets[] = {"probs:0.55,0.27,0.18", "markov?V=3&order=1&seed=3", "markov?V=3&order=2&seed=5"};
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < 4; i++) {
+            pair p;
+            pair_open(&p, targets[t], "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], 3);
+            assert_within(enumerated(&p, 1000000), theory_of(&p), 1e-12);
+            pair_close(&p);
+        }
+    }
+}
+
+/* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a chain of it; analysis has
+ * that chance in closed form. */
+static void trees_of_one_context_are_capped_geometric(void **state)
+{
+    const struct {
+        const char *rule, *drafting;
+        double (*acceptance)(const spec_ratio_order *, int);
+    } c[] = {{"rrs", "tree?n=2", spec_rrs_acceptance},
+             {"kseq", "tree?n=2", spec_kseq_acceptance},
+             {"naive-tree", "tree?n=2", spec_naive_tree_acceptance},
+             {"match", "tree?n=2", spec_match_acceptance},
+             {"rrsw", "tree?n=2&siblings=without", spec_rrsw_acceptance},
+             {"spechub", "tree?n=2&siblings=hub", spec_spechub_acceptance},
+             {"token-rest", "tree?n=2&siblings=greedy", spec_greedy_drafting_acceptance},
+             {"match", "tree?n=2&siblings=top", spec_match_top_acceptance}};
+    const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
+    spec_ratio_order order = {0};
+    (void)state;
+    assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
+    assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        pair p;
+        pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", c[i].rule, c[i].drafting, 2);
+        assert_within(theory_of(&p), spec_capped_geometric_mean(c[i].acceptance(&order, 2), 2), 1e-12);
+        pair_close(&p);
+    }
+    spec_ratio_order_free(&order);
+}
+
+/* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of later ratios. */
+static void block_is_the_sum_over_prefixes(void **state)
+{
+    const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
+    double mean = 1.0;
+    pair p;
+    (void)state;
+    for (int x = 0; x < 3; x++) {
+        const double first = target[x] / draft[x];
+        mean += draft[x] * fmin(1.0, first);
+        for (int y = 0; y < 3; y++) {
+            const double second = target[y] / draft[y];
+            mean += draft[x] * draft[y] * fmin(1.0, fmin(second, first * second));
+        }
+    }
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "block", "chain", 2);
+    assert_within(theory_of(&p), mean, 1e-12);
+    pair_close(&p);
+}
+
+static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **state)
+{
+    pair p;
+    (void)state;
+    pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", "rrs", "tree?n=2", 2);
+    assert_true(enumerated(&p, 1000000) > 1.0);
+    assert_nan(enumerated(&p, 1000)); /* three contexts of more than a thousand branches each */
+    p.config.drafting = "chain";
+    p.config.rule = "block";
+    assert_true(theory_of(&p) > 1.0);
+    p.config.policy = "confidence?threshold=0.4";
+    assert_true(theory_of(&p) > 1.0);
+    p.config.policy = "heuristic"; /* its length is what earlier rounds made it */
+    assert_nan(theory_of(&p));
+    p.config.policy = "fixed";
+    p.config.drafting = "lookup"; /* of the whole text */
+    assert_nan(theory_of(&p));
+    p.config.drafting = "chain";
+    p.config.opt_draft = NULL;
+    assert_nan(theory_of(&p));
+    pair_close(&p);
+}
+
+/* Models that alternate between two tokens: rounds of K + 1 = 2 begin in the same context for ever, those of 3 in both
+ * in turn. */
+static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **state)
+{
+    pair p;
+    (void)state;
+    const char *alternating = "markov?V=2&order=1&seed=1&temperature=0";
+    pair_open(&p, alternating, alternating, "block", "chain", 1);
+    assert_nan(theory_of(&p));
+    p.config.K = 2;
+    assert_within(theory_of(&p), 3.0, 1e-12);
+    pair_close(&p);
+}
+
+static void a_config_that_no_decoder_takes_is_refused(void **state)
+{
+    pair p;
+    double mean;
+    spec_error error;
+    (void)state;
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs", "tree?n=2&siblings=without", 1);
+    assert_int_equal(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
+    assert_nan(mean);
+    pair_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(theory_is_the_stationary_mean_over_contexts),
+        cmocka_unit_test(enumeration_agrees_with_the_chain_of_contexts),
+        cmocka_unit_test(trees_of_one_context_are_capped_geometric),
+        cmocka_unit_test(block_is_the_sum_over_prefixes),
+        cmocka_unit_test(there_is_no_theory_where_rounds_remember_or_are_too_many),
+        cmocka_unit_test(there_is_no_one_mean_where_the_long_run_depends_on_the_start),
+        cmocka_unit_test(a_config_that_no_decoder_takes_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
