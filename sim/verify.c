@@ -140,18 +140,18 @@ static int child_with(const spec_draft *draft, int node, int token)
     return child;
 }
 
-void spec_verify_walk(spec_round *round, const spec_draft *draft, const double *const *target, double *weight,
-                      spec_chance *chance, spec_verify_decision *decision)
+void spec_verify_walk(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                      const double *const *target, double *weight, spec_chance *chance)
 {
     int node = -1, token;
-    spec_verify_begin(round, draft);
+    spec_verify_begin(ret_round, draft);
     for (;;) {
-        token = decision(draft, node, target[node + 1], weight, chance);
+        token = rule->decide(rule, draft, node, target[node + 1], weight, chance);
         node = child_with(draft, node, token);
         if (node < 0) break;
-        spec_verify_accept(round, draft, node);
+        spec_verify_accept(ret_round, draft, node);
     }
-    spec_verify_end(round, token);
+    spec_verify_end(ret_round, token);
 }
 
 int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)

@@ -24,6 +24,12 @@ typedef enum {
 /* A line of the table is a rule; a copy of it whose settings were read from a spec is a rule to decode with. */
 typedef struct spec_rule spec_rule;
 
+/* What a top-down rule is: the token after `node`, from the target's row there (V), the node's children and their
+ * row. It must have the target's law over the draft of the children; it sees nothing below them. weight (V) is
+ * workspace. */
+typedef int spec_verify_decision(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                                 double *weight, spec_chance *chance);
+
 struct spec_rule {
     const char *name, *summary, *reference;
     const char *usage; /* the name with its keys and their defaults; NULL: the name alone */
@@ -49,6 +55,7 @@ struct spec_rule {
      * ret_round      filled: n_drafted, n_accepted, n_tested, n_emitted, token[], node[] */
     void (*verify)(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
                    double *weight, spec_chance *chance);
+    spec_verify_decision *decide; /* of the rules whose _verify is spec_verify_walk */
 
     double lenience;       /* of lenience: l */
     double epsilon, delta; /* of typical */
@@ -100,22 +107,16 @@ int spec_verify_correct(const double *target, const double *opt_draft, int token
 
 /* ---- top-down ---------------------------------------------------------------------------------------------------- */
 
-/* What a top-down rule is: the token after `node`, from the target's row there (V), the node's children and their
- * row. It must have the target's law over the draft of the children; it sees nothing below them. weight (V) is
- * workspace. */
-typedef int spec_verify_decision(const spec_draft *draft, int node, const double *target, double *weight,
-                                 spec_chance *chance);
-
-/* A whole round: decide the token at each place and, whether an accepted child or a draw of the rule's own, go on in
- * the first child that has it. What is below a child was drafted after that child's token alone, whoever its
- * siblings are and whatever was decided about them: so the next decision is fresh, and none of several children with
- * one token is better than another. Lossless by induction over the depth. */
-void spec_verify_walk(spec_round *round, const spec_draft *draft, const double *const *target, double *weight,
-                      spec_chance *chance, spec_verify_decision *decision);
+/* A whole round of a top-down rule, its _verify: decide the token at each place and, whether an accepted child or a
+ * draw of the rule's own, go on in the first child that has it. What is below a child was drafted after that child's
+ * token alone, whoever its siblings are and whatever was decided about them: so the next decision is fresh, and none
+ * of several children with one token is better than another. Lossless by induction over the depth. */
+void spec_verify_walk(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                      const double *const *target, double *weight, spec_chance *chance);
 
 /* The decision of the token rule on the first child alone; the target's own token where there is none. All rules
  * below decide like this where a node has one child. */
-spec_verify_decision spec_verify_first;
+int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance);
 
 /* Fill weight with (target - taken * row)+ and return its sum: what is left of the target when `taken` rows have
  * been taken from it. One pass over the two. */

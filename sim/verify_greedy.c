@@ -4,17 +4,11 @@
 
 #include "models/row.h"
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
-    (void)node, (void)weight, (void)chance;
+    (void)rule, (void)node, (void)weight, (void)chance;
     return spec_row_argmax(target, draft->vocab);
-}
-
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
 }
 
 const spec_rule spec_verify_greedy = {
@@ -23,5 +17,6 @@ const spec_rule spec_verify_greedy = {
     .reference = "Leviathan23",
     .claim = SPEC_LOSSLESS_ARGMAX,
     .siblings = SPEC_SIBLINGS_ANY,
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

@@ -74,8 +74,10 @@ static double find_rho(double *ret_tries, const double *target, const double *ro
     return high;
 }
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
+    (void)rule;
     const int n = spec_verify_children(draft, node), vocab = draft->vocab;
     if (n < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_IID);
@@ -95,18 +97,12 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
-}
-
 const spec_rule spec_verify_kseq = {
     .name = "kseq",
     .summary = "iid siblings: accept each with min(1, target/(rho draft)), for the least rho that is lossless",
     .reference = "SunZ23",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

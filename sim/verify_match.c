@@ -2,17 +2,11 @@
  * What is emitted was always drawn from the target, so any draft will do; less is accepted than by the token rule. */
 #include "sim/verify.h"
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
-    (void)node, (void)weight;
+    (void)rule, (void)node, (void)weight;
     return spec_verify_sample(target, draft->vocab, chance);
-}
-
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
 }
 
 const spec_rule spec_verify_match = {
@@ -21,5 +15,6 @@ const spec_rule spec_verify_match = {
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_ANY,
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

@@ -3,11 +3,11 @@
  * draft) + sum (target - draft)+ (1 - (1 - draft)^(n-1)) [Thomas26] Algorithm 7. */
 #include "sim/verify.h"
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
     (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, spec_verify_first);
+    return spec_verify_first(draft, node, target, weight, chance);
 }
 
 const spec_rule spec_verify_naive_tree = {
@@ -16,5 +16,6 @@ const spec_rule spec_verify_naive_tree = {
     .reference = "Thomas26",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_ANY,
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

@@ -9,8 +9,10 @@
 
 #include <assert.h>
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
+    (void)rule;
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_IID);
     double taken = 0.0, mass = 1.0;
@@ -26,18 +28,12 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return spec_verify_sample(mass > 0.0 ? weight : target, draft->vocab, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
-}
-
 const spec_rule spec_verify_rrs = {
     .name = "rrs",
     .summary = "iid siblings: accept with min(1, left/draft), go on with left = norm((left - draft)+)",
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

@@ -32,8 +32,10 @@ static double uniform_excess(double *weight, const double *target, const double 
     return sum;
 }
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
+    (void)rule;
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_WITHOUT);
     const int vocab = draft->vocab;
@@ -60,18 +62,12 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
-}
-
 const spec_rule spec_verify_rrsw = {
     .name = "rrsw",
     .summary = "rrs for siblings without replacement: each judged by what the ones before it left of the draft",
     .reference = "Chen24",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

@@ -56,8 +56,10 @@ static int correct(const spokes *s, double *weight, spec_chance *chance)
     return spec_verify_sample(mass > 0.0 ? weight : s->target, s->vocab, chance);
 }
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
+    (void)rule;
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_HUB && spec_verify_children(draft, node) == 2);
     const int first = spec_verify_child(draft, node, node + 1);
@@ -78,18 +80,12 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return correct(&s, weight, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
-}
-
 const spec_rule spec_verify_spechub = {
     .name = "spechub",
     .summary = "pairs around the draft's argmax: serve the other token first, the argmax with what remains",
     .reference = "SunR24",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_HUB),
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };

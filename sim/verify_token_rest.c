@@ -16,8 +16,10 @@ static int drawn_child(const spec_draft *draft, int node)
     return child;
 }
 
-static int decide(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
 {
+    (void)rule;
     const int n = spec_verify_children(draft, node), vocab = draft->vocab, child = drawn_child(draft, node);
     if (n < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_GREEDY || draft->siblings == SPEC_SIBLINGS_TOP);
@@ -39,18 +41,12 @@ static int decide(const spec_draft *draft, int node, const double *target, doubl
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
-{
-    (void)rule;
-    spec_verify_walk(ret_round, draft, target, weight, chance, decide);
-}
-
 const spec_rule spec_verify_token_rest = {
     .name = "token-rest",
     .summary = "the token rule on the drawn one of greedy siblings, by what the chosen ones left of the draft",
     .reference = "Hu25",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_GREEDY) | SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP),
-    .verify = verify,
+    .verify = spec_verify_walk,
+    .decide = decide,
 };
