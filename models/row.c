@@ -79,3 +79,15 @@ int spec_row_argmin(const double *value, int n)
     }
     return best;
 }
+
+int spec_row_largest(int *ret_index, int k, const double *value, int n)
+{
+    int held = 0;
+    for (int i = 0; i < n && k > 0; i++) {
+        if (held == k && !(value[i] > value[ret_index[k - 1]])) continue;
+        int at = held < k ? held++ : k - 1;
+        for (; at > 0 && value[i] > value[ret_index[at - 1]]; at--) ret_index[at] = ret_index[at - 1];
+        ret_index[at] = i;
+    }
+    return held;
+}

@@ -17,4 +17,8 @@ double spec_row_overlap(const double *a, const double *b, int n);
 int spec_row_argmax(const double *value, int n);
 int spec_row_argmin(const double *value, int n);
 
+/* The indices of the k largest values into ret_index, the largest first, the lowest first among ties; returns how many:
+ * n where that is less than k. One pass, O(n + k^2 log n) on values in no order. */
+int spec_row_largest(int *ret_index, int k, const double *value, int n);
+
 #endif

@@ -1,16 +1,30 @@
 /* tree: level by level, every node gets its children from the draft model's row at its place. Whether and how it is
- * drawn never depends on what was drawn, so nothing is anticipated. */
+ * drawn never depends on what was drawn, so nothing is anticipated.
+ *
+ * A shape of any form has places, numbered breadth first from 0, the root being -1. A drafted node stands at one of
+ * them; places are left empty where a text ends, or the vocabulary has no more tokens for siblings. */
 #include "sim/drafter.h"
 
 #include "models/row.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- shape ------------------------------------------------------------------------------------------------------- */
 
-static int width_at(const spec_drafter *drafter, int level)
+/* How many children the node at a place on a level (both -1: the root) gets. */
+static int width_at(const spec_drafter *drafter, int level, int place)
 {
-    return drafter->width[drafter->n_widths > 0 ? level : 0];
+    if (drafter->children != NULL) return drafter->children[place + 1];
+    return drafter->width[drafter->n_widths > 0 ? level + 1 : 0];
+}
+
+/* Places of level 0, 1, ... of a shape: those on the next level after `n` places that begin at `first`. */
+static int next_level(const spec_drafter *drafter, int first, int n)
+{
+    int next = 0;
+    for (int place = first; place < first + n; place++) next += drafter->children[place + 1];
+    return next;
 }
 
 static int depth_of(const spec_drafter *drafter, int K)
@@ -21,11 +35,25 @@ static int depth_of(const spec_drafter *drafter, int K)
 static int nodes(const spec_drafter *drafter, int K)
 {
     int level_nodes = 1, all = 0;
-    for (int level = 0; level < depth_of(drafter, K) && all <= SPEC_NODES_MAX; level++) {
-        level_nodes *= width_at(drafter, level); /* at most SPEC_NODES_MAX^2 */
-        all += level_nodes;
+    for (int level = 0; level < depth_of(drafter, K) && level_nodes > 0 && all <= SPEC_NODES_MAX; level++) {
+        level_nodes = drafter->children != NULL ? next_level(drafter, all - level_nodes, level_nodes)
+                                                : level_nodes * width_at(drafter, level - 1, 0);
+        all += level_nodes; /* at most SPEC_NODES_MAX^2 */
     }
     return all;
+}
+
+/* Read the number that begins at text[*at], of "3.2.1", and go behind its dot; beyond the text where it was the last. */
+static int read_number(int *ret, size_t *at, const char *key, const char *text, int low, spec_error *error)
+{
+    char word[8] = "";
+    const size_t size = strcspn(text + *at, ".");
+    if (size < sizeof word) memcpy(word, text + *at, size);
+    if (!spec_settings_parse_int(ret, word) || *ret < low || *ret > SPEC_NODES_MAX)
+        return spec_fail(error, GSL_EINVAL, "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1", key,
+                         text, size < 80 ? (int)size : 80, text + *at, low, SPEC_NODES_MAX);
+    *at += size + 1;
+    return GSL_SUCCESS;
 }
 
 /* "3.2.1": a width for each level. */
@@ -33,18 +61,40 @@ static int read_widths(spec_drafter *drafter, const char *text, spec_error *erro
 {
     const size_t length = strlen(text);
     for (size_t at = 0; at <= length;) {
-        char word[8] = "";
-        const size_t size = strcspn(text + at, ".");
-        int width = 0;
-        if (size < sizeof word) memcpy(word, text + at, size);
-        if (!spec_settings_parse_int(&width, word) || width < 1 || width > SPEC_NODES_MAX)
-            return spec_fail(error, GSL_EINVAL,
-                             "widths=%s: '%.*s' is no width of 1 to %d; give one for each level, as in 3.2.1", text,
-                             (int)size, text + at, SPEC_NODES_MAX);
+        int width;
+        const int status = read_number(&width, &at, "widths", text, 1, error);
+        if (status != GSL_SUCCESS) return status;
         if (drafter->n_widths == SPEC_LEVELS_MAX)
-            return spec_fail(error, GSL_EINVAL, "widths=%s: more than %d levels", text, SPEC_LEVELS_MAX);
+            return spec_fail(error, GSL_EINVAL, "widths=%.80s: more than %d levels", text, SPEC_LEVELS_MAX);
         drafter->width[drafter->n_widths++] = width;
-        at += size + 1;
+        if (width > drafter->widest) drafter->widest = width;
+    }
+    return GSL_SUCCESS;
+}
+
+/* "3.2.0.1": the root's children, then those of each node, breadth first; nodes beyond the last number have none. */
+static int read_children(spec_drafter *drafter, const char *text, spec_error *error)
+{
+    const size_t length = strlen(text), most = SPEC_NODES_MAX;
+    int places = 0, n = 0; /* of the nodes named so far; numbers read */
+    drafter->children = calloc(3 * most + 2, sizeof *drafter->children);
+    if (drafter->children == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    drafter->first_child = drafter->children + most + 1;
+    drafter->place = drafter->first_child + most + 1;
+    for (size_t at = 0; at <= length; n++) {
+        int width;
+        const int status = read_number(&width, &at, "children", text, 0, error);
+        if (status != GSL_SUCCESS) return status;
+        if (n > places)
+            return spec_fail(error, GSL_EINVAL,
+                             "children=%.80s: number %d is of a node that is not there: those before it make %d nodes",
+                             text, n + 1, places);
+        drafter->children[n] = width;
+        drafter->first_child[n] = places;
+        places += width;
+        if (places > SPEC_NODES_MAX)
+            return spec_fail(error, GSL_EINVAL, "children=%.80s: more than %d nodes", text, SPEC_NODES_MAX);
+        if (width > drafter->widest) drafter->widest = width;
     }
     return GSL_SUCCESS;
 }
@@ -52,17 +102,16 @@ static int read_widths(spec_drafter *drafter, const char *text, spec_error *erro
 static int init(spec_drafter *drafter, spec_settings *settings, spec_error *error)
 {
     int siblings, status = GSL_SUCCESS;
-    const char *widths = spec_settings_text(settings, "widths");
+    const char *widths = spec_settings_text(settings, "widths"), *children = spec_settings_text(settings, "children");
     SPEC_TRY(spec_settings_choice(&siblings, settings, "siblings", SPEC_SIBLINGS_IID, spec_siblings_names, error));
     drafter->siblings = (spec_siblings)siblings;
-    if (widths != NULL && spec_settings_text(settings, "n") != NULL)
-        return spec_fail(error, GSL_EINVAL, "give n, one width for all levels, or widths, one for each: not both");
-    if (widths != NULL)
-        SPEC_TRY(read_widths(drafter, widths, error));
-    else
-        SPEC_TRY(spec_settings_int(&drafter->width[0], settings, "n", 2, 1, SPEC_NODES_MAX, error));
-    for (int i = 0; i == 0 || i < drafter->n_widths; i++)
-        if (drafter->width[i] > drafter->widest) drafter->widest = drafter->width[i];
+    if ((widths != NULL) + (children != NULL) + (spec_settings_text(settings, "n") != NULL) > 1)
+        return spec_fail(error, GSL_EINVAL, "give one of n, a width for all levels, widths, one for each, and children, "
+                                            "one for each node: not two of them");
+    if (widths != NULL) SPEC_TRY(read_widths(drafter, widths, error));
+    else if (children != NULL) SPEC_TRY(read_children(drafter, children, error));
+    else SPEC_TRY(spec_settings_int(&drafter->width[0], settings, "n", 2, 1, SPEC_NODES_MAX, error));
+    if (drafter->width[0] > drafter->widest) drafter->widest = drafter->width[0];
     if (drafter->siblings == SPEC_SIBLINGS_HUB && drafter->widest > 2)
         status = spec_fail(error, GSL_EINVAL, "hub siblings come in pairs: a width of %d is more than 2",
                            drafter->widest);
@@ -111,10 +160,10 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
 
 /* ---- levels ------------------------------------------------------------------------------------------------------ */
 
-/* The path from the root to `node` of that level, after n_path tokens of context. */
+/* The path from the root to `node` of that level (-1: the root), after n_path tokens of context. */
 static void fill_path(int *path, size_t n_path, const spec_draft *draft, int node, int level)
 {
-    for (int i = level - 1; i >= 0; i--, node = draft->parent[node]) path[n_path + (size_t)i] = draft->token[node];
+    for (int i = level; i >= 0; i--, node = draft->parent[node]) path[n_path + (size_t)i] = draft->token[node];
 }
 
 static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
@@ -126,15 +175,19 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
     if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
 
     int node = -1; /* the next to get children */
-    for (int level = 0; level < depth; level++) {
-        const int end = level == 0 ? 0 : ret_draft->n_nodes, born = ret_draft->n_nodes;
+    for (int level = -1; level < depth - 1; level++) {
+        const int end = level < 0 ? 0 : ret_draft->n_nodes, born = ret_draft->n_nodes;
         for (; node < end; node++) {
-            if (node >= 0 && ret_draft->token[node] == model->end_of_text) continue;
+            const int place = node >= 0 && drafter->children != NULL ? drafter->place[node] : node;
+            const int width = width_at(drafter, level, place), first = ret_draft->n_nodes;
+            if (width == 0 || (node >= 0 && ret_draft->token[node] == model->end_of_text)) continue;
             fill_path(drafter->path, (size_t)n_path, ret_draft, node, level);
-            const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)n_path + (size_t)level,
+            const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)(n_path + level + 1),
                                                  spec_draft_slot(ret_draft), error);
             if (row == NULL) return GSL_EFAILED;
-            add_children(ret_draft, drafter->weight, node, row, width_at(drafter, level), chance);
+            add_children(ret_draft, drafter->weight, node, row, width, chance);
+            for (int i = first; drafter->children != NULL && i < ret_draft->n_nodes; i++)
+                drafter->place[i] = drafter->first_child[place + 1] + i - first;
         }
         if (ret_draft->n_nodes == born) break; /* every path has ended */
         drafter->n_calls++;
@@ -144,8 +197,9 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
 
 const spec_drafter_kind spec_draft_tree = {
     .name = "tree",
-    .usage = "tree?n=2&widths=n.n...&siblings=iid",
-    .summary = "n children a node, iid, without (replacement), top, hub or greedy; widths=3.2.1 instead of n: by level",
+    .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid",
+    .summary = "n children a node, iid, without (replacement), top, hub or greedy; instead of n: widths=4.1.1, by level "
+               "(three branches: of four; 1.1.4.1: a trunk before them), or children=2.1.0.3, by node",
     .reference = "Miao24",
     .needs_model = true,
     .nodes = nodes,

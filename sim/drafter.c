@@ -11,6 +11,7 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_greedy,
     &spec_draft_lookup,
     &spec_draft_tree,
+    &spec_draft_dynamic,
     NULL,
 };
 
@@ -49,6 +50,8 @@ void spec_drafter_free(spec_drafter *drafter)
 {
     spec_session_free(&drafter->session);
     free(drafter->path);
+    free(drafter->children); /* first_child and place lie behind */
+    free(drafter->candidate);
     free(drafter->weight);
     *drafter = (spec_drafter){0};
 }

@@ -10,6 +10,7 @@
 #include "sim/policy.h"
 
 typedef struct spec_drafter spec_drafter;
+typedef struct spec_candidate spec_candidate;
 
 /* Most levels of a tree whose widths are given one by one. */
 enum { SPEC_LEVELS_MAX = 64 };
@@ -34,16 +35,21 @@ struct spec_drafter {
     int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
     bool lookup_full;            /* prompt lookup: only matches that are followed by as many tokens as are wanted */
     spec_siblings siblings;      /* tree: how the children of one node are drawn */
-    int n_widths;                /* tree: levels, or 0: as many as the policy's length, all as wide as the first */
+    int n_widths;                /* trees: levels, or 0: as many as the policy's length, all as wide as the first */
     int width[SPEC_LEVELS_MAX];  /* tree: (n_widths) children of a node, by level */
-    int widest;                  /* tree: the most children of a node; 0 for chains */
+    int *children, *first_child; /* tree of any form: (nodes+1) of the root and of each node, breadth first: how many
+                                    children, and which node is the first; else NULL */
+    int *place;                  /* tree of any form: (nodes) workspace: which node of the shape a drafted one is */
+    int top, best;               /* dynamic: nodes a level that grow, and children of each; nodes that are submitted */
+    spec_candidate *candidate;   /* dynamic: workspace, twice the most nodes that can grow */
+    int widest;                  /* trees: the most children of a node; 0 for chains */
     double *weight;              /* tree: (V) workspace */
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
-extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree;
+extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree, spec_draft_dynamic;
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without". GSL_EINVAL for an
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without", "dynamic?nodes=60". GSL_EINVAL for an
  * unknown name (the nearest is named), an unknown key, a bad value, and where the strategy needs a model and
  * opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);

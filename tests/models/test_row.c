@@ -63,12 +63,28 @@ static void extremes_are_the_lowest_among_ties(void **state)
     assert_int_equal(spec_row_argmin(row + 4, 1), 0);
 }
 
+static void the_largest_come_in_order_and_the_lowest_first_among_ties(void **state)
+{
+    (void)state;
+    const double row[] = {0.2, 0.3, 0.1, 0.3, 0.1};
+    const int order[] = {1, 3, 0, 2, 4};
+    for (int n = 1; n <= 5; n++)
+        for (int k = 0; k <= 6; k++) {
+            int index[7] = {-1, -1, -1, -1, -1, -1, -1}, expected = 0;
+            assert_int_equal(spec_row_largest(index, k, row, n), k < n ? k : n);
+            for (int i = 0; i < 5 && expected < k; i++) /* those of the first n, in the order of all */
+                if (order[i] < n) assert_int_equal(index[expected++], order[i]);
+            assert_int_equal(index[k < n ? k : n], -1);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree_with_long_double),
         cmocka_unit_test(small_terms_are_not_lost),
         cmocka_unit_test(extremes_are_the_lowest_among_ties),
+        cmocka_unit_test(the_largest_come_in_order_and_the_lowest_first_among_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

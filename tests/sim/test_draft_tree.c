@@ -1,5 +1,7 @@
 /* Trees: their shape, the rows their nodes carry, and the law of siblings, by enumeration against its definition. */
+#include "models/row.h"
 #include "sim/decode.h"
+#include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -122,6 +124,94 @@ static void a_node_that_ends_the_text_has_no_children(void **state)
     bench_free(&b);
 }
 
+/* ---- shapes of any form ------------------------------------------------------------------------------------------ */
+
+static void children_are_read_breadth_first(void **state)
+{
+    (void)state;
+    bench b;
+    const int parent[] = {-1, -1, -1, 0, 0, 2, 5, 5};
+    bench_init(&b, "tree?children=3.2.0.1.0.0.2", V, row, 9);
+    run_script(&b, (const int[]){0, 1, 2, 3, 0, 1, 2, 3}, 8, NULL);
+    assert_int_equal(b.draft.n_nodes, 8);
+    assert_int_equal(b.draft.capacity, 8);
+    assert_int_equal(b.drafter.n_calls, 3);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(b.draft.parent[i], parent[i]);
+        assert_int_equal(b.draft.token[i], i % 4);
+        if (i > 0 && parent[i] == parent[i - 1]) assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]);
+    }
+    bench_free(&b);
+    bench_init(&b, "tree?children=3.2.0.1.0.0.2", V, row, 2); /* the policy's depth cuts */
+    assert_int_equal(b.draft.capacity, 6);
+    run_script(&b, (const int[]){0, 1, 2, 3, 0, 1}, 6, NULL);
+    assert_int_equal(b.draft.n_nodes, 6);
+    assert_int_equal(b.drafter.n_calls, 2);
+    bench_free(&b);
+    bench_init(&b, "tree?children=0", V, row, 2);
+    run_script(&b, NULL, 0, NULL);
+    assert_int_equal(b.draft.n_nodes, 0);
+    assert_int_equal(b.drafter.n_calls, 0);
+    bench_free(&b);
+}
+
+/* A random tree is drawn as parents that never fall, which is breadth first, and written as children. */
+static void every_shape_can_be_written(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (int c = 0; c < 200; c++) {
+        enum { MOST = 40 };
+        const int n = 1 + (int)(MOST * table_uniform(&noise));
+        int parent[MOST], children[MOST + 1] = {0}, depth[MOST], deepest = 0;
+        char spec[256] = "tree?children=";
+        for (int i = 0; i < n; i++) {
+            const int low = i > 0 ? parent[i - 1] : -1;
+            parent[i] = low + (int)((i - low) * table_uniform(&noise));
+            children[parent[i] + 1]++;
+            depth[i] = parent[i] < 0 ? 1 : depth[parent[i]] + 1;
+            deepest = depth[i]; /* never falls */
+        }
+        for (int i = 0, end = c % 2 == 0 ? parent[n - 1] + 1 : n; i <= end; i++) /* the last zeros may be left out */
+            snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s%d", i > 0 ? "." : "", children[i]);
+        bench b;
+        spec_enumeration walk;
+        assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+        bench_init(&b, spec, V, row, SPEC_K_MAX);
+        run(&b, &walk.chance);
+        assert_int_equal(b.draft.n_nodes, n);
+        assert_memory_equal(b.draft.parent, parent, (size_t)n * sizeof *parent);
+        assert_int_equal(b.drafter.n_calls, deepest);
+        for (int K = 0; K <= deepest; K++) {
+            int shallow = 0;
+            for (int i = 0; i < n; i++) shallow += depth[i] <= K;
+            assert_int_equal(spec_drafter_nodes(&b.drafter, K), shallow);
+        }
+        spec_enumeration_free(&walk);
+        bench_free(&b);
+    }
+}
+
+static void a_node_keeps_its_place_where_others_are_missing(void **state)
+{
+    (void)state;
+    bench b;
+    bench_init(&b, "tree?children=3.0.1.2.1&siblings=without", 2, (const double[]){0.27, 0.73}, 3); /* no third token */
+    run_script(&b, (const int[]){1, 0, 1, 0}, 4, NULL); /* the child of node 1 is the first of the places after it */
+    const int parent[] = {-1, -1, 1, 2};
+    assert_int_equal(b.draft.n_nodes, 4);
+    assert_memory_equal(b.draft.parent, parent, sizeof parent);
+    bench_free(&b);
+
+    bench_init(&b, "tree?children=2.2.1.0.0.2", V, row, 3);
+    b.model.head.end_of_text = 2;
+    run_script(&b, (const int[]){2, 0, 1, 3, 1}, 5, NULL); /* node 0 ends its text: its two children are left out */
+    const int ended[] = {-1, -1, 1, 2, 2};
+    assert_int_equal(b.draft.n_nodes, 5);
+    assert_memory_equal(b.draft.parent, ended, sizeof ended);
+    bench_free(&b);
+}
+
 /* ---- siblings ---------------------------------------------------------------------------------------------------- */
 
 static void siblings_without_replacement_are_drawn_from_what_is_left(void **state)
@@ -216,6 +306,47 @@ static void greedy_siblings_are_chosen_but_for_the_last(void **state)
     bench_free(&b);
 }
 
+/* Gumbel top-k: the n largest of log(row) + Gumbel noise, the largest first, have the law of siblings without
+ * replacement. Noise on the row instead of its logarithm, a mistake that was made, is rejected. */
+static void gumbel_top_k_draws_without_replacement(void **state)
+{
+    (void)state;
+    enum { N = 3, CELLS = V * V * V };
+    double law[CELLS] = {0.0}, chance[CELLS];
+    int cell_of[CELLS], cells = 0;
+    bench b;
+    spec_enumeration walk;
+    assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+    bench_init(&b, "tree?n=3&siblings=without", V, row, 1);
+    do {
+        run(&b, &walk.chance);
+        law[(b.draft.token[0] * V + b.draft.token[1]) * V + b.draft.token[2]] += spec_enumeration_probability(&walk);
+    } while (spec_enumeration_next(&walk));
+    spec_enumeration_free(&walk);
+    bench_free(&b);
+    for (int i = 0; i < CELLS; i++) {
+        cell_of[i] = law[i] > 0.0 ? cells : -1;
+        if (law[i] > 0.0) chance[cells++] = law[i];
+    }
+    assert_int_equal(cells, 24);
+
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    for (int wrong = 0; wrong < 2; wrong++) {
+        uint64_t count[CELLS] = {0};
+        for (uint64_t s = spec_test_samples(50000); s > 0; s--) {
+            double key[V];
+            int top[N];
+            for (int x = 0; x < V; x++)
+                key[x] = (wrong ? row[x] : log(row[x])) - log(-log(gsl_rng_uniform_pos(rng)));
+            assert_int_equal(spec_row_largest(top, N, key, V), N);
+            count[cell_of[(top[0] * V + top[1]) * V + top[2]]]++;
+        }
+        assert_int_equal(spec_battery_rejects(spec_battery_chi_square(count, chance, (size_t)cells)), wrong);
+    }
+    gsl_rng_free(rng);
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void bad_shapes_are_refused_with_a_line(void **state)
@@ -227,7 +358,11 @@ static void bad_shapes_are_refused_with_a_line(void **state)
         {"tree?n=0", "n"},           {"tree?n=1025", "n"},           {"tree?widths=", "widths"},
         {"tree?widths=2..1", "''"},  {"tree?widths=2.0", "'0'"},     {"tree?widths=2.x", "'x'"},
         {"tree?widths=1025", "1025"}, {"tree?widths=2.1.", "''"},    {"tree?widths=123456789.1", "123456789"},
-        {"tree?n=2&widths=2", "both"}, {"tree?siblings=hubb", "hub"}, {"tree?n=3&siblings=hub", "pairs"},
+        {"tree?n=2&widths=2", "not two"}, {"tree?siblings=hubb", "hub"}, {"tree?n=3&siblings=hub", "pairs"},
+        {"tree?children=", "''"},    {"tree?children=2.-1", "'-1'"}, {"tree?children=2.0.0.1", "number 4"},
+        {"tree?children=0.1", "number 2 is of a node that is not there: those before it make 0 nodes"},
+        {"tree?children=1025", "1025"}, {"tree?children=1024.1", "1024"}, {"tree?children=2&n=2", "not two"},
+        {"tree?children=1&widths=2", "not two"}, {"tree?children=1.3&siblings=hub", "3"},
         {"tree?m=3", "m"},           {"tree?widths=2.3&siblings=hub", "3"},
         {"tree?widths=1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1."
          "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1", "64"},
@@ -332,11 +467,15 @@ int main(void)
         cmocka_unit_test(nodes_come_level_by_level_with_their_own_rows),
         cmocka_unit_test(the_policy_sets_the_depth),
         cmocka_unit_test(a_node_that_ends_the_text_has_no_children),
+        cmocka_unit_test(children_are_read_breadth_first),
+        cmocka_unit_test(every_shape_can_be_written),
+        cmocka_unit_test(a_node_keeps_its_place_where_others_are_missing),
         cmocka_unit_test(siblings_without_replacement_are_drawn_from_what_is_left),
         cmocka_unit_test(when_nothing_is_left_the_others_are_alike),
         cmocka_unit_test(top_siblings_are_chosen_by_probability_and_id),
         cmocka_unit_test(a_hub_is_joined_or_left),
         cmocka_unit_test(greedy_siblings_are_chosen_but_for_the_last),
+        cmocka_unit_test(gumbel_top_k_draws_without_replacement),
         cmocka_unit_test(bad_shapes_are_refused_with_a_line),
         cmocka_unit_test(a_decoder_refuses_what_does_not_go_together),
         cmocka_unit_test(a_tally_counts_depths_of_a_tree),
