@@ -6,20 +6,13 @@
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
-#include "tests/support/table_model.h"
+#include "tests/support/tree_round.h"
 
 static const struct {
     const char *widths;
     int depth;
 } shapes[] = {{"2", 1}, {"3", 1}, {"2.1", 2}, {"1.2", 2}, {"2.2", 2}};
-enum { N_SHAPES = 5, PAIRS = 200, LENGTH_MAX = 3, TEXTS_MAX = 256, LIMIT = 20000000 };
-
-static spec_decoder_config tree_config(const spec_model *target, const spec_model *draft, const char *rule,
-                                       const char *drafting, int K)
-{
-    return (spec_decoder_config){.target = target, .opt_draft = draft, .drafting = drafting, .policy = "fixed",
-                                 .rule = rule, .K = K, .costs = SPEC_COSTS_DEFAULT};
-}
+enum { N_SHAPES = 5, PAIRS = 200, LENGTH_MAX = 3, LIMIT = TREE_ROUND_LIMIT };
 
 static bool goes_with(const spec_rule *rule, spec_siblings siblings)
 {
@@ -27,53 +20,6 @@ static bool goes_with(const spec_rule *rule, spec_siblings siblings)
 }
 
 /* ---- one round --------------------------------------------------------------------------------------------------- */
-
-/* prefix[n][i]: the probability that a round emits just the n tokens that are the digits of i. */
-typedef struct {
-    double prefix[LENGTH_MAX + 1][TEXTS_MAX];
-    uint64_t branches;
-} round_law;
-
-static void enumerate_round(round_law *ret, const spec_decoder_config *config)
-{
-    spec_decoder decoder;
-    spec_enumeration walk;
-    spec_error error = {""};
-    *ret = (round_law){.branches = 0};
-    if (spec_decoder_init(&decoder, config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    assert_int_equal(spec_enumeration_init(&walk, LIMIT), GSL_SUCCESS);
-    do {
-        assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-        assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, &error), GSL_SUCCESS);
-        int text = 0;
-        for (int i = 0; i < decoder.round.n_emitted; i++) text = text * config->target->vocab + decoder.round.token[i];
-        ret->prefix[decoder.round.n_emitted][text] += spec_enumeration_probability(&walk);
-    } while (spec_enumeration_next(&walk));
-    assert_false(walk.refused);
-    ret->branches = walk.branches;
-    spec_enumeration_free(&walk);
-    spec_decoder_free(&decoder);
-}
-
-/* Total variation between the target and what the round emits, continued by the target to `length` tokens. */
-static double round_tv(const round_law *law, const table_model *target, int length)
-{
-    const int V = target->head.vocab;
-    int texts = 1;
-    for (int i = 0; i < length; i++) texts *= V;
-    double distance = 0.0;
-    for (int text = 0; text < texts; text++) {
-        int token[LENGTH_MAX];
-        for (int i = length - 1, rest = text; i >= 0; i--, rest /= V) token[i] = rest % V;
-        double emitted = 0.0, tail = 1.0; /* tail: of the tokens from n on */
-        for (int n = length, prefix = text; n > 0; n--, prefix /= V) {
-            emitted += law->prefix[n][prefix] * tail;
-            tail *= table_model_row(target, token, (size_t)n - 1)[token[n - 1]];
-        }
-        distance += fabs(emitted - tail);
-    }
-    return 0.5 * distance;
-}
 
 static void every_rule_is_lossless_for_its_siblings(void **state)
 {
@@ -92,7 +38,7 @@ static void every_rule_is_lossless_for_its_siblings(void **state)
                 const int depth = shapes[shape].depth, most = shape == 4 ? 3 : 4;
                 const int V = 1 + (int)(c / N_SHAPES / PAIR_FAMILIES + c % 3) % most;
                 table_model target, draft;
-                round_law law;
+                tree_round law;
                 char drafting[64];
                 snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s", shapes[shape].widths,
                          spec_siblings_names[siblings]);
@@ -100,9 +46,9 @@ static void every_rule_is_lossless_for_its_siblings(void **state)
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)family, &noise);
                 const spec_decoder_config config =
-                    tree_config(&target.head, &draft.head, spec_rules[r]->name, drafting, depth);
-                enumerate_round(&law, &config);
-                const double tv = round_tv(&law, &target, depth + 1);
+                    tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, depth);
+                tree_round_enumerate(&law, &config);
+                const double tv = tree_round_tv(&law, &target, depth + 1);
                 if (!(tv < 1e-12))
                     fail_msg("%s %s V=%d %s: tv %g", spec_rules[r]->name, drafting, V, pair_family_names[family], tv);
                 branches += law.branches;
@@ -143,7 +89,7 @@ static void whole_texts_are_lossless(void **state)
                 table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
                 target.head.end_of_text = draft.head.end_of_text = end_of_text;
                 const spec_decoder_config config =
-                    tree_config(&target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
+                    tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
                 if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error) != GSL_SUCCESS)
                     fail_msg("%s", error.text);
                 if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
@@ -172,7 +118,7 @@ static void chains_are_judged_as_by_the_token_rule(void **state)
         table_pair_randomize(&target, &draft, (pair_family)(c / 8), &noise);
         for (int r = 0; spec_rules[r] != NULL; r++) {
             if (spec_rules[r]->claim != SPEC_LOSSLESS || spec_rules[r] == &spec_verify_match) continue;
-            spec_decoder_config config = tree_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
+            spec_decoder_config config = tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
             spec_output_law law;
             spec_error error = {""};
             config.policy = policy;
@@ -202,7 +148,7 @@ static double acceptance(const char *rule, const char *drafting, const double *t
     table_model_init(&draft, V);
     table_model_fill(&target, target_row);
     table_model_fill(&draft, draft_row);
-    const spec_decoder_config config = tree_config(&target.head, &draft.head, rule, drafting, 1);
+    const spec_decoder_config config = tree_round_config(&target.head, &draft.head, rule, drafting, 1);
     if (spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     const double accepted = law.accepted;
     assert_within(law.tv, 0.0, 1e-14);
@@ -405,13 +351,13 @@ static void sampled_rounds_follow_the_enumerated_law(void **state)
     for (size_t i = 0; i < sizeof pairings / sizeof *pairings; i++) {
         char drafting[64];
         snprintf(drafting, sizeof drafting, "tree?widths=2.2&siblings=%s", pairings[i][1]);
-        const spec_decoder_config config = tree_config(&target.head, &draft.head, pairings[i][0], drafting, 2);
+        const spec_decoder_config config = tree_round_config(&target.head, &draft.head, pairings[i][0], drafting, 2);
         spec_decoder decoder;
-        round_law law;
+        tree_round law;
         uint64_t counts[39] = {0};
         double probability[39];
         size_t cells = 0;
-        enumerate_round(&law, &config);
+        tree_round_enumerate(&law, &config);
         spec_rng_stream(rng, seed, i);
         spec_chance chance = spec_chance_sampled(rng);
         assert_int_equal(spec_decoder_init(&decoder, &config, NULL), GSL_SUCCESS);

@@ -5,7 +5,7 @@
 
 #include "sim/verify.h"
 
-enum { RULE_CASE_NODES = 4, RULE_CASE_VOCAB = 4, RULE_CASE_ANSWERS = 12 };
+enum { RULE_CASE_NODES = 6, RULE_CASE_VOCAB = 4, RULE_CASE_ANSWERS = 12 };
 
 typedef struct {
     spec_draft draft;
