@@ -39,38 +39,161 @@ static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *or
     }
 }
 
-/* Add one node of the integral to the chances of every prefix (V+1): at time s the next token outside the prefix rings
- * while fewer than n of the prefix have. exactly[k] is the chance that k of the prefix have rung. */
-static void add_node(double *inside, const spec_ratio_order *order, int n, double s, double weight)
+/* Nodes of the integral go up by octaves, LANES in each; OCTAVES go over the tokens together, a block at a time. */
+enum { LANES = 4, OCTAVES = 24, BLOCK = 64, TERMS = 8 };
+static const double negligible = 1e-17;
+
+/* gcc's and clang's own: sums and products by element, on any machine, with the same bytes. */
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+
+/* The nodes of an octave on their way over the tokens. exactly[k] is the chance that k clocks have rung, over that of
+ * no light one: the exponentials of light tokens passed and of those outside are one number, in the weight, which only
+ * a heavy token changes. */
+typedef struct {
+    lanes s, weight; /* step s exp(-(1 - heavy tokens passed) s) */
+    lanes exactly[SPEC_DRAFTS_MAX];
+    double light; /* mass of light tokens passed */
+} octave;
+
+/* e^(draft s) - 1. */
+static inline void odds_at(lanes *ret_odds, double draft, const lanes *s)
 {
-    double exactly[SPEC_DRAFTS_MAX] = {1};
-    for (int i = 0; i < order->n_drafted; i++) {
-        double silent = exp(-order->draft[i] * s), rung = -expm1(-order->draft[i] * s), fewer = 0;
-        for (int k = n - 1; k > 0; k--) {
-            exactly[k] = exactly[k] * silent + exactly[k - 1] * rung;
-            fewer += exactly[k];
-        }
-        exactly[0] *= silent;
-        fewer += exactly[0];
-        if (fewer < 1e-17) break; /* and it falls with the prefix */
-        double outside = order->draft_above[i + 1];
-        inside[i + 1] -= weight * outside * exp(-outside * s) * fewer;
+    const lanes x = draft * *s;
+    lanes sum = {1, 1, 1, 1};
+    if (x[LANES - 1] > 0x1p-4) {
+        for (int l = 0; l < LANES; l++) sum[l] = expm1(x[l]);
+    } else { /* x (1 + x/2 (1 + x/3 (...))) */
+        for (int k = TERMS + 1; k > 1; k--) sum = 1 + sum * x * (1.0 / k);
+        sum *= x;
     }
+    *ret_odds = sum;
+}
+
+/* Pass light tokens, from `begin` to `end`, adding the nodes to the totals of the prefixes that end there. Their odds
+ * (at these nodes) become those of the next octave. */
+static inline __attribute__((always_inline)) void pass_light(double *restrict total, octave *restrict nodes,
+                                                             lanes *restrict odds, const double *restrict draft,
+                                                             int begin, int end, int n)
+{
+    lanes exactly[SPEC_DRAFTS_MAX];
+    const lanes weight = nodes->weight;
+    double light = nodes->light;
+    for (int k = 0; k < n; k++) exactly[k] = nodes->exactly[k];
+    for (int i = begin; i < end; i++) {
+        const lanes o = *odds;
+        lanes fewer = exactly[0];
+        for (int k = n - 1; k > 0; k--) exactly[k] += exactly[k - 1] * o;
+        for (int k = 1; k < n; k++) fewer += exactly[k];
+        fewer *= weight;
+        total[i + 1] += (fewer[0] + fewer[1]) + (fewer[2] + fewer[3]);
+        light += draft[i];
+        *odds++ = o * (2 + o);
+    }
+    for (int k = 0; k < n; k++) nodes->exactly[k] = exactly[k];
+    nodes->light = light;
+}
+
+/* Pass a token that is likely to have rung, by chances in place of odds, which would overflow. */
+static void pass_heavy(double *total, octave *nodes, double step, const spec_ratio_order *order, int i, int n)
+{
+    double sum = 0;
+    for (int l = 0; l < LANES; l++) {
+        const double s = nodes->s[l], silent = exp(-order->draft[i] * s), rung = -expm1(-order->draft[i] * s);
+        double fewer = 0;
+        for (int k = n - 1; k > 0; k--) {
+            nodes->exactly[k][l] = nodes->exactly[k][l] * silent + nodes->exactly[k - 1][l] * rung;
+            fewer += nodes->exactly[k][l];
+        }
+        nodes->exactly[0][l] *= silent;
+        nodes->weight[l] = step * s * exp(-s * (order->draft_above[i + 1] + nodes->light));
+        sum += nodes->weight[l] * (fewer + nodes->exactly[0][l]);
+    }
+    total[i + 1] += sum;
+}
+
+/* Pass the tokens of a block. False once fewer than n have hardly a chance. */
+static bool pass_block(double *total, octave *nodes, lanes *odds, double step, const spec_ratio_order *order,
+                       double heaviest, int begin, int end, int n)
+{
+    if (heaviest * nodes->s[LANES - 1] > 1) {
+        for (int i = begin; i < end; i++) {
+            if (order->draft[i] * nodes->s[LANES - 1] > 1)
+                pass_heavy(total, nodes, step, order, i, n);
+            else
+                pass_light(total, nodes, &odds[i - begin], order->draft, i, i + 1, n);
+        }
+    } else {
+        switch (n) { /* a number that the compiler knows keeps all in registers */
+        case 3: pass_light(total, nodes, odds, order->draft, begin, end, 3); break;
+        case 4: pass_light(total, nodes, odds, order->draft, begin, end, 4); break;
+        case 5: pass_light(total, nodes, odds, order->draft, begin, end, 5); break;
+        case 6: pass_light(total, nodes, odds, order->draft, begin, end, 6); break;
+        default: pass_light(total, nodes, odds, order->draft, begin, end, n);
+        }
+    }
+    double fewer = 0;
+    for (int k = 0; k < n; k++) fewer += nodes->exactly[k][0];
+    return fewer * exp(-nodes->s[0] * nodes->light) >= negligible;
+}
+
+/* The integral's part from s on: OCTAVES, each with its nodes `phases` steps apart. Returns for how many prefixes at
+ * most later nodes count. */
+static int add_octaves(double *total, const spec_ratio_order *order, int n, double s, double step, int phases,
+                       int n_prefixes)
+{
+    octave nodes[OCTAVES];
+    int counting = OCTAVES, later = n_prefixes;
+    for (int o = 0; o < OCTAVES; o++, s *= 2) {
+        nodes[o].light = 0;
+        for (int k = 0; k < n; k++) nodes[o].exactly[k] = (lanes){0};
+        for (int l = 0; l < LANES; l++) {
+            nodes[o].s[l] = s * exp(step * phases * l);
+            nodes[o].weight[l] = step * nodes[o].s[l] * exp(-nodes[o].s[l]);
+            nodes[o].exactly[0][l] = 1;
+        }
+    }
+    for (int begin = 0; begin < n_prefixes && counting > 0; begin += BLOCK) {
+        const int end = begin + BLOCK < n_prefixes ? begin + BLOCK : n_prefixes;
+        lanes odds[BLOCK];
+        double heaviest = 0;
+        for (int i = begin; i < end; i++) {
+            odds_at(&odds[i - begin], order->draft[i], &nodes[0].s);
+            heaviest = fmax(heaviest, order->draft[i]);
+        }
+        for (int o = 0; o < counting; o++) {
+            if (pass_block(total, &nodes[o], odds, step, order, heaviest, begin, end, n)) continue;
+            if (counting == OCTAVES) later = end;
+            counting = o; /* nor do those after it */
+        }
+    }
+    return later;
 }
 
 void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *order, int n)
 {
-    bool possible = defined(order, n) && n < order->n_drafted;
-    for (int i = 0; i <= order->V; i++) ret_inside[i] = possible ? 1 : NAN;
+    const bool possible = defined(order, n) && n < order->n_drafted;
+    for (int i = 0; i <= order->V; i++) ret_inside[i] = !possible ? NAN : i < order->n_drafted ? 0 : 1;
     if (!possible) return;
-    ret_inside[0] = 0;
-    /* s = exp(t - exp(-t)) by the trapezoid rule: the integrand falls doubly exponentially at the lower end, and beyond
-     * 50 over the smallest mass outside a prefix, which is the last token's, at the upper one. */
-    double last = fmin(700, log(50) - log(order->draft[order->n_drafted - 1]));
-    double step = n <= 6 ? 0.2 : n <= 24 ? 0.125 : 0.0625; /* each leaves an error near 1e-15 at its largest n */
-    for (int j = (int)(-4 / step); j * step < last; j++) {
-        double t = j * step, s = exp(t - exp(-t));
-        add_node(ret_inside, order, n, s, step * s * (1 + exp(-t)));
+    /* Below the first node no n have rung, but for a chance of s^n/n!: there the sum over nodes is a series. */
+    const int phases = n <= 10 ? 1 : 2;
+    const double step = M_LN2 / (LANES * phases);
+    const double first = fmin(0x1p-5, exp((lgamma(n + 2) + log(negligible)) / (n + 1)));
+    double term[TERMS], power = step;
+    for (int k = 0; k < TERMS; k++) {
+        power *= k > 0 ? -first / k : first;
+        term[k] = power / expm1((k + 1) * step);
+    }
+    for (int phase = 0; phase < phases; phase++) {
+        double s = first * exp(step * phase);
+        int n_prefixes = order->n_drafted - 1;
+        for (; n_prefixes >= n && order->draft_above[n_prefixes] * s < 50 && s < 1e300; s *= 1 << OCTAVES)
+            n_prefixes = add_octaves(ret_inside, order, n, s, step, phases, n_prefixes);
+    }
+    for (int i = 0; i < order->n_drafted; i++) {
+        const double outside = order->draft_above[i];
+        double series = 0;
+        for (int k = TERMS - 1; k >= 0; k--) series = series * outside + term[k];
+        ret_inside[i] = i < n ? 0 : 1 - outside * (series + ret_inside[i]);
     }
 }
 
