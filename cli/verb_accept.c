@@ -1,13 +1,17 @@
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
 
+#include <string.h>
+
 enum { KEY_TARGET = 0x4001, KEY_DRAFT, KEY_DRAFTING, KEY_CONTEXTS };
 
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the target distribution or model (probs:0.5,0.3,0.2)", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
-    {"rule", 'r', "LIST", 0, "verification rules (token,match,greedy)", 1},
-    {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 1},
+    {"rule", 'r', "LIST", 0, "verification rules (all of them)", 1},
+    {"drafting", KEY_DRAFTING, "LIST", 0,
+     "how the drafts are drawn: iid, without, top, hub, greedy; or chain, lookup for one (each that a rule holds for)", 1},
+    {"n", 'n', "LIST", 0, "drafts a position (1)", 1},
     {"contexts", KEY_CONTEXTS, "N", 0,
      "average over this many contexts of the target's own text (1: the empty context)", 1},
     {0},
@@ -15,7 +19,7 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *target, *draft, *rule, *drafting, *contexts;
+    const char *target, *draft, *rule, *drafting, *n, *contexts;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,6 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFT: args->draft = arg; return 0;
     case 'r': args->rule = arg; return 0;
     case KEY_DRAFTING: args->drafting = arg; return 0;
+    case 'n': args->n = arg; return 0;
     case KEY_CONTEXTS: args->contexts = arg; return 0;
     case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     default: return ARGP_ERR_UNKNOWN;
@@ -38,31 +43,38 @@ int spec_verb_accept(int argc, char **argv)
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table, parse, NULL,
-        "how often each rule accepts one draft token, for a pair of distributions\v"
-        "acceptance is the closed form, enumerated the same number from every decision of "
-        "the rule's own code, optimal what no lossless rule can "
-        "exceed with one draft token: the overlap of the two distributions.",
+        "how often each rule accepts one of n draft tokens, beside the optimal bound\v"
+        "acceptance is the chance that the emitted token is one of those drafted, in closed form; enumerated is the same "
+        "number from every decision of the rule's own code, where it is small enough; optimal is the most that any "
+        "lossless rule can accept of such drafts. n = 1 is one sampled token (chain), or, for greedy and top, the "
+        "draft's most probable one. Models are averaged over --contexts.",
         children, NULL, NULL};
     arguments args = {
         .common = SPEC_OPTIONS_DEFAULT,
         .target = "probs:0.5,0.3,0.2",
         .draft = "probs:0.2,0.5,0.3",
-        .rule = "token,match,greedy",
+        .n = "1",
     };
     spec_usage_parse(&argp, argc, argv, &args);
 
     const spec_verb_axis axis[] = {
-        {"rule", SPEC_AXIS_NAMES, args.rule},
+        {"rule", SPEC_AXIS_LINES, args.rule},
         {"target", SPEC_AXIS_LINES, args.target},
         {"draft", SPEC_AXIS_LINES, args.draft},
-        {"drafting", SPEC_AXIS_NAMES, args.drafting},
+        {"drafting", SPEC_AXIS_LINES, args.drafting},
+        {"n", SPEC_AXIS_LINES, args.n},
         {"contexts", SPEC_AXIS_NUMBERS, args.contexts},
     };
+    char show[128];
+    const bool several = strchr(args.target, '\n') != NULL || strchr(args.draft, '\n') != NULL;
+    snprintf(show, sizeof show, "%s%srule,drafting,n,acceptance,acceptance_se,enumerated,optimal,ratio,verdict",
+             several ? "target,draft," : "", args.contexts != NULL ? "contexts," : "");
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "accept",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .show = show,
     };
     return spec_grid_verb_run(&verb, &args.common);
 }

@@ -56,9 +56,8 @@ static int check_runnable(const spec_experiment *e, spec_error *error)
             return spec_fail(error, GSL_EINVAL, "%s has no parameter '%s'", e->measure->name, axis->name);
         if (spec_grid_axis(&e->grid, axis->name) != axis)
             return spec_fail(error, GSL_EINVAL, "'%s' is given twice", axis->name);
-        for (int c = 0; e->measure->columns[c] != NULL; c++)
-            if (strcmp(axis->name, e->measure->columns[c]) == 0)
-                return spec_fail(error, GSL_EINVAL, "'%s' is a column of %s: another name is needed", axis->name,
+        if (!known && spec_measure_tells(e->measure, axis->name))
+            return spec_fail(error, GSL_EINVAL, "'%s' is a column of %s: another name is needed", axis->name,
                                  e->measure->name);
     }
     for (int i = 0; e->measure->parameters[i] != NULL; i++) {
@@ -100,11 +99,13 @@ static int make_tables(runner *run)
 {
     const spec_experiment *e = run->experiment;
     int n = e->grid.n_axes, status = GSL_SUCCESS;
-    while (e->measure->columns[n - e->grid.n_axes] != NULL) n++;
+    for (int c = 0; e->measure->columns[c] != NULL; c++) n++;
     const char **column = calloc((size_t)n, sizeof *column);
     if (column == NULL) return no_memory(run->error);
-    for (int i = 0; i < n; i++)
-        column[i] = i < e->grid.n_axes ? e->grid.axis[i].name : e->measure->columns[i - e->grid.n_axes];
+    n = 0;
+    for (int i = 0; i < e->grid.n_axes; i++)
+        if (!spec_measure_tells(e->measure, e->grid.axis[i].name)) column[n++] = e->grid.axis[i].name;
+    for (int c = 0; e->measure->columns[c] != NULL; c++) column[n++] = e->measure->columns[c];
     if (spec_table_init(&run->work, column, n) != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));
 
     bool all = e->n_show == 0;
@@ -154,12 +155,25 @@ static spec_point point_at(runner *run, uint64_t index)
                         .models = &run->models};
 }
 
+/* A point's failure, with the point before it. */
+static int point_failed(runner *run, uint64_t index, int status, const spec_error *inner)
+{
+    const char *what = inner->text[0] != '\0' ? inner->text : gsl_strerror(status);
+    char *identity = run->options->no_point ? NULL : spec_grid_identity(&run->experiment->grid, index, NULL);
+    spec_fail(run->error, status, "%.150s%s%s", identity != NULL ? identity : "", identity != NULL ? ": " : "", what);
+    free(identity);
+    return status;
+}
+
 static int rows_of(uint64_t *ret_rows, runner *run, uint64_t index)
 {
     const spec_measure *measure = run->experiment->measure;
-    spec_point point = point_at(run, index);
+    const spec_point point = point_at(run, index);
+    spec_error inner = {.text = ""};
     *ret_rows = 1;
-    return measure->rows == NULL ? GSL_SUCCESS : measure->rows(ret_rows, &point, measure, run->error);
+    if (measure->rows == NULL) return GSL_SUCCESS;
+    const int status = measure->rows(ret_rows, &point, measure, &inner);
+    return status == GSL_SUCCESS ? status : point_failed(run, index, status, &inner);
 }
 
 static void count_check(runner *run, const spec_table *table, size_t row)
@@ -184,14 +198,15 @@ static int keep_rows(runner *run, const spec_table *old)
         for (uint64_t i = 0; i < rows; i++) {
             for (int c = 0; c < table->n_columns; c++) {
                 const spec_cell *cell = spec_table_cell(old, table->n_rows, c);
-                const char *value = spec_grid_value(grid, run->next, table->column[c]);
+                const char *name = table->column[c], *value = NULL;
+                if (!spec_measure_tells(run->experiment->measure, name)) value = spec_grid_value(grid, run->next, name);
                 char buffer[40], expected[40];
                 spec_cell wanted = value == NULL ? *cell : cell_of(value);
                 if (strcmp(spec_cell_format(cell, SPEC_FORMAT_CSV, buffer, sizeof buffer),
                            spec_cell_format(&wanted, SPEC_FORMAT_CSV, expected, sizeof expected)) != 0)
                     return spec_fail(run->error, GSL_EINVAL,
                                      "%.200s: row %zu has another %.40s than this run would write", path,
-                                     table->n_rows + 1, table->column[c]);
+                                     table->n_rows + 1, name);
                 if (spec_cell_copy(&table->row[c], cell) != GSL_SUCCESS) return no_memory(run->error);
             }
             if (spec_table_append(table) != GSL_SUCCESS) return no_memory(run->error);
@@ -252,9 +267,11 @@ static int keep_point(runner *run)
     size_t before = table->n_rows;
     for (size_t r = 0; r < run->work.n_rows; r++) {
         for (int a = 0; a < grid->n_axes; a++) {
-            spec_cell cell = cell_of(spec_grid_value(grid, run->next, grid->axis[a].name));
-            if (spec_cell_copy(&run->work.cell[r * (size_t)run->work.n_columns + (size_t)a], &cell) != GSL_SUCCESS)
-                return no_memory(run->error);
+            const char *name = grid->axis[a].name;
+            if (spec_measure_tells(run->experiment->measure, name)) continue;
+            const spec_cell cell = cell_of(spec_grid_value(grid, run->next, name));
+            const size_t at = r * (size_t)run->work.n_columns + (size_t)spec_table_column(&run->work, name);
+            if (spec_cell_copy(&run->work.cell[at], &cell) != GSL_SUCCESS) return no_memory(run->error);
         }
         for (int c = 0; c < table->n_columns; c++)
             if (spec_cell_copy(&table->row[c], spec_table_cell(&run->work, r, run->shown[c])) != GSL_SUCCESS)
@@ -273,17 +290,15 @@ static int run_point(runner *run)
     spec_error inner = {.text = ""};
     uint64_t rows = 1;
     int status = GSL_SUCCESS;
-    char *identity = spec_grid_identity(&run->experiment->grid, run->next);
+    char *identity = spec_grid_identity(&run->experiment->grid, run->next, measure->columns);
     if (identity == NULL) return no_memory(run->error);
     point.seed = spec_rng_named_seed(run->experiment->seed, identity);
     SPEC_TRY(rows_of(&rows, run, run->next));
     spec_table_clear(&run->work);
     spec_model_cache_trim(&run->models, MODELS_MAX);
     if ((status = measure->run(&run->work, &point, measure, &inner)) != GSL_SUCCESS) {
-        const bool no_point = run->options->no_point;
-        const char *what = inner.text[0] != '\0' ? inner.text : gsl_strerror(status);
         if (stopped(run)) interrupted(run);
-        else spec_fail(run->error, status, "%.150s%s%s", no_point ? "" : identity, no_point ? "" : ": ", what);
+        else point_failed(run, run->next, status, &inner);
         goto done;
     }
     if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));

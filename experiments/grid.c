@@ -114,7 +114,6 @@ static int add_item(texts *list, const char *name, char *item, spec_error *error
         *c = '\0';
         part[n++] = c + 1;
     }
-    if (n == 2) return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not lo:hi:step", name, whole);
     for (int i = 0; i < n; i++) {
         part[i] += strspn(part[i], " \t\n");
         for (size_t end = strlen(part[i]); end > 0 && strchr(" \t\n", part[i][end - 1]) != NULL; end--)
@@ -122,7 +121,10 @@ static int add_item(texts *list, const char *name, char *item, spec_error *error
         if (!spec_settings_parse_double(&number[i], part[i]))
             return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a number or lo:hi:step", name, whole);
     }
-    if (n == 3) return add_range(list, name, whole, number[0], number[1], number[2], error);
+    if (n == 2 && (number[0] != floor(number[0]) || number[1] != floor(number[1])))
+        return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not lo:hi:step", name, whole);
+    if (n == 2) number[2] = 1.0;
+    if (n >= 2) return add_range(list, name, whole, number[0], number[1], number[2], error);
     if (list->n == SPEC_AXIS_VALUES_MAX) return spec_fail(error, GSL_EINVAL, "%s: over a million values", name);
     if (texts_add(list, spec_grid_number(number[0], buffer)) == GSL_SUCCESS) return GSL_SUCCESS;
     return spec_fail(error, GSL_ENOMEM, "%s: out of memory", name);
@@ -187,7 +189,14 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const spec_axis *const *)a)->name, (*(const spec_axis *const *)b)->name);
 }
 
-char *spec_grid_identity(const spec_grid *grid, uint64_t point)
+static bool is_among(const char *name, const char *const *opt_names)
+{
+    for (; opt_names != NULL && *opt_names != NULL; opt_names++)
+        if (strcmp(name, *opt_names) == 0) return true;
+    return false;
+}
+
+char *spec_grid_identity(const spec_grid *grid, uint64_t point, const char *const *opt_without)
 {
     const spec_axis *sorted[SPEC_AXES_MAX];
     char *text = NULL;
@@ -196,7 +205,7 @@ char *spec_grid_identity(const spec_grid *grid, uint64_t point)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) return NULL;
     for (int i = 0; i < grid->n_axes; i++)
-        if (!grid->axis[i].label) sorted[n++] = &grid->axis[i];
+        if (!grid->axis[i].label && !is_among(grid->axis[i].name, opt_without)) sorted[n++] = &grid->axis[i];
     qsort(sorted, (size_t)n, sizeof *sorted, by_name);
     for (int i = 0; i < n; i++)
         fprintf(out, "%s%s=%s", i > 0 ? ";" : "", sorted[i]->name,

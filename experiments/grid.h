@@ -31,7 +31,7 @@ void spec_grid_free(spec_grid *grid);
 /* Add an axis of n >= 1 values, which are copied. GSL_ENOMEM or, for an axis too many, GSL_EINVAL. */
 int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, int n, bool label);
 
-/* "0.5,0.7" or "lo:hi:step" (hi included within rounding, step != 0), or both mixed; each number printed so that it
+/* "0.5,0.7" or "lo:hi:step" (hi included within rounding, step != 0; "lo:hi" of whole numbers: step 1), or mixed; each number printed so that it
  * reads back the same (those of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 and not a neighbour).
  * GSL_EINVAL, naming the list, for empty ranges, over a million values, or what is no number. */
 int spec_grid_add_numbers(spec_grid *grid, const char *name, const char *list, spec_error *error);
@@ -58,8 +58,8 @@ int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error
  * nearest), for references to axes that themselves refer, and for grids of over a hundred thousand points. */
 int spec_grid_expand(spec_grid *grid, spec_error *error);
 
-/* "K=5;alpha=0.8": all axes that are not labels, sorted by name: the identity a stream is hashed from. Caller frees;
- * NULL: no memory. */
-char *spec_grid_identity(const spec_grid *grid, uint64_t point);
+/* "K=5;alpha=0.8": all axes that are not labels, nor among opt_without (names, NULL-terminated), sorted by name: the
+ * identity a stream is hashed from. Caller frees; NULL: no memory. */
+char *spec_grid_identity(const spec_grid *grid, uint64_t point, const char *const *opt_without);
 
 #endif

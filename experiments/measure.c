@@ -61,6 +61,13 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
+bool spec_measure_tells(const spec_measure *measure, const char *name)
+{
+    for (int i = 0; measure->columns[i] != NULL; i++)
+        if (strcmp(measure->columns[i], name) == 0) return true;
+    return false;
+}
+
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known)
 {
     size_t n = strlen(name);

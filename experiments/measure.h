@@ -31,7 +31,9 @@ typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
     const char *const
-        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default */
+        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default. One that is a
+                        column too is a question: its value may ask for several rows, each of which tells what it is
+                        about, and it leaves the point's random numbers alone */
     const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
     const char *const
         *checked; /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
@@ -53,6 +55,9 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
 #define SPEC_CHECK_Z 5.0
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
+
+/* Is there such a column? */
+bool spec_measure_tells(const spec_measure *measure, const char *name);
 
 /* The default of a parameter; NULL where it has none; *opt_known tells whether the measure reads such a parameter. */
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known);

@@ -1,75 +1,218 @@
 #include "experiments/measures.h"
 
+#include "experiments/accept_rows.h"
+#include "experiments/acceptance_theory.h"
 #include "experiments/trajectory.h"
+#include "models/row.h"
 #include "sim/output_law.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+/* What a row is about, in every context. */
 enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
 
-/* Enumeration of one round of one draft token walks about V^2 branches of O(V) each: past this many steps it is left
- * out. */
-#define ENUMERATION_STEPS 2e8
+/* Enumeration of one round walks about V branches of O(V) for every tuple of drafts, of which there are V^n at most:
+ * past this many steps it is left out. A closed form that is a recursion over tuples may take more. */
+static const double enumeration_steps = 2e7, recursion_steps = 2e9;
+
+/* The two pairs of a context: target and draft, and for rules that promise no more the target's argmax and draft. */
+typedef struct {
+    spec_ratio_order whole, argmax;
+    double *one_hot; /* (V) */
+    bool ready;
+} workspace;
 
 typedef struct {
-    spec_decoder_config decoder;
-    spec_rule rule;
-    bool enumerate;
+    spec_accept_rows rows;
+    const spec_model *target, *opt_draft;
+    int contexts;
     uint64_t limit;
+    bool wants_whole, wants_argmax; /* is some row of several drafts about this pair? */
+    workspace work[SPEC_TRAJECTORY_BATCHES];
 } accept_question;
+
+static bool is_argmax(const spec_accept_row *row)
+{
+    return row->rule.claim == SPEC_LOSSLESS_ARGMAX;
+}
+
+/* ---- one context ------------------------------------------------------------------------------------------------- */
+
+static int make_ready(workspace *work, const accept_question *question, spec_error *error)
+{
+    const int V = question->target->vocab;
+    if (work->ready) return GSL_SUCCESS;
+    work->one_hot = calloc((size_t)V, sizeof *work->one_hot);
+    if (work->one_hot == NULL ||
+        (question->wants_whole && spec_ratio_order_init(&work->whole, V) != GSL_SUCCESS) ||
+        (question->wants_argmax && spec_ratio_order_init(&work->argmax, V) != GSL_SUCCESS))
+        return spec_fail(error, GSL_ENOMEM, "out of memory for two rows of %d probabilities", V);
+    work->ready = true;
+    return GSL_SUCCESS;
+}
+
+static int sort_pairs(workspace *work, const accept_question *question, const spec_position *at, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    if (!question->wants_whole && !question->wants_argmax) return status;
+    SPEC_TRY(make_ready(work, question, error));
+    if (question->wants_whole) SPEC_TRY(spec_ratio_order_sort(&work->whole, at->target, at->opt_draft));
+    if (question->wants_argmax) {
+        const int best = spec_row_argmax(at->target, at->vocab);
+        work->one_hot[best] = 1.0;
+        status = spec_ratio_order_sort(&work->argmax, work->one_hot, at->opt_draft);
+        work->one_hot[best] = 0.0;
+    }
+done:
+    return status == GSL_EDOM ? spec_fail(error, status, "a model gave a row that does not sum to 1") : status;
+}
+
+static int enumerate(double *ret, const accept_question *question, const spec_accept_row *row, const spec_position *at,
+                     spec_error *error)
+{
+    char strategy[SPEC_ACCEPT_STRATEGY_SIZE];
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_output_law law = {0};
+    config.target = question->target;
+    config.opt_draft = question->opt_draft;
+    config.rule = row->spec;
+    config.drafting = spec_accept_row_strategy(strategy, row);
+    config.K = 1;
+    const int status = spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error);
+    *ret = status == GSL_SUCCESS ? law.accepted : NAN;
+    spec_output_law_free(&law);
+    return status;
+}
+
+static bool is_enumerated(const accept_question *question, const spec_accept_row *row)
+{
+    static const int drawn[SPEC_SIBLINGS_KINDS] = {[SPEC_SIBLINGS_HUB] = 2, [SPEC_SIBLINGS_GREEDY] = 1};
+    const bool all = row->siblings == SPEC_SIBLINGS_IID || row->siblings == SPEC_SIBLINGS_WITHOUT;
+    const int power = 2 + (all ? row->n : drawn[row->siblings]);
+    return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
+}
+
+static void theory(double *ret_acceptance, double *ret_optimal, const accept_question *question,
+                   const spec_accept_row *row, const spec_position *at, const workspace *work)
+{
+    const bool chosen = row->siblings == SPEC_SIBLINGS_TOP;
+    const spec_ratio_order *order = is_argmax(row) ? &work->argmax : &work->whole;
+    *ret_acceptance = *ret_optimal = NAN;
+    if (row->lookup) return;
+    if (row->n == 1) {
+        *ret_acceptance = spec_single_acceptance(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        *ret_optimal = spec_single_optimum(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        return;
+    }
+    *ret_optimal = spec_siblings_optimum(row->siblings, row->n, order);
+    if (spec_siblings_steps(&row->rule, row->siblings, row->n, order) * question->contexts <= recursion_steps)
+        *ret_acceptance = spec_siblings_acceptance(&row->rule, row->siblings, row->n, order);
+}
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
     const accept_question *question = self;
-    const spec_decoder_config *config = &question->decoder;
-    value[ACCEPTANCE] = spec_closed_acceptance(config->rule, config->drafting, at->target, at->opt_draft, at->vocab);
-    value[OPTIMAL] = spec_optimal_acceptance(&question->rule, config->drafting, at->target, at->opt_draft, at->vocab);
-    value[ENUMERATED] = NAN;
-    if (!question->enumerate) return GSL_SUCCESS;
-    spec_output_law law = {0};
-    int status = spec_output_law_init(&law, config, at->context, at->n_context, 1, question->limit, error);
-    if (status == GSL_SUCCESS) value[ENUMERATED] = law.accepted;
-    spec_output_law_free(&law);
+    workspace *work = (workspace *)&question->work[at->worker]; /* this worker's own */
+    int status = GSL_SUCCESS;
+    SPEC_TRY(sort_pairs(work, question, at, error));
+    for (size_t i = 0; i < question->rows.n_rows; i++, value += N_VALUES) {
+        const spec_accept_row *row = &question->rows.row[i];
+        theory(&value[ACCEPTANCE], &value[OPTIMAL], question, row, at, work);
+        value[ENUMERATED] = NAN;
+        if (is_enumerated(question, row)) SPEC_TRY(enumerate(&value[ENUMERATED], question, row, at, error));
+    }
+done:
     return status;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static int read_rows(spec_accept_rows *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    return spec_accept_rows_init(ret, spec_point_text(point, measure, "rule"),
+                                 spec_point_text(point, measure, "drafting"), spec_point_text(point, measure, "n"),
+                                 error);
+}
+
+static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    spec_accept_rows rows;
+    const int status = read_rows(&rows, point, measure, error);
+    *ret_rows = rows.n_rows;
+    spec_accept_rows_free(&rows);
+    return status;
+}
+
+/* The closed form, or else what enumeration gives. */
+static void write_row(spec_table *table, const spec_accept_row *row, const double *mean, const double *se)
+{
+    const bool both = !isnan(mean[ACCEPTANCE] + mean[ENUMERATED]);
+    const int known = isnan(mean[ACCEPTANCE]) ? ENUMERATED : ACCEPTANCE;
+    spec_table_text(table, "rule", row->spec);
+    spec_table_text(table, "drafting", row->drafting);
+    spec_table_integer(table, "n", row->n);
+    spec_table_number(table, "acceptance", mean[known]);
+    spec_table_number(table, "acceptance_se", se[known]);
+    spec_table_number(table, "enumerated", mean[ENUMERATED]);
+    spec_table_number(table, "optimal", mean[OPTIMAL]);
+    spec_table_number(table, "ratio", mean[known] / mean[OPTIMAL]);
+    if (both)
+        spec_table_text(table, "verdict", fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
 }
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
     accept_question question = {.limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
-    spec_trajectory trajectory = {.visit = visit, .self = &question, .n_values = N_VALUES, .seed = point->seed,
-                                  .threads = point->threads, .opt_stop = point->stop};
-    double mean[N_VALUES], se[N_VALUES];
-    int contexts, status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_int(&contexts, point, measure, "contexts", 1, 1000000000, error));
-    SPEC_TRY(spec_point_decoder(&question.decoder, point, measure, error));
-    question.decoder.K = 1;
-    SPEC_TRY(spec_rule_init(&question.rule, question.decoder.rule, error));
-    trajectory.target = question.decoder.target;
-    trajectory.opt_draft = question.decoder.opt_draft;
-    trajectory.positions = (uint64_t)contexts;
-    question.enumerate = pow(trajectory.target->vocab, 3) * contexts <= ENUMERATION_STEPS;
-    SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));
-
-    spec_table_number(table, "acceptance", mean[ACCEPTANCE]);
-    spec_table_number(table, "acceptance_se", se[ACCEPTANCE]);
-    spec_table_number(table, "enumerated", mean[ENUMERATED]);
-    spec_table_number(table, "optimal", mean[OPTIMAL]);
-    spec_table_number(table, "ratio", mean[ACCEPTANCE] / mean[OPTIMAL]);
-    if (!isnan(mean[ACCEPTANCE] + mean[ENUMERATED]))
-        spec_table_text(table, "verdict", fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
+    spec_trajectory trajectory = {.visit = visit, .self = &question, .seed = point->seed, .threads = point->threads,
+                                  .opt_stop = point->stop};
+    double *mean = NULL;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(read_rows(&question.rows, point, measure, error));
+    SPEC_TRY(spec_point_int(&question.contexts, point, measure, "contexts", 1, 1000000000, error));
+    SPEC_TRY(spec_point_pair(&question.target, &question.opt_draft, point, spec_point_text(point, measure, "target"),
+                             spec_point_text(point, measure, "draft"), error));
+    const size_t n_rows = question.rows.n_rows, n_values = n_rows * N_VALUES;
+    for (size_t i = 0; i < n_rows; i++) {
+        const spec_accept_row *row = &question.rows.row[i];
+        if (!row->lookup && question.opt_draft == NULL)
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: '%.40s' drafting needs a model", row->drafting));
+        if (row->n > 1) *(is_argmax(row) ? &question.wants_argmax : &question.wants_whole) = true;
+    }
+    if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    trajectory.target = question.target;
+    trajectory.opt_draft = question.opt_draft;
+    trajectory.positions = (uint64_t)question.contexts;
+    trajectory.n_values = (int)n_values;
+    SPEC_TRY(spec_trajectory_means(mean, mean + n_values, &trajectory, error));
+    for (size_t i = 0; i < n_rows; i++) {
+        write_row(table, &question.rows.row[i], mean + i * N_VALUES, mean + n_values + i * N_VALUES);
+        if (i + 1 < n_rows && spec_table_append(table) != GSL_SUCCESS)
+            SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    }
 done:
+    for (int i = 0; i < SPEC_TRAJECTORY_BATCHES; i++) {
+        spec_ratio_order_free(&question.work[i].whole);
+        spec_ratio_order_free(&question.work[i].argmax);
+        free(question.work[i].one_hot);
+    }
+    spec_accept_rows_free(&question.rows);
+    free(mean);
     return status;
 }
 
-static const char *const parameters[] = {"rule=token", "target", "draft", "drafting=chain", "contexts=1", NULL};
-static const char *const columns[] = {"acceptance", "acceptance_se", "enumerated", "optimal", "ratio", "verdict", NULL};
+static const char *const parameters[] = {"rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
+static const char *const columns[] = {"rule",       "drafting", "n",     "acceptance", "acceptance_se",
+                                      "enumerated", "optimal",  "ratio", "verdict",    NULL};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_accept = {
     .name = "accept",
-    .summary = "how often a rule accepts one draft token: closed form, enumeration, and the bound",
+    .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and the bound",
     .parameters = parameters,
     .columns = columns,
     .checked = checked,
+    .rows = count_rows,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/moments.h"
 #include "analysis/speedup.h"
+#include "experiments/acceptance_theory.h"
 #include "experiments/pair_theory.h"
 #include "experiments/trajectory.h"
 #include "sim/rng.h"
@@ -11,14 +12,15 @@
 #include <string.h>
 
 typedef struct {
-    const char *rule, *drafting;
+    spec_rule rule;
+    bool chosen;
 } acceptance_question;
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
     const acceptance_question *question = self;
     (void)error;
-    *value = spec_closed_acceptance(question->rule, question->drafting, at->target, at->opt_draft, at->vocab);
+    *value = spec_single_acceptance(&question->rule, question->chosen, at->target, at->opt_draft, at->vocab);
     return GSL_SUCCESS;
 }
 
@@ -26,14 +28,15 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
 static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_config *config, const spec_point *point,
                            int positions, spec_error *error)
 {
-    const acceptance_question question = {.rule = config->rule, .drafting = config->drafting};
+    acceptance_question question = {.chosen = strcmp(config->drafting, "greedy") == 0};
     const spec_trajectory trajectory = {.target = config->target, .opt_draft = config->opt_draft, .visit = visit,
                                         .self = &question, .n_values = 1, .positions = (uint64_t)positions,
                                         .seed = spec_rng_named_seed(point->seed, "alpha"), .threads = point->threads,
                                         .opt_stop = point->stop};
     *ret_mean = *ret_se = NAN;
-    if (config->opt_draft == NULL) return GSL_SUCCESS;
-    return spec_trajectory_means(ret_mean, ret_se, &trajectory, error);
+    if (config->opt_draft == NULL || (!question.chosen && strcmp(config->drafting, "chain") != 0)) return GSL_SUCCESS;
+    const int status = spec_rule_init(&question.rule, config->rule, error);
+    return status != GSL_SUCCESS ? status : spec_trajectory_means(ret_mean, ret_se, &trajectory, error);
 }
 
 /* (ii): passed over tested, all positions together. */

@@ -1,6 +1,7 @@
 #include "experiments/measures.h"
 
 #include "analysis/overlap.h"
+#include "experiments/acceptance_theory.h"
 #include "experiments/trajectory.h"
 #include "models/row.h"
 
@@ -13,7 +14,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     const char *drafting = self;
     const size_t vocab = (size_t)at->vocab;
     (void)error;
-    value[ALPHA] = spec_closed_acceptance("token", drafting, at->target, at->opt_draft, at->vocab);
+    value[ALPHA] = spec_single_acceptance(&spec_verify_token, strcmp(drafting, "greedy") == 0, at->target, at->opt_draft,
+                                          at->vocab);
     value[MATCH] = spec_match_probability(at->target, at->opt_draft, vocab);
     value[TARGET_ENTROPY] = spec_entropy(at->target, vocab);
     value[DRAFT_ENTROPY] = spec_entropy(at->opt_draft, vocab);

@@ -1,8 +1,5 @@
 #include "experiments/measures.h"
 
-#include "analysis/overlap.h"
-#include "models/row.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -125,51 +122,6 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const 
     SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
 done:
     return status;
-}
-
-/* Does a strategy draw from the draft's row? Else it takes its argmax; false where it does neither, or has no row. */
-static bool drafts_from_row(bool *ret_chain, const char *drafting, const double *opt_draft)
-{
-    *ret_chain = strcmp(drafting, "chain") == 0;
-    return opt_draft != NULL && (*ret_chain || strcmp(drafting, "greedy") == 0);
-}
-
-/* The overlap of the target with the law drafted from: token reaches it, no other lossless rule exceeds it. */
-static double drafted_overlap(bool chain, const double *target, const double *draft, int vocab)
-{
-    return chain ? spec_overlap(target, draft, (size_t)vocab) : target[spec_row_argmax(draft, vocab)];
-}
-
-/* The chance that the target's argmax is drafted: the same for greedy, and the rules that emit the argmax. */
-static double drafted_argmax(bool chain, const double *target, const double *draft, int vocab)
-{
-    const int best = spec_row_argmax(target, vocab);
-    return chain ? draft[best] : best == spec_row_argmax(draft, vocab) ? 1.0 : 0.0;
-}
-
-double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
-                              int vocab)
-{
-    bool chain;
-    if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
-    if (strcmp(rule, "token") == 0 || strcmp(rule, "resample-target") == 0 || strcmp(rule, "block") == 0 ||
-        strcmp(rule, "hsd") == 0)
-        return drafted_overlap(chain, target, opt_draft, vocab);
-    if (strcmp(rule, "greedy") == 0) return drafted_argmax(chain, target, opt_draft, vocab);
-    const int favourite = spec_row_argmax(opt_draft, vocab);
-    if (strcmp(rule, "match") == 0)
-        return chain ? spec_match_probability(target, opt_draft, (size_t)vocab) : target[favourite];
-    if (strcmp(rule, "greedy-softmax") == 0 && !chain) return fmin(1.0, target[favourite] / opt_draft[favourite]);
-    return NAN;
-}
-
-double spec_optimal_acceptance(const spec_rule *rule, const char *drafting, const double *target,
-                               const double *opt_draft, int vocab)
-{
-    bool chain;
-    if (!drafts_from_row(&chain, drafting, opt_draft)) return NAN;
-    return rule->claim == SPEC_LOSSLESS_ARGMAX ? drafted_argmax(chain, target, opt_draft, vocab)
-                                               : drafted_overlap(chain, target, opt_draft, vocab);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* measures: every measure by name, and what several of them share: a point's models, its simulation, and closed
- * acceptance. A measure_<name>.c defines one spec_measure; measure.c lists them. Nobody else needs this header. Models
- * belong to the point's cache. */
+/* measures: every measure by name, and what several of them share: a point's models, its simulation, and verdicts. A
+ * measure_<name>.c defines one spec_measure; measure.c lists them. Nobody else needs this header. Models belong to the
+ * point's cache. */
 #ifndef SPECLAB_MEASURES_H
 #define SPECLAB_MEASURES_H
 
@@ -52,21 +52,6 @@ int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft,
 /* Open a target, and a draft from it ("": none), of one vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
                     const char *target, const char *draft, spec_error *error);
-
-/* How often a rule accepts one draft token, in closed form, given both rows (V).
- *     token, resample-target: the overlap of the target with the law drafted from (one-hot at the draft's argmax for
- *                             greedy drafts); and block and hsd, the same for one token
- *     match:                  the chance that two draws agree
- *     greedy:                 the chance that the target's argmax is drafted
- *     greedy-softmax:         min(1, target / draft) at the draft's argmax
- * NaN for other rules and strategies, and where there is no draft row. */
-double spec_closed_acceptance(const char *rule, const char *drafting, const double *target, const double *opt_draft,
-                              int vocab);
-
-/* The largest acceptance that any rule with this rule's promise can have with one draft token: the overlap of what it
- * promises (the target, or its argmax) with the law drafted from. */
-double spec_optimal_acceptance(const spec_rule *rule, const char *drafting, const double *target,
-                               const double *opt_draft, int vocab);
 
 /* What a rule or a policy is called whose own description says that the law is not the target's: "biased, as marked" for a mistake,
  * "biased, lossy as marked" for a rule of claim SPEC_LOSSY; NULL for all others. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct {
-    double sum[SPEC_TRAJECTORY_VALUES];
+    double *sum; /* (n_values) */
     int status;
     spec_error error;
 } batch_result;
@@ -21,6 +21,7 @@ typedef struct {
     int *text;          /* (SPEC_TEXT_MAX) */
     size_t n, n_at_end; /* tokens so far; where this text ends */
     double *target_store, *draft_store; /* (V) */
+    double *value;                      /* (n_values) */
     unsigned long prompt;               /* number of the next one */
 } walker;
 
@@ -32,6 +33,7 @@ static void walker_free(walker *walk)
     free(walk->text);
     free(walk->target_store);
     free(walk->draft_store);
+    free(walk->value);
 }
 
 static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spec_error *error)
@@ -42,8 +44,10 @@ static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spe
     walk->text = malloc(SPEC_TEXT_MAX * sizeof *walk->text);
     walk->target_store = malloc(row);
     walk->draft_store = malloc(row);
+    walk->value = calloc((size_t)plan->n_values, sizeof *walk->value);
     walk->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL || walk->rng == NULL)
+    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL || walk->value == NULL ||
+        walk->rng == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory");
     spec_rng_stream(walk->rng, plan->seed, (uint64_t)batch);
     SPEC_TRY(spec_session_init(&walk->target, plan->target, error));
@@ -67,7 +71,6 @@ static int step(walker *walk, bool look, batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
     const int vocab = plan->target->vocab;
-    double value[SPEC_TRAJECTORY_VALUES];
     const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error),
                  *draft = NULL;
     if (row == NULL) return GSL_EFAILED;
@@ -77,10 +80,11 @@ static int step(walker *walk, bool look, batch_result *result)
     }
     if (look) {
         const spec_position position = {
-            .target = row, .opt_draft = draft, .context = walk->text, .n_context = walk->n, .vocab = vocab};
-        int status = plan->visit(value, &position, plan->self, &result->error);
+            .target = row, .opt_draft = draft, .context = walk->text, .n_context = walk->n, .vocab = vocab,
+            .worker = omp_get_thread_num()};
+        int status = plan->visit(walk->value, &position, plan->self, &result->error);
         if (status != GSL_SUCCESS) return status;
-        for (int i = 0; i < plan->n_values; i++) result->sum[i] += value[i];
+        for (int i = 0; i < plan->n_values; i++) result->sum[i] += walk->value[i];
     }
     spec_chance chance = spec_chance_sampled(walk->rng);
     int token = spec_verify_sample(row, vocab, &chance);
@@ -109,10 +113,16 @@ int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajector
     const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES ? (int)trajectory->positions
                                                                           : SPEC_TRAJECTORY_BATCHES;
     const uint64_t each = (trajectory->positions + (uint64_t)n_batches - 1) / (uint64_t)n_batches;
-    const int threads = trajectory->threads > 0 ? trajectory->threads : omp_get_max_threads();
+    const int wanted = trajectory->threads > 0 ? trajectory->threads : omp_get_max_threads();
+    const int threads = wanted < n_batches ? wanted : n_batches;
     batch_result *result = calloc((size_t)n_batches, sizeof *result);
+    double *sums = calloc((size_t)n_batches * (size_t)trajectory->n_values, sizeof *sums);
     int status = GSL_SUCCESS;
-    if (result == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (result == NULL || sums == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "out of memory");
+        goto done;
+    }
+    for (int b = 0; b < n_batches; b++) result[b].sum = sums + (size_t)b * (size_t)trajectory->n_values;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int b = 0; b < n_batches; b++) run_batch(&result[b], trajectory, b, each, trajectory->positions > 1);
 
@@ -124,6 +134,8 @@ int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajector
         ret_mean[i] = status == GSL_SUCCESS ? moments.mean : 0.0;
         ret_se[i] = status == GSL_SUCCESS ? spec_moments_standard_error(&moments) : 0.0;
     }
+done:
+    free(sums);
     free(result);
     return status;
 }

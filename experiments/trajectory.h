@@ -9,15 +9,15 @@
 
 #include <stdint.h>
 
-/* Most quantities that are averaged at once, batches, and tokens of a batch that are passed over before the first
- * position. */
-enum { SPEC_TRAJECTORY_VALUES = 8, SPEC_TRAJECTORY_BATCHES = 32, SPEC_TRAJECTORY_BURN_IN = 32 };
+/* Most batches, and tokens of a batch that are passed over before the first position. */
+enum { SPEC_TRAJECTORY_BATCHES = 32, SPEC_TRAJECTORY_BURN_IN = 32 };
 
 typedef struct {
     const double *target, *opt_draft; /* (V) the rows at this position */
     const int *context;               /* (n_context) the text before it */
     size_t n_context;
     int vocab;
+    int worker; /* 0..SPEC_TRAJECTORY_BATCHES-1: visits of one worker come one after the other */
 } spec_position;
 
 typedef struct {

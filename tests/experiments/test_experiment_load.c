@@ -24,7 +24,7 @@ static void a_grid_loads_in_order_with_its_prose(void **state)
     assert_int_equal(e.rounds, 3000);
     assert_int_equal(e.seed, 42);
     assert_int_equal(spec_grid_size(&e.grid), 18);
-    char *identity = spec_grid_identity(&e.grid, 17);
+    char *identity = spec_grid_identity(&e.grid, 17, NULL);
     assert_string_equal(identity, "K=7;alpha=0.7;c=0.1;process=markov?rho=0.27&spread=0.1");
     free(identity);
     assert_non_null(strstr(e.text, "# A small experiment of the tests"));
@@ -41,7 +41,7 @@ static void points_load_with_labels_and_columns(void **state)
     size_t n;
     (void)state;
     load(&e, "tests/experiments/small_points.cfg", NULL);
-    char *identity = spec_grid_identity(&e.grid, 1);
+    char *identity = spec_grid_identity(&e.grid, 1, NULL);
     assert_string_equal(identity, "K=7;alpha=0.8;c=0.04");
     free(identity);
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);

@@ -35,7 +35,7 @@ static void lists_of_numbers_read_as_people_write_them(void **state)
         {"1,", "alpha: '' is not a number or lo:hi:step"},
         {"0.5:0.4:0.1", "alpha: the range '0.5:0.4:0.1' is empty"},
         {"0:1:0", "alpha: the step of '0:1:0' is zero"},
-        {"0:1", "alpha: '0:1' is not lo:hi:step"},
+        {"0:1.5", "alpha: '0:1.5' is not lo:hi:step"},
         {"0:1:2:3", "alpha: '0:1:2:3' is not lo:hi:step"},
         {"0:1e9:0.5", "alpha: '0:1e9:0.5' has over a million values"},
         {"nan", "alpha: 'nan' is not a number or lo:hi:step"},
@@ -97,7 +97,7 @@ static void the_identity_is_sorted_and_leaves_labels_out(void **state)
     add(&grid, "y", digits, 3, false);
     add(&grid, "task", letters, 2, true);
     add(&grid, "alpha", digits, 3, false);
-    char *identity = spec_grid_identity(&grid, 5); /* y=1, task=b, alpha=3 */
+    char *identity = spec_grid_identity(&grid, 5, NULL); /* y=1, task=b, alpha=3 */
     assert_string_equal(identity, "alpha=3;y=1");
     free(identity);
     spec_grid_free(&grid);
@@ -132,7 +132,7 @@ static void braces_become_the_value_of_that_point(void **state)
     assert_string_equal(spec_grid_value(&grid, 5, "target"), "zipf?T=3&s=bb");
     assert_string_equal(spec_grid_value(&grid, 5, "x"), "b");
     assert_string_equal(spec_grid_value(&grid, 11, "target"), "plain");
-    char *identity = spec_grid_identity(&grid, 5); /* what others refer to is no parameter of its own */
+    char *identity = spec_grid_identity(&grid, 5, NULL); /* what others refer to is no parameter of its own */
     assert_string_equal(identity, "target=zipf?T=3&s=bb");
     free(identity);
     spec_grid_free(&grid);

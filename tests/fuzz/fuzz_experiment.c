@@ -25,7 +25,7 @@ static void look(const spec_experiment *experiment)
         spec_error error;
         double value;
         int whole;
-        char *identity = spec_grid_identity(grid, i);
+        char *identity = spec_grid_identity(grid, i, NULL);
         assert(identity != NULL);
         free(identity);
         for (int a = 0; a < grid->n_axes; a++) {
