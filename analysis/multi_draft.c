@@ -230,6 +230,17 @@ double spec_gumbel_acceptance(const spec_ratio_order *order, int n)
 double spec_minhash_acceptance(const spec_ratio_order *order, int n)
 {
     if (!defined(order, n) || n != 1) return NAN;
+    spec_compensated sum = {0};
+    for (int i = 0; i < order->n_drafted; i++) {
+        double target = order->target[i], draft = order->draft[i];
+        spec_compensated_add(&sum, fmin(target, draft) * (1 + fabs(target - draft)));
+    }
+    return fmin(1, spec_compensated_value(&sum) / (2 - spec_ratio_order_common(order, 1)));
+}
+
+double spec_coupling_bound(const spec_ratio_order *order, int n)
+{
+    if (!defined(order, n) || n != 1) return NAN;
     double common = spec_ratio_order_common(order, 1);
     return common / (2 - common);
 }

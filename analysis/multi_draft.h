@@ -75,14 +75,18 @@ double spec_greedy_drafting_acceptance(const spec_ratio_order *order, int n);
  * two, as the hub's share is always used up. NaN unless n = 2. */
 double spec_spechub_acceptance(const spec_ratio_order *order, int n);
 
-/* Target and draft sampled with common random numbers, one draft; no rule compares probabilities, and the output does
- * not depend on the draft. The chance that they agree, from below and from above by the bounds of [Daliri24]:
+/* Target and draft sampled with common random numbers [Daliri24], one draft; no rule compares probabilities, and the
+ * output does not depend on the draft. The chance that they agree:
  *
- *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))       docs/formulas.md#multi-draft
- *     MinHash    sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
+ *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))       docs/formulas.md#coupling
+ *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
+ *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
  *
- * NaN unless n = 1. O(V), and O(log V). */
+ * The bound counts only that one dart decides for both; without communication no scheme has more in the worst case.
+ * bound <= MinHash <= Gumbel <= 1 - TV, for every pair of rows. NaN unless n = 1. O(V), the bound O(log V). Checked by:
+ * simulation of races and darts; enumeration of the rules (tests/sim/test_verify_coupling.c). */
 double spec_gumbel_acceptance(const spec_ratio_order *order, int n);
 double spec_minhash_acceptance(const spec_ratio_order *order, int n);
+double spec_coupling_bound(const spec_ratio_order *order, int n);
 
 #endif

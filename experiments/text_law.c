@@ -1,5 +1,6 @@
 #include "experiments/text_law.h"
 
+#include "models/noise.h"
 #include "models/row.h"
 #include "sim/rng.h"
 
@@ -100,6 +101,7 @@ static int sample_stream(uint64_t *counts, const spec_text_law *law, uint64_t sa
     for (uint64_t i = (uint64_t)stream; i < samples; i += STREAMS) {
         size_t n, index = 0;
         if (opt_stop != NULL && *opt_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        decoder.text = spec_noise_word(seed, i);
         SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
         SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));
         for (size_t k = 0; k < (size_t)law->tokens; k++) index = index * vocab + (size_t)text[k < n ? k : n - 1];

@@ -20,6 +20,11 @@ uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order)
     return key;
 }
 
+uint64_t spec_noise_word(uint64_t key, uint64_t i)
+{
+    return spec_noise_mix(key + golden * (i + 1));
+}
+
 static uint64_t next(void *state)
 {
     uint64_t *word = state;

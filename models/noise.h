@@ -15,6 +15,9 @@ uint64_t spec_noise_mix(uint64_t word);
  * them. */
 uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 
+/* Word i >= 0 of SplitMix64 from a key, without those before it: of the generator below, what its i-th step gives. */
+uint64_t spec_noise_word(uint64_t key, uint64_t i);
+
 /* SplitMix64 as a GSL generator. Its state is one uint64_t, which begins as the key, so that it can live on the stack:
  *     uint64_t state = key;
  *     gsl_rng rng = {spec_noise_rng_type, &state}; */

@@ -122,8 +122,14 @@ spec_chance spec_chance_sampled(gsl_rng *rng)
     return (spec_chance){.source = SPEC_CHANCE_SAMPLED, .rng = rng};
 }
 
+spec_chance spec_chance_shared(spec_shared_noise *noise)
+{
+    return (spec_chance){.source = SPEC_CHANCE_SHARED, .noise = noise};
+}
+
 bool spec_chance_accept(spec_chance *chance, double num, double den)
 {
+    assert(chance->source != SPEC_CHANCE_SHARED);
     assert(isfinite(num) && isfinite(den) && num >= 0.0 && den >= 0.0);
     if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_accept(chance->script, num, den);
     if (num >= den) return true;
@@ -136,6 +142,7 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n)
 {
     if (chance->source == SPEC_CHANCE_ENUMERATED) return enumerate_pick(chance->walk, weight, n);
     if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_pick(chance->script, weight, n);
+    if (chance->source == SPEC_CHANCE_SHARED) return spec_shared_noise_pick(chance->noise, weight, n);
 
     const double total = sum(weight, n);
     assert(isfinite(total) && total > 0.0);

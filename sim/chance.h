@@ -1,26 +1,38 @@
 /* chance: every random decision of a rule, a draft or the loop, asked for in one of two ways: accept or pick.
  * Sampled (drawn from a generator), enumerated (every branch walked, with its exact probability) or scripted (a test
- * forces the branches): the code that Monte Carlo runs is the code whose output law is computed exactly. */
+ * forces the branches): the code that Monte Carlo runs is the code whose output law is computed exactly. Or shared: a
+ * function of seed and place, the same for draft and target. */
 #ifndef SPECLAB_CHANCE_H
 #define SPECLAB_CHANCE_H
 
+#include "sim/shared_noise.h"
 #include "speclab/status.h"
 
 #include <gsl/gsl_rng.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum { SPEC_CHANCE_SAMPLED, SPEC_CHANCE_ENUMERATED, SPEC_CHANCE_SCRIPTED } spec_chance_source;
+typedef enum {
+    SPEC_CHANCE_SAMPLED,
+    SPEC_CHANCE_ENUMERATED,
+    SPEC_CHANCE_SCRIPTED,
+    SPEC_CHANCE_SHARED
+} spec_chance_source;
 
 typedef struct spec_chance {
     spec_chance_source source;
     gsl_rng *rng;                   /* sampled; not owned */
     struct spec_enumeration *walk;  /* enumerated */
     struct spec_script *script;     /* scripted */
+    spec_shared_noise *noise;       /* shared; not owned */
 } spec_chance;
 
 /* Decisions drawn from `rng`, which must outlive it: of any type, with gsl_rng_uniform in [0,1). */
 spec_chance spec_chance_sampled(gsl_rng *rng);
+
+/* Tokens picked from rows by shared noise, one a place, beginning at noise->place: each pick goes on to the next. It
+ * only picks. */
+spec_chance spec_chance_shared(spec_shared_noise *noise);
 
 /* True with probability min(1, num/den). num >= den is true without drawing (so den = 0 is true), num <= 0 < den is
  * false without drawing. At most one uniform. num and den must be finite and not negative. */

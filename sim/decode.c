@@ -61,6 +61,15 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
                      decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
+/* Drafts that share noise are not drawn by chance, as rules that judge them by their rows believe. */
+static int check_noise(const spec_decoder *decoder, spec_error *error)
+{
+    if (decoder->drafter.noise.kind == SPEC_NOISE_NONE || decoder->rule.noise.kind != SPEC_NOISE_NONE)
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "draft strategy '%s' shares its noise with the rule, and rule '%s' has no seed",
+                     decoder->config.drafting, decoder->config.rule);
+}
+
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -75,6 +84,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));
+    SPEC_TRY(check_noise(decoder, error));
     SPEC_TRY(spec_rule_open(&decoder->rule, config->target->vocab, decoder->nodes, error));
 
     const size_t K = (size_t)decoder->policy.K, rows = (size_t)decoder->nodes + 1;
@@ -143,6 +153,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     int status = GSL_SUCCESS;
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
 
+    draft->text = decoder->text;
     SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy,
                                 chance, error));
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
@@ -195,6 +206,11 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
 {
     const spec_model *target = decoder->config.target;
     const bool argmax = decoder->rule.claim == SPEC_LOSSLESS_ARGMAX;
+    spec_shared_noise noise = decoder->rule.noise;
+    noise.text = decoder->text;
+    noise.place = decoder->n_context;
+    spec_chance shared = spec_chance_shared(&noise);
+    if (noise.kind != SPEC_NOISE_NONE) chance = &shared;
     size_t n = 0;
     *ret_n = 0;
     *ret_time = 0.0;

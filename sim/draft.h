@@ -8,6 +8,8 @@
 #include "speclab/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* How the children of one node came from the draft model's row at their place. What some tokens leave of a row is
  * the row with these set to zero, renormalised; where that leaves nothing, every other token alike. Where all tokens
@@ -29,6 +31,8 @@ extern const char *const spec_siblings_names[]; /* "iid", "without", "top", "hub
 typedef struct {
     int capacity, vocab;
     int n_nodes;        /* 0..capacity */
+    uint64_t text;      /* number of the text that it goes on with, for shared noise */
+    size_t place;       /* tokens in the text before it */
     spec_siblings siblings;
     bool branches;      /* some node's parent is not the node before it */
     int *token;         /* (capacity) */

@@ -12,6 +12,8 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_lookup,
     &spec_draft_tree,
     &spec_draft_dynamic,
+    &spec_draft_gumbel,
+    &spec_draft_minhash,
     NULL,
 };
 
@@ -67,6 +69,7 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
 {
     spec_draft_reset(ret_draft);
     ret_draft->siblings = drafter->siblings;
+    ret_draft->place = n;
     drafter->n_calls = 0;
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }

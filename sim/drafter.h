@@ -44,10 +44,12 @@ struct spec_drafter {
     spec_candidate *candidate;   /* dynamic: workspace, twice the most nodes that can grow */
     int widest;                  /* trees: the most children of a node; 0 for chains */
     double *weight;              /* tree: (V) workspace */
+    spec_shared_noise noise;     /* gumbel, minhash */
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
 extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree, spec_draft_dynamic;
+extern const spec_drafter_kind spec_draft_gumbel, spec_draft_minhash;
 
 /* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without", "dynamic?nodes=60". GSL_EINVAL for an
  * unknown name (the nearest is named), an unknown key, a bad value, and where the strategy needs a model and

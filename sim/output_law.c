@@ -181,6 +181,11 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
         goto done;
     }
     SPEC_TRY(spec_decoder_init(&decoder, config, error));
+    if (decoder.rule.noise.kind != SPEC_NOISE_NONE) {
+        status = spec_fail(error, GSL_EINVAL, "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
+                           config->rule, decoder.rule.name);
+        goto done;
+    }
     law->law = calloc(law->size, sizeof *law->law);
     law->target_law = calloc(law->size, sizeof *law->target_law);
     lost = calloc(law->size, sizeof *lost);

@@ -1,5 +1,6 @@
 #include "sim/sources.h"
 
+#include "models/noise.h"
 #include "sim/fixed_pair.h"
 #include "sim/rng.h"
 
@@ -94,10 +95,11 @@ done:
     return status;
 }
 
-static int begin_text(decoding_worker *w, uint64_t prompt_number, spec_error *error)
+static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_number, spec_error *error)
 {
     const spec_model *target = w->decoder.config.target;
     size_t n = 0;
+    w->decoder.text = text_number;
     if (target->kind->prompt != NULL) n = target->kind->prompt(target, prompt_number, w->prompt, SPEC_PROMPT_MAX);
     return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
@@ -118,7 +120,9 @@ static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_r
     int status = GSL_SUCCESS;
     for (uint64_t i = 0; i < n_rounds; i++) {
         SPEC_TRY(spec_decoder_round(&w->decoder, chance, opt_tally, error));
-        if (text_is_over(&w->decoder)) SPEC_TRY(begin_text(w, gsl_rng_get(w->rng), error));
+        if (!text_is_over(&w->decoder)) continue;
+        const uint64_t number = gsl_rng_get(w->rng);
+        SPEC_TRY(begin_text(w, number, number, error));
     }
 done:
     return status;
@@ -152,7 +156,7 @@ static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_
     }
     spec_rng_stream(w->rng, seed, stream);
     spec_chance chance = spec_chance_sampled(w->rng);
-    SPEC_TRY(begin_text(w, stream, error));
+    SPEC_TRY(begin_text(w, stream, spec_noise_word(seed, stream), error));
     SPEC_TRY(decoding_rounds(w, &chance, config->burn_in, NULL, error));
     SPEC_TRY(decoding_rounds(w, &chance, n_rounds, tally, error));
 done:

@@ -18,6 +18,8 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_kseq,
     &spec_verify_spechub,
     &spec_verify_token_rest,
+    &spec_verify_gumbel,
+    &spec_verify_minhash,
     &spec_verify_lenience,
     &spec_verify_typical,
     &spec_verify_top_k,

@@ -61,6 +61,8 @@ struct spec_rule {
     double epsilon, delta; /* of typical */
     double budget;         /* of mentored, in nats */
     int k;                 /* of top-k-relaxed */
+
+    spec_shared_noise noise; /* of gumbel and minhash; other than NONE: what is emitted is no matter of chance */
 };
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
@@ -69,7 +71,7 @@ extern const spec_rule spec_verify_block, spec_verify_hsd;
 extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
-extern const spec_rule spec_verify_token_rest, spec_verify_traversal;
+extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_gumbel, spec_verify_minhash;
 
 /* The table's line of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
@@ -104,6 +106,10 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
  * nothing, from the target, which then equals the draft. One decision. weight (V) is workspace. */
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
+
+/* Read the key "seed". Where there is one the rule becomes `match` by shared noise: lossless over the seeds, for any
+ * tree, and the same text for any draft; it asks the chance for nothing. */
+int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings, spec_error *error);
 
 /* ---- top-down ---------------------------------------------------------------------------------------------------- */
 

@@ -55,7 +55,8 @@ static void known_vectors(void **state)
         {spec_kseq_rho, 3, 1.792593028269, NAN},
         {spec_spechub_acceptance, 2, 0.9, NAN},
         {spec_greedy_drafting_acceptance, 2, 0.9, NAN},
-        {spec_minhash_acceptance, 1, 7.0 / 13, 7.0 / 13},
+        {spec_minhash_acceptance, 1, 42.0 / 65, 42.0 / 65}, /* (.7 + .3 .2 + .2 .3 + .1 .2) / 1.3 */
+        {spec_coupling_bound, 1, 7.0 / 13, 7.0 / 13},
         {spec_gumbel_acceptance, 1, 0.693548387096774, NAN}, /* `python3 misc.py`: 43/62 */
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -450,7 +451,7 @@ static void large_vocabularies_are_served_and_too_many_paths_refused(void **stat
     assert_near(value(spec_rrsw_acceptance, target, draft, V, 1), overlap, 1e-14);
     assert_near(value(spec_kseq_acceptance, target, draft, V, 1), overlap, 1e-14);
     assert_near(value(spec_greedy_drafting_acceptance, target, draft, V, 1), overlap, 1e-14);
-    assert_near(value(spec_minhash_acceptance, target, draft, V, 1), overlap / (2 - overlap), 1e-14);
+    assert_near(value(spec_coupling_bound, target, draft, V, 1), overlap / (2 - overlap), 1e-14);
     /* so even a draft that nothing is lost by replacement, to a part in V */
     double with = value(spec_rrs_acceptance, target, draft, V, 2),
            without = value(spec_rrsw_acceptance, target, draft, V, 2);
@@ -469,6 +470,8 @@ static void large_vocabularies_are_served_and_too_many_paths_refused(void **stat
 
 /* ---- common random numbers --------------------------------------------------------------------------------------- */
 
+/* The chain bound <= MinHash <= Gumbel <= overlap; MinHash is above its bound wherever two rows share a token without
+ * agreeing on it. */
 static void gumbel_is_between_minhash_and_the_overlap(void **state)
 {
     (void)state;
@@ -476,29 +479,36 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
     gsl_rng_set(rng, spec_test_seed());
     enum { MOST = 40 };
     for (int i = 0; i < 1000; i++) {
-        double target[MOST], draft[MOST], direct = 0;
+        double target[MOST], draft[MOST], direct = 0, darts = 0;
+        bool above = false;
         int V = 1 + i % MOST;
         tuples_row(target, V, i / MOST % 4, rng);
         tuples_row(draft, V, i % 4, rng);
         for (int x = 0; x < V; x++) {
             double sum = 0;
+            /* a dart below one row alone, and then another below the other row, at the same token */
+            darts += fmin(target[x], draft[x]) + fmax(draft[x] - target[x], 0) * target[x] +
+                     fmax(target[x] - draft[x], 0) * draft[x];
             if (target[x] == 0 || draft[x] == 0) continue;
+            above |= fmin(target[x], draft[x]) > 1e-3 && fabs(target[x] - draft[x]) > 1e-3;
             for (int y = 0; y < V; y++) sum += fmax(target[y] / target[x], draft[y] / draft[x]);
             direct += 1 / sum;
         }
         double gumbel = value(spec_gumbel_acceptance, target, draft, V, 1),
                tv = spec_total_variation(target, draft, (size_t)V);
-        double minhash = value(spec_minhash_acceptance, target, draft, V, 1);
+        double minhash = value(spec_minhash_acceptance, target, draft, V, 1),
+               bound = value(spec_coupling_bound, target, draft, V, 1);
         assert_within(gumbel, direct, 1e-14);
-        assert_within(minhash, (1 - tv) / (1 + tv), 1e-15);
-        assert_true(minhash <= gumbel + 1e-15 && gumbel <= 1 - tv + 1e-15);
+        assert_within(minhash, darts / (1 + tv), 1e-14);
+        assert_within(bound, (1 - tv) / (1 + tv), 1e-15);
+        assert_true(bound <= minhash + 1e-15 && minhash <= gumbel + 1e-15 && gumbel <= 1 - tv + 1e-15);
+        if (above) assert_true(minhash > bound + 1e-7);
     }
     gsl_rng_free(rng);
 }
 
-/* 100,000 races of shared exponential clocks: a standard error of .0015, so that the overlap, .7, or (1-TV)/(1+TV),
- * .538, is rejected at the vector where the formula says .6935 only for the latter; the other rows part all three by 20
- * standard errors. */
+/* 100,000 races of shared exponential clocks: a standard error of .0015, which parts the overlap, MinHash and Gumbel of
+ * these rows by 27 of them or more. */
 static void gumbel_is_a_race_of_shared_clocks(void **state)
 {
     (void)state;
@@ -524,6 +534,33 @@ static void gumbel_is_a_race_of_shared_clocks(void **state)
     gsl_rng_free(rng);
 }
 
+/* 100,000 times the first dart below either row, of darts that both share: .0015 again. (1-TV)/(1+TV), the chance that
+ * one dart serves both, is 43 standard errors off, Gumbel 27. */
+static void minhash_is_a_throw_of_shared_darts(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
+    uint64_t rounds = spec_test_samples(100000), agree = 0;
+    for (uint64_t i = 0; i < rounds; i++) {
+        int first = -1, second = -1;
+        while (first < 0 || second < 0) {
+            int x = (int)gsl_rng_uniform_int(rng, 4);
+            double height = gsl_rng_uniform(rng);
+            if (first < 0 && height < target[x]) first = x;
+            if (second < 0 && height < draft[x]) second = x;
+        }
+        agree += first == second;
+    }
+    double expected = value(spec_minhash_acceptance, target, draft, 4, 1), share = (double)agree / (double)rounds;
+    assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
+    double gumbel = value(spec_gumbel_acceptance, target, draft, 4, 1),
+           bound = value(spec_coupling_bound, target, draft, 4, 1);
+    assert_true(gumbel - expected > 0.015 && expected - bound > 0.015);
+    gsl_rng_free(rng);
+}
+
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static acceptance *const all_forms[] = {
@@ -537,6 +574,7 @@ static acceptance *const all_forms[] = {
     spec_spechub_acceptance,
     spec_gumbel_acceptance,
     spec_minhash_acceptance,
+    spec_coupling_bound,
     spec_kseq_rho,
 };
 enum { FORMS = sizeof all_forms / sizeof *all_forms };
@@ -544,7 +582,7 @@ enum { FORMS = sizeof all_forms / sizeof *all_forms };
 static bool serves(acceptance *of, int n)
 {
     if (of == spec_spechub_acceptance) return n == 2;
-    if (of == spec_gumbel_acceptance || of == spec_minhash_acceptance) return n == 1;
+    if (of == spec_gumbel_acceptance || of == spec_minhash_acceptance || of == spec_coupling_bound) return n == 1;
     return n >= 1 && n <= SPEC_DRAFTS_MAX;
 }
 
@@ -655,6 +693,7 @@ int main(void)
         cmocka_unit_test(large_vocabularies_are_served_and_too_many_paths_refused),
         cmocka_unit_test(gumbel_is_between_minhash_and_the_overlap),
         cmocka_unit_test(gumbel_is_a_race_of_shared_clocks),
+        cmocka_unit_test(minhash_is_a_throw_of_shared_darts),
         cmocka_unit_test(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan),
         cmocka_unit_test(disjoint_rows_accept_nothing_and_equal_ones_all),
         cmocka_unit_test(what_is_certain_is_one_and_nothing_is_more),

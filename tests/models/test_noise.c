@@ -15,6 +15,14 @@ static void the_generator_gives_known_answers(void **state)
     for (int i = 0; i < 5; i++) assert_true(gsl_rng_get(&rng) == known[i]);
 }
 
+static void a_word_is_what_the_generator_gives_at_that_step(void **state)
+{
+    (void)state;
+    uint64_t word = 1234567;
+    gsl_rng rng = {.type = spec_noise_rng_type, .state = &word};
+    for (uint64_t i = 0; i < 100; i++) assert_true(gsl_rng_get(&rng) == spec_noise_word(1234567, i));
+}
+
 static void uniforms_have_53_bits_below_one(void **state)
 {
     (void)state;
@@ -85,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_generator_gives_known_answers),
+        cmocka_unit_test(a_word_is_what_the_generator_gives_at_that_step),
         cmocka_unit_test(uniforms_have_53_bits_below_one),
         cmocka_unit_test(the_mixer_is_a_bijection),
         cmocka_unit_test(a_key_reads_the_last_tokens_and_their_number),

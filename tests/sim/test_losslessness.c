@@ -6,7 +6,7 @@
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
-static const char *const rules[] = {"token", "match", "greedy", "block", "traversal"};
+static const char *const rules[] = {"token", "match", "greedy", "block", "traversal", "gumbel", "minhash"};
 static const char *const draftings[] = {"chain", "greedy", "lookup?max=2", "lookup?max=2&min=2&full=1"};
 static const char *const policies[] = {"fixed",
                                        "heuristic?cap=3",
@@ -14,7 +14,7 @@ static const char *const policies[] = {"fixed",
                                        "cumulative?threshold=0.6",
                                        "peak?threshold=0.55",
                                        "oracle"};
-enum { N_RULES = 5, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
+enum { N_RULES = 7, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
 
 typedef struct {
     uint64_t laws, branches;
@@ -48,7 +48,7 @@ static void check_lossless(survey *ret_survey, const spec_model *target, const s
     spec_output_law_free(&law);
 }
 
-/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 4320 pairs a family. */
+/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 6048 pairs a family. */
 static void every_rule_strategy_and_policy_is_lossless(void **state)
 {
     (void)state;
