@@ -1,0 +1,267 @@
+/* The optimal transport of one position: what it accepts is the most that any rule accepts, and what it selects has
+ * the law that it is judged by, tuple by tuple in small vocabularies and by sampling in large ones. */
+#include "sim/rng.h"
+#include "sim/transport.h"
+#include "tests/support/battery.h"
+#include "tests/support/near.h"
+#include "tests/support/rule_case.h"
+#include "tests/support/rule_law.h"
+#include "tests/support/support.h"
+#include "tests/support/tuples.h"
+
+#include <string.h>
+
+/* 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
+static double most(const double *target, int V, const tuples *all)
+{
+    double least = 0.0;
+    for (int set = 0; set < 1 << V; set++) {
+        double excess = 0.0;
+        for (int x = 0; x < V; x++) excess += set >> x & 1 ? target[x] : 0.0;
+        for (int i = 0; i < all->size; i++) {
+            bool in = true;
+            for (int k = 0; k < all->n; k++) in = in && (set >> all->token[i][k] & 1);
+            excess -= in ? all->chance[i] : 0.0;
+        }
+        least = fmin(least, excess);
+    }
+    return 1.0 + least;
+}
+
+static void ot_accepts_the_most_there_is(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const uint64_t pairs = spec_test_samples(200);
+    for (int family = 0; family < PAIR_FAMILIES; family++) {
+        double worst = 0.0, gap = 0.0;
+        for (uint64_t c = 0; c < pairs; c++) {
+            const int n = 2 + (int)(c % 3), V = 1 + (int)(c / 3 % 5) - (n == 4 && c / 3 % 5 == 4);
+            char drafting[32];
+            tuples all = {.n = n};
+            table_model target, draft;
+            table_model_init(&target, V);
+            table_model_init(&draft, V);
+            table_pair_randomize(&target, &draft, (pair_family)family, &noise);
+            snprintf(drafting, sizeof drafting, "tree?n=%d", n);
+            spec_output_law law = rule_law(&target, &draft, "ot", drafting, 1, 1);
+            tuples_iid(&all, table_model_row(&draft, NULL, 0), V, n);
+            worst = fmax(worst, law.tv);
+            gap = fmax(gap, fabs(law.accepted - most(table_model_row(&target, NULL, 0), V, &all)));
+            spec_output_law_free(&law);
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+        print_message("%-8s %4llu pairs, worst tv %.1e, off the optimum by %.1e\n", pair_family_names[family],
+                      (unsigned long long)pairs, worst, gap);
+        assert_true(worst < 1e-13 && gap < 1e-13);
+    }
+}
+
+static void known_optima_are_attained(void **state)
+{
+    (void)state;
+    /* `python3 vectors.py`, as exact fractions. */
+    static const double target[2][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}};
+    static const double draft[2][3] = {{0.2, 0.5, 0.3}, {0.6, 0.3, 0.1}};
+    static const struct {
+        const char *drafting;
+        int vector;
+        double accepted;
+    } known[] = {{"tree?n=1", 0, 0.7}, {"tree?n=2", 0, 0.86}, {"tree?n=3", 0, 247.0 / 250.0}, {"tree?n=2", 1, 0.89}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        table_model t, d;
+        rule_law_pair(&t, &d, target[known[i].vector], draft[known[i].vector], 3);
+        spec_output_law law = rule_law(&t, &d, "ot", known[i].drafting, 1, 1);
+        assert_within(law.accepted, known[i].accepted, 1e-15);
+        spec_output_law_free(&law);
+        table_model_free(&t);
+        table_model_free(&d);
+    }
+}
+
+/* By hand. First the case of .86: the two tokens below the cut are raised to (.4, .24), in one block. Then a target
+ * that is a law of selection itself: the first two tokens part at level .45, the last two at .75. */
+static void decisions_have_the_chances_of_the_levels(void **state)
+{
+    (void)state;
+    static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};
+    static const double rising[3] = {0.2, 0.3, 0.5}, even[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    static const struct {
+        const double *target, *row;
+        int token[2], n_answers, answer[4];
+        double asked[4];
+        int accepted, emitted;
+    } cases[] = {
+        {target, row, {2, 1}, 3, {1, 1, 0}, {0.5, 0.75, 0.5}, 1, 1},
+        {target, row, {1, 2}, 3, {0, 1, 0}, {0.5, 5.0 / 6.0, 0.5}, 1, 2},
+        {target, row, {1, 1}, 3, {0, 0, 0}, {1.0, 0.25, 1.0}, 0, 0},
+        {target, row, {0, 1}, 3, {0, 1, 1}, {1.0, 1.0, 0.3}, 1, 0},
+        {rising, even, {0, 1}, 3, {0, 1, 0}, {0.725, 1.0, 0.2}, 1, 1},
+        {rising, even, {1, 0}, 3, {1, 1, 0}, {0.275, 1.0, 0.2}, 1, 0},
+        {rising, even, {2, 0}, 3, {1, 1, 0}, {0.125, 1.0, 0.2}, 1, 0},
+        {rising, even, {2, 1}, 3, {0, 1, 0}, {0.875, 1.0, 0.2}, 1, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rule_case run;
+        rule_case_init(&run, 3);
+        for (int k = 0; k <= 2; k++) run.target[k] = cases[i].target;
+        for (int k = 0; k < 2; k++) spec_draft_append(&run.draft, cases[i].token[k], -1, cases[i].row, true);
+        rule_case_verify(&run, "ot", cases[i].answer, cases[i].n_answers);
+        for (int k = 0; k < cases[i].n_answers; k++) assert_within(run.asked[k], cases[i].asked[k], 1e-15);
+        assert_int_equal(run.round.n_accepted, cases[i].accepted);
+        assert_int_equal(run.round.token[0], cases[i].emitted);
+        rule_case_free(&run);
+    }
+}
+
+/* ---- the law of the selection ------------------------------------------------------------------------------------ */
+
+/* A row of V tokens: sharp, smooth, with many zeros, or with levels, so that there are ties. */
+static void fill_row(double *row, int V, int kind, uint64_t *noise)
+{
+    double sum = 0.0;
+    while (sum <= 0.0)
+        for (int i = 0; i < V; i++) {
+            const double u = table_uniform(noise);
+            row[i] = kind == 0 ? pow(u, 9.0) : kind == 1 ? -log(u) : kind == 2 ? (u < 0.4 ? u : 0.0) : ceil(3.0 * u);
+            sum += row[i];
+        }
+    for (int i = 0; i < V; i++) row[i] /= sum;
+}
+
+/* Add to ret_law[place] what is selected from every way to draw `left` more tokens. */
+static void enumerate(double *ret_law, const spec_transport *transport, const int *token, int n, int left,
+                      double chance)
+{
+    if (left > 0) {
+        int longer[8];
+        memcpy(longer, token, (size_t)n * sizeof *token);
+        for (int k = 0; k < transport->n_drafted; k++) {
+            longer[n] = transport->token[k];
+            enumerate(ret_law, transport, longer, n + 1, left - 1, chance * transport->draft[k]);
+        }
+        return;
+    }
+    spec_enumeration walk;
+    assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+    do {
+        int again[8];
+        double weight[8];
+        memcpy(again, token, (size_t)n * sizeof *token);
+        const int selected = spec_transport_select(transport, again, n, weight, &walk.chance);
+        ret_law[transport->place[selected]] += chance * spec_enumeration_probability(&walk);
+    } while (spec_enumeration_next(&walk));
+    spec_enumeration_free(&walk);
+}
+
+static void what_is_selected_has_its_law(void **state)
+{
+    (void)state;
+    enum { V_MAX = 40 };
+    uint64_t noise = spec_test_seed();
+    double worst = 0.0;
+    for (int c = 0; c < 64; c++) {
+        const int n = 2 + c % 3, V = n == 2 ? V_MAX : n == 3 ? 14 : 8;
+        double target[V_MAX], row[V_MAX], law[V_MAX] = {0.0};
+        spec_transport transport;
+        assert_int_equal(spec_transport_init(&transport, V, NULL), GSL_SUCCESS);
+        fill_row(target, V, c % 4, &noise);
+        fill_row(row, V, c / 4 % 4, &noise);
+        for (int i = 0; i < V && c >= 48; i++) target[i] = c < 56 ? row[i] : 0.3 * target[i] + 0.7 * row[i];
+        spec_transport_sort(&transport, target, row);
+        spec_transport_solve(&transport, n);
+        enumerate(law, &transport, NULL, 0, n, 1.0);
+        for (int k = 0; k < transport.n_drafted; k++) worst = fmax(worst, fabs(law[k] - transport.law[k]));
+        spec_transport_free(&transport);
+    }
+    print_message("off by at most %.1e\n", worst);
+    assert_true(worst < 1e-13);
+}
+
+static void mix(double *target, const double *row, int V, double share)
+{
+    for (int i = 0; i < V; i++) target[i] = share * target[i] + (1.0 - share) * row[i];
+}
+
+/* The law sums to one and attains the optimum. */
+static void large_vocabularies_lose_nothing(void **state)
+{
+    (void)state;
+    enum { V = 32000 };
+    uint64_t noise = spec_test_seed();
+    double *const row = malloc(V * sizeof *row), *const target = malloc(V * sizeof *target);
+    spec_transport t;
+    assert_int_equal(spec_transport_init(&t, V, NULL), GSL_SUCCESS);
+    for (int c = 0; c < 32; c++) {
+        const int n = 2 + c % 7;
+        fill_row(target, V, c % 4, &noise);
+        fill_row(row, V, c / 4 % 4, &noise);
+        if (c >= 16) mix(target, row, V, 0.3);
+        spec_transport_sort(&t, target, row);
+        spec_transport_solve(&t, n);
+        double total = 0.0, accepted = 0.0, least = 0.0;
+        for (int k = 0; k < t.n_drafted; k++) {
+            total += t.law[k];
+            accepted += fmin(t.target[k], t.law[k]);
+            least = fmin(least, t.target_below[k + 1] - pow(t.draft_below[k + 1], n));
+        }
+        assert_within(total, 1.0, 1e-12);
+        assert_within(accepted, 1.0 + least, 1e-12);
+    }
+    spec_transport_free(&t);
+    free(row);
+    free(target);
+}
+
+/* 3000 tokens: 5000 selections, in 20 cells of the order. To select the highest token always, or any of them alike,
+ * puts some hundreds more or fewer into the last cell. */
+static void selections_follow_their_law(void **state)
+{
+    (void)state;
+    enum { V = 3000, CELLS = 20, DRAWS = 5000 };
+    const uint64_t draws = spec_test_samples(DRAWS);
+    uint64_t noise = spec_test_seed();
+    static double row[V], target[V];
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    spec_rng_stream(rng, noise, 0);
+    spec_chance chance = spec_chance_sampled(rng);
+    spec_transport t;
+    assert_int_equal(spec_transport_init(&t, V, NULL), GSL_SUCCESS);
+    for (int c = 0; c < 6; c++) {
+        const int n = 2 + c % 3;
+        fill_row(target, V, c % 2, &noise);
+        fill_row(row, V, 1 - c / 3, &noise);
+        mix(target, row, V, 0.4);
+        spec_transport_sort(&t, target, row);
+        spec_transport_solve(&t, n);
+        uint64_t count[CELLS] = {0};
+        double share[CELLS] = {0.0};
+        for (int k = 0; k < t.n_drafted; k++) share[(int)(CELLS * 0.999999 * t.draft_below[k])] += t.law[k];
+        for (uint64_t i = 0; i < draws; i++) {
+            int token[4];
+            double weight[4];
+            for (int j = 0; j < n; j++) token[j] = spec_chance_pick(&chance, row, V);
+            const int selected = spec_transport_select(&t, token, n, weight, &chance);
+            count[(int)(CELLS * 0.999999 * t.draft_below[t.place[selected]])]++;
+        }
+        const double p = spec_battery_chi_square(count, share, CELLS);
+        print_message("n %d: p %.3f\n", n, p);
+        assert_false(spec_battery_rejects(p));
+    }
+    spec_transport_free(&t);
+    gsl_rng_free(rng);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ot_accepts_the_most_there_is),
+        cmocka_unit_test(known_optima_are_attained),
+        cmocka_unit_test(decisions_have_the_chances_of_the_levels),
+        cmocka_unit_test(what_is_selected_has_its_law),
+        cmocka_unit_test(large_vocabularies_lose_nothing),
+        cmocka_unit_test(selections_follow_their_law),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
