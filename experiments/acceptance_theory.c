@@ -80,6 +80,7 @@ static const struct {
     {"rrs", overlap, {IID = spec_rrs_acceptance}},
     {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
     {"kseq", overlap, {IID = spec_kseq_acceptance}},
+    {"ot", overlap, {IID = spec_optimal_iid}},
     {"spechub", overlap, {HUB = spec_spechub_acceptance}},
     {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
     {"hsd", overlap, {0}},
