@@ -38,6 +38,32 @@ static double as_if_drawn(const spec_rule *rule, bool chosen, const double *targ
     return chosen ? fmin(1.0, target[token] / draft[token]) : overlap(rule, chosen, target, draft, vocab);
 }
 
+/* Both sampled with common noise; a chosen token says nothing of it. */
+static double coupled(double (*acceptance)(const spec_ratio_order *order, int n), bool chosen, const double *target,
+                      const double *draft, int vocab)
+{
+    spec_ratio_order order = {0};
+    double value = NAN;
+    if (chosen) return target[spec_row_argmax(draft, vocab)];
+    if (spec_ratio_order_init(&order, vocab) == GSL_SUCCESS &&
+        spec_ratio_order_sort(&order, target, draft) == GSL_SUCCESS)
+        value = acceptance(&order, 1);
+    spec_ratio_order_free(&order);
+    return value;
+}
+
+static double gumbel(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return coupled(spec_gumbel_acceptance, chosen, target, draft, vocab);
+}
+
+static double minhash(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return coupled(spec_minhash_acceptance, chosen, target, draft, vocab);
+}
+
 /* ---- siblings ---------------------------------------------------------------------------------------------------- */
 
 typedef double several(const spec_ratio_order *order, int n);
@@ -83,6 +109,8 @@ static const struct {
     {"ot", overlap, {IID = spec_optimal_iid}},
     {"spechub", overlap, {HUB = spec_spechub_acceptance}},
     {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
+    {"gumbel", gumbel, {0}},
+    {"minhash", minhash, {0}},
     {"hsd", overlap, {0}},
     {"resample-target", overlap, {0}},
     {"greedy-softmax", as_if_drawn, {0}},
@@ -94,10 +122,12 @@ static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
                                                       HUB = spec_greedy_drafting_acceptance,
                                                       GREEDY = spec_greedy_drafting_acceptance};
 
+/* By noise of its own, a rule matches what was drafted by chance or chosen. */
 static int line_of(const spec_rule *rule)
 {
+    const char *name = rule->noise.kind != SPEC_NOISE_NONE ? spec_verify_match.name : rule->name;
     int i = (int)(sizeof lines / sizeof lines[0]) - 1;
-    while (i >= 0 && strcmp(lines[i].rule, rule->name) != 0) i--;
+    while (i >= 0 && strcmp(lines[i].rule, name) != 0) i--;
     return i;
 }
 

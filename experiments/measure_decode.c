@@ -62,6 +62,7 @@ static double iid_error(double alpha, double alpha_se, int K)
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
     spec_decoding_config config;
+    spec_decoder_config by_chance;
     spec_tally tally;
     spec_estimate emitted, rate;
     double theory, alpha, alpha_se;
@@ -72,8 +73,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     config.burn_in = (uint64_t)burn_in;
     const spec_round_source source = spec_decoding_source(&config);
     SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, point, &source, error));
-    SPEC_TRY(spec_pair_theory_emitted(&theory, &config.decoder, error));
-    SPEC_TRY(mean_acceptance(&alpha, &alpha_se, &config.decoder, point, positions, error));
+    SPEC_TRY(spec_pair_theory_by_chance(&by_chance, &config.decoder, error));
+    SPEC_TRY(spec_pair_theory_emitted(&theory, &by_chance, error));
+    SPEC_TRY(mean_acceptance(&alpha, &alpha_se, &by_chance, point, positions, error));
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0; /* else a round has no one K */
     const int K = config.decoder.K;
     const spec_costs costs = config.decoder.costs;

@@ -154,7 +154,8 @@ done:
 
 static bool keeps_nothing(const spec_decoder *decoder)
 {
-    return decoder->rule.reset == NULL && decoder->policy.kind->observe == NULL && decoder->drafter.kind->needs_model;
+    return decoder->rule.reset == NULL && decoder->rule.noise.kind == SPEC_NOISE_NONE &&
+           decoder->policy.kind->observe == NULL && decoder->drafter.kind->needs_model;
 }
 
 int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *config, uint64_t limit, spec_error *error)
@@ -206,4 +207,19 @@ int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config
     if (!formula)
         return spec_pair_theory_enumerated(ret_mean, config, 1 + (uint64_t)(SPEC_PAIR_STEPS_MAX / target->vocab), error);
     return contexts_of(&order, &size, target, draft) ? solve_chain(ret_mean, config, order, size, error) : GSL_SUCCESS;
+}
+
+int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_config *config, spec_error *error)
+{
+    spec_decoder decoder = {0};
+    int status = GSL_SUCCESS;
+    *ret = *config;
+    SPEC_TRY(spec_decoder_init(&decoder, config, error));
+    const spec_shared_noise *rule = &decoder.rule.noise, *drafter = &decoder.drafter.noise;
+    if (rule->kind == SPEC_NOISE_NONE || decoder.policy.kind->anticipates) goto done;
+    ret->rule = rule->kind == drafter->kind && rule->seed == drafter->seed ? decoder.rule.name : spec_verify_match.name;
+    if (drafter->kind != SPEC_NOISE_NONE) ret->drafting = spec_draft_chain.name;
+done:
+    spec_decoder_free(&decoder);
+    return status;
 }

@@ -13,6 +13,12 @@ enum { SPEC_PAIR_CONTEXTS_MAX = 256, SPEC_PAIR_STEPS_MAX = 1000000 };
 /* NaN where no exact theory is known; a failure only where memory runs out or a model has no row. */
 int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config, spec_error *error);
 
+/* A rule with a seed asks no chance, and there is nothing to enumerate. *ret is the config by chance whose rounds have
+ * the same law that these have over seeds and texts: the rule without its seed on a chain where the strategy shares its
+ * noise, else `match`. *config itself where the rule has no seed, and where the policy lets noise through that decides
+ * later (one that anticipates): then there is no theory. The texts are borrowed from *config or static. */
+int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_config *config, spec_error *error);
+
 /* By enumeration alone, with fewer than `limit` >= 1 branches over all contexts together: one round from each context gives its
  * mean of n_emitted and the law of the next round's context, whose stationary law weights the means. For every rule,
  * policy and strategy that keeps nothing from round to round. NaN for others, where the limit does not suffice, and

@@ -129,6 +129,26 @@ static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
     spec_result_free(&result);
 }
 
+/* Simulated by the noise of a seed, predicted by enumeration of the coupling's law. A coupling's theory would be off by
+ * 90 standard errors where the drafts are chance's own, and the other way round. */
+static void decode_by_a_seed_agrees_with_the_coupling_by_chance(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "decode", 40000,
+        "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
+        "rule = [\"gumbel?seed=7\", \"minhash?seed=7\"]; drafting = [\"gumbel?seed=7\", \"minhash?seed=7\", \"chain\"]; "
+        "K = 3;");
+    assert_all_hold(&result, 6);
+    const double matched = number(&result, 2, "emitted_theory");
+    assert_within(number(&result, 1, "emitted_theory"), matched, 1e-9);
+    assert_within(number(&result, 5, "emitted_theory"), matched, 1e-9);
+    assert_true(number(&result, 0, "emitted_theory") > number(&result, 4, "emitted_theory") + 0.02);
+    assert_true(number(&result, 4, "emitted_theory") > matched + 0.2);
+    for (size_t r = 0; r < 6; r++) assert_within(number(&result, r, "alpha_tested"), number(&result, r, "alpha_mean"), 0.02);
+    spec_result_free(&result);
+}
+
 static void decode_leaves_theory_empty_where_there_is_none(void **state)
 {
     spec_result result;
@@ -381,6 +401,7 @@ int main(void)
         cmocka_unit_test(acceptance_agrees_with_the_theory_of_its_process),
         cmocka_unit_test(predict_prints_the_first_table_of_leviathan),
         cmocka_unit_test(decode_agrees_with_theory_for_pairs_that_have_one),
+        cmocka_unit_test(decode_by_a_seed_agrees_with_the_coupling_by_chance),
         cmocka_unit_test(decode_leaves_theory_empty_where_there_is_none),
         cmocka_unit_test(a_prediction_from_one_position_has_no_z),
         cmocka_unit_test(law_lists_every_number_of_accepted_tokens),

@@ -194,6 +194,41 @@ static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **
     pair_close(&p);
 }
 
+/* Which chances a seed's rounds have over the texts: those of the coupling only where the strategy has the rule's
+ * noise. tests/experiments/test_measures.c meets them with simulated rounds. */
+static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
+{
+    static const struct {
+        const char *rule, *drafting, *policy, *by_rule, *by_drafting;
+    } c[] = {
+        {"gumbel?seed=7", "gumbel?seed=7", "fixed", "gumbel", "chain"},
+        {"minhash?seed=7", "minhash?seed=7", "confidence", "minhash", "chain"},
+        {"gumbel?seed=7", "gumbel?seed=8", "fixed", "match", "chain"},
+        {"gumbel?seed=7", "minhash?seed=7", "fixed", "match", "chain"},
+        {"gumbel?seed=0", "greedy", "fixed", "match", "greedy"},
+        {"gumbel?seed=7", "tree?n=2", "fixed", "match", "tree?n=2"},
+        {"gumbel", "chain", "fixed", "gumbel", "chain"},
+        {"gumbel?seed=7", "gumbel?seed=7", "confidence-drop", "gumbel?seed=7", "gumbel?seed=7"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        pair p;
+        spec_decoder_config by_chance;
+        spec_error error;
+        pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule, c[i].drafting, 2);
+        p.config.policy = c[i].policy;
+        if (spec_pair_theory_by_chance(&by_chance, &p.config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_string_equal(by_chance.rule, c[i].by_rule);
+        assert_string_equal(by_chance.drafting, c[i].by_drafting);
+        assert_ptr_equal(by_chance.target, p.target);
+        if (p.config.rule[6] == '?') assert_nan(enumerated(&p, 100000)); /* nothing is asked of chance */
+        p.config.drafting = "gumbel?seed=7";
+        p.config.rule = "token";
+        assert_int_equal(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
+        pair_close(&p);
+    }
+}
+
 static void a_config_that_no_decoder_takes_is_refused(void **state)
 {
     pair p;
@@ -215,6 +250,7 @@ int main(void)
         cmocka_unit_test(block_is_the_sum_over_prefixes),
         cmocka_unit_test(there_is_no_theory_where_rounds_remember_or_are_too_many),
         cmocka_unit_test(there_is_no_one_mean_where_the_long_run_depends_on_the_start),
+        cmocka_unit_test(a_seed_has_the_theory_of_its_coupling_or_of_match),
         cmocka_unit_test(a_config_that_no_decoder_takes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
