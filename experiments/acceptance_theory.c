@@ -97,6 +97,7 @@ static const struct {
     {"token", overlap,
      {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen, GREEDY = first_chosen}},
     {"block", overlap, {0}},
+    {"block-greedy", overlap, {0}},
     {"match", coincide, {IID = spec_match_acceptance, TOP = spec_match_top_acceptance}},
     {"greedy", argmax_drafted, {IID = spec_match_acceptance, TOP = spec_match_top_acceptance}},
     {"naive-tree", overlap, {IID = spec_naive_tree_acceptance, TOP = spec_match_top_acceptance}},

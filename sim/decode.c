@@ -47,8 +47,14 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
     if (decoder->nodes > SPEC_NODES_MAX)
         return spec_fail(error, GSL_EINVAL, "draft strategy '%s' to depth %d has more than %d nodes", drafting,
                          decoder->policy.K, SPEC_NODES_MAX);
-    if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
-    if (policy->go_on != NULL || policy->retract != NULL)
+    const bool is_chain = drafter->kind->nodes == NULL, looks = policy->go_on != NULL || policy->retract != NULL;
+    if (decoder->rule.needs_schedule && (!is_chain || looks))
+        return spec_fail(error, GSL_EINVAL,
+                         "rule '%s' must know how long a draft would be, whatever is drawn: it takes a chain, and length "
+                         "policy fixed, heuristic or oracle",
+                         decoder->rule.name);
+    if (is_chain) return GSL_SUCCESS;
+    if (looks)
         return spec_fail(error, GSL_EINVAL,
                          "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
                          policy->name);

@@ -9,6 +9,7 @@ int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *erro
 {
     assert(capacity >= 0 && capacity <= SPEC_NODES_MAX && vocab >= 1);
     *draft = (spec_draft){.capacity = capacity, .vocab = vocab};
+    spec_draft_reset(draft);
     const size_t n = capacity > 0 ? (size_t)capacity : 1; /* malloc(0) may be NULL */
     draft->token = malloc(n * sizeof *draft->token);
     draft->parent = malloc(n * sizeof *draft->parent);
@@ -38,6 +39,8 @@ void spec_draft_reset(spec_draft *draft)
     draft->n_nodes = 0;
     draft->siblings = SPEC_SIBLINGS_IID;
     draft->branches = false;
+    draft->depth = draft->capacity;
+    draft->end_of_text = -1;
 }
 
 double *spec_draft_slot(spec_draft *draft)

@@ -35,6 +35,8 @@ typedef struct {
     size_t place;       /* tokens in the text before it */
     spec_siblings siblings;
     bool branches;      /* some node's parent is not the node before it */
+    int depth;          /* tokens that a chain was to have, had none ended it */
+    int end_of_text;    /* the token that ends a chain, or -1 */
     int *token;         /* (capacity) */
     int *parent;        /* (capacity) parents before children */
     const double **row; /* (capacity) row (V) of the draft model at the node's place, or NULL where there is no model */
@@ -45,7 +47,7 @@ typedef struct {
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error);
 void spec_draft_free(spec_draft *draft);
 
-/* No nodes, and siblings iid. */
+/* No nodes, siblings iid, and nothing that ends a chain before it has `capacity` tokens. */
 void spec_draft_reset(spec_draft *draft);
 
 /* Room for the row of the next node, and of its siblings after it. */

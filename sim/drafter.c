@@ -70,6 +70,8 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     spec_draft_reset(ret_draft);
     ret_draft->siblings = drafter->siblings;
     ret_draft->place = n;
+    ret_draft->depth = policy->now;
+    if (drafter->session.model != NULL) ret_draft->end_of_text = drafter->session.model->end_of_text;
     drafter->n_calls = 0;
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }

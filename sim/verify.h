@@ -36,6 +36,8 @@ struct spec_rule {
     spec_rule_claim claim;
     unsigned siblings; /* the kinds for which the claim holds where a node has more than one child, 0: chains alone; the
                           decoder refuses others, and it is a mistake to call _verify with them */
+    bool needs_schedule; /* holds where a draft is a chain, its length set before it is drawn and at most one less than
+                            the last one's; the decoder refuses others */
 
     int (*init)(spec_rule *rule, spec_settings *settings, spec_error *error); /* read the settings; NULL: no keys */
 
@@ -67,7 +69,7 @@ struct spec_rule {
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
-extern const spec_rule spec_verify_block, spec_verify_hsd;
+extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_hsd;
 extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
@@ -133,12 +135,30 @@ double spec_verify_excess(double *weight, const double *target, const double *ro
  * nothing is left. */
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
 
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* The chance that `token` was drafted at the place of `node`: of its law, or 1 and 0 where that is one-hot. */
+double spec_verify_drafted(const spec_draft *draft, int node, int token);
+
+/* ratio target/drafted, for a token that is at hand, at most SPEC_VERIFY_RATIO_MAX: a draft may be as faint as it
+ * will. */
+#define SPEC_VERIFY_RATIO_MAX 1e300
+double spec_verify_ratio(double ratio, double target, double drafted);
+
+/* Fill weight with (ratio target - draft)+ at the place of `node`; the sum. */
+double spec_verify_surplus(double *weight, double ratio, const double *target, const spec_draft *draft, int node);
+
+/* How the product of the ratios target/draft of a prefix is capped at 1. */
+typedef enum {
+    SPEC_BLOCK_CAPPED,        /* after each token */
+    SPEC_BLOCK_LAST_UNCAPPED, /* the same, but for the whole chain, which has the product of all ratios */
+    SPEC_BLOCK_UNCAPPED       /* never */
+} spec_block_caps;
+
 /* A whole round of the rules that judge the chain of first children as one block (sim/verify_block.c). The first i
- * tokens are kept with probability reach[i], and one decision is asked for each prefix from the longest on, until one
- * is kept; then one for the last token.
- *     caps_last   the whole chain is kept with reach[K], as it must be; else with the uncapped product of all ratios
- *     weight      (V) workspace */
-void spec_verify_block_by(spec_round *round, const spec_draft *draft, const double *const *target, bool caps_last,
+ * tokens are kept with probability min(1, product), and one decision is asked for each prefix from the longest on,
+ * until one is kept; then one for the last token. weight (V) is workspace. */
+void spec_verify_block_by(spec_round *round, const spec_draft *draft, const double *const *target, spec_block_caps caps,
                           double *weight, spec_chance *chance);
 
 #endif

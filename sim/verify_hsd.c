@@ -7,7 +7,7 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
                    double *weight, spec_chance *chance)
 {
     (void)rule;
-    spec_verify_block_by(ret_round, draft, target, false, weight, chance);
+    spec_verify_block_by(ret_round, draft, target, SPEC_BLOCK_LAST_UNCAPPED, weight, chance);
 }
 
 const spec_rule spec_verify_hsd = {

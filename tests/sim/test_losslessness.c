@@ -6,7 +6,9 @@
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
-static const char *const rules[] = {"token", "match", "greedy", "block", "traversal", "gumbel", "minhash"};
+#include <string.h>
+
+static const char *const rules[] = {"token", "match", "greedy", "block", "block-greedy", "traversal", "gumbel", "minhash"};
 static const char *const draftings[] = {"chain", "greedy", "lookup?max=2", "lookup?max=2&min=2&full=1"};
 static const char *const policies[] = {"fixed",
                                        "heuristic?cap=3",
@@ -14,7 +16,7 @@ static const char *const policies[] = {"fixed",
                                        "cumulative?threshold=0.6",
                                        "peak?threshold=0.55",
                                        "oracle"};
-enum { N_RULES = 7, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
+enum { N_RULES = 8, N_DRAFTINGS = 4, N_POLICIES = 6, LIMIT = 10000000 };
 
 typedef struct {
     uint64_t laws, branches;
@@ -38,6 +40,7 @@ static void check_lossless(survey *ret_survey, const spec_model *target, const s
 {
     const int prompt[] = {0, target->vocab - 1, 0};
     const size_t n_prompt = drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs something to look up */
+    if (strcmp(rule, "block-greedy") == 0 && strchr("cp", policy[0]) != NULL) return; /* refused: they look */
     spec_output_law law = law_of(target, draft, rule, drafting, policy, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
         fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K, n_tokens, target->vocab,
