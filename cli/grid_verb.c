@@ -74,6 +74,33 @@ static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
     free(copy);
 }
 
+/* The axes that were made, as they go together, times the product of the others. */
+static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
+{
+    spec_error error = {{0}};
+    spec_grid product = {0};
+    for (int i = 0; i < verb->n_axes; i++) {
+        const spec_verb_axis *axis = &verb->axis[i];
+        if (axis->value == NULL) continue;
+        switch (axis->kind) {
+        case SPEC_AXIS_NUMBERS: spec_options_numbers(&product, verb->verb, axis->name, axis->value); break;
+        case SPEC_AXIS_NAMES: spec_options_texts(&product, verb->verb, axis->name, axis->value, ","); break;
+        case SPEC_AXIS_LINES: spec_options_texts(&product, verb->verb, axis->name, axis->value, "\n"); break;
+        case SPEC_AXIS_MADE: spec_options_texts(grid, verb->verb, axis->name, axis->value, "\n"); break;
+        case SPEC_AXIS_ASKED: break;
+        }
+    }
+    if (grid->n_axes == 0) {
+        *grid = product;
+        product = (spec_grid){0};
+    } else {
+        grid->zipped = true;
+        if (spec_grid_cross(grid, &product, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
+    }
+    if (spec_grid_expand(grid, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
+    spec_grid_free(&product);
+}
+
 int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
 {
     spec_error error = {{0}};
@@ -89,18 +116,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     experiment.rounds = verb->rounds;
     experiment.standard_error = verb->standard_error;
     experiment.seed = options->seed;
-    for (int i = 0; i < verb->n_axes; i++) {
-        const spec_verb_axis *axis = &verb->axis[i];
-        if (axis->value == NULL) continue;
-        switch (axis->kind) {
-        case SPEC_AXIS_NUMBERS: spec_options_numbers(&experiment.grid, verb->verb, axis->name, axis->value); break;
-        case SPEC_AXIS_NAMES: spec_options_texts(&experiment.grid, verb->verb, axis->name, axis->value, ","); break;
-        case SPEC_AXIS_ASKED: break;
-        case SPEC_AXIS_MADE:
-        case SPEC_AXIS_LINES: spec_options_texts(&experiment.grid, verb->verb, axis->name, axis->value, "\n"); break;
-        }
-    }
-    if (spec_grid_expand(&experiment.grid, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
+    fill_grid(&experiment.grid, verb);
     set_columns(&experiment, verb);
     const spec_options_plan plan = {.resume = verb->resume, .no_point = true, .limit = verb->limit};
     const int code = spec_options_run(&experiment, options, &plan, verb->verb, &error);

@@ -7,7 +7,8 @@
 #include "cli/options.h"
 
 /* A value is a list of numbers, names separated by commas, or texts separated by line ends. Where the user's words are
- * not the axis's values, _MADE is the axis, in lines, and _ASKED the user's words, which go into the provenance. */
+ * not the axis's values, _MADE is the axis, in lines, and _ASKED the user's words, which go into the provenance. Axes
+ * that are made go together: a point has line i of each. */
 typedef enum { SPEC_AXIS_NUMBERS, SPEC_AXIS_NAMES, SPEC_AXIS_LINES, SPEC_AXIS_MADE, SPEC_AXIS_ASKED } spec_axis_kind;
 
 typedef struct {

@@ -67,7 +67,7 @@ void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, c
 
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators)
 {
-    enum { MOST = 256 };
+    enum { MOST = 4096 };
     const char *value[MOST];
     int n = 0;
     char *copy = strdup(list);

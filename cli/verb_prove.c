@@ -1,32 +1,41 @@
 #include "cli/grid_verb.h"
+#include "cli/prove_pairs.h"
 #include "cli/verb.h"
 
 #include "models/settings.h"
-#include "sim/drafter.h"
-#include "sim/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TOKENS, KEY_LIMIT };
+enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TREE, KEY_SIBLINGS, KEY_TOKENS,
+       KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT };
 
 static const struct argp_option options_table[] = {
-    {"rule", 'r', "LIST", 0, "verification rules (all of them)", 1},
+    {"rule", 'r', "LIST", 0, "verification rules (all that hold for the drafts)", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model (dirichlet?V=3&concentration=1&seed=1)", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (dirichlet?V=3&concentration=1&seed=2)", 1},
     {"alpha", 'a', "LIST", 0, "instead of --draft: drafts that overlap with the target to these acceptance rates", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain,greedy)", 1},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (2)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n; the levels of a --tree)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time: adds the exact speed-up of the first round (no)", 1},
-    {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3)", 1},
+    {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3; 2 with trees)", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches to walk (50000000)", 1},
+    {0, 0, 0, 0, "Several drafts a position, instead of --drafting:", 2},
+    {"n", 'n', "LIST", 0, "so many on every level", 2},
+    {"tree", KEY_TREE, "LIST", 0, "or trees: widths by level (3.2.1), or any form (children=2.1.0)", 2},
+    {"siblings", KEY_SIBLINGS, "LIST", 0, "how they are drawn: iid, without (replacement), top, hub, greedy (iid)", 2},
+    {0, 0, 0, 0, "Many pairs that are hard to verify, instead of --target and --draft:", 3},
+    {"cases", KEY_CASES, "N", 0, "so many", 3},
+    {"V", KEY_VOCAB, "LIST", 0, "tokens of their vocabulary (3)", 3},
+    {"family", KEY_FAMILY, "LIST", 0, "what makes them hard, see 'speclab list models' (mixed)", 3},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *rule, *target, *draft, *alpha, *drafting, *policy, *K, *c, *tokens;
+    const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c, *tokens;
+    const char *cases, *V, *family;
     uint64_t limit;
 } arguments;
 
@@ -40,6 +49,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFT: args->draft = arg; return 0;
     case 'a': args->alpha = arg; return 0;
     case KEY_DRAFTING: args->drafting = arg; return 0;
+    case 'n': args->n = arg; return 0;
+    case KEY_TREE: args->tree = arg; return 0;
+    case KEY_SIBLINGS: args->siblings = arg; return 0;
+    case KEY_CASES: args->cases = arg; return 0;
+    case KEY_VOCAB: args->V = arg; return 0;
+    case KEY_FAMILY: args->family = arg; return 0;
     case KEY_POLICY: args->policy = arg; return 0;
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
@@ -52,49 +67,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (args->alpha != NULL && args->draft != NULL)
             spec_usage_fail(state->name, "--alpha and --draft exclude each other");
+        if ((args->drafting != NULL) + (args->n != NULL) + (args->tree != NULL) > 1)
+            spec_usage_fail(state->name, "--drafting, --n and --tree exclude each other");
+        if (args->siblings != NULL && args->n == NULL && args->tree == NULL)
+            spec_usage_fail(state->name, "--siblings needs --n or --tree");
+        if (args->cases != NULL && (args->target || args->draft || args->alpha || args->c))
+            spec_usage_fail(state->name, "--cases takes the place of --target, --draft, --alpha and --c");
+        if (args->cases == NULL && (args->V || args->family))
+            spec_usage_fail(state->name, "--V and --family need --cases");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* "token,match,...": every rule there is. The caller frees. */
-static char *all_rules(const char *verb)
-{
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    if (out == NULL) spec_usage_fail(verb, "out of memory");
-    for (int i = 0; spec_rules[i] != NULL; i++) fprintf(out, "%s%s", i > 0 ? "," : "", spec_rules[i]->name);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
-    return list;
-}
-
-/* Does the strategy of that name draft from a model? Unknown ones are left to the measure to refuse. */
-static bool needs_model(const char *strategy)
-{
-    size_t length = strcspn(strategy, "?");
-    for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
-        const spec_drafter_kind *kind = spec_drafter_kinds[i];
-        if (strlen(kind->name) == length && strncmp(kind->name, strategy, length) == 0) return kind->needs_model;
-    }
-    return true;
-}
-
 /* "chain:MODEL", "greedy:MODEL", "lookup": the draft axis names strategy and model together, one a line. The caller
  * frees. */
-static char *all_drafts(const arguments *args, const char *verb)
+static char *with_models(const char *draftings, const char *model, const char *verb)
 {
-    char *lines = NULL, *copy = strdup(args->drafting);
+    char *lines = NULL, *copy = strdup(draftings);
     size_t size = 0;
     FILE *out = open_memstream(&lines, &size);
     if (out == NULL || copy == NULL) spec_usage_fail(verb, "out of memory");
     const char *separator = "";
-    for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL; separator = "\n") {
-        if (*word == '\0') spec_usage_fail(verb, "--drafting: '%s' has an empty name", args->drafting);
-        fprintf(out, "%s%s", separator, word);
-        if (needs_model(word))
-            fprintf(out, ":%s", args->alpha != NULL ? "perturb?of=target&alpha={alpha}" : args->draft);
-    }
+    for (char *rest = copy, *word; (word = strsep(&rest, "\n")) != NULL; separator = "\n")
+        fprintf(out, spec_prove_needs_model(word) ? "%s%s:%s" : "%s%s", separator, word, model);
     if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
     free(copy);
     return lines;
@@ -111,38 +107,56 @@ int spec_verb_prove(int argc, char **argv)
         "total variation distance, max_error the largest difference; accepted is the "
         "expected n_accepted of the first round. A rule that "
         "is said to be lossless and has tv >= 1e-12 makes the exit status 1; those kept "
-        "as known mistakes are marked so.",
+        "as known mistakes are marked so. Of --cases it shows the worst tv and the least, and the share at 1e-6 or above "
+        "(shown).",
         children, NULL, NULL};
-    arguments args = {
-        .common = SPEC_OPTIONS_DEFAULT,
-        .target = "dirichlet?V=3&concentration=1&seed=1",
-        .drafting = "chain,greedy",
-        .K = "2",
-        .tokens = "3",
-    };
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
+    const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
+    if (args.tokens == NULL) args.tokens = trees ? "2" : "3";
+    if (args.target == NULL) args.target = "dirichlet?V=3&concentration=1&seed=1";
     if (args.draft == NULL) args.draft = "dirichlet?V=3&concentration=1&seed=2";
 
-    char *rules = args.rule != NULL ? NULL : all_rules(argv[0]), *drafts = all_drafts(&args, argv[0]);
+    spec_prove_pairs pairs;
+    char *made = !trees ? NULL
+                        : spec_prove_trees(argv[0], args.n, args.tree, args.siblings != NULL ? args.siblings : "iid");
+    const char *draftings = trees ? made : args.drafting != NULL ? args.drafting : "chain,greedy";
+    spec_prove_pairs_init(&pairs, argv[0], args.rule, args.n != NULL ? "n" : trees ? "tree" : "drafting", draftings);
+    const char *model = args.alpha != NULL ? "perturb?of=target&alpha={alpha}" : args.draft;
+    char *drafts = with_models(pairs.drafting, model, argv[0]), levels[16];
+    snprintf(levels, sizeof levels, "%d", pairs.levels > 0 ? pairs.levels : args.n != NULL ? 1 : 2);
     const spec_verb_axis axis[] = {
-        {"rule", SPEC_AXIS_NAMES, args.rule != NULL ? args.rule : rules},
-        {"target", SPEC_AXIS_LINES, args.target},
-        {"draft", SPEC_AXIS_MADE, drafts},
-        {"draft", SPEC_AXIS_ASKED, args.alpha != NULL ? NULL : args.draft},
-        {"drafting", SPEC_AXIS_ASKED, args.drafting},
+        {"rule", SPEC_AXIS_MADE, pairs.rule},
+        {"rule", SPEC_AXIS_ASKED, args.rule},
+        {"target", SPEC_AXIS_LINES, cases ? NULL : args.target},
+        {"draft", SPEC_AXIS_MADE, cases ? NULL : drafts},
+        {"draft", SPEC_AXIS_ASKED, cases || args.alpha != NULL ? NULL : args.draft},
+        {"drafting", SPEC_AXIS_MADE, cases ? pairs.drafting : NULL},
+        {"drafting", SPEC_AXIS_ASKED, trees ? NULL : draftings},
+        {"n", SPEC_AXIS_ASKED, args.n},
+        {"tree", SPEC_AXIS_ASKED, args.tree},
+        {"siblings", SPEC_AXIS_ASKED, args.siblings},
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
         {"policy", SPEC_AXIS_NAMES, args.policy},
-        {"K", SPEC_AXIS_NUMBERS, args.K},
+        {"K", SPEC_AXIS_NUMBERS, args.K != NULL ? args.K : levels},
         {"c", SPEC_AXIS_NUMBERS, args.c},
         {"tokens", SPEC_AXIS_NUMBERS, args.tokens},
+        {"cases", SPEC_AXIS_NUMBERS, args.cases},
+        {"V", SPEC_AXIS_NUMBERS, args.V},
+        {"family", SPEC_AXIS_NAMES, args.family},
     };
-    char show[128];
-    snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict",
-             args.policy != NULL ? "policy," : "", args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
+    char show[160];
+    const char *policy = args.policy != NULL ? "policy," : "";
+    if (cases)
+        snprintf(show, sizeof show, "rule,drafting,%sK,tokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict",
+                 policy, args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
+    else
+        snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict", policy,
+                 args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
     static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = "prove",
+        .measure = cases ? "prove_cases" : "prove",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .option = args.alpha != NULL ? by_alpha : NULL,
@@ -150,7 +164,8 @@ int spec_verb_prove(int argc, char **argv)
         .limit = args.limit,
     };
     int code = spec_grid_verb_run(&verb, &args.common);
-    free(rules);
+    spec_prove_pairs_free(&pairs);
     free(drafts);
+    free(made);
     return code;
 }

@@ -38,6 +38,11 @@ static void list_rules(char *list, size_t size, unsigned siblings)
             used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", spec_rules[i]->name);
 }
 
+bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter)
+{
+    return drafter->widest < 2 || (rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings));
+}
+
 /* Which strategy goes with which policy and rule. */
 static int check_tree(const spec_decoder *decoder, spec_error *error)
 {
@@ -58,10 +63,9 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
         return spec_fail(error, GSL_EINVAL,
                          "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
                          policy->name);
-    const unsigned siblings = SPEC_SIBLINGS_BIT(drafter->siblings);
-    if (drafter->widest < 2 || (decoder->rule.siblings & siblings)) return GSL_SUCCESS;
+    if (spec_decoder_allows(&decoder->rule, drafter)) return GSL_SUCCESS;
     char rules[128] = "";
-    list_rules(rules, sizeof rules, siblings);
+    list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
     return spec_fail(error, GSL_EINVAL,
                      "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
                      decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);

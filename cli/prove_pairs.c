@@ -1,0 +1,178 @@
+#include "cli/prove_pairs.h"
+
+#include "cli/options.h"
+#include "models/names.h"
+#include "sim/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A text that grows; a failure to is the end. */
+typedef struct {
+    const char *verb, *separator;
+    char *text;
+    size_t size;
+    FILE *out;
+} list;
+
+static void list_begin(list *l, const char *verb, const char *separator)
+{
+    *l = (list){.verb = verb, .separator = separator};
+    if ((l->out = open_memstream(&l->text, &l->size)) == NULL) spec_usage_fail(verb, "out of memory");
+}
+
+static void list_add(list *l, const char *item)
+{
+    fprintf(l->out, "%s%s", ftell(l->out) > 0 ? l->separator : "", item);
+}
+
+static char *list_end(list *l)
+{
+    if (fclose(l->out) != 0) spec_usage_fail(l->verb, "out of memory");
+    return l->text;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* The next of the names separated by commas, which are cut apart; NULL after the last. */
+static const char *next_name(char **rest, const char *verb, const char *option, const char *whole)
+{
+    const char *name = strsep(rest, ",");
+    if (name != NULL && *name == '\0') spec_usage_fail(verb, "--%s: '%s' has an empty name", option, whole);
+    return name;
+}
+
+static char *copy_of(const char *verb, const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) spec_usage_fail(verb, "out of memory");
+    return copy;
+}
+
+/* The strategy, on any model there is: what is asked of it is its form. */
+static void open_drafter(spec_drafter *drafter, const char *verb, const char *option, const char *drafting)
+{
+    spec_error error = {{0}};
+    spec_model *any = NULL;
+    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
+    if (spec_drafter_init(drafter, drafting, any, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--%s: %s", option, error.text);
+    spec_session_free(&drafter->session);
+    spec_model_close(any);
+}
+
+bool spec_prove_needs_model(const char *drafting)
+{
+    const size_t length = strcspn(drafting, "?");
+    for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
+        const spec_drafter_kind *kind = spec_drafter_kinds[i];
+        if (strlen(kind->name) == length && strncmp(kind->name, drafting, length) == 0) return kind->needs_model;
+    }
+    return true;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    spec_drafter drafter;
+    list left_out; /* rules that do not hold for it */
+} strategy;
+
+/* A rule meets the strategies. */
+static void pair(list *rules, list *draftings, const char *rule, const spec_rule *opt_of, strategy *with, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (opt_of != NULL && !spec_decoder_allows(opt_of, &with[i].drafter)) {
+            list_add(&with[i].left_out, rule);
+            continue;
+        }
+        list_add(rules, rule);
+        list_add(draftings, with[i].name);
+    }
+}
+
+static void tell_left_out(const char *verb, strategy *of)
+{
+    char *rules = list_end(&of->left_out);
+    if (rules[0] != '\0')
+        spec_usage_say(verb, "left out, as they do not hold for the %s siblings of '%s': %s",
+                       spec_siblings_names[of->drafter.siblings], of->name, rules);
+    free(rules);
+}
+
+void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules, const char *option,
+                           const char *strategies)
+{
+    char *copy = copy_of(verb, strategies), *rule_copy = opt_rules != NULL ? copy_of(verb, opt_rules) : NULL;
+    char *rest = copy, *rule_rest = rule_copy;
+    strategy *with = calloc(strlen(strategies) / 2 + 1, sizeof *with);
+    list rules, draftings;
+    int n = 0;
+    if (with == NULL) spec_usage_fail(verb, "out of memory");
+    *pairs = (spec_prove_pairs){0};
+    for (const char *name; (name = next_name(&rest, verb, option, strategies)) != NULL; n++) {
+        with[n].name = name;
+        open_drafter(&with[n].drafter, verb, option, name);
+        list_begin(&with[n].left_out, verb, ", ");
+        if (with[n].drafter.n_widths > pairs->levels) pairs->levels = with[n].drafter.n_widths;
+    }
+    list_begin(&rules, verb, "\n");
+    list_begin(&draftings, verb, "\n");
+    if (opt_rules != NULL)
+        for (const char *rule; (rule = next_name(&rule_rest, verb, "rule", opt_rules)) != NULL;)
+            pair(&rules, &draftings, rule, NULL, with, n);
+    else
+        for (int i = 0; spec_rules[i] != NULL; i++)
+            pair(&rules, &draftings, spec_rules[i]->name, spec_rules[i], with, n);
+    pairs->rule = list_end(&rules);
+    pairs->drafting = list_end(&draftings);
+    for (int i = 0; i < n; i++) {
+        tell_left_out(verb, &with[i]);
+        spec_drafter_free(&with[i].drafter);
+    }
+    free(with);
+    free(copy);
+    free(rule_copy);
+}
+
+void spec_prove_pairs_free(spec_prove_pairs *pairs)
+{
+    free(pairs->rule);
+    free(pairs->drafting);
+    *pairs = (spec_prove_pairs){0};
+}
+
+static const char *siblings_name(int i)
+{
+    return spec_siblings_names[i];
+}
+
+char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shapes, const char *siblings)
+{
+    spec_grid forms = {0};
+    spec_error error = {{0}};
+    list trees;
+    const char *key = opt_n != NULL ? "n=" : "";
+    char *kinds = copy_of(verb, siblings);
+    if (opt_n != NULL) spec_options_numbers(&forms, verb, "n", opt_n);
+    else spec_options_texts(&forms, verb, "tree", opt_shapes, ",");
+    list_begin(&trees, verb, ",");
+    char *rest = kinds;
+    for (const char *kind; (kind = next_name(&rest, verb, "siblings", siblings)) != NULL;) {
+        if (spec_names_find(siblings_name, kind, "kind of siblings", &error) < 0)
+            spec_usage_fail(verb, "--siblings: %s", error.text);
+        for (int i = 0; i < forms.axis[0].n; i++) {
+            char tree[512];
+            const char *form = forms.axis[0].value[i];
+            if (opt_n == NULL) key = strchr(form, '=') != NULL ? "" : "widths=";
+            if (snprintf(tree, sizeof tree, "tree?%s%s&siblings=%s", key, form, kind) >= (int)sizeof tree)
+                spec_usage_fail(verb, "--tree: '%.40s...' is too long", form);
+            list_add(&trees, tree);
+        }
+    }
+    spec_grid_free(&forms);
+    free(kinds);
+    return list_end(&trees);
+}
