@@ -22,6 +22,10 @@ _speclab()
         names=$(_speclab_names models)
     elif [ "$before" = --process ]; then
         names=$(_speclab_names processes)
+    elif [ "$before" = --siblings ]; then
+        names="iid without top"
+    elif [ "$before" = --methods ]; then
+        names="chain k-ary branches delayed sequoia medusa dynamic"
     elif [ "$before" = --format ] || [ "$before" = -f ]; then
         names="table csv json markdown"
     elif [[ $word == -* ]]; then

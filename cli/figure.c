@@ -65,6 +65,14 @@ static int check_writable(const char *path, spec_error *error)
     return GSL_SUCCESS;
 }
 
+int spec_figure_check_ending(const char *path, spec_error *error)
+{
+    const char *ending = strrchr(path, '.');
+    if (ending != NULL && (strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0 || strcmp(ending, ".pdf") == 0))
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%s: a figure ends in .svg, .png or .pdf", path);
+}
+
 int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error)
 {
     char relative[NAME_MAX + 16], script[PATH_MAX], style[PATH_MAX];

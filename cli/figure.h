@@ -11,6 +11,9 @@
 /* The figure that the CSV at `csv_path` asks for, in `name` (size); empty if it asks for none. */
 int spec_figure_name(char *name, size_t size, const char *csv_path, spec_error *error);
 
+/* Does the path end as figures do: .svg, .png or .pdf? Else GSL_EINVAL. */
+int spec_figure_check_ending(const char *path, spec_error *error);
+
 /* Draw plots/NAME.gp over the CSV into `out_path` (.svg, .png or .pdf). GSL_EFAILED with gnuplot's first complaint. */
 int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error);
 

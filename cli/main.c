@@ -20,6 +20,7 @@ const spec_verb spec_verbs[] = {
     {"plot", "draw the figure of a result", spec_verb_plot},
     {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
     {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
+    {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
     {"list", "models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };

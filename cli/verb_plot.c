@@ -54,9 +54,7 @@ int spec_verb_plot(int argc, char **argv)
     char output[PATH_MAX], name[NAME_MAX];
     default_output(output, sizeof output, args.csv);
     if (args.output != NULL) snprintf(output, sizeof output, "%s", args.output);
-    const char *ending = strrchr(output, '.');
-    if (ending == NULL || (strcmp(ending, ".svg") != 0 && strcmp(ending, ".png") != 0 && strcmp(ending, ".pdf") != 0))
-        spec_usage_fail(argv[0], "-o %s: a figure ends in .svg, .png or .pdf", output);
+    if (spec_figure_check_ending(output, &error) != GSL_SUCCESS) spec_usage_fail(argv[0], "-o %s", error.text);
     if (spec_figure_name(name, sizeof name, args.csv, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     if (args.figure != NULL) snprintf(name, sizeof name, "%s", args.figure);

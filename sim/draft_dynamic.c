@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most nodes of a level that grow. */
-enum { TOP_MAX = 32 };
-
 struct spec_candidate {
     double value;
     int order, token, parent; /* order: which candidate this is, at last which node; parent: a candidate, or -1 */
@@ -41,7 +38,7 @@ static int nodes(const spec_drafter *drafter, int K)
 static int init(spec_drafter *drafter, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_settings_int(&drafter->top, settings, "top", 10, 1, TOP_MAX, error));
+    SPEC_TRY(spec_settings_int(&drafter->top, settings, "top", 10, 1, SPEC_TOP_MAX, error));
     SPEC_TRY(spec_settings_int(&drafter->best, settings, "nodes", 60, 1, SPEC_NODES_MAX, error));
     SPEC_TRY(spec_settings_int(&drafter->n_widths, settings, "depth", 6, 1, SPEC_LEVELS_MAX, error));
     drafter->siblings = SPEC_SIBLINGS_TOP;
@@ -83,7 +80,7 @@ static int grow(spec_drafter *drafter, long n_path, int parent, int level, int n
     const double *row =
         spec_session_row(&drafter->session, drafter->path, (size_t)(n_path + level + 1), store, error);
     if (row == NULL) return -1;
-    int token[TOP_MAX];
+    int token[SPEC_TOP_MAX];
     const int born = spec_row_largest(token, drafter->top, row, drafter->session.model->vocab);
     const double value = parent < 0 ? 1.0 : all[parent].value;
     for (int i = 0; i < born; i++, n++)
@@ -114,7 +111,7 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
     if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
     (void)chance;
 
-    int grows[TOP_MAX] = {-1}, n_grows = 1, born = 0, grown = 0; /* candidates on levels before the last, and in all */
+    int grows[SPEC_TOP_MAX] = {-1}, n_grows = 1, born = 0, grown = 0; /* candidates on levels before the last, and in all */
     for (int level = -1; level < depth - 1 && n_grows > 0; level++) {
         born = grown;
         for (int i = 0; i < n_grows; i++) {

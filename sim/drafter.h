@@ -12,8 +12,8 @@
 typedef struct spec_drafter spec_drafter;
 typedef struct spec_candidate spec_candidate;
 
-/* Most levels of a tree whose widths are given one by one. */
-enum { SPEC_LEVELS_MAX = 64 };
+/* Most levels of a tree whose widths are given one by one, and of a dynamic one; most nodes of its levels that grow. */
+enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
 
 typedef struct {
     const char *name, *usage, *summary, *reference;

@@ -126,7 +126,8 @@ static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
         "sweep --alpha 0.27,0.8 --K 2,5 --rounds 700000",
         "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.6 --K 3 --rounds 100000",
         "sweep --target markov?V=4&order=1 --alpha 0.7 --K 3 --rounds 20000",
-        "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300"};
+        "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300",
+        "plan --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --nodes 8 --rounds 300 --siblings top"};
     (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++) {
@@ -290,7 +291,8 @@ static void bash_completes_verbs_options_and_names(void **state)
         {"speclab pre", "1", "predict"},           {"speclab predict --alp", "2", "--alpha"},
         {"speclab prove --rule gre", "3", "greedy"}, {"speclab prove --target zi", "3", "zipf"},
         {"speclab run real_te", "2", "real_text"}, {"speclab sweep --format mark", "3", "markdown"},
-        {"speclab list pol", "2", "policies"},     {"speclab plot --fig", "2", "--figure"},
+        {"speclab list pol", "2", "policies"},     {"speclab plan --methods seq", "3", "sequoia"},
+        {"speclab plot --fig", "2", "--figure"},
     };
     (void)state;
     spec_needs_program();

@@ -84,6 +84,34 @@ static void a_wrong_model_rule_or_policy_names_its_option(void **state)
                        "speclab accept: --draft: it has 3 tokens, the target 2: they must be the same");
 }
 
+static void a_plan_says_what_it_lacks(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("heads.csv", "first,second\n0.6,0.2\n0.5,0.6\n");
+    spec_file_write("costs.csv", "nodes,time\n8,1.1\n");
+    spec_program_fails("plan --accept 0.5,0.6", 2, "speclab plan: --accept: the chances sum to 1.1");
+    spec_program_fails("plan --accept 0.5,x", 2, "speclab plan: --accept: 'x' is not a chance in [0, 1]");
+    spec_program_fails("plan --nodes 1025", 2, "speclab plan: --nodes: '1025' is not a whole number of 0 to 1024");
+    spec_program_fails("plan --depth 0", 2, "speclab plan: --depth: 0 is not within [1, 64]");
+    spec_program_fails("plan --c -1", 2, "speclab plan: --c: -1 is not within");
+    spec_program_fails("plan --methods sequia", 2, "speclab plan: --methods: no method is named 'sequia'; did you mean");
+    spec_program_fails("plan --methods dynamic", 2, "speclab plan: --methods: dynamic needs a target");
+    spec_program_fails("plan --methods medusa --accept 0.1,0.3", 2, "speclab plan: --methods: level 1: rank 2");
+    spec_program_fails("plan --siblings hub", 2, "speclab plan: --siblings: 'hub' is not without, iid or top");
+    spec_program_fails("plan --target zipf?V=4", 2, "speclab plan: --target and --draft go together");
+    spec_program_fails("plan --rounds 9", 2, "speclab plan: --rounds, --positions and --width need a --target");
+    spec_program_fails("plan --accept 0.5 --accuracies heads.csv", 2, "speclab plan: --accept, --accuracies and --target");
+    spec_program_fails("plan --accuracies heads.csv", 2, "speclab plan: --accuracies: heads.csv: row 2: the chances sum");
+    spec_program_fails("plan --accuracies none.csv", 2, "speclab plan: --accuracies: none.csv: No such file");
+    spec_program_fails("plan --verify costs.csv --nodes 9", 2, "speclab plan: --verify: costs.csv: it ends at 8 nodes");
+    spec_program_fails("plan --target zipf?V=4 --draft zipf?V=4 --rule kseq", 2, "speclab plan: --rule: ");
+    spec_program_fails("plan --target zipf?V=4 --draft zipf?V=4 --rule rrs --siblings top", 2, "speclab plan: --rule: ");
+    spec_program_fails("plan --figure tree.svg", 2, "speclab plan: --figure is drawn from the result");
+    spec_program_fails("plan -o plan.csv --figure tree.gif", 2, "speclab plan: --figure tree.gif: a figure ends in");
+    spec_program_works("plan --verify costs.csv --nodes 8 --accept 0.6,0.2");
+}
+
 static void the_nearest_name_is_told(void **state)
 {
     static const char *const wrong[][2] = {
@@ -235,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_wrong_option_is_one_line_that_names_the_nearest),
         cmocka_unit_test(a_number_out_of_its_domain_names_its_option),
         cmocka_unit_test(a_wrong_model_rule_or_policy_names_its_option),
+        cmocka_unit_test(a_plan_says_what_it_lacks),
         cmocka_unit_test(the_nearest_name_is_told),
         cmocka_unit_test(a_bad_file_is_named_and_its_line_too),
         cmocka_unit_test(an_unreadable_file_is_told),
