@@ -4,6 +4,7 @@
 #include "analysis/optimal.h"
 #include "analysis/overlap.h"
 #include "models/row.h"
+#include "sim/transport_sets.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,12 @@ static double first_chosen(const spec_ratio_order *order, int n)
     return spec_match_top_acceptance(order, 1);
 }
 
+/* In a larger vocabulary it is not optimal. */
+static double ot_without(const spec_ratio_order *order, int n)
+{
+    return order->V <= SPEC_TRANSPORT_SETS_VOCAB ? spec_optimal_without_replacement(order, n) : NAN;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define IID [SPEC_SIBLINGS_IID]
@@ -107,7 +114,7 @@ static const struct {
     {"rrs", overlap, {IID = spec_rrs_acceptance}},
     {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
     {"kseq", overlap, {IID = spec_kseq_acceptance}},
-    {"ot", overlap, {IID = spec_optimal_iid}},
+    {"ot", overlap, {IID = spec_optimal_iid, WITHOUT = ot_without}},
     {"spechub", overlap, {HUB = spec_spechub_acceptance}},
     {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
     {"gumbel", gumbel, {0}},
