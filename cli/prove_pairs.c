@@ -80,11 +80,26 @@ typedef struct {
     list left_out; /* rules that do not hold for it */
 } strategy;
 
-/* A rule meets the strategies. */
-static void pair(list *rules, list *draftings, const char *rule, const spec_rule *opt_of, strategy *with, int n)
+static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char *verb, const char *policies)
+{
+    spec_error error = {{0}};
+    char *copy = copy_of(verb, policies), *rest = copy;
+    bool all = true;
+    for (const char *name; (name = next_name(&rest, verb, "policy", policies)) != NULL;) {
+        spec_policy policy;
+        if (spec_policy_init(&policy, name, 1, &error) != GSL_SUCCESS) spec_usage_fail(verb, "--policy: %s", error.text);
+        all = all && spec_decoder_allows(rule, drafter, &policy);
+    }
+    free(copy);
+    return all;
+}
+
+/* A rule meets the strategies: those for which it holds, where opt_policies are given. */
+static void pair(list *rules, list *draftings, const char *rule, const spec_rule *of, strategy *with, int n,
+                 const char *opt_policies)
 {
     for (int i = 0; i < n; i++) {
-        if (opt_of != NULL && !spec_decoder_allows(opt_of, &with[i].drafter)) {
+        if (opt_policies != NULL && !holds(of, &with[i].drafter, rules->verb, opt_policies)) {
             list_add(&with[i].left_out, rule);
             continue;
         }
@@ -97,13 +112,12 @@ static void tell_left_out(const char *verb, strategy *of)
 {
     char *rules = list_end(&of->left_out);
     if (rules[0] != '\0')
-        spec_usage_say(verb, "left out, as they do not hold for the %s siblings of '%s': %s",
-                       spec_siblings_names[of->drafter.siblings], of->name, rules);
+        spec_usage_say(verb, "left out, as they do not hold for '%s': %s", of->name, rules);
     free(rules);
 }
 
 void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules, const char *option,
-                           const char *strategies)
+                           const char *strategies, const char *policies)
 {
     char *copy = copy_of(verb, strategies), *rule_copy = opt_rules != NULL ? copy_of(verb, opt_rules) : NULL;
     char *rest = copy, *rule_rest = rule_copy;
@@ -122,12 +136,13 @@ void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char
     list_begin(&draftings, verb, "\n");
     if (opt_rules != NULL)
         for (const char *rule; (rule = next_name(&rule_rest, verb, "rule", opt_rules)) != NULL;)
-            pair(&rules, &draftings, rule, NULL, with, n);
+            pair(&rules, &draftings, rule, NULL, with, n, NULL);
     else
         for (int i = 0; spec_rules[i] != NULL; i++)
-            pair(&rules, &draftings, spec_rules[i]->name, spec_rules[i], with, n);
+            pair(&rules, &draftings, spec_rules[i]->name, spec_rules[i], with, n, policies);
     pairs->rule = list_end(&rules);
     pairs->drafting = list_end(&draftings);
+    if (pairs->rule[0] == '\0') spec_usage_fail(verb, "no rule holds for '%s' as it stands: --rule names one", strategies);
     for (int i = 0; i < n; i++) {
         tell_left_out(verb, &with[i]);
         spec_drafter_free(&with[i].drafter);

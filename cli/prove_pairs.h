@@ -11,9 +11,10 @@ typedef struct {
     int levels;            /* of the deepest tree that has a depth of its own; 0: there is none */
 } spec_prove_pairs;
 
-/* opt_rules and strategies are names separated by commas; `option` is the one that gave the strategies. */
+/* All lists are names separated by commas; `option` is the one that gave the strategies. A rule that does not hold for
+ * one of the policies is left out. */
 void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules, const char *option,
-                           const char *strategies);
+                           const char *strategies, const char *policies);
 void spec_prove_pairs_free(spec_prove_pairs *pairs);
 
 /* The strategies of trees: for every number of drafts a position of opt_n ("2:4"), or every form of opt_shapes

@@ -121,7 +121,8 @@ int spec_verb_prove(int argc, char **argv)
     char *made = !trees ? NULL
                         : spec_prove_trees(argv[0], args.n, args.tree, args.siblings != NULL ? args.siblings : "iid");
     const char *draftings = trees ? made : args.drafting != NULL ? args.drafting : "chain,greedy";
-    spec_prove_pairs_init(&pairs, argv[0], args.rule, args.n != NULL ? "n" : trees ? "tree" : "drafting", draftings);
+    spec_prove_pairs_init(&pairs, argv[0], args.rule, args.n != NULL ? "n" : trees ? "tree" : "drafting", draftings,
+                          args.policy != NULL ? args.policy : "fixed");
     const char *model = args.alpha != NULL ? "perturb?of=target&alpha={alpha}" : args.draft;
     char *drafts = with_models(pairs.drafting, model, argv[0]), levels[16];
     snprintf(levels, sizeof levels, "%d", pairs.levels > 0 ? pairs.levels : args.n != NULL ? 1 : 2);

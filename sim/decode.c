@@ -38,32 +38,52 @@ static void list_rules(char *list, size_t size, unsigned siblings)
             used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", spec_rules[i]->name);
 }
 
-bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter)
+static bool looks_at_tokens(const spec_policy *policy)
 {
-    return drafter->widest < 2 || (rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings));
+    return policy->kind->go_on != NULL || policy->kind->retract != NULL;
+}
+
+static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy)
+{
+    return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
+}
+
+/* Drafts that share noise are not drawn by chance, as rules that judge them by their rows believe. */
+static bool misses_noise(const spec_rule *rule, const spec_drafter *drafter)
+{
+    return drafter->noise.kind != SPEC_NOISE_NONE && rule->noise.kind == SPEC_NOISE_NONE;
+}
+
+static bool misses_siblings(const spec_rule *rule, const spec_drafter *drafter)
+{
+    return drafter->widest >= 2 && !(rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings));
+}
+
+bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy)
+{
+    return !misses_schedule(rule, drafter, policy) && !misses_noise(rule, drafter) && !misses_siblings(rule, drafter);
 }
 
 /* Which strategy goes with which policy and rule. */
 static int check_tree(const spec_decoder *decoder, spec_error *error)
 {
     const spec_drafter *drafter = &decoder->drafter;
-    const spec_policy_kind *policy = decoder->policy.kind;
+    const spec_policy *policy = &decoder->policy;
     const char *drafting = decoder->config.drafting;
     if (decoder->nodes > SPEC_NODES_MAX)
         return spec_fail(error, GSL_EINVAL, "draft strategy '%s' to depth %d has more than %d nodes", drafting,
                          decoder->policy.K, SPEC_NODES_MAX);
-    const bool is_chain = drafter->kind->nodes == NULL, looks = policy->go_on != NULL || policy->retract != NULL;
-    if (decoder->rule.needs_schedule && (!is_chain || looks))
+    if (misses_schedule(&decoder->rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
                          "rule '%s' must know how long a draft would be, whatever is drawn: it takes a chain, and length "
                          "policy fixed, heuristic or oracle",
                          decoder->rule.name);
-    if (is_chain) return GSL_SUCCESS;
-    if (looks)
+    if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
+    if (looks_at_tokens(policy))
         return spec_fail(error, GSL_EINVAL,
                          "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
-                         policy->name);
-    if (spec_decoder_allows(&decoder->rule, drafter)) return GSL_SUCCESS;
+                         policy->kind->name);
+    if (!misses_siblings(&decoder->rule, drafter)) return GSL_SUCCESS;
     char rules[128] = "";
     list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
     return spec_fail(error, GSL_EINVAL,
@@ -71,11 +91,9 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
                      decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
-/* Drafts that share noise are not drawn by chance, as rules that judge them by their rows believe. */
 static int check_noise(const spec_decoder *decoder, spec_error *error)
 {
-    if (decoder->drafter.noise.kind == SPEC_NOISE_NONE || decoder->rule.noise.kind != SPEC_NOISE_NONE)
-        return GSL_SUCCESS;
+    if (!misses_noise(&decoder->rule, &decoder->drafter)) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL, "draft strategy '%s' shares its noise with the rule, and rule '%s' has no seed",
                      decoder->config.drafting, decoder->config.rule);
 }

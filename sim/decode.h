@@ -53,8 +53,8 @@ typedef struct {
     size_t n_context, context_capacity;
 } spec_decoder;
 
-/* Does the rule's claim hold for what the strategy drafts? */
-bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter);
+/* Does the rule's claim hold for what the strategy drafts, to lengths that the policy sets? */
+bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy);
 
 /* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (both sizes are named), trees of
  * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, a strategy

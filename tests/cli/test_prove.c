@@ -14,7 +14,7 @@ static void all_rules_that_hold_are_proved_and_the_others_told(void **state)
     assert_int_equal(c.code, 0);
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) assert_non_null(strstr(c.text, held[i]));
     assert_null(strstr(c.text, "\nrrsw,"));
-    assert_non_null(strstr(c.line, "speclab prove: left out, as they do not hold for the iid siblings of "
+    assert_non_null(strstr(c.line, "speclab prove: left out, as they do not hold for "
                                    "'tree?n=2&siblings=iid': block, "));
     assert_non_null(strstr(c.line, "rrsw, spechub, token-rest, "));
     assert_int_equal(strcspn(c.line, "\n") + 1, strlen(c.line));
@@ -74,6 +74,7 @@ static void what_excludes_each_other_is_told(void **state)
         {"prove --tree 2,,3", "speclab prove: --tree: '2,,3' has an empty value"},
         {"prove --rule token,,match", "speclab prove: --rule: 'token,,match' has an empty name"},
         {"prove --rule rrs --n 2 --siblings top", "speclab prove: rule 'rrs' does not hold for the top siblings"},
+        {"prove --drafting gumbel?seed=3", "speclab prove: no rule holds for 'gumbel?seed=3' as it stands: --rule"},
         {"prove --cases 10 --draft zipf?V=3", "speclab prove: --cases takes the place of "},
         {"prove --V 3", "speclab prove: --V and --family need --cases"},
         {"prove --cases 10 --V 1000", "speclab prove: --V: "},
