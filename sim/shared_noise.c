@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* Models draw their rows from the same hash: no key of theirs is one of ours. */
 static const uint64_t ours = UINT64_C(0x6e6f697365206f66);
@@ -12,7 +13,9 @@ int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind, const
                            spec_error *error)
 {
     *noise = (spec_shared_noise){.kind = SPEC_NOISE_NONE};
-    if (spec_settings_text(settings, "seed") != NULL) noise->kind = kind;
+    const char *seed = spec_settings_text(settings, "seed");
+    if (seed == NULL || strcmp(seed, "none") == 0) return GSL_SUCCESS;
+    noise->kind = kind;
     return spec_settings_u64(&noise->seed, settings, "seed", 0, error);
 }
 

@@ -23,7 +23,7 @@ typedef struct {
     uint64_t place; /* of the next pick: the number of tokens before it */
 } spec_shared_noise;
 
-/* Read the key "seed"; without it the kind is NONE. */
+/* Read the key "seed": a whole number. Without it, or where it is "none", the kind is NONE. */
 int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind, const spec_settings *settings,
                            spec_error *error);
 

@@ -110,7 +110,7 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 
-/* Read the key "seed". Where there is one the rule becomes `match` by shared noise: lossless over the seeds, for any
+/* Read the key "seed". Where it is a number the rule becomes `match` by shared noise: lossless over the seeds, for any
  * tree, and the same text for any draft; it asks the chance for nothing. */
 int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings, spec_error *error);
 

@@ -115,8 +115,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_gumbel = {
     .name = "gumbel",
-    .usage = "gumbel?seed=N",
-    .summary = "the coupling of common exponential races; with a seed, which the draft gumbel shares, the text is the seed's",
+    .usage = "gumbel?seed=none",
+    .summary = "the coupling of common races; with a seed, which the draft gumbel shares, the text is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
     .init = init,

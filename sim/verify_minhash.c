@@ -1,6 +1,6 @@
 /* minhash: draft and target as weighted MinHash couples them [Daliri24]: each takes the token of the first of common
- * darts, uniform on tokens and [0,1], that falls below its row; docs/formulas.md#coupling. One pass over the two rows to
- * accept, two to correct. With a seed the darts are thrown. */
+ * darts, uniform on tokens and [0,1], that falls below its row; docs/formulas.md#coupling. One pass over the two rows
+ * to accept, two to correct. With a seed the darts are thrown. */
 #include "sim/verify.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_minhash = {
     .name = "minhash",
-    .usage = "minhash?seed=N",
+    .usage = "minhash?seed=none",
     .summary = "the coupling of common darts; with a seed, which the draft minhash shares, the text is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,

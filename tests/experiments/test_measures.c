@@ -137,15 +137,16 @@ static void decode_by_a_seed_agrees_with_the_coupling_by_chance(void **state)
     (void)state;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
-        "rule = [\"gumbel?seed=7\", \"minhash?seed=7\"]; drafting = [\"gumbel?seed=7\", \"minhash?seed=7\", \"chain\"]; "
-        "K = 3;");
+        "rule = [\"gumbel?seed=7\", \"minhash?seed=7\"]; "
+        "drafting = [\"gumbel?seed=7\", \"minhash?seed=7\", \"chain\"]; K = 3;");
     assert_all_hold(&result, 6);
     const double matched = number(&result, 2, "emitted_theory");
     assert_within(number(&result, 1, "emitted_theory"), matched, 1e-9);
     assert_within(number(&result, 5, "emitted_theory"), matched, 1e-9);
     assert_true(number(&result, 0, "emitted_theory") > number(&result, 4, "emitted_theory") + 0.02);
     assert_true(number(&result, 4, "emitted_theory") > matched + 0.2);
-    for (size_t r = 0; r < 6; r++) assert_within(number(&result, r, "alpha_tested"), number(&result, r, "alpha_mean"), 0.02);
+    for (size_t r = 0; r < 6; r++)
+        assert_within(number(&result, r, "alpha_tested"), number(&result, r, "alpha_mean"), 0.02);
     spec_result_free(&result);
 }
 

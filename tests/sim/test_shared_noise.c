@@ -278,7 +278,8 @@ static void what_cannot_work_is_refused(void **state)
     (void)state;
     refuses("token", "gumbel?seed=7", false, "rule 'token' has no seed");
     refuses("gumbel", "gumbel?seed=7", false, "rule 'gumbel' has no seed");
-    refuses("gumbel?seed=7", "gumbel", false, "needs the seed of its rule: gumbel?seed=7");
+    refuses("gumbel?seed=none", "gumbel?seed=7", false, "rule 'gumbel?seed=none' has no seed");
+    refuses("gumbel?seed=7", "gumbel?seed=none", false, "needs the seed of its rule: gumbel?seed=7");
     refuses("gumbel?seed=x", "chain", false, "seed");
     refuses("minhash?seed=7", "minhash?seed=-1", false, "seed");
     refuses("gumbel", "tree?n=2", false, "does not hold for the iid siblings");
