@@ -1,26 +1,15 @@
 #include "experiments/measures.h"
 
-#include "models/cases.h"
-#include "sim/output_law.h"
+#include "experiments/case_pairs.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES_MAX = 10000000 };
-
 /* What enumeration may leave between two equal laws, rounding; and what a rule that is said to be off must show. */
 #define EQUAL_TV 1e-12
 #define SHOWN_TV 1e-6
-
-typedef struct {
-    spec_decoder_config config; /* but for the models */
-    int vocab, order, tokens, cases, end;
-    const char *family;
-    uint64_t limit;
-    const volatile int *opt_stop;
-} question;
 
 typedef struct {
     double tv, accepted;
@@ -29,35 +18,16 @@ typedef struct {
     spec_error error;
 } answer;
 
-static int open_side(spec_model **ret_model, const question *q, const char *side, int seed, spec_error *error)
+static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, int seed, int n_tokens)
 {
-    char spec[160];
-    snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d", q->vocab, q->order, q->family,
-             seed, side, q->end);
-    return spec_model_open(ret_model, spec, NULL, error);
-}
-
-static int prove(answer *ret, const question *q, int seed)
-{
-    spec_error *error = &ret->error;
-    spec_decoder_config config = q->config;
-    spec_model *target = NULL, *draft = NULL;
-    spec_output_law law = {0};
-    int status = GSL_SUCCESS;
-    if (q->opt_stop != NULL && *q->opt_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
-    SPEC_TRY(open_side(&target, q, "target", seed, error));
-    SPEC_TRY(open_side(&draft, q, "draft", seed, error));
-    config.target = target;
-    config.opt_draft = draft;
-    SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, q->tokens, q->limit, error));
+    spec_output_law law;
+    const int status = spec_case_pairs_law(&law, pairs, rule, seed, n_tokens, &ret->error);
+    if (status != GSL_SUCCESS) return status;
     ret->tv = law.tv;
     ret->accepted = law.accepted;
     ret->branches = law.branches;
-done:
     spec_output_law_free(&law);
-    spec_model_close(draft);
-    spec_model_close(target);
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -86,26 +56,6 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static int read_point(question *q, const spec_point *point, const spec_measure *measure, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    *q = (question){.config = SPEC_DECODER_DEFAULT,
-                    .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, .opt_stop = point->stop};
-    q->config.rule = spec_point_text(point, measure, "rule");
-    q->config.drafting = spec_point_text(point, measure, "drafting");
-    q->config.policy = spec_point_text(point, measure, "policy");
-    q->family = spec_point_text(point, measure, "family");
-    SPEC_TRY(spec_point_int(&q->config.K, point, measure, "K", 0, SPEC_K_MAX, error));
-    SPEC_TRY(spec_point_int(&q->tokens, point, measure, "tokens", 1, 4096, error));
-    SPEC_TRY(spec_point_int(&q->vocab, point, measure, "V", 1, SPEC_CASES_VOCAB_MAX, error));
-    SPEC_TRY(spec_point_int(&q->order, point, measure, "order", 0, SPEC_ORDER_MAX, error));
-    SPEC_TRY(spec_point_int(&q->end, point, measure, "end", -1, q->vocab - 1, error));
-    SPEC_TRY(spec_point_int(&q->cases, point, measure, "cases", 1, CASES_MAX, error));
-    SPEC_TRY(spec_point_check_names(q->config.rule, q->config.policy, q->config.K, error));
-done:
-    return status;
-}
-
 /* A rule that is marked may be right on some families: on equal rows most are. */
 static const char *verdict(const spec_rule *rule, const char *policy, double worst)
 {
@@ -116,27 +66,30 @@ static const char *verdict(const spec_rule *rule, const char *policy, double wor
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
-    question q;
+    const char *name = spec_point_text(point, measure, "rule");
+    spec_case_pairs pairs;
     summary all;
     spec_rule rule = {.name = NULL};
     answer *of = NULL;
-    int status = GSL_SUCCESS;
-    SPEC_TRY(read_point(&q, point, measure, error));
-    SPEC_TRY(spec_rule_init(&rule, q.config.rule, error));
-    if ((of = calloc((size_t)q.cases, sizeof *of)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", q.cases));
+    int tokens, status = GSL_SUCCESS;
+    SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
+    SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
+    SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
+    SPEC_TRY(spec_rule_init(&rule, name, error));
+    if ((of = calloc((size_t)pairs.cases, sizeof *of)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.cases));
     const int threads = point->threads > 0 ? point->threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < q.cases; i++) of[i].status = prove(&of[i], &q, i + 1);
-    SPEC_TRY(summarise(&all, of, q.cases, error));
+    for (int i = 0; i < pairs.cases; i++) of[i].status = prove(&of[i], &pairs, name, i + 1, tokens);
+    SPEC_TRY(summarise(&all, of, pairs.cases, error));
 
     spec_table_number(table, "worst_tv", all.worst);
     spec_table_integer(table, "worst_seed", all.worst_seed);
     spec_table_number(table, "least_tv", all.least);
-    spec_table_number(table, "shown", (double)all.n_shown / q.cases);
+    spec_table_number(table, "shown", (double)all.n_shown / pairs.cases);
     spec_table_number(table, "accepted", all.accepted);
     spec_table_integer(table, "branches", (long long)all.branches);
-    spec_table_text(table, "verdict", verdict(&rule, q.config.policy, all.worst));
+    spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, all.worst));
 done:
     spec_rule_free(&rule);
     free(of);

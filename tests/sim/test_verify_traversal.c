@@ -336,7 +336,8 @@ static double kept_from(const paper *p, int *text, int level, int k, double chan
     double law[PAPER_V], next[PAPER_V], sum = 0.0, kept = 0.0;
     paper here = *p;
     here.width[0] = p->width[level];
-    if (!sibling_law(law, &here, table_model_row(p->draft, text, (size_t)level), p->width[level], k, judged)) return 0.0;
+    const double *row = table_model_row(p->draft, text, (size_t)level);
+    if (!sibling_law(law, &here, row, p->width[level], k, judged)) return 0.0;
     for (int x = 0; x < V; x++) sum += next[x] = fmax(chance * residual[x] - law[x], 0.0);
     for (int x = 0; x < V; x++) next[x] = sum > 0.0 ? next[x] / sum : 0.0;
     const double given_up = sum + (1.0 - chance);

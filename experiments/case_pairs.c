@@ -1,0 +1,53 @@
+#include "experiments/case_pairs.h"
+
+#include "experiments/measures.h"
+#include "models/cases.h"
+
+enum { CASES_MAX = 10000000 };
+
+int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (spec_case_pairs){.config = SPEC_DECODER_DEFAULT,
+                             .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT,
+                             .opt_stop = point->stop};
+    ret->config.drafting = spec_point_text(point, measure, "drafting");
+    ret->config.policy = spec_point_text(point, measure, "policy");
+    ret->family = spec_point_text(point, measure, "family");
+    SPEC_TRY(spec_point_int(&ret->config.K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->vocab, point, measure, "V", 1, SPEC_CASES_VOCAB_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->order, point, measure, "order", 0, SPEC_ORDER_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->end, point, measure, "end", -1, ret->vocab - 1, error));
+    SPEC_TRY(spec_point_int(&ret->cases, point, measure, "cases", 1, CASES_MAX, error));
+done:
+    return status;
+}
+
+static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const char *side, int seed,
+                     spec_error *error)
+{
+    char spec[160];
+    snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d", pairs->vocab, pairs->order,
+             pairs->family, seed, side, pairs->end);
+    return spec_model_open(ret_model, spec, NULL, error);
+}
+
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int seed,
+                        int n_tokens, spec_error *error)
+{
+    spec_decoder_config config = pairs->config;
+    spec_model *target = NULL, *draft = NULL;
+    int status = GSL_SUCCESS;
+    *ret_law = (spec_output_law){0};
+    if (pairs->opt_stop != NULL && *pairs->opt_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_TRY(open_side(&target, pairs, "target", seed, error));
+    SPEC_TRY(open_side(&draft, pairs, "draft", seed, error));
+    config.rule = rule;
+    config.target = target;
+    config.opt_draft = draft;
+    SPEC_TRY(spec_output_law_init(ret_law, &config, NULL, 0, n_tokens, pairs->limit, error));
+done:
+    spec_model_close(draft);
+    spec_model_close(target);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* case_pairs: the random pairs of models that a point asks for by V, order, family, end and cases: of kind `cases`,
+ * with seeds 1, 2, ..., cases; and the decoder that runs on each, by drafting, policy and K. Text is the point's. */
+#ifndef SPECLAB_CASE_PAIRS_H
+#define SPECLAB_CASE_PAIRS_H
+
+#include "experiments/measure.h"
+#include "sim/output_law.h"
+
+typedef struct {
+    spec_decoder_config config; /* but for the models and the rule */
+    int vocab, order, end, cases;
+    const char *family;
+    uint64_t limit;
+    const volatile int *opt_stop;
+} spec_case_pairs;
+
+int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error);
+
+/* The law of n_tokens that a rule emits on pair `seed`; GSL_EFAILED where the run was interrupted. May be asked for by
+ * several threads. */
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int seed,
+                        int n_tokens, spec_error *error);
+
+#endif
