@@ -46,11 +46,11 @@ static void one_that_sometimes_does_fails_with_the_pair_that_shows_it(void **sta
     assert_true(number(&result, 0, "greatest_gain") < 0.0 && number(&result, 0, "strictly_more") == 0.0);
     const int seed = (int)number(&result, 0, "least_seed");
     assert_true(seed >= 1 && seed <= 12);
-    /* Tables keep 12 digits. */
-    assert_within(number(&result, 0, "least_gain"), accepted("rrs", seed) - accepted("traversal", seed), 2e-11);
+    /* Tables keep ten digits. */
+    assert_within(number(&result, 0, "least_gain"), accepted("rrs", seed) - accepted("traversal", seed), 1e-9);
     double mean = 0.0;
     for (int i = 1; i <= 12; i++) mean += (accepted("rrs", i) - accepted("traversal", i)) / 12.0;
-    assert_within(number(&result, 0, "mean_gain"), mean, 1e-11);
+    assert_within(number(&result, 0, "mean_gain"), mean, 1e-9);
     spec_result_free(&result);
 }
 
