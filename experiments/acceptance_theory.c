@@ -1,6 +1,6 @@
 #include "experiments/acceptance_theory.h"
 
-#include "analysis/multi_draft.h"
+#include "analysis/coincidence.h"
 #include "analysis/optimal.h"
 #include "analysis/overlap.h"
 #include "models/row.h"
@@ -105,9 +105,15 @@ static const struct {
      {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen, GREEDY = first_chosen}},
     {"block", overlap, {0}},
     {"block-greedy", overlap, {0}},
-    {"match", coincide, {IID = spec_match_acceptance, TOP = spec_match_top_acceptance}},
-    {"greedy", argmax_drafted, {IID = spec_match_acceptance, TOP = spec_match_top_acceptance}},
-    {"naive-tree", overlap, {IID = spec_naive_tree_acceptance, TOP = spec_match_top_acceptance}},
+    {"match", coincide,
+     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
+    {"greedy", argmax_drafted,
+     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
+    {"naive-tree", overlap,
+     {IID = spec_naive_tree_acceptance, WITHOUT = spec_naive_tree_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_naive_tree_hub_acceptance, GREEDY = spec_match_greedy_acceptance}},
     {"traversal", overlap,
      {IID = spec_rrs_acceptance, WITHOUT = spec_rrsw_acceptance, TOP = spec_match_top_acceptance,
       HUB = spec_greedy_drafting_acceptance, GREEDY = spec_greedy_drafting_acceptance}},

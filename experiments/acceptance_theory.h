@@ -15,7 +15,7 @@ double spec_single_optimum(const spec_rule *rule, bool chosen, const double *tar
 
 /* n >= 2 siblings of one kind. The pair is that of the rule's promise: for a rule of claim SPEC_LOSSLESS_ARGMAX the
  * target is one-hot at its argmax. NaN where no closed form is known, and outside of the domain. Costs: see
- * analysis/multi_draft.h and analysis/optimal.h. */
+ * analysis/multi_draft.h, coincidence.h and optimal.h. */
 double spec_siblings_acceptance(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order);
 double spec_siblings_optimum(spec_siblings siblings, int n, const spec_ratio_order *order);
 
