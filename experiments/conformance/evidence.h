@@ -1,0 +1,94 @@
+/* evidence: what the tokens that a sampler emits on one fixture, in one scope, say against the promised law.
+ * The null is about the text: after any state, the next token has the law of that state. Texts are cut at a fixed
+ * number of tokens, never of rounds: what a round leaves over is completed by exact draws of ours. Counts are integers
+ * and merge in order, so that the result is the same for any number of threads. Tests are lines of the table
+ * spec_tests. */
+#ifndef SPECLAB_EVIDENCE_H
+#define SPECLAB_EVIDENCE_H
+
+#include "experiments/conformance/subject.h"
+
+#include <gsl/gsl_rng.h>
+
+/* What was seen that may never be: a single one is a FAIL. */
+typedef enum {
+    SPEC_HARD_NONE,
+    SPEC_HARD_IMPOSSIBLE,  /* a token whose probability is 0 */
+    SPEC_HARD_RANGE,       /* a token outside the vocabulary */
+    SPEC_HARD_COUNTS,      /* n_emitted outside 1..n_nodes+1, or not n_accepted + 1 */
+    SPEC_HARD_PATH,        /* accepted tokens that are no path of the draft */
+    SPEC_HARD_INPUT,       /* input modified */
+    SPEC_HARD_OVERRUN,     /* written past the output */
+    SPEC_HARD_UNTOUCHED,   /* output not filled in */
+    SPEC_HARD_REPEAT,      /* the same seed and offset gave other tokens, from a sampler that says it is seeded */
+    SPEC_HARD_COUNTERS,    /* its own counters differ from what came out */
+    SPEC_HARD_KINDS
+} spec_hard;
+
+extern const char *const spec_hard_reasons[]; /* one line each */
+
+/* One round, kept to be shown. */
+typedef struct {
+    spec_hard hard;
+    int state, n_nodes, n_emitted, n_accepted;
+    int32_t token[SPEC_FIXTURE_NODES_MAX], node_state[SPEC_FIXTURE_NODES_MAX + 1];
+    int32_t emitted[SPEC_FIXTURE_NODES_MAX + 1];
+    uint64_t seed, offset, request, index; /* index: of the round, in the fixture's run */
+} spec_exhibit;
+
+/* What one test says. */
+typedef struct {
+    const char *name;
+    double log_e;     /* natural logarithm of its e-value: under the null, E[e] <= 1 at any time of stopping; NaN: none */
+    double statistic; /* of the test with a fixed number of draws; NaN: none */
+    double df, p;
+    double n;         /* draws it is about */
+    double seen, expected; /* of a test about one number: its mean, and what that should be; else NaN */
+} spec_finding;
+
+typedef struct spec_evidence spec_evidence;
+
+typedef struct {
+    const char *name, *reason; /* one line: which mistakes it is made for */
+    bool (*applies)(const spec_fixture *fixture, uint32_t scope); /* NULL: always */
+    void (*finding)(spec_finding *ret, const spec_evidence *evidence);
+} spec_test;
+
+extern const spec_test *const spec_tests[]; /* NULL-terminated */
+enum { SPEC_TESTS_MAX = 48 };
+
+/* The rounds of one batch are drafted from, and completed by, `rng` alone. */
+int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope, spec_error *error);
+void spec_evidence_free(spec_evidence *evidence);
+
+/* Fill the batch's inputs with n rounds. */
+void spec_evidence_ask(spec_batch *batch, const spec_fixture *fixture, uint32_t scope, int n, uint64_t first_index,
+                       gsl_rng *rng);
+
+/* Count n answered rounds. */
+void spec_evidence_add(spec_evidence *evidence, const spec_batch *batch, int n, uint64_t first_index, gsl_rng *rng);
+
+/* Count a text of scope S that began in `start`. */
+void spec_evidence_add_text(spec_evidence *evidence, int start, const int32_t *token, int64_t n);
+
+/* Take in the next counts, in order: every e-value bets on them with what was learnt from those before. */
+void spec_evidence_merge(spec_evidence *into, const spec_evidence *next);
+void spec_evidence_clear(spec_evidence *evidence);
+
+/* Tokens and rounds so far; the first round that broke a hard rule, or NULL. */
+uint64_t spec_evidence_tokens(const spec_evidence *evidence);
+uint64_t spec_evidence_rounds(const spec_evidence *evidence);
+const spec_exhibit *spec_evidence_hard(const spec_evidence *evidence);
+
+/* How often `token` came after `state`, and how often that state was left at all. */
+uint64_t spec_evidence_count(const spec_evidence *evidence, int state, int token);
+uint64_t spec_evidence_visits(const spec_evidence *evidence, int state);
+
+/* Mean of log e over the fixture's tests, as a mixture: log of the mean of e. */
+double spec_evidence_log_e(const spec_evidence *evidence);
+
+/* The smallest TV that the omnibus test would have found with this power at this false-alarm rate, whatever the
+ * alternative: the largest over the states that a text is judged by. NaN where cells had to be pooled. */
+double spec_evidence_detectable(const spec_evidence *evidence, double alpha, double power);
+
+#endif
