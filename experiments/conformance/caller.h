@@ -21,12 +21,24 @@ typedef struct {
 typedef struct spec_caller spec_caller;
 
 int spec_caller_init(spec_caller **ret, const spec_sampler_api *api, const spec_sampler_about *about,
-                             const char *opt_options, spec_error *error);
+                     const char *opt_options, spec_error *error);
 int spec_caller_begin(spec_caller *caller, const spec_fixture *fixture, uint32_t scope, int capacity,
-                              spec_error *error);
+                      spec_error *error);
 int spec_caller_run(spec_caller *caller, spec_batch *batch, int n, spec_error *error);
 int spec_caller_generate(spec_caller *caller, int start, int K, uint64_t seed, int32_t *ret_token,
-                                 int64_t n_tokens, spec_error *error);
+                         int64_t n_tokens, spec_error *error);
+int spec_caller_counters(spec_caller *caller, uint64_t ret[3], bool *ret_known, spec_error *error);
 void spec_caller_free(spec_caller *caller);
+
+/* What a kind of subject is made of whose sampler is such a table in this process: subject->about is filled in before;
+ * the others are a spec_subject_kind's functions. */
+int spec_subject_open_api(spec_subject *subject, const spec_sampler_api *api, const char *opt_options,
+                          spec_error *error);
+int spec_subject_begin_api(spec_subject *subject, spec_error *error);
+int spec_subject_run_api(spec_subject *subject, int n, spec_error *error);
+int spec_subject_generate_api(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
+                              int64_t n_tokens, spec_error *error);
+int spec_subject_counters_api(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error);
+void spec_subject_close_api(spec_subject *subject);
 
 #endif

@@ -10,20 +10,20 @@
 
 #include <stdbool.h>
 
-/* Most nodes of a fixture's drafts, and most tokens of which the law is tested. */
-enum { SPEC_FIXTURE_NODES_MAX = 32, SPEC_FIXTURE_TOKENS_MAX = 9 };
+/* Most nodes of a fixture's drafts. */
+enum { SPEC_FIXTURE_NODES_MAX = 32 };
 
 typedef struct spec_fixture_kind spec_fixture_kind;
 
-/* States are levels of variants: the state of level l and variant v is l * variants + v. A text begins in a variant of
- * level 0, drawn evenly, which stands for the request; each token leads a level on, after the last to level 0. */
+/* States are variants of levels: that of variant v and level l is v * levels + l. A text begins in level 0 of a variant
+ * drawn evenly, which stands for the request; each token leads a level on, and after the last level comes level 0. In a
+ * blind fixture the variant stays, so that the rows of a chain lie one after another. */
 typedef struct {
     const spec_fixture_kind *kind;
-    int vocab, levels, variants, n_states;
+    int vocab, levels, variants, n_states; /* levels: the deepest path + 1, for the token after it */
     bool blind;            /* the next state does not depend on the token: rows are known before the draft is, as
                               scope DV needs */
-    int n_nodes;           /* of a full draft; n_tokens = deepest path + 1, at most `levels` */
-    int n_tokens;          /* the first so many tokens after a start are tested jointly */
+    int n_nodes;           /* of a full draft */
     int parent[SPEC_FIXTURE_NODES_MAX];
     bool chain;
     uint32_t drawn;        /* SPEC_DRAWN_*, one of them */
@@ -64,8 +64,10 @@ int spec_fixture_state(const spec_fixture *fixture, int start, const int32_t *co
 
 /* ---- for those who make one: experiments/conformance/fixtures_*.c ------------------------------------------------ */
 
-/* Room for rows of these sizes, with the defaults: a chain of n_nodes, drawn iid, batches of 256. */
-int spec_fixture_alloc(spec_fixture *fixture, int vocab, int n_nodes, int variants, spec_error *error);
+/* Room for rows of these sizes, and the defaults: drawn iid, batches of 256, nothing to apply. opt_parent (n_nodes):
+ * NULL is a chain. */
+int spec_fixture_alloc(spec_fixture *fixture, int vocab, const int *opt_parent, int n_nodes, int variants,
+                       spec_error *error);
 
 /* Put weights (V), not negative and not all 0, into a state's target or draft row, rounded to multiples of 2^-22 that
  * sum to 1; a positive weight stays positive. */

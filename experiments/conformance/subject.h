@@ -12,11 +12,11 @@
 typedef struct spec_subject spec_subject;
 
 /* A batch, in plain arrays that may lie in shared memory; the subject owns them. Round i has its nodes at i*nodes, its
- * states and emitted tokens at i*(nodes+1). */
+ * states and emitted tokens at i*(nodes+1). In scope DV the subject draws the tokens, and writes them. */
 typedef struct {
-    int capacity, nodes;     /* most rounds, most nodes */
+    int capacity, nodes;     /* most rounds; nodes of a full draft */
     int32_t *n_nodes;        /* (capacity) */
-    int32_t *token;          /* (capacity, nodes) drafted; -1: padding. In scope DV the subject fills it */
+    int32_t *token;          /* (capacity, nodes) drafted; -1: padding */
     int32_t *state;          /* (capacity, nodes+1) [0] the root's, [i+1] after node i */
     uint64_t *request;       /* (capacity) */
     uint64_t *seed, *offset; /* (capacity) */
@@ -67,13 +67,19 @@ struct spec_subject {
     void *own;
 };
 
-extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated: rule, mutant, plugin, exec */
+extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated */
+extern const spec_subject_kind spec_subject_rule;
 
 /* `spec` is e.g. "rule:block", "mutant:residual-from-target", "plugin:./my.so", "exec:python3 my.py"; a path ending in
  * .so alone is a plug-in. GSL_EINVAL for what there is not; GSL_EFAILED for a subject that cannot be started, with what
  * it said. */
 int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits, spec_error *error);
 void spec_subject_close(spec_subject *subject);
+
+/* A batch in one block of memory: the bytes it takes, and its arrays laid out over `memory` (16-byte aligned, zeroed by
+ * the caller). For kinds. */
+size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
+void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
 
 /* Go over to a fixture and a scope. Afterwards subject->batch has room for `capacity` rounds. */
 int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope, int capacity,

@@ -46,9 +46,9 @@ typedef struct {
     uint32_t size;
     char name[64];
     uint32_t scopes;      /* SPEC_SCOPE_* */
-    uint32_t drawn;       /* SPEC_DRAWN_* that it can verify; 0: FIXED | IID */
+    uint32_t chains;      /* SPEC_DRAWN_FIXED and SPEC_DRAWN_IID, as far as it takes such chains; 0: both */
+    uint32_t trees;       /* SPEC_DRAWN_*, the kinds of siblings that it takes; 0: no trees */
     uint32_t rows;        /* SPEC_ROWS_*, one of them: what it wants; 0: probabilities */
-    int32_t trees;        /* 1: takes trees; 0: chains alone */
     int32_t sampling;     /* 1: applies the sampling parameters itself; 0: is given processed rows */
     int32_t coins;        /* 1: can take its uniform numbers from the caller (spec_step.coin) */
     int32_t padding;      /* 1: takes drafts with padding (token -1 at the end) */
