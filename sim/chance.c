@@ -115,6 +115,45 @@ static int scripted_pick(spec_script *script, const double *weight, int n)
     return probability > 0.0 ? answer : last_positive(weight, n);
 }
 
+/* ---- sampled ----------------------------------------------------------------------------------------------------- */
+
+enum { LANES = 8, BLOCKS = 256, SHORT = 32 };
+
+/* Weights in lanes that the compiler can add side by side. */
+static double lane_sum(const double *weight, int n)
+{
+    double lane[LANES] = {0.0};
+    int i = 0;
+    for (; n - i >= LANES; i += LANES) {
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) lane[l] += weight[i + l];
+    }
+    for (int l = 0; i < n; i++, l++) lane[l] += weight[i];
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+/* All weights are added once, by blocks, and those of one block scanned. */
+static int sampled_pick(gsl_rng *rng, const double *weight, int n)
+{
+    const int even = (n - 1) / (LANES * BLOCKS) * LANES + LANES, size = even > SHORT ? even : SHORT;
+    const int last = (n - 1) / size; /* the last block */
+    double block[BLOCKS], total = 0.0, cumulative = 0.0;
+    for (int b = 0; b <= last; b++) {
+        block[b] = last == 0 ? sum(weight, n) : lane_sum(weight + b * size, b < last ? size : n - b * size);
+        total += block[b];
+    }
+    assert(isfinite(total) && total > 0.0);
+    const double threshold = uniform(rng) * total;
+    int b = 0;
+    while (b < last && !(threshold < cumulative + block[b])) cumulative += block[b++];
+    const int end = b < last ? (b + 1) * size : n;
+    for (int i = b * size; i < end; i++) {
+        cumulative += weight[i];
+        if (threshold < cumulative) return i; /* strict: an index of weight zero never carries the sum past it */
+    }
+    return last_positive(weight, end);
+}
+
 /* ---- public ------------------------------------------------------------------------------------------------------ */
 
 spec_chance spec_chance_sampled(gsl_rng *rng)
@@ -144,15 +183,7 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n)
     if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_pick(chance->script, weight, n);
     if (chance->source == SPEC_CHANCE_SHARED) return spec_shared_noise_pick(chance->noise, weight, n);
 
-    const double total = sum(weight, n);
-    assert(isfinite(total) && total > 0.0);
-    const double threshold = uniform(chance->rng) * total;
-    double cumulative = 0.0;
-    for (int i = 0; i < n; i++) {
-        cumulative += weight[i];
-        if (threshold < cumulative) return i; /* strict: an index of weight zero never carries the sum past it */
-    }
-    return last_positive(weight, n);
+    return sampled_pick(chance->rng, weight, n);
 }
 
 int spec_enumeration_init(spec_enumeration *walk, uint64_t limit)

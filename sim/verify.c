@@ -116,16 +116,19 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance)
     return spec_chance_pick(chance, row, vocab);
 }
 
+int spec_verify_sample_left(const spec_excess *left, const double *block, double mass, spec_chance *chance)
+{
+    if (!(mass > 0.0)) return spec_chance_pick(chance, left->target, left->vocab);
+    return spec_excess_sample(block, left, chance);
+}
+
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance)
 {
-    double mass = 0.0;
-    for (int i = 0; i < vocab; i++) {
-        const double draft = opt_draft != NULL ? opt_draft[i] : i == token ? 1.0 : 0.0;
-        weight[i] = target[i] > draft ? target[i] - draft : 0.0;
-        mass += weight[i];
-    }
-    return spec_chance_pick(chance, mass > 0.0 ? weight : target, vocab);
+    const bool one_hot = opt_draft == NULL;
+    const spec_excess left = {.target = target, .row = one_hot ? target : opt_draft, .taken = one_hot ? 0.0 : 1.0,
+                              .but = one_hot ? token : -1, .vocab = vocab};
+    return spec_verify_sample_left(&left, weight, spec_excess_sum(weight, &left), chance);
 }
 
 /* ---- top-down ---------------------------------------------------------------------------------------------------- */
@@ -177,6 +180,18 @@ double spec_verify_excess(double *weight, const double *target, const double *ro
         const double left = target[i] - taken * row[i];
         weight[i] = left > 0.0 ? left : 0.0;
         sum += weight[i];
+    }
+    return sum;
+}
+
+double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row)
+{
+    double sum = 0.0;
+    for (int from = 0, until; from < draft->vocab; from = until + 1) {
+        until = draft->vocab; /* the next token of a child */
+        for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++)
+            if (draft->token[i] >= from && draft->token[i] < until) until = draft->token[i];
+        sum += spec_row_sum(row + from, until - from);
     }
     return sum;
 }

@@ -7,6 +7,7 @@
 #include "models/settings.h"
 #include "sim/chance.h"
 #include "sim/draft.h"
+#include "sim/excess.h"
 #include "speclab/round.h"
 
 /* What a rule promises about the law of the tokens it emits. */
@@ -105,8 +106,12 @@ int spec_verify_children(const spec_draft *draft, int node);
 /* Draw a token from `row`. One decision. */
 int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 
-/* Draw a correction from norm((target - draft)+); opt_draft NULL: draft is one-hot at `token`. Where rounding left
- * nothing, from the target, which then equals the draft. One decision. weight (V) is workspace. */
+/* Draw a token from what is left, by its block sums and their sum; where rounding left nothing, from the target, which
+ * then equals what was taken. One decision, or two for V > SPEC_EXCESS_BLOCK. */
+int spec_verify_sample_left(const spec_excess *left, const double *block, double mass, spec_chance *chance);
+
+/* Draw a correction so from norm((target - draft)+); opt_draft NULL: draft is one-hot at `token`. weight (V) is
+ * workspace. */
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
                         spec_chance *chance);
 
@@ -127,13 +132,14 @@ void spec_verify_walk(spec_round *ret_round, const spec_rule *rule, const spec_d
  * below decide like this where a node has one child. */
 int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance);
 
-/* Fill weight with (target - taken * row)+ and return its sum: what is left of the target when `taken` rows have
- * been taken from it. One pass over the two. */
+/* Fill weight with (target - taken * row)+ and return its sum, where the row or what is left is needed whole; sim/excess.h
+ * is faster. row may be weight. */
 double spec_verify_excess(double *weight, const double *target, const double *row, double taken, int vocab);
 
 /* Fill weight with the row at the node's children, less these children's tokens, and return its sum: exactly 0 where
- * nothing is left. */
+ * nothing is left. Or the sum alone: half a pass, and n^2 steps for n children. */
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
+double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 

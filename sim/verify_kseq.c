@@ -20,17 +20,6 @@ typedef struct {
     double above; /* row's mass on the others */
 } split;
 
-static split split_at(double rho, const double *target, const double *row, int vocab)
-{
-    split s = {0.0, 0.0};
-    for (int i = 0; i < vocab; i++) {
-        const bool is_below = target[i] < rho * row[i];
-        s.below += is_below ? target[i] : 0.0;
-        s.above += is_below ? 0.0 : row[i];
-    }
-    return s;
-}
-
 static double tries_of(const split *s, double rho, int n)
 {
     const double beta = s->below / rho + s->above, miss = beta < 1.0 ? 1.0 - beta : 0.0;
@@ -60,7 +49,8 @@ static double find_rho(double *ret_tries, const double *target, const double *ro
 {
     double low = 1.0, high = n, guess = n;
     for (int pass = 0; pass < PASSES; pass++) {
-        const split s = split_at(guess, target, row, vocab);
+        split s;
+        spec_excess_split(&s.below, &s.above, target, row, guess, vocab);
         const double tries = tries_of(&s, guess, n);
         if (tries - guess > ROUNDING) {
             low = guess;
@@ -88,13 +78,9 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
         const int token = draft->token[child];
         if (spec_chance_accept(chance, target[token], rho * row[token])) return token;
     }
-    double mass = 0.0;
-    for (int i = 0; i < vocab; i++) {
-        const double left = target[i] - tries * (target[i] < rho * row[i] ? target[i] / rho : row[i]);
-        weight[i] = left > 0.0 ? left : 0.0;
-        mass += weight[i];
-    }
-    return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
+    const spec_excess left = {.target = target, .row = row, .taken = tries,
+                              .kept = tries < rho ? 1.0 - tries / rho : 0.0, .but = -1, .vocab = vocab};
+    return spec_verify_sample_left(&left, weight, spec_excess_sum(weight, &left), chance);
 }
 
 const spec_rule spec_verify_kseq = {

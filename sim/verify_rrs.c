@@ -15,17 +15,17 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     (void)rule;
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_IID);
-    double taken = 0.0, mass = 1.0;
+    const double *row = draft->row[spec_verify_child(draft, node, node + 1)];
+    spec_excess left = {.target = target, .row = row, .but = -1, .vocab = draft->vocab};
+    double mass = 1.0;
     for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0; child++) {
-        const double *row = draft->row[child];
         const int token = draft->token[child];
-        const double left = target[token] - taken * row[token];
-        if (spec_chance_accept(chance, left > 0.0 ? left : 0.0, mass * row[token])) return token;
-        taken += mass;
-        mass = spec_verify_excess(weight, target, row, taken, draft->vocab);
+        const double has = target[token] - left.taken * row[token];
+        if (spec_chance_accept(chance, has > 0.0 ? has : 0.0, mass * row[token])) return token;
+        left.taken += mass;
+        mass = spec_excess_sum(weight, &left);
     }
-    /* Where rounding left nothing, the target equals what was taken from it. */
-    return spec_verify_sample(mass > 0.0 ? weight : target, draft->vocab, chance);
+    return spec_verify_sample_left(&left, weight, mass, chance);
 }
 
 const spec_rule spec_verify_rrs = {

@@ -7,18 +7,22 @@
  * nothing of the target was taken from them: their target less `taken` is left, `taken` growing from 0 by
  * mass/(number of them). With V siblings one is always accepted.
  *
- * A rejection is one pass over the two rows, a decision of n siblings at most n; the first rejection takes one more
- * over the draft's alone. */
+ * A rejection is one pass over the two rows, a decision of n siblings at most n; and one over the draft's alone where
+ * the rejected have more than half of it. */
 #include "sim/verify.h"
 
 #include <assert.h>
 
-/* The row's sum over `child` and its younger siblings' tokens and those of no sibling, `others`. Sums of what is
- * there, not 1 less what is gone: a small rest is as accurate as a large one. */
-static double rest_from(const spec_draft *draft, int node, int child, const double *row, double others)
+/* The row's sum over `child` and its younger siblings' tokens and those of no sibling: 1 less what is gone, or, so that
+ * a small rest is as accurate as a large one, what is there. others: the sum over the tokens of no sibling, or
+ * negative while it is not known. */
+static double rest_from(double *others, const spec_draft *draft, int node, int child, const double *row, double gone)
 {
-    for (; child >= 0; child = spec_verify_child(draft, node, child + 1)) others += row[draft->token[child]];
-    return others;
+    if (gone <= 0.5) return 1.0 - gone;
+    if (*others < 0.0) *others = spec_verify_rest_sum(draft, node, row);
+    double rest = *others;
+    for (; child >= 0; child = spec_verify_child(draft, node, child + 1)) rest += row[draft->token[child]];
+    return rest;
 }
 
 /* Of the tokens that the row gives nothing: fill weight with (target - taken)+, and return its sum. */
@@ -39,26 +43,27 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_WITHOUT);
     const int vocab = draft->vocab;
-    double taken = 0.0, mass = 1.0, rest = 1.0, others = 0.0;
+    const double *row = draft->row[spec_verify_child(draft, node, node + 1)];
+    spec_excess left = {.target = target, .row = row, .but = -1, .vocab = vocab};
+    double mass = 1.0, rest = 1.0, gone = 0.0, others = -1.0;
     bool uniform = false;
     int tried = 0;
     for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0; child++, tried++) {
-        const double *row = draft->row[child];
         const int token = draft->token[child];
-        if (tried > 0 && !uniform) {
-            rest = rest_from(draft, node, child, row, others);
+        if (!uniform) {
+            rest = rest_from(&others, draft, node, child, row, gone);
             uniform = !(rest > 0.0);
-            if (uniform) taken = 0.0;
+            if (uniform) left.taken = 0.0;
         }
         if (uniform) rest = vocab - tried;
-        const double law = uniform ? 1.0 : row[token], left = target[token] - taken * law;
-        if (spec_chance_accept(chance, (left > 0.0 ? left : 0.0) * rest, mass * law)) return token;
+        const double law = uniform ? 1.0 : row[token], has = target[token] - left.taken * law;
+        if (spec_chance_accept(chance, (has > 0.0 ? has : 0.0) * rest, mass * law)) return token;
 
-        if (tried == 0) others = spec_verify_rest(weight, draft, node, row);
-        taken += mass / rest;
-        mass = uniform ? uniform_excess(weight, target, row, taken, vocab)
-                       : spec_verify_excess(weight, target, row, taken, vocab);
+        gone += row[token];
+        left.taken += mass / rest;
+        mass = uniform ? uniform_excess(weight, target, row, left.taken, vocab) : spec_excess_sum(weight, &left);
     }
+    if (!uniform) return spec_verify_sample_left(&left, weight, mass, chance);
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 

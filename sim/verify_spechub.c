@@ -12,48 +12,26 @@
 
 #include <assert.h>
 
-/* The row off the hub: rest_i = row_i / sum, or uniform where sum is 0. */
-typedef struct {
-    const double *target, *row;
-    int hub, vocab;
-    double sum;
-} spokes;
-
-static double rest_of(const spokes *s, int i)
-{
-    return s->sum > 0.0 ? s->row[i] / s->sum : 1.0 / (s->vocab - 1);
-}
-
 static double positive(double x)
 {
     return x > 0.0 ? x : 0.0;
 }
 
-/* What (i, a) leaves of target_i. */
-static double second_share(const spokes *s, int i)
+/* From (target - rest)+ off the hub. */
+static int correct(const double *target, const double *row, int hub, double others, double *weight,
+                   const spec_draft *draft, spec_chance *chance)
 {
-    return positive(s->target[i] - s->row[i]);
-}
-
-/* What remains of the pairs (i, a) and (a, i) when all i have been served. */
-static void remains(double *ret_spoke_first, double *ret_hub_first, const spokes *s)
-{
-    *ret_spoke_first = *ret_hub_first = 0.0;
-    for (int i = 0; i < s->vocab; i++) {
-        if (i == s->hub) continue;
-        *ret_spoke_first += positive(s->row[i] - s->target[i]);
-        *ret_hub_first += positive(s->row[s->hub] * rest_of(s, i) - second_share(s, i));
+    const int vocab = draft->vocab;
+    if (others > 0.0) {
+        const spec_excess left = {.target = target, .row = row, .taken = 1.0 / others, .but = hub, .vocab = vocab};
+        return spec_verify_sample_left(&left, weight, spec_excess_sum(weight, &left), chance);
     }
-}
-
-static int correct(const spokes *s, double *weight, spec_chance *chance)
-{
     double mass = 0.0;
-    for (int i = 0; i < s->vocab; i++) {
-        weight[i] = i == s->hub ? 0.0 : positive(s->target[i] - rest_of(s, i));
+    for (int i = 0; i < vocab; i++) {
+        weight[i] = i == hub ? 0.0 : positive(target[i] - 1.0 / (vocab - 1));
         mass += weight[i];
     }
-    return spec_verify_sample(mass > 0.0 ? weight : s->target, s->vocab, chance);
+    return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
 static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
@@ -62,22 +40,27 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     (void)rule;
     if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_HUB && spec_verify_children(draft, node) == 2);
-    const int first = spec_verify_child(draft, node, node + 1);
+    const int first = spec_verify_child(draft, node, node + 1), vocab = draft->vocab;
     const int x = draft->token[first], y = draft->token[spec_verify_child(draft, node, first + 1)];
     const double *row = draft->row[first];
     /* The hub is one of the two, and the argmax of all is that of the two, ties included. */
     const bool hub_first = row[x] > row[y] || (row[x] == row[y] && x < y);
-    spokes s = {.target = target, .row = row, .hub = hub_first ? x : y, .vocab = draft->vocab};
-    double spoke_remains, hub_remains;
+    const int hub = hub_first ? x : y, after = hub + 1;
     if (!hub_first && spec_chance_accept(chance, target[x], row[x])) return x;
 
-    s.sum = spec_row_sum(row, s.hub) + spec_row_sum(row + s.hub + 1, s.vocab - s.hub - 1);
-    if (hub_first && spec_chance_accept(chance, second_share(&s, y), row[s.hub] * rest_of(&s, y))) return y;
+    /* rest_i = row_i / others, or uniform where others is 0; row_a rest_i = rise row_i + flat. */
+    const double others = spec_row_sum(row, hub) + spec_row_sum(row + after, vocab - after);
+    const double rise = others > 0.0 ? row[hub] / others : 0.0, flat = others > 0.0 ? 0.0 : row[hub] / (vocab - 1);
+    if (hub_first && spec_chance_accept(chance, positive(target[y] - row[y]), rise * row[y] + flat)) return y;
 
-    remains(&spoke_remains, &hub_remains, &s);
-    const double left = hub_first ? target[s.hub] : positive(target[s.hub] - hub_remains);
-    if (spec_chance_accept(chance, left, hub_first ? hub_remains : spoke_remains)) return s.hub;
-    return correct(&s, weight, chance);
+    /* What remains of the pairs (i, a) and of (a, i) when all i have been served, before the hub and after it. */
+    double spokes[2], hubs[2];
+    spec_excess_pair(&spokes[0], &hubs[0], target, row, rise, flat, hub);
+    spec_excess_pair(&spokes[1], &hubs[1], target + after, row + after, rise, flat, vocab - after);
+    const double spoke_remains = spokes[0] + spokes[1], hub_remains = hubs[0] + hubs[1];
+    const double has = hub_first ? target[hub] : positive(target[hub] - hub_remains);
+    if (spec_chance_accept(chance, has, hub_first ? hub_remains : spoke_remains)) return hub;
+    return correct(target, row, hub, others, weight, draft, chance);
 }
 
 const spec_rule spec_verify_spechub = {

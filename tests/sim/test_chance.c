@@ -263,6 +263,33 @@ static void a_script_that_runs_out_is_broken(void **state)
     assert_int_equal(script.used, 1);
 }
 
+/* Whole weights, so that every cumulative sum is exact, in rows from below a block of the scan to many. */
+static void a_pick_from_a_long_row_is_where_the_cumulative_sum_passes(void **state)
+{
+    (void)state;
+    enum { N = 9001 };
+    static double weight[N];
+    const int sizes[] = {31, 32, 33, 64, 257, 8192, 8193, N};
+    for (int i = 0; i < N; i++) weight[i] = i * 7 % 11 < 4 || i / 100 == 3 || i > N - 60 ? 0.0 : i * 5 % 13 + 1;
+    for (int k = 0; k < 8; k++) {
+        spec_chance chance = spec_chance_sampled(&fake);
+        double total = 0.0, cumulative = 0.0;
+        int last = 0;
+        for (int i = 0; i < sizes[k]; i++) total += weight[i];
+        for (int i = 0; i < sizes[k]; i++) {
+            if (!(weight[i] > 0.0)) continue;
+            next_uniform = (cumulative + 0.27) / total;
+            assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), i);
+            cumulative += weight[i];
+            next_uniform = (cumulative - 0.27) / total;
+            assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), i);
+            last = i;
+        }
+        next_uniform = 1.0; /* as rounding might carry it */
+        assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), last);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +301,7 @@ int main(void)
         cmocka_unit_test(enumeration_takes_no_step_for_what_is_certain),
         cmocka_unit_test(enumeration_grows_with_the_path),
         cmocka_unit_test(enumeration_refuses_above_its_limit_and_not_at_it),
+        cmocka_unit_test(a_pick_from_a_long_row_is_where_the_cumulative_sum_passes),
         cmocka_unit_test(a_walk_that_ran_out_of_memory_ends),
         cmocka_unit_test(a_script_forces_each_decision_and_notes_its_probability),
         cmocka_unit_test(a_script_breaks_on_the_impossible),
