@@ -27,7 +27,7 @@ double spec_widths_emitted(const int *width, int depth, const double *accept, in
         if (width[l] < 0 || width[l] > ranks) return NAN;
         for (int r = 0; r < width[l]; r++) {
             const double chance = accept[l * ranks + r];
-            if (!(chance >= 0 && chance <= 1)) return NAN;
+            if (!(chance >= 0)) return NAN;
             some += chance;
         }
         if (some > 1 + sum_slack) return NAN;
@@ -47,7 +47,7 @@ static bool is_wide(spec_form form, int level, int trunk)
 double spec_form_fastest(int *ret_width, int *ret_nodes, int *ret_depth, double *ret_emitted, spec_form form,
                          const double *accept, int levels, int ranks, int nodes, double c, const double *verify)
 {
-    double fastest = -1;
+    double fastest = 0;
     int best_n = 1, best_trunk = 0;
     *ret_nodes = *ret_depth = 0;
     *ret_emitted = 0;
@@ -65,7 +65,7 @@ double spec_form_fastest(int *ret_width, int *ret_nodes, int *ret_depth, double 
                 if (size < 0) break;
                 const double emitted = spec_widths_emitted(ret_width, depth, accept, ranks);
                 const double speedup = emitted / (depth * c + verify[size]);
-                if (speedup < fastest || (speedup == fastest && size >= *ret_nodes)) continue;
+                if (speedup <= fastest) continue;
                 fastest = speedup;
                 *ret_nodes = size;
                 *ret_depth = depth;

@@ -30,7 +30,8 @@ typedef enum {
  *
  *     speedup = E[n_emitted] / (depth c + verify[its nodes])
  *
- *   ret_width  (levels) its widths; ret_nodes, ret_depth, ret_emitted: of equal ones the fewest nodes
+ *   ret_width  (levels) its widths; ret_nodes, ret_depth, ret_emitted: of equal ones the one with the fewest children
+ *              a node, then the shortest trunk, then the fewest levels
  *   accept     (levels, ranks) as above
  *   c          time of a draft call, a level of the tree, in plain target calls, >= 0
  *   verify     (nodes+1) time to verify m draft tokens, in plain target calls, > 0

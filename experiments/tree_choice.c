@@ -99,7 +99,7 @@ static int choose_medusa(spec_tree_choice *ret, const tree_room *room, const spe
         for (int m = 1; m <= n; m++) {
             emitted += room->product[m - 1];
             const double speedup = emitted / (depth * c + verify[m]);
-            if (speedup < ret->speedup || (speedup == ret->speedup && m >= best)) continue;
+            if (speedup <= ret->speedup) continue;
             ret->speedup = speedup;
             ret->emitted = emitted;
             best = m;

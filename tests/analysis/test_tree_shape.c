@@ -163,7 +163,7 @@ static void of_equal_trees_the_smallest_is_taken(void **state)
 static void shapes_outside_the_domain_are_refused(void **state)
 {
     (void)state;
-    const double fine[4] = {0.6, 0.27, 0.6, 0.27}, above[4] = {0.6, 0.27, 0.6, 0.5}, bad[4] = {0.6, -0.1, 0.6, NAN};
+    const double fine[4] = {0.6, 0.27, 0.6, 0.27}, rounded[2] = {0.6, 0.4 + 5e-10}, more[2] = {0.6, 0.4 + 2e-9}, above[4] = {0.6, 0.27, 0.6, 0.5}, bad[4] = {0.6, -0.1, 0.6, NAN};
     double verify[3] = {1, 1, 1}, emitted;
     int width[2] = {1, 3}, nodes, depth;
     assert_nan(spec_widths_emitted(width, 2, fine, 2));
@@ -175,6 +175,14 @@ static void shapes_outside_the_domain_are_refused(void **state)
     width[1] = 2;
     assert_nan(spec_widths_emitted(width, 2, above, 2));
     assert_nan(spec_widths_emitted(width, 2, bad, 2));
+    assert_nan(spec_widths_emitted((const int[]){2}, 1, bad, 2));
+    assert_nan(spec_widths_emitted((const int[]){1}, 1, (const double[]){1.5}, 1));
+    assert_nan(spec_widths_emitted((const int[]){1}, 1, (const double[]){NAN}, 1));
+    assert_same(spec_widths_emitted((const int[]){1}, 1, (const double[]){1}, 1), 2.0);
+    assert_near(spec_widths_emitted((const int[]){2}, 1, rounded, 2), 2.0, 1e-9); /* 1 but for rounding */
+    assert_nan(spec_widths_emitted((const int[]){2}, 1, more, 2));
+    assert_near(spec_form_fastest(width, &nodes, &depth, &emitted, SPEC_FORM_K_ARY, fine, 2, 1, 2, 0, verify), 1 + 0.6 * 1.27,
+                1e-15);
     assert_same(spec_widths_emitted(width, 0, bad, 2), 1);
     assert_nan(spec_form_fastest(width, &nodes, &depth, &emitted, SPEC_FORM_K_ARY, above, 2, 2, 2, 0.1, verify));
     assert_nan(spec_form_fastest(width, &nodes, &depth, &emitted, SPEC_FORM_K_ARY, fine, -1, 2, 2, 0.1, verify));

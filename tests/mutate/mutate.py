@@ -207,7 +207,7 @@ class Bench:
         self.scratch = scratch
         self.flags = ["-std=c11", "-w", "-fopenmp", "-ffp-contract=off", "-D_GNU_SOURCE", '-DSPEC_VERSION="mutant"',
                       "-Iinclude", "-I."] + packages("--cflags")
-        self.libs = packages("--libs") + ["-lcmocka", "-lm"]
+        self.libs = packages("--libs") + ["-lglpk", "-lcmocka", "-lm"]
         self.programs = programs_of(path)
         self.support = sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c")))
         self.objects, self.limits, self.lock = {}, {}, threading.Lock()
