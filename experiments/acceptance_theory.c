@@ -3,6 +3,7 @@
 #include "analysis/coincidence.h"
 #include "analysis/optimal.h"
 #include "analysis/overlap.h"
+#include "analysis/tournament.h"
 #include "models/row.h"
 #include "sim/transport_sets.h"
 
@@ -121,6 +122,7 @@ static const struct {
     {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
     {"kseq", overlap, {IID = spec_kseq_acceptance}},
     {"ot", overlap, {IID = spec_optimal_iid, WITHOUT = ot_without}},
+    {"khisti", overlap, {IID = spec_khisti_acceptance}},
     {"spechub", overlap, {HUB = spec_spechub_acceptance}},
     {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
     {"gumbel", gumbel, {0}},

@@ -18,6 +18,7 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_rrsw,
     &spec_verify_kseq,
     &spec_verify_ot,
+    &spec_verify_khisti,
     &spec_verify_spechub,
     &spec_verify_token_rest,
     &spec_verify_gumbel,

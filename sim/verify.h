@@ -75,7 +75,7 @@ extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_to
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq, spec_verify_spechub;
 extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_gumbel, spec_verify_minhash;
-extern const spec_rule spec_verify_ot;
+extern const spec_rule spec_verify_ot, spec_verify_khisti;
 
 /* The table's line of that name; GSL_EINVAL naming the nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
