@@ -4,6 +4,7 @@
 #include "sim/verify.h"
 
 #include <assert.h>
+#include <math.h>
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
@@ -22,11 +23,10 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     const int token = draft->token[child];
     const double drafted = law[token], wanted = target[token];
     assert(drafted > 0.0); /* else it was not drawn from that law */
-    const double too_much = drafted > wanted ? drafted - wanted : 0.0;
+    const double both = fmin(drafted, wanted), too_much = drafted - both, too_little = wanted - both;
 
     double either = 0.0;
     for (int i = 0; i < vocab; i++) either += target[i] > law[i] ? target[i] : law[i];
-    const double both = drafted < wanted ? drafted : wanted, too_little = wanted > drafted ? wanted - drafted : 0.0;
     if (spec_chance_accept(chance, both + too_much * wanted + too_little * drafted, drafted * either)) return token;
 
     double mass = 0.0;
