@@ -51,7 +51,8 @@ static double ratio_of(const entry *e)
 
 /* Fill weight with the chances that the draft takes `token` and the target another, and return their sum: of token j,
  * draft(token) target(j) times the integral of 1/D^2 from the token's ratio to j's, where D(t) = sum max(draft t,
- * target). D is linear between ratios, and there the integral from a to b is (b - a) / (D(a) D(b)). */
+ * target). D is linear between ratios, and there the integral from a to b is (b - a) / (D(a) D(b)); beyond the last
+ * finite one the slope is 1, and the integral 1/D(a). */
 static double corrections(double *weight, const double *target, const double *law, int token, int vocab, entry *entries)
 {
     const double from = target[token] / law[token];
@@ -76,7 +77,7 @@ static double corrections(double *weight, const double *target, const double *la
         const int other = entries[i].token;
         if (to > at) {
             const double there = flat + slope * to;
-            integral += isinf(to) ? law[token] / slope / height : law[token] * (to - at) / there / height;
+            integral += isinf(to) ? law[token] / height : law[token] * (to - at) / there / height;
             height = there;
             at = to;
         }
