@@ -6,13 +6,13 @@
 
 #include "analysis/multi_draft.h"
 
-/* The target's own sample is among n drafts drawn without replacement; where the draft has fewer than n tokens, those it
- * cannot draw follow evenly.
+/* The target's own sample is among n drafts drawn without replacement; where the draft has fewer than n tokens, those
+ * it cannot draw follow evenly.
  *
  *     sum_x target(x) integral of draft(x) exp(-draft(x) s) Pr(fewer than n other clocks have rung by s) ds
  *
- * a race of exponential clocks, one for each token; n = 2 is a sum. O(V) for n <= 2 and for a draft of at most n tokens,
- * else O(n V) at each of some hundred nodes.
+ * a race of exponential clocks, one for each token; n = 2 is a sum. O(V) for n <= 2 and for a draft of at most n
+ * tokens, else O(n V) at each of some hundred nodes.
  *   returns the chance, to 1e-14 or so; 1 for n >= V. Writes order->work.
  * Checked by: enumeration of tuples; n = 2 both ways. */
 double spec_match_without_acceptance(const spec_ratio_order *order, int n);
@@ -35,8 +35,8 @@ double spec_match_greedy_acceptance(const spec_ratio_order *order, int n);
  *     hub                    kept = residual(hub) (excess - missed(hub))
  *                                   + missed(hub) / (1 - draft(hub)) sum_{y != hub} residual(y) draft(y)
  *
- * Where the other is drawn from a rest without draft probability, it is so evenly. NaN for larger n; but without replacement 1 for
- * n >= V. O(V).
+ * Where the other is drawn from a rest without draft probability, it is so evenly. NaN for larger n; but without
+ * replacement 1 for n >= V. O(V).
  * Checked by: enumeration. */
 double spec_naive_tree_without_acceptance(const spec_ratio_order *order, int n);
 double spec_naive_tree_hub_acceptance(const spec_ratio_order *order, int n);

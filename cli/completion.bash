@@ -14,6 +14,9 @@ _speclab()
         names="$("$program" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p') --help --version"
     elif [ "$before" = --rule ] || { [ "$before" = -r ] && [ "$verb" != predict ]; }; then
         names=$(_speclab_names rules)
+    elif [ "$before" = --siblings ] || { [ "$before" = --drafting ] && [ "$verb" = accept ]; }; then
+        names="iid without top hub greedy"
+        [ "$verb" != accept ] || names="$names chain lookup"
     elif [ "$before" = --drafting ]; then
         names=$(_speclab_names drafts)
     elif [ "$before" = --policy ]; then

@@ -87,7 +87,8 @@ static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char
     bool all = true;
     for (const char *name; (name = next_name(&rest, verb, "policy", policies)) != NULL;) {
         spec_policy policy;
-        if (spec_policy_init(&policy, name, 1, &error) != GSL_SUCCESS) spec_usage_fail(verb, "--policy: %s", error.text);
+        if (spec_policy_init(&policy, name, 1, &error) != GSL_SUCCESS)
+            spec_usage_fail(verb, "--policy: %s", error.text);
         all = all && spec_decoder_allows(rule, drafter, &policy);
     }
     free(copy);
@@ -142,7 +143,8 @@ void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char
             pair(&rules, &draftings, spec_rules[i]->name, spec_rules[i], with, n, policies);
     pairs->rule = list_end(&rules);
     pairs->drafting = list_end(&draftings);
-    if (pairs->rule[0] == '\0') spec_usage_fail(verb, "no rule holds for '%s' as it stands: --rule names one", strategies);
+    if (pairs->rule[0] == '\0')
+        spec_usage_fail(verb, "no rule holds for '%s' as it stands: --rule names one", strategies);
     for (int i = 0; i < n; i++) {
         tell_left_out(verb, &with[i]);
         spec_drafter_free(&with[i].drafter);

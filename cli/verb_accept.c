@@ -10,7 +10,8 @@ static const struct argp_option options_table[] = {
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
     {"rule", 'r', "LIST", 0, "verification rules (all of them)", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0,
-     "how the drafts are drawn: iid, without, top, hub, greedy; or chain, lookup for one (each that a rule holds for)", 1},
+     "how drafts are drawn: iid, without (replacement), top, hub, greedy; for one chain, lookup (all a rule holds for)",
+     1},
     {"n", 'n', "LIST", 0, "drafts a position (1)", 1},
     {"contexts", KEY_CONTEXTS, "N", 0,
      "average over this many contexts of the target's own text (1: the empty context)", 1},
@@ -44,9 +45,9 @@ int spec_verb_accept(int argc, char **argv)
     static const struct argp argp = {
         options_table, parse, NULL,
         "how often each rule accepts one of n draft tokens, beside the optimal bound\v"
-        "acceptance is the chance that the emitted token is one of those drafted, in closed form; enumerated is the same "
-        "number from every decision of the rule's own code, where it is small enough; optimal is the most that any "
-        "lossless rule can accept of such drafts. n = 1 is one sampled token (chain), or, for greedy and top, the "
+        "acceptance is the chance that the emitted token is one of those drafted, in closed form; enumerated is the "
+        "same number from every decision of the rule's own code, where it is small enough; optimal is the most that "
+        "any lossless rule can accept of such drafts. n = 1 is one sampled token (chain), or, for greedy and top, the "
         "draft's most probable one. Models are averaged over --contexts.",
         children, NULL, NULL};
     arguments args = {

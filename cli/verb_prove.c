@@ -107,8 +107,8 @@ int spec_verb_prove(int argc, char **argv)
         "total variation distance, max_error the largest difference; accepted is the "
         "expected n_accepted of the first round. A rule that "
         "is said to be lossless and has tv >= 1e-12 makes the exit status 1; those kept "
-        "as known mistakes are marked so. Of --cases it shows the worst tv and the least, and the share at 1e-6 or above "
-        "(shown).",
+        "as known mistakes are marked so. Of --cases it shows the worst tv and the least, and the share at 1e-6 or "
+        "above (shown).",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
@@ -149,8 +149,9 @@ int spec_verb_prove(int argc, char **argv)
     char show[160];
     const char *policy = args.policy != NULL ? "policy," : "";
     if (cases)
-        snprintf(show, sizeof show, "rule,drafting,%sK,tokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict",
-                 policy, args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
+        snprintf(show, sizeof show,
+                 "rule,drafting,%sK,tokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict", policy,
+                 args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
     else
         snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict", policy,
                  args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");

@@ -124,8 +124,8 @@ static int refuse(const spec_rule *rule, const char *drafting, spec_error *error
     char list[80] = "";
     if (rule->siblings == 0)
         return spec_fail(error, GSL_EINVAL, "rule: '%s' holds for one draft a position, n = 1", rule->name);
-    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not hold for %s siblings; it does for %s", rule->name, drafting,
-                     kinds(list, sizeof list, rule->siblings));
+    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not hold for %s siblings; it does for %s", rule->name,
+                     drafting, kinds(list, sizeof list, rule->siblings));
 }
 
 /* Rows are listed rule by rule, way by way, n by n. */
@@ -149,7 +149,9 @@ static int fill(spec_accept_rows *rows, const char *const *rule, int n_rules, bo
                 if (!holds) continue;
                 row.drafting = drafting[d];
                 row.n = n;
-                row.siblings = n > 1 ? ways[way].siblings : ways[way].one_is_chosen ? SPEC_SIBLINGS_TOP : SPEC_SIBLINGS_IID;
+                row.siblings = n > 1                    ? ways[way].siblings
+                               : ways[way].one_is_chosen ? SPEC_SIBLINGS_TOP
+                                                         : SPEC_SIBLINGS_IID;
                 row.lookup = way == LOOKUP;
                 rows->row[rows->n_rows++] = row;
             }
@@ -167,7 +169,8 @@ int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char 
     char *all = all_rules();
     *rows = (spec_accept_rows){0};
     if (all == NULL) SPEC_TRY(no_memory(error));
-    SPEC_TRY(spec_point_blame(split(&rows->rules, &rule, &n_rules, rules[0] != '\0' ? rules : all, error), "rule", error));
+    SPEC_TRY(spec_point_blame(split(&rows->rules, &rule, &n_rules, rules[0] != '\0' ? rules : all, error), "rule",
+                              error));
     SPEC_TRY(spec_point_blame(split(&rows->draftings, &drafting, &n_draftings,
                                     draftings[0] != '\0' ? draftings : by_default, error), "drafting", error));
     SPEC_TRY(read_numbers(&number, &n_numbers, n, error));

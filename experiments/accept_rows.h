@@ -22,9 +22,9 @@ typedef struct {
 } spec_accept_rows;
 
 /* `rules` and `draftings` are names separated by commas, "" for all: every rule, and every way for which a rule's claim
- * holds, n = 1 being a chain. `n` is a list of numbers such as "1:4". GSL_EINVAL, with the parameter at fault before the
- * line, for unknown names, for a rule and a way both asked for which do not go together, and where something asked for
- * gives no row. */
+ * holds, n = 1 being a chain. `n` is a list of numbers such as "1:4". GSL_EINVAL, with the parameter at fault before
+ * the line, for unknown names, for a rule and a way both asked for which do not go together, and where something asked
+ * for gives no row. */
 int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings, const char *n,
                           spec_error *error);
 void spec_accept_rows_free(spec_accept_rows *rows);

@@ -165,6 +165,12 @@ double spec_siblings_acceptance(const spec_rule *rule, spec_siblings siblings, i
     return i >= 0 && lines[i].kind[siblings] != NULL ? lines[i].kind[siblings](order, n) : NAN;
 }
 
+bool spec_siblings_alike(const spec_rule *rule, const spec_rule *other, spec_siblings siblings)
+{
+    const int i = line_of(rule), j = line_of(other);
+    return i >= 0 && j >= 0 && lines[i].kind[siblings] == lines[j].kind[siblings];
+}
+
 double spec_siblings_steps(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order)
 {
     const int i = line_of(rule);

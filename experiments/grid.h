@@ -31,9 +31,10 @@ void spec_grid_free(spec_grid *grid);
 /* Add an axis of n >= 1 values, which are copied. GSL_ENOMEM or, for an axis too many, GSL_EINVAL. */
 int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, int n, bool label);
 
-/* "0.5,0.7" or "lo:hi:step" (hi included within rounding, step != 0; "lo:hi" of whole numbers: step 1), or mixed; each number printed so that it
- * reads back the same (those of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 and not a neighbour).
- * GSL_EINVAL, naming the list, for empty ranges, over a million values, or what is no number. */
+/* "0.5,0.7" or "lo:hi:step" (hi included within rounding, step != 0; 1 where it is left out between whole numbers), or
+ * both mixed; each number printed so that it reads back the same (those of a range are rounded to 12 digits, so that
+ * 0.5:0.7:0.05 gives 0.65 and not a neighbour). GSL_EINVAL, naming the list, for empty ranges, over a million values,
+ * or what is no number. */
 int spec_grid_add_numbers(spec_grid *grid, const char *name, const char *list, spec_error *error);
 
 /* A finite number, printed with the fewest digits that read back the same. Returns buffer. */

@@ -31,8 +31,8 @@ typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
     const char *const
-        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default. One that is a
-                        column too is a question: its value may ask for several rows, each of which tells what it is
+        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default. One that is
+                        a column too is a question: its value may ask for several rows, each of which tells what it is
                         about, and it leaves the point's random numbers alone */
     const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
     const char *const

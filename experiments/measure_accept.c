@@ -15,7 +15,7 @@ enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
 
 /* Enumeration of one round walks about V branches of O(V) for every tuple of drafts, of which there are V^n at most:
  * past this many steps it is left out. A closed form that is a recursion over tuples may take more. */
-static const double enumeration_steps = 2e7, recursion_steps = 2e9;
+static const double enumeration_steps = 1e7, recursion_steps = 1e9;
 
 /* The two pairs of a context: target and draft, and for rules that promise no more the target's argmax and draft. */
 typedef struct {
@@ -94,21 +94,38 @@ static bool is_enumerated(const accept_question *question, const spec_accept_row
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-static void theory(double *ret_acceptance, double *ret_optimal, const accept_question *question,
-                   const spec_accept_row *row, const spec_position *at, const workspace *work)
+/* The first row of several drafts that has the same numbers in every context: their acceptance, or their optimum. */
+static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
+    const spec_accept_row *row = question->rows.row, *of = &row[i];
+    size_t j = 0;
+    while (row[j].n != of->n || row[j].siblings != of->siblings || is_argmax(&row[j]) != is_argmax(of) ||
+           (acceptance && !spec_siblings_alike(&row[j].rule, &of->rule, of->siblings)))
+        j++;
+    return j;
+}
+
+/* The closed form and the optimum of row i; value[] has those of the rows before it. */
+static void theory(double *value, size_t i, const accept_question *question, const spec_position *at,
+                   const workspace *work)
+{
+    const spec_accept_row *row = &question->rows.row[i];
+    double *acceptance = &value[i * N_VALUES + ACCEPTANCE], *optimal = &value[i * N_VALUES + OPTIMAL];
     const bool chosen = row->siblings == SPEC_SIBLINGS_TOP;
     const spec_ratio_order *order = is_argmax(row) ? &work->argmax : &work->whole;
-    *ret_acceptance = *ret_optimal = NAN;
+    *acceptance = *optimal = NAN;
     if (row->lookup) return;
     if (row->n == 1) {
-        *ret_acceptance = spec_single_acceptance(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
-        *ret_optimal = spec_single_optimum(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        *acceptance = spec_single_acceptance(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        *optimal = spec_single_optimum(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
         return;
     }
-    *ret_optimal = spec_siblings_optimum(row->siblings, row->n, order);
-    if (spec_siblings_steps(&row->rule, row->siblings, row->n, order) * question->contexts <= recursion_steps)
-        *ret_acceptance = spec_siblings_acceptance(&row->rule, row->siblings, row->n, order);
+    const size_t same_optimum = first_like(question, i, false), same = first_like(question, i, true);
+    if (same_optimum < i) *optimal = value[same_optimum * N_VALUES + OPTIMAL];
+    else *optimal = spec_siblings_optimum(row->siblings, row->n, order);
+    if (same < i) *acceptance = value[same * N_VALUES + ACCEPTANCE];
+    else if (spec_siblings_steps(&row->rule, row->siblings, row->n, order) * question->contexts <= recursion_steps)
+        *acceptance = spec_siblings_acceptance(&row->rule, row->siblings, row->n, order);
 }
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
@@ -117,11 +134,12 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     workspace *work = (workspace *)&question->work[at->worker]; /* this worker's own */
     int status = GSL_SUCCESS;
     SPEC_TRY(sort_pairs(work, question, at, error));
-    for (size_t i = 0; i < question->rows.n_rows; i++, value += N_VALUES) {
+    for (size_t i = 0; i < question->rows.n_rows; i++) {
         const spec_accept_row *row = &question->rows.row[i];
-        theory(&value[ACCEPTANCE], &value[OPTIMAL], question, row, at, work);
-        value[ENUMERATED] = NAN;
-        if (is_enumerated(question, row)) SPEC_TRY(enumerate(&value[ENUMERATED], question, row, at, error));
+        double *enumerated = &value[i * N_VALUES + ENUMERATED];
+        theory(value, i, question, at, work);
+        *enumerated = NAN;
+        if (is_enumerated(question, row)) SPEC_TRY(enumerate(enumerated, question, row, at, error));
     }
 done:
     return status;

@@ -11,11 +11,10 @@ enum { ALPHA, MATCH, TARGET_ENTROPY, DRAFT_ENTROPY, AGREEMENT, N_VALUES };
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
-    const char *drafting = self;
+    const bool chosen = strcmp(self, "greedy") == 0;
     const size_t vocab = (size_t)at->vocab;
     (void)error;
-    value[ALPHA] = spec_single_acceptance(&spec_verify_token, strcmp(drafting, "greedy") == 0, at->target, at->opt_draft,
-                                          at->vocab);
+    value[ALPHA] = spec_single_acceptance(&spec_verify_token, chosen, at->target, at->opt_draft, at->vocab);
     value[MATCH] = spec_match_probability(at->target, at->opt_draft, vocab);
     value[TARGET_ENTROPY] = spec_entropy(at->target, vocab);
     value[DRAFT_ENTROPY] = spec_entropy(at->opt_draft, vocab);

@@ -64,7 +64,8 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
         tuples_row(target, V, i / 20 % 4, rng);
         tuples_row(draft, V, i / 80 % 4, rng);
         tuples_without_replacement(&all, draft, V, n);
-        assert_within(value(spec_match_without_acceptance, target, draft, V, n), match_by_tuples(&all, target, V), 1e-13);
+        assert_within(value(spec_match_without_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
+                      1e-13);
         if (n <= 2 || n >= V)
             assert_within(value(spec_naive_tree_without_acceptance, target, draft, V, n),
                           naive_tree_by_tuples(&all, target, draft, V), 1e-13);
@@ -75,7 +76,8 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
                           1e-13);
         }
         tuples_hub(&all, draft, V);
-        assert_within(value(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V), 1e-13);
+        assert_within(value(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V),
+                      1e-13);
         assert_within(value(spec_naive_tree_hub_acceptance, target, draft, V, 2),
                       naive_tree_by_tuples(&all, target, draft, V), 1e-13);
     }

@@ -77,7 +77,8 @@ static void a_rule_and_a_way_to_draft_that_do_not_go_together_are_told(void **st
     spec_program_fails("accept --drafting hubb", 2,
                        "speclab accept: --drafting: no way to draft is named 'hubb'; did you mean 'hub'?");
     spec_program_fails("accept --drafting lookup?mx=2", 2, "speclab accept: --drafting: ");
-    spec_program_fails("accept --rule rsrw", 2, "speclab accept: --rule: no rule is named 'rsrw'; did you mean 'rrsw'?");
+    spec_program_fails("accept --rule rsrw", 2,
+                       "speclab accept: --rule: no rule is named 'rsrw'; did you mean 'rrsw'?");
     spec_program_fails("accept --rule token,,match", 2, "speclab accept: --rule: 'token,,match' has an empty name");
     spec_program_fails("accept --n 0", 2, "speclab accept: --n: '0' is not a whole number from 1 to 64");
     spec_program_fails("accept --n 65", 2, "speclab accept: --n: '65' is not a whole number from 1 to 64");

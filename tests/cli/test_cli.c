@@ -291,6 +291,7 @@ static void bash_completes_verbs_options_and_names(void **state)
         {"speclab pre", "1", "predict"},           {"speclab predict --alp", "2", "--alpha"},
         {"speclab prove --rule gre", "3", "greedy"}, {"speclab prove --target zi", "3", "zipf"},
         {"speclab run real_te", "2", "real_text"}, {"speclab sweep --format mark", "3", "markdown"},
+        {"speclab prove --siblings wi", "3", "without"}, {"speclab accept --drafting loo", "3", "lookup"},
         {"speclab list pol", "2", "policies"},     {"speclab plan --methods seq", "3", "sequoia"},
         {"speclab plot --fig", "2", "--figure"},
     };
