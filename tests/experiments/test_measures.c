@@ -394,6 +394,22 @@ static void closed_calculators_give_what_a_hand_gives(void **state)
     spec_result_free(&result);
 }
 
+/* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 - 0.4^2. */
+static void implied_alpha_undoes_the_mean_and_predicts_other_rows(void **state)
+{
+    spec_result result;
+    (void)state;
+    run(&result, "implied_alpha", 0, "printed_emitted = 1.96; K = 2; printed_speedup = [\"\", \"1.4\"]; other_K = 3;");
+    assert_within(number(&result, 0, "implied_alpha"), 0.6, 1e-9);
+    assert_nan(number(&result, 0, "implied_c"));
+    assert_within(number(&result, 1, "implied_c"), 0.2, 1e-9);
+    assert_within(number(&result, 1, "emitted_other"), 2.176, 1e-9);
+    spec_result_free(&result);
+    run(&result, "implied_alpha", 0, "printed_emitted = 1.96; K = 2; other_K = 1; chains = 2;");
+    assert_within(number(&result, 0, "emitted_other"), 1.84, 1e-9);
+    spec_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +432,7 @@ int main(void)
         cmocka_unit_test(simulated_alphas_are_the_four_that_theory_tells_apart),
         cmocka_unit_test(folklore_and_finite_length_print_the_oracle),
         cmocka_unit_test(closed_calculators_give_what_a_hand_gives),
+        cmocka_unit_test(implied_alpha_undoes_the_mean_and_predicts_other_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
