@@ -30,7 +30,7 @@ typedef struct {
     int contexts;
     uint64_t limit;
     bool wants_whole, wants_argmax; /* is some row of several drafts about this pair? */
-    workspace work[SPEC_TRAJECTORY_BATCHES];
+    workspace *work; /* (SPEC_TRAJECTORY_BATCHES) one for each worker */
 } accept_question;
 
 static bool is_argmax(const spec_accept_row *row)
@@ -94,13 +94,14 @@ static bool is_enumerated(const accept_question *question, const spec_accept_row
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-/* The first row of several drafts that has the same numbers in every context: their acceptance, or their optimum. */
+/* The first row, i at the latest, of as many drafts of that kind that has the same acceptance in every context, or the
+ * same optimum. */
 static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
     const spec_accept_row *row = question->rows.row, *of = &row[i];
     size_t j = 0;
-    while (row[j].n != of->n || row[j].siblings != of->siblings || is_argmax(&row[j]) != is_argmax(of) ||
-           (acceptance && !spec_siblings_alike(&row[j].rule, &of->rule, of->siblings)))
+    while (j < i && (row[j].n != of->n || row[j].siblings != of->siblings || is_argmax(&row[j]) != is_argmax(of) ||
+                     (acceptance && !spec_siblings_alike(&row[j].rule, &of->rule, of->siblings))))
         j++;
     return j;
 }
@@ -131,7 +132,7 @@ static void theory(double *value, size_t i, const accept_question *question, con
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
     const accept_question *question = self;
-    workspace *work = (workspace *)&question->work[at->worker]; /* this worker's own */
+    workspace *work = &question->work[at->worker];
     int status = GSL_SUCCESS;
     SPEC_TRY(sort_pairs(work, question, at, error));
     for (size_t i = 0; i < question->rows.n_rows; i++) {
@@ -182,7 +183,8 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
-    accept_question question = {.limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
+    workspace work[SPEC_TRAJECTORY_BATCHES] = {{.ready = false}};
+    accept_question question = {.work = work, .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
     spec_trajectory trajectory = {.visit = visit, .self = &question, .seed = point->seed, .threads = point->threads,
                                   .opt_stop = point->stop};
     double *mean = NULL;
@@ -211,9 +213,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     }
 done:
     for (int i = 0; i < SPEC_TRAJECTORY_BATCHES; i++) {
-        spec_ratio_order_free(&question.work[i].whole);
-        spec_ratio_order_free(&question.work[i].argmax);
-        free(question.work[i].one_hot);
+        spec_ratio_order_free(&work[i].whole);
+        spec_ratio_order_free(&work[i].argmax);
+        free(work[i].one_hot);
     }
     spec_accept_rows_free(&question.rows);
     free(mean);
