@@ -4,6 +4,7 @@
 
 #include "models/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -95,6 +96,21 @@ static void complete(arguments *args)
     else args->methods = "chain,k-ary,branches,delayed,sequoia";
 }
 
+/* "1,2,3" for "1:3:1": budgets are one value of the grid. The caller frees. */
+static char *budgets(const char *list, const char *verb)
+{
+    spec_grid grid = {0};
+    char *text = NULL;
+    size_t size = 0;
+    spec_options_numbers(&grid, verb, "nodes", list);
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) spec_usage_fail(verb, "out of memory");
+    for (int i = 0; i < grid.axis[0].n; i++) fprintf(out, "%s%s", i > 0 ? "," : "", grid.axis[0].value[i]);
+    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
+    spec_grid_free(&grid);
+    return text;
+}
+
 static void check(const arguments *args, const char *verb)
 {
     if ((args->accept != NULL) + (args->accuracies != NULL) + (args->target != NULL) > 1)
@@ -131,6 +147,7 @@ int spec_verb_plan(int argc, char **argv)
     complete(&args);
     if (args.accept == NULL && args.accuracies == NULL && args.target == NULL) args.accept = "0.7,0.12,0.05,0.03";
 
+    char *nodes = budgets(args.nodes, argv[0]);
     /* Lists of one point: the measure gives a row for each method and budget, from one measurement of the chances. */
     const spec_verb_axis axis[] = {
         {"accept", SPEC_AXIS_LINES, args.accept},
@@ -142,7 +159,7 @@ int spec_verb_plan(int argc, char **argv)
         {"width", SPEC_AXIS_LINES, args.width},
         {"positions", SPEC_AXIS_LINES, args.positions},
         {"methods", SPEC_AXIS_LINES, args.methods},
-        {"nodes", SPEC_AXIS_LINES, args.nodes},
+        {"nodes", SPEC_AXIS_LINES, nodes},
         {"depth", SPEC_AXIS_LINES, args.depth},
         {"c", SPEC_AXIS_LINES, args.c},
         {"verify", SPEC_AXIS_LINES, args.verify},
@@ -156,10 +173,11 @@ int spec_verb_plan(int argc, char **argv)
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .show = show,
-        .figure = strchr(args.nodes, ',') != NULL ? "plan" : "tree",
+        .figure = strchr(nodes, ',') != NULL ? "plan" : "tree",
         .rounds = args.rounds,
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
+    free(nodes);
     if (args.figure == NULL || (code != SPEC_EXIT_HOLDS && code != SPEC_EXIT_FAILS)) return code;
     spec_error error = {{0}};
     if (spec_figure_draw(verb.figure, args.common.output, args.figure, &error) == GSL_SUCCESS) return code;

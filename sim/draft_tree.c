@@ -77,10 +77,10 @@ static int read_children(spec_drafter *drafter, const char *text, spec_error *er
 {
     const size_t length = strlen(text), most = SPEC_NODES_MAX;
     int places = 0, n = 0; /* of the nodes named so far; numbers read */
-    drafter->children = calloc(3 * most + 2, sizeof *drafter->children);
+    drafter->children = calloc(3 * most + 1, sizeof *drafter->children);
     if (drafter->children == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     drafter->first_child = drafter->children + most + 1;
-    drafter->place = drafter->first_child + most + 1;
+    drafter->place = drafter->first_child + most; /* the last node has no children */
     for (size_t at = 0; at <= length; n++) {
         int width;
         const int status = read_number(&width, &at, "children", text, 0, error);

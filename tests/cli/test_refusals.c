@@ -109,7 +109,7 @@ static void a_plan_says_what_it_lacks(void **state)
     spec_program_fails("plan --target zipf?V=4 --draft zipf?V=4 --rule rrs --siblings top", 2, "speclab plan: --rule: ");
     spec_program_fails("plan --figure tree.svg", 2, "speclab plan: --figure is drawn from the result");
     spec_program_fails("plan -o plan.csv --figure tree.gif", 2, "speclab plan: --figure tree.gif: a figure ends in");
-    spec_program_works("plan --verify costs.csv --nodes 8 --accept 0.6,0.2");
+    spec_program_works("plan --verify costs.csv --nodes 2:8:2 --accept 0.6,0.2");
 }
 
 static void the_nearest_name_is_told(void **state)

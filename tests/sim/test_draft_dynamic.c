@@ -74,11 +74,54 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     assert_int_equal(b.draft.n_nodes, 0);
     assert_int_equal(b.drafter.n_calls, 0);
     bench_free(&b);
+    table_model_fill(&model, (const double[]){0.4, 0.4, 0.2}); /* all tie: 0 grows before 1 */
+    bench_draft(&b, "dynamic?top=2&nodes=3&depth=2", &model.head, 8);
+    check_nodes(&b, (const int[]){0, 1, 0}, (const int[]){-1, -1, 0}, 3);
+    bench_free(&b);
     model.head.end_of_text = 0; /* 1 grows, and is all that does */
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 1, 1}, 4);
     bench_free(&b);
     table_model_free(&model);
+}
+
+static void the_most_nodes_are_known_beforehand(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int K, nodes;
+    } cases[] = {
+        {"dynamic", 99, 60},                   {"dynamic", 1, 10},           {"dynamic", 0, 0},
+        {"dynamic?nodes=1024", 99, 510},       {"dynamic?top=1", 99, 6},     {"dynamic?top=1&depth=64", 5, 5},
+        {"dynamic?top=2&nodes=9&depth=3", 3, 9}, {"dynamic?top=2&nodes=11&depth=3", 3, 10},
+    };
+    table_model model;
+    table_model_init(&model, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_drafter drafter;
+        assert_int_equal(spec_drafter_init(&drafter, cases[i].spec, &model.head, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_drafter_nodes(&drafter, cases[i].K), cases[i].nodes);
+        spec_drafter_free(&drafter);
+    }
+    table_model_free(&model);
+}
+
+static void a_model_that_fails_fails_the_draft(void **state)
+{
+    (void)state;
+    for (int after = 0; after < 3; after++) {
+        table_model model;
+        bench b;
+        spec_error error = {""};
+        table_model_init(&model, 3);
+        bench_draft(&b, "dynamic?top=2&depth=3", &model.head, 3);
+        model.fails_after = after;
+        assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error), GSL_EFAILED);
+        assert_int_equal(b.draft.n_nodes, 0);
+        bench_free(&b);
+        table_model_free(&model);
+    }
 }
 
 /* ---- the definition ---------------------------------------------------------------------------------------------- */
@@ -238,6 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_of_each_level_grow_and_the_best_of_all_are_submitted),
+        cmocka_unit_test(the_most_nodes_are_known_beforehand),
+        cmocka_unit_test(a_model_that_fails_fails_the_draft),
         cmocka_unit_test(what_is_submitted_is_what_the_definition_says),
         cmocka_unit_test(every_rule_for_top_siblings_is_lossless),
         cmocka_unit_test(what_does_not_go_together_is_refused),
