@@ -137,7 +137,8 @@ int spec_verb_plan(int argc, char **argv)
         "plus the cost of verification. sequoia and medusa plan the tree; chain, k-ary (k children a node), branches "
         "(chains from the root) and delayed (a trunk, then branches) are the fastest of their form, and dynamic, "
         "EAGLE-2's tree, is simulated. The column drafting is ready for --drafting of other verbs. "
-        "The plan assumes that the chances do not depend on the place in the text; --rounds simulates what comes of it.\n\n"
+        "The plan assumes that the chances do not depend on the place in the text; --rounds simulates what comes of "
+        "it.\n\n"
         "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
         "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg",
         children, NULL, NULL};

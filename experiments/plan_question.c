@@ -87,8 +87,9 @@ static int read_chances(spec_plan_question *question, const spec_point *point, c
                *target = spec_point_text(point, measure, "target");
     int levels, heads, ranks, status = GSL_SUCCESS;
     if ((accept[0] != '\0') + (accuracies[0] != '\0') + (target[0] != '\0') != 1)
-        return spec_fail(error, GSL_EINVAL, "accept: give one of a list of chances by rank, a file of accuracies, and a "
-                                            "target with a draft");
+        return spec_fail(error, GSL_EINVAL,
+                         "accept: give one of a list of chances by rank, a file of accuracies, and a target with a "
+                         "draft");
     SPEC_TRY(spec_point_int(&levels, point, measure, "depth", 1, SPEC_PLAN_LEVELS_MAX, error));
     if (accept[0] != '\0') return read_list(question, accept, levels, error);
     if (target[0] != '\0') return read_pair(question, point, measure, levels, error);
@@ -118,13 +119,15 @@ static int read_budgets(spec_plan_question *question, const char *list, spec_err
     int nodes;
     while (spec_plan_next_word(word, sizeof word, &list)) {
         if (!spec_settings_parse_int(&nodes, word) || nodes < 0 || nodes > SPEC_NODES_MAX)
-            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number of 0 to %d", word, SPEC_NODES_MAX);
+            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number of 0 to %d", word,
+                             SPEC_NODES_MAX);
         if (nodes > question->nodes) question->nodes = nodes;
     }
     return GSL_SUCCESS;
 }
 
-static int read_costs(spec_plan_question *question, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int read_costs(spec_plan_question *question, const spec_point *point, const spec_measure *measure,
+                      spec_error *error)
 {
     const char *path = spec_point_text(point, measure, "verify");
     const int status = spec_point_double(&question->c, point, measure, "c", 0.0, 1e6, error);

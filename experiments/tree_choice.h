@@ -24,9 +24,10 @@ typedef struct {
 extern const char *const spec_tree_methods[]; /* NULL-terminated */
 
 /* The largest speedup = emitted / (depth c + verify[nodes]) among the method's trees of at most `nodes` nodes, no tree
- * among them: of equal ones the smallest, as tree_plan and tree_shape say. verify (nodes+1) as in tree_plan. GSL_EINVAL for an unknown
- * method (the nearest is named), for sequoia where rows differ, and for medusa where a rank is likelier than the one
- * before it, which no shape could tell. GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on failure. */
+ * among them: of equal ones the smallest, as tree_plan and tree_shape say. verify (nodes+1) as in tree_plan.
+ * GSL_EINVAL for an unknown method (the nearest is named), for sequoia where rows differ, and for medusa where a rank
+ * is likelier than the one before it, which no shape could tell. GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on
+ * failure. */
 int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances, int nodes, double c,
                      const double *verify, spec_error *error);
 void spec_tree_choice_free(spec_tree_choice *choice);

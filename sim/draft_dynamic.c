@@ -76,7 +76,8 @@ static int choose(int *ret_grows, const spec_drafter *drafter, int from, int n, 
 static int grow(spec_drafter *drafter, long n_path, int parent, int level, int n, double *store, spec_error *error)
 {
     spec_candidate *all = drafter->candidate;
-    for (int i = level, node = parent; i >= 0; i--, node = all[node].parent) drafter->path[n_path + i] = all[node].token;
+    for (int i = level, node = parent; i >= 0; i--, node = all[node].parent)
+        drafter->path[n_path + i] = all[node].token;
     const double *row =
         spec_session_row(&drafter->session, drafter->path, (size_t)(n_path + level + 1), store, error);
     if (row == NULL) return -1;
@@ -111,9 +112,9 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
     if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
     (void)chance;
 
-    int grows[SPEC_TOP_MAX] = {-1}, n_grows = 1, born = 0, grown = 0; /* candidates on levels before the last, and in all */
+    int grows[SPEC_TOP_MAX] = {-1}, n_grows = 1, grown = 0; /* what grows, the root first; candidates so far */
     for (int level = -1; level < depth - 1 && n_grows > 0; level++) {
-        born = grown;
+        const int born = grown;
         for (int i = 0; i < n_grows; i++) {
             grown = grow(drafter, n_path, grows[i], level, grown, drafter->weight, error);
             if (grown < 0) return GSL_EFAILED;
@@ -128,7 +129,7 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
 const spec_drafter_kind spec_draft_dynamic = {
     .name = "dynamic",
     .usage = "dynamic?top=10&nodes=60&depth=6",
-    .summary = "EAGLE-2's tree: the top nodes of each level by confidence grow, the best of all are submitted (one-hot)",
+    .summary = "EAGLE-2's tree: the top nodes of each level grow, the best of all are submitted (one-hot)",
     .reference = "Li24",
     .needs_model = true,
     .nodes = nodes,

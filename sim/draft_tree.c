@@ -43,7 +43,7 @@ static int nodes(const spec_drafter *drafter, int K)
     return all;
 }
 
-/* Read the number that begins at text[*at], of "3.2.1", and go behind its dot; beyond the text where it was the last. */
+/* Read the number that begins at text[*at], of "3.2.1", and go behind its dot, beyond the text after the last. */
 static int read_number(int *ret, size_t *at, const char *key, const char *text, int low, spec_error *error)
 {
     char word[8] = "";
@@ -106,8 +106,9 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     SPEC_TRY(spec_settings_choice(&siblings, settings, "siblings", SPEC_SIBLINGS_IID, spec_siblings_names, error));
     drafter->siblings = (spec_siblings)siblings;
     if ((widths != NULL) + (children != NULL) + (spec_settings_text(settings, "n") != NULL) > 1)
-        return spec_fail(error, GSL_EINVAL, "give one of n, a width for all levels, widths, one for each, and children, "
-                                            "one for each node: not two of them");
+        return spec_fail(error, GSL_EINVAL,
+                         "give one of n, a width for all levels, widths, one for each, and children, one for each "
+                         "node: not two of them");
     if (widths != NULL) SPEC_TRY(read_widths(drafter, widths, error));
     else if (children != NULL) SPEC_TRY(read_children(drafter, children, error));
     else SPEC_TRY(spec_settings_int(&drafter->width[0], settings, "n", 2, 1, SPEC_NODES_MAX, error));
@@ -198,8 +199,8 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
 const spec_drafter_kind spec_draft_tree = {
     .name = "tree",
     .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid",
-    .summary = "n children a node, iid, without (replacement), top, hub or greedy; or widths=1.1.3.1 by level (a trunk, then "
-               "branches), or children=2.1.0.3 by node",
+    .summary = "n children a node, iid, without (replacement), top, hub or greedy; or widths=1.1.3.1 by level (a trunk, "
+               "then branches), or children=2.1.0.3 by node",
     .reference = "Miao24",
     .needs_model = true,
     .nodes = nodes,

@@ -235,7 +235,8 @@ static void what_has_no_closed_form_is_left_to_measurement(void **state)
 static void a_dynamic_tree_of_one_context_is_medusas(void **state)
 {
     (void)state;
-    const double verify[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, target[V] = {0.3, 0.6, 0.1}, draft[V] = {0.27, 0.12, 0.61};
+    const double verify[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const double target[V] = {0.3, 0.6, 0.1}, draft[V] = {0.27, 0.12, 0.61};
     double accept[LEVELS * V];
     for (int l = 0; l < LEVELS; l++) memcpy(accept + l * V, (const double[]){0.61, 0.27, 0.12}, V * sizeof *accept);
     const spec_branch_chances chances = {.levels = LEVELS, .ranks = V, .accept = accept};

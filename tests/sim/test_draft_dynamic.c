@@ -260,9 +260,10 @@ static void what_does_not_go_together_is_refused(void **state)
     static const struct {
         const char *drafting, *rule, *says;
     } bad[] = {
-        {"dynamic?top=0", "match", "top"},     {"dynamic?top=33", "match", "top"}, {"dynamic?nodes=0", "match", "nodes"},
-        {"dynamic?nodes=1025", "match", "1024"}, {"dynamic?depth=65", "match", "64"}, {"dynamic?width=2", "match", "width"},
-        {"dynamic", "rrsw", "top siblings"},   {"dynamic", "kseq", "top siblings"},
+        {"dynamic?top=0", "match", "top"},       {"dynamic?top=33", "match", "top"},
+        {"dynamic?nodes=0", "match", "nodes"},   {"dynamic?nodes=1025", "match", "1024"},
+        {"dynamic?depth=65", "match", "64"},     {"dynamic?width=2", "match", "width"},
+        {"dynamic", "rrsw", "top siblings"},     {"dynamic", "kseq", "top siblings"},
     };
     table_model model;
     table_model_init(&model, 2);

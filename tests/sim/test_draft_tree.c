@@ -148,8 +148,8 @@ static void children_are_read_breadth_first(void **state)
     assert_int_equal(b.draft.n_nodes, 6);
     assert_int_equal(b.drafter.n_calls, 2);
     bench_free(&b);
-    bench_init(&b, "tree?children=32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32."
-               "32.32&siblings=top", 32, NULL, 2); /* 32 + 31 32, as large as a shape may be */
+    bench_init(&b, "tree?children=32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32."
+               "32.32.32&siblings=top", 32, NULL, 2); /* 32 + 31 32, as large as a shape may be */
     run_script(&b, NULL, 0, NULL);
     assert_int_equal(b.draft.n_nodes, 1024);
     assert_int_equal(b.draft.parent[1023], 30);
