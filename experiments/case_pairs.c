@@ -3,6 +3,8 @@
 #include "experiments/measures.h"
 #include "models/cases.h"
 
+#include <string.h>
+
 enum { CASES_MAX = 10000000 };
 
 int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
@@ -19,20 +21,35 @@ int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const sp
     SPEC_TRY(spec_point_int(&ret->order, point, measure, "order", 0, SPEC_ORDER_MAX, error));
     SPEC_TRY(spec_point_int(&ret->end, point, measure, "end", -1, ret->vocab - 1, error));
     SPEC_TRY(spec_point_int(&ret->cases, point, measure, "cases", 1, CASES_MAX, error));
+    ret->n = ret->cases;
+    if (strcmp(ret->family, "every") == 0) {
+        ret->family = NULL;
+        ret->n *= SPEC_CASES_FAMILIES;
+    }
 done:
     return status;
 }
 
-static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const char *side, int seed,
+const char *spec_case_pairs_family(const spec_case_pairs *pairs, int i)
+{
+    return pairs->family != NULL ? pairs->family : spec_cases_families[i / pairs->cases];
+}
+
+int spec_case_pairs_seed(const spec_case_pairs *pairs, int i)
+{
+    return i % pairs->cases + 1;
+}
+
+static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const char *side, int i,
                      spec_error *error)
 {
     char spec[160];
     snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d", pairs->vocab, pairs->order,
-             pairs->family, seed, side, pairs->end);
+             spec_case_pairs_family(pairs, i), spec_case_pairs_seed(pairs, i), side, pairs->end);
     return spec_model_open(ret_model, spec, NULL, error);
 }
 
-int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int seed,
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int i,
                         int n_tokens, spec_error *error)
 {
     spec_decoder_config config = pairs->config;
@@ -40,8 +57,8 @@ int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, 
     int status = GSL_SUCCESS;
     *ret_law = (spec_output_law){0};
     if (pairs->opt_stop != NULL && *pairs->opt_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
-    SPEC_TRY(open_side(&target, pairs, "target", seed, error));
-    SPEC_TRY(open_side(&draft, pairs, "draft", seed, error));
+    SPEC_TRY(open_side(&target, pairs, "target", i, error));
+    SPEC_TRY(open_side(&draft, pairs, "draft", i, error));
     config.rule = rule;
     config.target = target;
     config.opt_draft = draft;

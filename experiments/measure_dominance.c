@@ -15,21 +15,21 @@ typedef struct {
     spec_error error;
 } answer;
 
-static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *rule, int seed, spec_error *error)
+static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *rule, int i, spec_error *error)
 {
     spec_output_law law;
-    const int status = spec_case_pairs_law(&law, pairs, rule, seed, 1, error);
+    const int status = spec_case_pairs_law(&law, pairs, rule, i, 1, error);
     *ret = law.accepted;
     spec_output_law_free(&law);
     return status;
 }
 
-static int compare(answer *ret, const spec_case_pairs *pairs, const char *rule, const char *other, int seed)
+static int compare(answer *ret, const spec_case_pairs *pairs, const char *rule, const char *other, int i)
 {
     double mine, theirs;
     int status = GSL_SUCCESS;
-    SPEC_TRY(accepted_by(&mine, pairs, rule, seed, &ret->error));
-    SPEC_TRY(accepted_by(&theirs, pairs, other, seed, &ret->error));
+    SPEC_TRY(accepted_by(&mine, pairs, rule, i, &ret->error));
+    SPEC_TRY(accepted_by(&theirs, pairs, other, i, &ret->error));
     ret->gain = mine - theirs;
 done:
     return status;
@@ -37,7 +37,7 @@ done:
 
 typedef struct {
     double least, mean, greatest;
-    int least_seed, n_more;
+    int which, n_more; /* the pair of the least gain; on how many there is one */
 } summary;
 
 /* In the order of the seeds, so that no sum depends on threads. */
@@ -48,7 +48,7 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
         if (of[i].status != GSL_SUCCESS) return spec_fail(error, of[i].status, "%s", of[i].error.text);
         if (of[i].gain < ret->least) {
             ret->least = of[i].gain;
-            ret->least_seed = i + 1;
+            ret->which = i;
         }
         ret->greatest = fmax(ret->greatest, of[i].gain);
         ret->mean += of[i].gain / n;
@@ -84,17 +84,17 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
     for (int i = 0; i < 2; i++)
         SPEC_TRY(spec_point_check_names(rules[i], pairs.config.policy, pairs.config.K, error));
-    if ((of = calloc((size_t)pairs.cases, sizeof *of)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.cases));
+    if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
     const int threads = point->threads > 0 ? point->threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < pairs.cases; i++) of[i].status = compare(&of[i], &pairs, rules[0], rules[1], i + 1);
-    SPEC_TRY(summarise(&all, of, pairs.cases, error));
+    for (int i = 0; i < pairs.n; i++) of[i].status = compare(&of[i], &pairs, rules[0], rules[1], i);
+    SPEC_TRY(summarise(&all, of, pairs.n, error));
     SPEC_TRY(judge(&verdict, rules, pairs.config.policy, all.least, error));
 
     spec_table_integer(table, "strictly_more", all.n_more);
     spec_table_number(table, "least_gain", all.least);
-    spec_table_integer(table, "least_seed", all.least_seed);
+    spec_table_integer(table, "least_seed", spec_case_pairs_seed(&pairs, all.which));
     spec_table_number(table, "mean_gain", all.mean);
     spec_table_number(table, "greatest_gain", all.greatest);
     spec_table_text(table, "verdict", verdict);

@@ -18,10 +18,10 @@ typedef struct {
     spec_error error;
 } answer;
 
-static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, int seed, int n_tokens)
+static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, int i, int n_tokens)
 {
     spec_output_law law;
-    const int status = spec_case_pairs_law(&law, pairs, rule, seed, n_tokens, &ret->error);
+    const int status = spec_case_pairs_law(&law, pairs, rule, i, n_tokens, &ret->error);
     if (status != GSL_SUCCESS) return status;
     ret->tv = law.tv;
     ret->accepted = law.accepted;
@@ -34,11 +34,11 @@ static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, in
 
 typedef struct {
     double worst, least, accepted;
-    int worst_seed, n_shown;
+    int which, n_shown; /* the worst pair; how many show a bias */
     uint64_t branches;
 } summary;
 
-/* In the order of the seeds, so that no sum depends on threads. */
+/* In the order of the pairs, so that no sum depends on threads. */
 static int summarise(summary *ret, const answer *of, int n, spec_error *error)
 {
     *ret = (summary){.worst = -1.0, .least = INFINITY};
@@ -46,7 +46,7 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
         if (of[i].status != GSL_SUCCESS) return spec_fail(error, of[i].status, "%s", of[i].error.text);
         if (of[i].tv > ret->worst) {
             ret->worst = of[i].tv;
-            ret->worst_seed = i + 1;
+            ret->which = i;
         }
         ret->least = fmin(ret->least, of[i].tv);
         ret->n_shown += of[i].tv >= SHOWN_TV;
@@ -76,17 +76,18 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
-    if ((of = calloc((size_t)pairs.cases, sizeof *of)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.cases));
+    if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
     const int threads = point->threads > 0 ? point->threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < pairs.cases; i++) of[i].status = prove(&of[i], &pairs, name, i + 1, tokens);
-    SPEC_TRY(summarise(&all, of, pairs.cases, error));
+    for (int i = 0; i < pairs.n; i++) of[i].status = prove(&of[i], &pairs, name, i, tokens);
+    SPEC_TRY(summarise(&all, of, pairs.n, error));
 
     spec_table_number(table, "worst_tv", all.worst);
-    spec_table_integer(table, "worst_seed", all.worst_seed);
+    spec_table_text(table, "worst_family", spec_case_pairs_family(&pairs, all.which));
+    spec_table_integer(table, "worst_seed", spec_case_pairs_seed(&pairs, all.which));
     spec_table_number(table, "least_tv", all.least);
-    spec_table_number(table, "shown", (double)all.n_shown / pairs.cases);
+    spec_table_number(table, "shown", (double)all.n_shown / pairs.n);
     spec_table_number(table, "accepted", all.accepted);
     spec_table_integer(table, "branches", (long long)all.branches);
     spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, all.worst));
@@ -98,8 +99,8 @@ done:
 
 static const char *const parameters[] = {"rule",    "drafting=chain", "policy=fixed", "K=2",    "tokens=3", "V=3",
                                          "order=2", "family=mixed",   "end=-1",       "cases=200", NULL};
-static const char *const columns[] = {"worst_tv", "worst_seed", "least_tv", "shown", "accepted",
-                                      "branches", "verdict",    NULL};
+static const char *const columns[] = {"worst_tv", "worst_family", "worst_seed", "least_tv", "shown",
+                                      "accepted", "branches",     "verdict",    NULL};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove_cases = {

@@ -1,4 +1,6 @@
+#include "sim/verify.h"
 #include "tests/experiments/run_measure.h"
+#include "tests/support/near.h"
 
 #define EVERY_FAMILY                                                                                                   \
     "family = [\"plain\", \"zeros\", \"levels\", \"equal\", \"near\", \"disjoint\", \"one-hot\", \"mixed\"]; "
@@ -15,6 +17,56 @@ static void a_lossless_rule_is_lossless_on_every_family(void **state)
         assert_true(number(&result, i, "shown") == 0.0);
     }
     spec_result_free(&result);
+}
+
+/* The worst of all is the worst of one of them. */
+static void every_family_together_is_all_of_them(void **state)
+{
+    (void)state;
+    spec_result each, all;
+    run(&each, "prove_cases", 0, "rule = \"resample-target\"; " EVERY_FAMILY "K = 1; V = 2; tokens = 2; cases = 7;");
+    run(&all, "prove_cases", 0, "rule = \"resample-target\"; family = \"every\"; K = 1; V = 2; tokens = 2; cases = 7;");
+    assert_int_equal(each.table.n_rows, 8);
+    size_t worst = 0;
+    double branches = 0.0, shown = 0.0;
+    for (size_t i = 0; i < 8; i++) {
+        if (number(&each, i, "worst_tv") > number(&each, worst, "worst_tv")) worst = i;
+        branches += number(&each, i, "branches");
+        shown += number(&each, i, "shown") / 8.0;
+    }
+    assert_true(number(&all, 0, "worst_tv") == number(&each, worst, "worst_tv"));
+    assert_string_equal(text(&all, 0, "worst_family"), text(&each, worst, "worst_family"));
+    assert_true(number(&all, 0, "worst_seed") == number(&each, worst, "worst_seed"));
+    assert_true(number(&all, 0, "branches") == branches);
+    assert_within(number(&all, 0, "shown"), shown, 1e-9);
+    spec_result_free(&each);
+    spec_result_free(&all);
+}
+
+/* The proof table has each rule that claims to be lossless with every kind of siblings that its claim covers. */
+static void the_proof_table_leaves_no_claim_out(void **state)
+{
+    (void)state;
+    spec_experiment e;
+    spec_error error = {""};
+    if (spec_experiment_load(&e, "experiments/prove_cases.cfg", NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    for (int r = 0; spec_rules[r] != NULL; r++) {
+        const spec_rule *rule = spec_rules[r];
+        unsigned seen = 0;
+        bool on_chains = false;
+        for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
+            const char *drafting = spec_grid_value(&e.grid, i, "drafting"), *name = "";
+            if (strcmp(spec_grid_value(&e.grid, i, "rule"), rule->name) != 0) continue;
+            const char *siblings = strstr(drafting, "siblings=");
+            if (siblings != NULL) name = siblings + 9;
+            for (int kind = 0; kind < SPEC_SIBLINGS_KINDS; kind++)
+                if (strcmp(name, spec_siblings_names[kind]) == 0) seen |= SPEC_SIBLINGS_BIT(kind);
+            on_chains = on_chains || strcmp(drafting, "chain") == 0;
+        }
+        const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
+        if (on_chains != claims || seen != (claims ? rule->siblings : 0u)) fail_msg("%s", rule->name);
+    }
+    spec_experiment_free(&e);
 }
 
 /* Fresh draws off the residual are off but where nothing is ever rejected. */
@@ -92,6 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lossless_rule_is_lossless_on_every_family),
+        cmocka_unit_test(every_family_together_is_all_of_them),
+        cmocka_unit_test(the_proof_table_leaves_no_claim_out),
         cmocka_unit_test(a_mistake_shows_and_is_told_from_one_that_cannot),
         cmocka_unit_test(the_worst_case_is_found_again_by_its_seed),
         cmocka_unit_test(a_text_may_end),
