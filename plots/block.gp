@@ -6,9 +6,13 @@ stats CSV using (o = sprintf('%d', column('draft_order')), orders = (strstrt(' '
 set xlabel 'draft length K (tokens)'
 set ylabel 'tokens a round, E[n\_emitted]'
 set xrange [STATS_min - 0.4 : STATS_max + 0.4]
-set title 'Block verification and the token rule, for a 6-gram target on real text'
-of(rule, i) = stringcolumn('rule') eq rule && column('draft_order') == int(word(orders, i)) ? column('K') : NaN
-plot for [i=1:words(orders)] CSV using (of('block', i)):(column('emitted')):(2 * column('emitted_se')) \
-        with yerrorlines linecolor i pointtype point(i) pointsize 0.8 title word(orders, i) . '-gram draft, block', \
-    for [i=1:words(orders)] CSV using (of('token', i)):(column('emitted')):(2 * column('emitted_se')) \
-        with yerrorlines linecolor i dashtype 2 pointtype point(i) pointsize 0.8 title word(orders, i) . '-gram draft, token'
+set title 'Rules that judge a whole block, for a 6-gram target on real text'
+rules = ''
+stats CSV using (r = stringcolumn('rule'), \
+    rules = (strstrt(' ' . rules . ' ', ' ' . r . ' ') ? rules : rules . ' ' . r), column('K')) nooutput
+dashes(r) = r eq 'token' ? 2 : r eq 'block' ? 1 : r eq 'hsd' ? 3 : 4
+of(r, i) = stringcolumn('rule') eq word(rules, r) && column('draft_order') == int(word(orders, i)) ? column('K') : NaN
+color(r, i) = words(orders) > 1 ? i : r
+plot for [r=1:words(rules)] for [i=1:words(orders)] CSV using (of(r, i)):(column('emitted')):(2 * column('emitted_se')) \
+        with yerrorlines linecolor color(r, i) dashtype dashes(word(rules, r)) pointtype point(color(r, i)) pointsize 0.8 \
+        noenhanced title word(orders, i) . '-gram draft, ' . word(rules, r)
