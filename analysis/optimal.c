@@ -20,6 +20,17 @@ double spec_optimal_iid(const spec_ratio_order *order, int n)
     return 1 + least;
 }
 
+double spec_optimal_quoted(const spec_ratio_order *order, int n)
+{
+    if (!defined(order, n)) return NAN;
+    spec_compensated sum = {0};
+    for (int i = 0; i < order->n_drafted; i++) {
+        const double target = order->target[i], ratio = order->draft[i] / target;
+        if (target > 0) spec_compensated_add(&sum, ratio < 1 ? -target * expm1(n * log1p(-ratio)) : target);
+    }
+    return fmin(1, spec_compensated_value(&sum));
+}
+
 /* ---- without replacement ----------------------------------------------------------------------------------------- */
 
 /* Draft probability of all tokens but entry i, without cancellation. */

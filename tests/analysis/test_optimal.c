@@ -152,6 +152,40 @@ static void prefixes_reach_the_best_subset_and_the_largest_flow(void **state)
     gsl_rng_free(rng);
 }
 
+/* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4 (1 - .25^2) + .3
+ * (1 - (2/3)^2). One ratio wherever both are positive, and it is the optimum. `python3 spectrgbv.py` finds it below the
+ * optimum in 299 of 300 cases and above it in none. */
+static void the_quoted_optimum_is_a_lower_bound(void **state)
+{
+    (void)state;
+    assert_within(value(spec_optimal_quoted, target1, draft1, 3, 1), 0.7, 1e-15);
+    assert_within(value(spec_optimal_quoted, target1, draft1, 3, 2), 0.82, 1e-15);
+    assert_within(value(spec_optimal_quoted, target2, draft2, 3, 2), 0.3 + 0.4 * 15.0 / 16 + 0.3 * 5.0 / 9, 1e-15);
+    static const double part[] = {0.27, 0.73, 0}, all[] = {0.162, 0.438, 0.4};
+    assert_within(value(spec_optimal_quoted, all, part, 3, 2), value(spec_optimal_iid, all, part, 3, 2), 1e-15);
+    assert_within(value(spec_optimal_quoted, part, all, 3, 2), value(spec_optimal_iid, part, all, 3, 2), 1e-15);
+    assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, 0)));
+    assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, SPEC_DRAFTS_MAX + 1)));
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    enum { V = 6 };
+    for (int i = 0; i < 800; i++) {
+        double target[V], draft[V], sum = 0;
+        const int n = 1 + i % 4;
+        tuples_row(target, V, i / 4 % 4, rng);
+        tuples_row(draft, V, i / 16 % 4, rng);
+        for (int x = 0; x < V; x++)
+            sum += target[x] > 0 ? target[x] * (1 - pow(1 - fmin(1, draft[x] / target[x]), n)) : 0;
+        const double quoted = value(spec_optimal_quoted, target, draft, V, n);
+        const double optimal = value(spec_optimal_iid, target, draft, V, n);
+        assert_within(quoted, sum, 1e-14);
+        assert_true(quoted <= optimal + 1e-14 && quoted <= 1);
+        if (n == 1) assert_within(quoted, optimal, 1e-14);
+        if (n > 1 && i / 4 % 16 == 0) assert_true(quoted < optimal - 1e-6); /* both smooth */
+    }
+    gsl_rng_free(rng);
+}
+
 /* What the literature orders, on rows of every kind: without replacement against iid is an observation, not a theorem.
  */
 static void rules_and_optima_stand_in_order(void **state)
@@ -374,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_vectors),
         cmocka_unit_test(prefixes_reach_the_best_subset_and_the_largest_flow),
+        cmocka_unit_test(the_quoted_optimum_is_a_lower_bound),
         cmocka_unit_test(rules_and_optima_stand_in_order),
         cmocka_unit_test(race_integral_is_the_sum_over_tuples),
         cmocka_unit_test(race_of_equal_clocks_is_hypergeometric),
