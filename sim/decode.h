@@ -58,7 +58,8 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, con
 
 /* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (both sizes are named), trees of
  * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, a strategy
- * that shares noise where the rule does not, and a tree with a policy that looks at its tokens: only a policy that sets the length beforehand says how deep a tree is. */
+ * that shares noise where the rule does not, and a tree with a policy that looks at its tokens: only a policy that sets
+ * the length beforehand says how deep a tree is. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 
@@ -77,7 +78,8 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
                 spec_tally *opt_tally, spec_error *error);
 
 /* The same by the target alone, one token a call: what speculation is measured against; the argmax each time where the
- * rule promises no more (SPEC_LOSSLESS_ARGMAX), and by its noise where the rule has a seed. ret_time: target calls, one a token. */
+ * rule promises no more (SPEC_LOSSLESS_ARGMAX), and by its noise where the rule has a seed.
+ * ret_time: target calls, one a token. */
 int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
                       double *ret_time, spec_error *error);
 
