@@ -133,6 +133,7 @@ static void what_is_not_understood_is_refused(void **state)
         int status = spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error);
         if (status == GSL_SUCCESS) {
             status = spec_experiment_run(&result, &e, &(spec_run_options){.threads = 2}, &error);
+            spec_result_free(&result); /* of a run that failed, too */
             spec_experiment_free(&e);
         }
         assert_int_not_equal(status, GSL_SUCCESS);
