@@ -127,7 +127,8 @@ static int decide_as_iid(workspace *work, const spec_draft *draft, int node, con
     if (selected >= 0) return selected;
     for (int i = used; i < n && mass > 0.0; i++) {
         const int token = work->token[i];
-        const double rest = rest_from(work, row, i, n, others), law = rest > 0.0 ? row[token] / rest : 1.0 / (vocab - i);
+        const double rest = rest_from(work, row, i, n, others);
+        const double law = rest > 0.0 ? row[token] / rest : 1.0 / (vocab - i);
         if (spec_chance_accept(chance, weight[token], mass * law)) return token;
         mass = take_off(work, weight, mass, row, rest, i, vocab);
     }

@@ -11,7 +11,8 @@ enum { V_MAX = TUPLES_V };
 
 static bool beats(const double *target, const double *law, int challenger, int incumbent)
 {
-    return law[challenger] > 0 && target[challenger] / law[challenger] > target[incumbent] / law[incumbent] * (1 + 1e-9);
+    if (law[challenger] <= 0) return false;
+    return target[challenger] / law[challenger] > target[incumbent] / law[incumbent] * (1 + 1e-9);
 }
 
 static double common(const double *target, const double *law, const double *prevailed, double share, int V)
