@@ -135,27 +135,25 @@ static bool take_rest(double *weight, const double *row, const spec_draft *draft
     return true;
 }
 
-/* Is the last of `born` siblings chosen, of n? */
-static bool is_chosen(spec_siblings siblings, int born, int n)
-{
-    return siblings == SPEC_SIBLINGS_TOP || (siblings == SPEC_SIBLINGS_GREEDY && born < n);
-}
-
-/* n children of `parent`, or all tokens. */
+/* n children of `parent`, or all tokens: first those that are chosen, then those that are drawn. */
 static void add_children(spec_draft *draft, double *weight, int parent, const double *row, int n, spec_chance *chance)
 {
     const int first = draft->n_nodes, V = draft->vocab;
-    const bool hub = draft->siblings == SPEC_SIBLINGS_HUB;
-    for (int born = 1; born <= n; born++) {
+    const spec_siblings siblings = draft->siblings;
+    int chosen[SPEC_NODES_MAX];
+    const int n_chosen = spec_row_largest(
+        chosen, siblings == SPEC_SIBLINGS_TOP ? n : siblings == SPEC_SIBLINGS_GREEDY ? n - 1 : 0, row, V);
+    for (int i = 0; i < n_chosen; i++) spec_draft_append(draft, chosen[i], parent, row, false);
+    for (int born = n_chosen; born < n; born++) {
         const double *law = row;
-        if (draft->siblings != SPEC_SIBLINGS_IID) {
+        if (siblings != SPEC_SIBLINGS_IID) {
             if (!take_rest(weight, row, draft, first)) return;
             law = weight;
         }
-        const bool chosen = is_chosen(draft->siblings, born, n);
-        const bool joins_hub = hub && born == 2 && draft->token[first] != spec_row_argmax(row, V);
-        const int token = chosen || joins_hub ? spec_row_argmax(law, V) : spec_chance_pick(chance, law, V);
-        spec_draft_append(draft, token, parent, row, !chosen);
+        const bool joins_hub =
+            siblings == SPEC_SIBLINGS_HUB && born == 1 && draft->token[first] != spec_row_argmax(row, V);
+        spec_draft_append(draft, joins_hub ? spec_row_argmax(law, V) : spec_chance_pick(chance, law, V), parent, row,
+                          true);
     }
 }
 
