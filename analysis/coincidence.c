@@ -18,8 +18,8 @@ static double others(const spec_ratio_order *order, int i)
 /* ---- without replacement ----------------------------------------------------------------------------------------- */
 
 /* One node of the integral: at time s, the chance that fewer than n clocks but the one of the target's sample have
- * rung, times the density of that one. exactly[k]: k clocks have rung; marked[k]: the same and one more clock rings now, that
- * of a token drawn from the target. */
+ * rung, times the density of that one. exactly[k]: k clocks have rung; marked[k]: the same and one more clock rings
+ * now, that of a token drawn from the target. */
 static double race_at(const spec_ratio_order *order, int n, double s)
 {
     double exactly[SPEC_DRAFTS_MAX] = {1}, marked[SPEC_DRAFTS_MAX] = {0}, sum = 0;
