@@ -1,18 +1,30 @@
 #include "analysis/evalue.h"
 
-#include <gsl/gsl_sf_gamma.h>
 #include <math.h>
 #include <stdbool.h>
 
-/* log Gamma(base + steps) / Gamma(base), for base > 0. A few steps are a product, which loses nothing to cancellation
- * where base is large. */
+/* Stirling's series of log Gamma, without its leading terms; to 1e-15 for x >= LARGE. */
+static double stirling_rest(double x)
+{
+    const double y = 1.0 / (x * x);
+    return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x;
+}
+
+/* log Gamma(base + steps) / Gamma(base), for base > 0: by factors up to where Stirling's series holds, and from there as
+ * a difference that is written so that nothing cancels. */
 static double log_rising(double base, uint64_t steps)
 {
-    enum { FEW = 8 };
-    if (steps > FEW) return gsl_sf_lnpoch(base, (double)steps);
-    double product = 1.0;
-    for (uint64_t k = 0; k < steps; k++) product *= base + (double)k;
-    return log(product);
+    enum { LARGE = 20 };
+    double product = 1.0, sum = 0.0;
+    while (steps > 0 && base < LARGE) {
+        product *= base++;
+        steps--;
+    }
+    if (steps > 0) {
+        const double n = (double)steps, end = base + n;
+        sum = (base - 0.5) * log1p(n / base) + n * (log(end) - 1.0) + stirling_rest(end) - stirling_rest(base);
+    }
+    return sum + log(product);
 }
 
 double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before, const double *probability, int n,

@@ -51,29 +51,33 @@ typedef struct spec_evidence spec_evidence;
 typedef struct {
     const char *name, *reason; /* one line: which mistakes it is made for */
     bool (*applies)(const spec_fixture *fixture, uint32_t scope); /* NULL: always */
-    void (*finding)(spec_finding *ret, const spec_evidence *evidence);
+    void (*finding)(spec_finding *ret, const spec_evidence *evidence, int setting);
+    int setting;               /* for tests that share a function */
 } spec_test;
 
-extern const spec_test *const spec_tests[]; /* NULL-terminated */
-enum { SPEC_TESTS_MAX = 48 };
+extern const spec_test spec_tests[]; /* ends with a name of NULL; experiments/conformance/tests_table.c */
+enum { SPEC_TESTS_MAX = 32 };
 
-/* The rounds of one batch are drafted from, and completed by, `rng` alone. */
 int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope, spec_error *error);
 void spec_evidence_free(spec_evidence *evidence);
 
-/* Fill the batch's inputs with n rounds. */
-void spec_evidence_ask(spec_batch *batch, const spec_fixture *fixture, uint32_t scope, int n, uint64_t first_index,
+/* Fill the batch's inputs with n rounds, from round first_index of the fixture's run on. A round's start and draft are
+ * drawn from `rng` alone; the seeds that the sampler is given are hashes of `seed` and the index. */
+void spec_evidence_ask(const spec_evidence *evidence, spec_batch *batch, int n, uint64_t first_index, uint64_t seed,
                        gsl_rng *rng);
 
-/* Count n answered rounds. */
+/* Count n answered rounds; what they leave of their texts is drawn from `rng`. */
 void spec_evidence_add(spec_evidence *evidence, const spec_batch *batch, int n, uint64_t first_index, gsl_rng *rng);
 
 /* Count a text of scope S that began in `start`. */
-void spec_evidence_add_text(spec_evidence *evidence, int start, const int32_t *token, int64_t n);
+void spec_evidence_add_text(spec_evidence *evidence, int start, const int32_t *token, int64_t n, gsl_rng *rng);
 
-/* Take in the next counts, in order: every e-value bets on them with what was learnt from those before. */
+/* Take in the next counts, in order: every bet on them is made with what was learnt from those before. */
 void spec_evidence_merge(spec_evidence *into, const spec_evidence *next);
-void spec_evidence_clear(spec_evidence *evidence);
+void spec_evidence_clear(spec_evidence *evidence); /* counts to 0; for the next batch of a worker */
+
+/* What the tests say: ret (SPEC_TESTS_MAX); returns how many apply. */
+int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
 /* Tokens and rounds so far; the first round that broke a hard rule, or NULL. */
 uint64_t spec_evidence_tokens(const spec_evidence *evidence);
@@ -84,8 +88,8 @@ const spec_exhibit *spec_evidence_hard(const spec_evidence *evidence);
 uint64_t spec_evidence_count(const spec_evidence *evidence, int state, int token);
 uint64_t spec_evidence_visits(const spec_evidence *evidence, int state);
 
-/* Mean of log e over the fixture's tests, as a mixture: log of the mean of e. */
-double spec_evidence_log_e(const spec_evidence *evidence);
+/* Mean n_accepted of a round. */
+double spec_evidence_accepted(const spec_evidence *evidence);
 
 /* The smallest TV that the omnibus test would have found with this power at this false-alarm rate, whatever the
  * alternative: the largest over the states that a text is judged by. NaN where cells had to be pooled. */

@@ -1,0 +1,102 @@
+/* What is asked of a sampler: starts and drafts of rounds. */
+#include "experiments/conformance/evidence_counts.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { SEED_ROUNDS = 16 }; /* rounds of one seed, with other offsets */
+
+int spec_evidence_draw(const double *cdf, int V, gsl_rng *rng)
+{
+    const double u = gsl_rng_uniform(rng) * cdf[V - 1];
+    int low = 0, high = V - 1;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (cdf[middle] > u) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+static bool is_taken(const spec_fixture *f, const int32_t *token, int node, int x)
+{
+    for (int i = 0; i < node; i++)
+        if (f->parent[i] == f->parent[node] && token[i] == x) return true;
+    return false;
+}
+
+/* From what the elder siblings left of the row; where they left nothing, any other token alike. */
+static int draw_rest(const spec_fixture *f, const int32_t *token, int node, int state, gsl_rng *rng)
+{
+    const double *row = f->draft_law + (size_t)state * (size_t)f->vocab;
+    double rest = 0.0, u = gsl_rng_uniform(rng);
+    int others = 0, last = -1;
+    for (int x = 0; x < f->vocab; x++) {
+        if (is_taken(f, token, node, x)) continue;
+        rest += row[x];
+        others++;
+    }
+    assert(others > 0);
+    u *= rest > 0.0 ? rest : others;
+    for (int x = 0; x < f->vocab; x++) {
+        const double weight = is_taken(f, token, node, x) ? 0.0 : rest > 0.0 ? row[x] : 1.0;
+        if (weight == 0.0) continue;
+        last = x;
+        if (u < weight) break;
+        u -= weight;
+    }
+    return last;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u; /* SplitMix64's finaliser [Steele14] */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static void ask_round(const spec_evidence *e, spec_batch *batch, int i, uint64_t index, uint64_t seed,
+                      gsl_rng *rng)
+{
+    const spec_fixture *f = e->fixture;
+    const size_t nodes = (size_t)batch->nodes, V = (size_t)f->vocab;
+    int32_t *token = batch->token + (size_t)i * nodes, *state = batch->state + (size_t)i * (nodes + 1);
+    const int n = f->shorter ? (int)gsl_rng_uniform_int(rng, (unsigned long)f->n_nodes + 1) : f->n_nodes;
+    const bool pads = f->shorter && gsl_rng_uniform_int(rng, 2) == 0;
+    const bool distinct = f->drawn == SPEC_DRAWN_WITHOUT || (f->drawn == SPEC_DRAWN_FIXED && !f->chain);
+    state[0] = f->levels * (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
+    for (int k = 0; k < f->n_nodes; k++) {
+        const int from = state[f->parent[k] + 1];
+        /* Rows behind padding are somebody else's. */
+        token[k] = k >= n     ? -1
+                   : distinct ? draw_rest(f, token, k, from, rng)
+                              : spec_evidence_draw(e->draft_cdf + (size_t)from * V, f->vocab, rng);
+        state[k + 1] = k < n ? spec_fixture_next(f, from, token[k])
+                             : (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->n_states);
+    }
+    batch->n_nodes[i] = pads ? f->n_nodes : n;
+    batch->request[i] = index;
+    batch->seed[i] = mix(seed ^ mix(index / SEED_ROUNDS));
+    batch->offset[i] = index % SEED_ROUNDS;
+}
+
+void spec_evidence_ask(const spec_evidence *e, spec_batch *batch, int n, uint64_t first_index, uint64_t seed,
+                       gsl_rng *rng)
+{
+    const size_t nodes = (size_t)batch->nodes;
+    for (int i = 0; i < n; i++) {
+        const size_t at = (size_t)i, before = at - 1;
+        if (!e->fixture->repeats || i % 2 == 0) {
+            ask_round(e, batch, i, first_index + at, seed, rng);
+            continue;
+        }
+        memcpy(batch->token + at * nodes, batch->token + before * nodes, nodes * sizeof *batch->token);
+        memcpy(batch->state + at * (nodes + 1), batch->state + before * (nodes + 1),
+               (nodes + 1) * sizeof *batch->state);
+        batch->n_nodes[i] = batch->n_nodes[before];
+        batch->request[i] = batch->request[before];
+        batch->seed[i] = batch->seed[before];
+        batch->offset[i] = batch->offset[before];
+    }
+}
