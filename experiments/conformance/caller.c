@@ -27,6 +27,8 @@ struct spec_caller {
     int32_t *out;            /* (chunk, stride) the outputs of a round between guards */
     float *row[SIDES];       /* (V) scope S: what the models hand out */
     int start;
+    int32_t *context, *state; /* (n_context), (n_context+1): of the last call, so that what it shares is not walked again */
+    int64_t n_context, context_capacity;
 };
 
 /* The outputs of a round: tokens, n_emitted, n_accepted, draft, each followed by guards. */
@@ -87,6 +89,10 @@ static void forget_fixture(spec_caller *caller)
     free(caller->step);
     free(caller->token);
     free(caller->out);
+    free(caller->context);
+    free(caller->state);
+    caller->context = caller->state = NULL;
+    caller->n_context = caller->context_capacity = 0;
     caller->step = NULL;
     caller->token = caller->out = NULL;
 }
@@ -261,10 +267,35 @@ int spec_caller_counters(spec_caller *caller, uint64_t ret[3], bool *ret_known, 
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
+/* The state after a context; -1 where memory ran out. */
+static int state_after(spec_caller *caller, const int32_t *context, int64_t n)
+{
+    int64_t same = 0;
+    if (n > caller->context_capacity || caller->state == NULL) {
+        const size_t capacity = 2 * (size_t)n + 64;
+        int32_t *longer = realloc(caller->context, capacity * sizeof *longer);
+        if (longer != NULL) caller->context = longer;
+        int32_t *states = realloc(caller->state, (capacity + 1) * sizeof *states);
+        if (states != NULL) caller->state = states;
+        if (longer == NULL || states == NULL) return -1;
+        caller->context_capacity = (int64_t)capacity;
+    }
+    while (same < n && same < caller->n_context && context[same] == caller->context[same]) same++;
+    caller->state[0] = caller->start;
+    for (int64_t i = same; i < n; i++) {
+        caller->context[i] = context[i];
+        caller->state[i + 1] = spec_fixture_next(caller->fixture, caller->state[i], context[i]);
+    }
+    caller->n_context = n;
+    return caller->state[n];
+}
+
 static const float *hand_out(spec_caller *caller, int side, const int32_t *context, int64_t n)
 {
     const size_t vocab = (size_t)caller->fixture->vocab;
-    const size_t state = (size_t)spec_fixture_state(caller->fixture, caller->start, context, n);
+    const int after = state_after(caller, context, n);
+    if (after < 0) return NULL;
+    const size_t state = (size_t)after;
     memcpy(caller->row[side], caller->pristine[side] + state * vocab, vocab * sizeof(float));
     return caller->row[side];
 }
@@ -290,6 +321,7 @@ int spec_caller_generate(spec_caller *caller, int start, int K, uint64_t seed, i
     if (out == NULL) return no_memory(error);
     for (size_t i = 0; i < n + GUARDS; i++) out[i] = UNTOUCHED;
     caller->start = start;
+    caller->n_context = 0;
     const int code = caller->api->generate(caller->self, &models, NULL, 0, K, caller->fixture->sampling, seed, out,
                                            n_tokens);
     if (code != 0) status = failed(caller, "generate", code, error);

@@ -75,13 +75,6 @@ int spec_fixture_next(const spec_fixture *fixture, int state, int token)
     return variant * fixture->levels + level;
 }
 
-int spec_fixture_state(const spec_fixture *fixture, int start, const int32_t *context, int64_t n)
-{
-    int state = start;
-    for (int64_t i = 0; i < n; i++) state = spec_fixture_next(fixture, state, context[i]);
-    return state;
-}
-
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
 static int deepest(const int *parent, int n)

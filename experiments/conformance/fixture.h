@@ -59,9 +59,6 @@ bool spec_fixture_fits(const spec_fixture *fixture, const spec_sampler_about *ab
 /* The state after `token`. Defined for any token of the vocabulary. */
 int spec_fixture_next(const spec_fixture *fixture, int state, int token);
 
-/* The state after a context, for scope S: a text of n tokens that began in `start`. O(n). */
-int spec_fixture_state(const spec_fixture *fixture, int start, const int32_t *context, int64_t n);
-
 /* ---- for those who make one: experiments/conformance/fixtures_*.c ------------------------------------------------ */
 
 /* Room for rows of these sizes, and the defaults: drawn iid, batches of 256, nothing to apply. opt_parent (n_nodes):

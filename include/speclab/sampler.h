@@ -84,7 +84,7 @@ typedef struct {
 } spec_step;
 
 /* A model as scope S sees it: the row (V) after these tokens, probabilities or logits as the sampler asked. The row is
- * valid until the next call for the same model. */
+ * valid until the next call for the same model; NULL where there is none, and generate is to fail. */
 typedef struct {
     void *self;
     int32_t vocab;
