@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* ---- by enumeration: any rule and draft that keep nothing from round to round ------------------------------------- */
+/* ---- by enumeration: any rule and draft that keep nothing from round to round ------------------------------------ */
 
 /* Walk one round from context `from`: the law of the context after it (size), and the mean of n_emitted. GSL_EMAXITER
  * where the walk's limit does not suffice; of it `limit` is what is left. */
@@ -205,7 +205,8 @@ int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config
         return GSL_SUCCESS;
     }
     if (!formula)
-        return spec_pair_theory_enumerated(ret_mean, config, 1 + (uint64_t)(SPEC_PAIR_STEPS_MAX / target->vocab), error);
+        return spec_pair_theory_enumerated(ret_mean, config, 1 + (uint64_t)(SPEC_PAIR_STEPS_MAX / target->vocab),
+                                           error);
     return contexts_of(&order, &size, target, draft) ? solve_chain(ret_mean, config, order, size, error) : GSL_SUCCESS;
 }
 

@@ -19,10 +19,10 @@ int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config
  * later (one that anticipates): then there is no theory. The texts are borrowed from *config or static. */
 int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_config *config, spec_error *error);
 
-/* By enumeration alone, with fewer than `limit` >= 1 branches over all contexts together: one round from each context gives its
- * mean of n_emitted and the law of the next round's context, whose stationary law weights the means. For every rule,
- * policy and strategy that keeps nothing from round to round. NaN for others, where the limit does not suffice, and
- * where the long run depends on the start. Fails as the above, and where the decoder refuses the config. */
+/* By enumeration alone, with fewer than `limit` >= 1 branches over all contexts together: one round from each context
+ * gives its mean of n_emitted and the law of the next round's context, whose stationary law weights the means. For
+ * every rule, policy and strategy that keeps nothing from round to round. NaN for others, where the limit does not
+ * suffice, and where the long run depends on the start. Fails as the above, and where the decoder refuses the config. */
 int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *config, uint64_t limit, spec_error *error);
 
 #endif
