@@ -19,9 +19,9 @@ double spec_optimal_iid(const spec_ratio_order *order, int n);
  *
  *     sum_x target(x) (1 - (1 - min(1, draft(x)/target(x)))^n)
  *
- * It is not: it never exceeds spec_optimal_iid, and for n >= 2 falls short of it but in special cases, all of which have
- * one ratio draft/target wherever both are positive (docs/formulas.md#quoted-optimum). O(V). Checked by: the sum over
- * the rows; the bound. */
+ * It is not: it never exceeds spec_optimal_iid, and for n >= 2 falls short of it but in special cases, such as one
+ * ratio draft/target wherever both are positive (docs/formulas.md#quoted-optimum). O(V). Checked by: the sum over the
+ * rows; the bound. */
 double spec_optimal_quoted(const spec_ratio_order *order, int n);
 
 /* For n drafts drawn without replacement; where the draft has fewer than n tokens, those it cannot draw follow, each as

@@ -1,4 +1,4 @@
-/* cases: random pairs of rows by families that are hard for rules of verification: zeros, ties, equal rows and the like.
+/* cases: random pairs of rows by families that are hard for verification rules: zeros, ties, equal rows and the like.
  * Both rows of a pair come from one stream, so the two sides of a seed are related. Rows are the caller's. */
 #ifndef SPECLAB_CASES_H
 #define SPECLAB_CASES_H

@@ -75,8 +75,8 @@ static int check_tree(const spec_decoder *decoder, spec_error *error)
                          decoder->policy.K, SPEC_NODES_MAX);
     if (misses_schedule(&decoder->rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' must know how long a draft would be, whatever is drawn: it takes a chain, and length "
-                         "policy fixed, heuristic or oracle",
+                         "rule '%s' must know how long a draft would be, whatever is drawn: it takes a chain, and "
+                         "length policy fixed, heuristic or oracle",
                          decoder->rule.name);
     if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
     if (looks_at_tokens(policy))

@@ -49,7 +49,8 @@ static void the_proof_table_leaves_no_claim_out(void **state)
     (void)state;
     spec_experiment e;
     spec_error error = {""};
-    if (spec_experiment_load(&e, "experiments/prove_cases.cfg", NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_experiment_load(&e, "experiments/prove_cases.cfg", NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     for (int r = 0; spec_rules[r] != NULL; r++) {
         const spec_rule *rule = spec_rules[r];
         unsigned seen = 0;
