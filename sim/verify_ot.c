@@ -32,7 +32,7 @@ static void close(void *state)
 
 static int open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 {
-    const size_t nodes = n_nodes > 0 ? (size_t)n_nodes : 1;
+    const size_t nodes = (size_t)n_nodes + 1; /* never none */
     workspace *const work = calloc(1, sizeof *work);
     int status = GSL_SUCCESS;
     if (work == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
