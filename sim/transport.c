@@ -12,7 +12,7 @@ int spec_transport_init(spec_transport *transport, int vocab, spec_error *error)
     transport->token = malloc(V * sizeof(int));
     transport->place = malloc(V * sizeof(int));
     transport->hull = malloc((V + 1) * sizeof(int));
-    transport->items = malloc(2 * V * sizeof(spec_transport_item));
+    transport->items = malloc(2 * V * sizeof *transport->items);
     double **const array[] = {&transport->target,       &transport->draft,       &transport->target_below,
                               &transport->draft_below,  &transport->draft_above, &transport->inside,
                               &transport->selected,     &transport->law};
@@ -46,24 +46,6 @@ void spec_transport_free(spec_transport *transport)
 
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
-/* Least significant byte first; a byte that all keys share is passed over. Returns the half of 2n items that is
- * sorted. */
-static const spec_transport_item *sort_items(spec_transport_item *items, int n)
-{
-    spec_transport_item *from = items, *to = items + n;
-    for (int shift = 0; shift < 64; shift += 8) {
-        int start[257] = {0};
-        for (int i = 0; i < n; i++) start[(from[i].key >> shift & 255) + 1]++;
-        if (start[(from[0].key >> shift & 255) + 1] == n) continue;
-        for (int b = 0; b < 255; b++) start[b + 1] += start[b];
-        for (int i = 0; i < n; i++) to[start[from[i].key >> shift & 255]++] = from[i];
-        spec_transport_item *const swap = from;
-        from = to;
-        to = swap;
-    }
-    return from;
-}
-
 /* One term more of a sum and of what rounding has lost of it. */
 static void add(double *sum, double *lost, double value)
 {
@@ -79,11 +61,9 @@ void spec_transport_sort(spec_transport *transport, const double *target, const 
     for (int i = 0; i < t->vocab; i++) {
         t->place[i] = -1;
         if (!(row[i] > 0.0)) continue;
-        const double ratio = target[i] / row[i]; /* not negative: its bits are in its order */
-        t->items[n].token = i;
-        memcpy(&t->items[n++].key, &ratio, sizeof ratio);
+        t->items[n++] = (spec_ratio_entry){target[i] / row[i], i};
     }
-    const spec_transport_item *item = sort_items(t->items, n);
+    const spec_ratio_entry *item = spec_ratio_sort(t->items, n);
     double below[2] = {0.0, 0.0}, lost[2] = {0.0, 0.0};
     t->n_drafted = n;
     t->target_below[0] = t->draft_below[0] = 0.0;

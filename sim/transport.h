@@ -6,13 +6,7 @@
 #define SPECLAB_TRANSPORT_H
 
 #include "sim/chance.h"
-
-#include <stdint.h>
-
-typedef struct {
-    uint64_t key;
-    int token;
-} spec_transport_item;
+#include "sim/ratio_sort.h"
 
 typedef struct {
     int vocab;
@@ -27,7 +21,7 @@ typedef struct {
     double *selected;       /* (V+1) and its sums over a prefix: convex too, and nowhere below `inside` */
     int cut;                /* the prefix that attains the optimum; there the two are equal */
     int *hull;              /* (V+1) scratch */
-    spec_transport_item *items; /* (2V) scratch of the sort */
+    spec_ratio_entry *items; /* (2V) scratch of the sort */
 } spec_transport;
 
 int spec_transport_init(spec_transport *transport, int vocab, spec_error *error); /* GSL_ENOMEM */

@@ -2,18 +2,12 @@
  * arrives first in a race, at its exponential clock over its probability, and both have the same clocks;
  * docs/formulas.md#coupling. One pass over the two rows to accept; to correct, another, and a sort. With a seed the
  * race is run. */
+#include "sim/ratio_sort.h"
 #include "sim/verify.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A token, and its target/draft as bits: ordered as the numbers are, which are not negative. */
-typedef struct {
-    uint64_t ratio;
-    int token;
-} entry;
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
@@ -24,36 +18,16 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 static int open_room(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 {
     (void)n_nodes;
-    rule->state = malloc(2 * (size_t)vocab * sizeof(entry));
+    rule->state = malloc(2 * (size_t)vocab * sizeof(spec_ratio_entry));
     return rule->state != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory for %d ratios", vocab);
-}
-
-/* By bytes, the lowest first; both arrays have room for n. An even number of passes ends where it began. */
-static void sort(entry *entries, entry *other, int n)
-{
-    for (int shift = 0; shift < 64; shift += 8) {
-        int start[257] = {0};
-        for (int i = 0; i < n; i++) start[(entries[i].ratio >> shift & 255) + 1]++;
-        for (int byte = 0; byte < 256; byte++) start[byte + 1] += start[byte];
-        for (int i = 0; i < n; i++) other[start[entries[i].ratio >> shift & 255]++] = entries[i];
-        entry *sorted = other;
-        other = entries;
-        entries = sorted;
-    }
-}
-
-static double ratio_of(const entry *e)
-{
-    double ratio;
-    memcpy(&ratio, &e->ratio, sizeof ratio);
-    return ratio;
 }
 
 /* Fill weight with the chances that the draft takes `token` and the target another, and return their sum: of token j,
  * draft(token) target(j) times the integral of 1/D^2 from the token's ratio to j's, where D(t) = sum max(draft t,
  * target). D is linear between ratios, and there the integral from a to b is (b - a) / (D(a) D(b)); beyond the last
  * finite one the slope is 1, and the integral 1/D(a). */
-static double corrections(double *weight, const double *target, const double *law, int token, int vocab, entry *entries)
+static double corrections(double *weight, const double *target, const double *law, int token, int vocab,
+                          spec_ratio_entry *entries)
 {
     const double from = target[token] / law[token];
     double flat = 0.0, slope = 0.0; /* D(t) = flat + slope t */
@@ -62,18 +36,17 @@ static double corrections(double *weight, const double *target, const double *la
         const double ratio = target[i] / law[i]; /* of a token that neither has, NaN: not above */
         weight[i] = 0.0;
         if (ratio > from) {
-            memcpy(&entries[n].ratio, &ratio, sizeof ratio);
-            entries[n++].token = i;
+            entries[n++] = (spec_ratio_entry){ratio, i};
             flat += target[i];
         } else {
             slope += law[i];
         }
     }
-    sort(entries, entries + vocab, n);
+    entries = spec_ratio_sort(entries, n);
 
     double at = from, height = flat + slope * from, integral = 0.0, mass = 0.0;
     for (int i = 0; i < n; i++) {
-        const double to = ratio_of(&entries[i]);
+        const double to = entries[i].ratio;
         const int other = entries[i].token;
         if (to > at) {
             const double there = flat + slope * to;

@@ -2,12 +2,12 @@
  * docs/formulas.md#mentored. What comes out is the draft's row pulled into target/b .. target/a: up to target/b for the
  * tokens with the largest target/draft, down to target/a for those with the smallest. So the tokens are sorted by that
  * ratio once, and every a is judged by sums over both ends of the order. */
+#include "sim/ratio_sort.h"
 #include "sim/verify.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BISECTIONS = 50 };
 
@@ -16,16 +16,11 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_settings_double(&rule->budget, settings, "budget", 0.1, 0.0, 1000.0, error);
 }
 
-typedef struct {
-    uint64_t key; /* the bits of target/draft, which rise with it */
-    int token;
-} item;
-
 /* The two rows of a place in the order of target/draft: of sums over the first i tokens (_below) and over the others
  * (_above). entropy sums target log(target/draft) where both are positive. */
 typedef struct {
-    int vocab, n_drafted; /* those that the draft has come first */
-    item *items;          /* (2, V) */
+    int vocab, n_drafted;    /* those that the draft has come first */
+    spec_ratio_entry *items; /* (2, V) */
     double *ratio, *target_below, *draft_below, *target_above, *draft_above, *entropy; /* (V+1) */
 } order;
 
@@ -70,34 +65,16 @@ static double drafted(const place *at, int i)
     return at->opt_law != NULL ? at->opt_law[i] : i == at->token ? 1.0 : 0.0;
 }
 
-/* By key, a byte after the other; returns where the result is, in items (2, n). */
-static const item *radix_sort(item *items, int n)
-{
-    item *other = items + n;
-    for (int shift = 0; shift < 64; shift += 8) {
-        int start[257] = {0};
-        for (int i = 0; i < n; i++) start[(items[i].key >> shift & 255) + 1]++;
-        if (start[(items[0].key >> shift & 255) + 1] == n) continue; /* all have the same byte here */
-        for (int byte = 0; byte < 255; byte++) start[byte + 1] += start[byte];
-        for (int i = 0; i < n; i++) other[start[items[i].key >> shift & 255]++] = items[i];
-        item *swap = items;
-        items = other;
-        other = swap;
-    }
-    return items;
-}
-
 static void sort(order *o, const place *at)
 {
     const int V = o->vocab;
     o->n_drafted = 0;
     for (int i = 0; i < V; i++) {
         const double ratio = drafted(at, i) > 0.0 ? at->target[i] / drafted(at, i) : INFINITY;
-        o->items[i].token = i;
-        memcpy(&o->items[i].key, &ratio, sizeof ratio);
+        o->items[i] = (spec_ratio_entry){ratio, i};
         if (drafted(at, i) > 0.0) o->n_drafted++;
     }
-    const item *items = radix_sort(o->items, V);
+    const spec_ratio_entry *items = spec_ratio_sort(o->items, V);
     for (int i = 0; i < V; i++) {
         const double target = at->target[items[i].token], draft = drafted(at, items[i].token);
         o->ratio[i] = draft > 0.0 ? target / draft : INFINITY;
