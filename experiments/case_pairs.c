@@ -2,10 +2,18 @@
 
 #include "experiments/measures.h"
 #include "models/cases.h"
+#include "models/names.h"
 
 #include <string.h>
 
 enum { CASES_MAX = 10000000 };
+
+static bool is_family(const char *name)
+{
+    for (int i = 0; i < SPEC_CASES_FAMILIES; i++)
+        if (strcmp(spec_cases_families[i], name) == 0) return true;
+    return false;
+}
 
 int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
@@ -25,6 +33,12 @@ int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const sp
     if (strcmp(ret->family, "every") == 0) {
         ret->family = NULL;
         ret->n *= SPEC_CASES_FAMILIES;
+    } else if (!is_family(ret->family)) {
+        char meant[SPEC_NAMES_MEANT_SIZE];
+        status = spec_fail(error, GSL_EINVAL, "family: '%.40s' is none%s", ret->family,
+                           spec_names_meant(meant, ret->family, spec_cases_families,
+                                            "; they are plain, zeros, levels, equal, near, disjoint, one-hot, mixed, "
+                                            "and every"));
     }
 done:
     return status;
