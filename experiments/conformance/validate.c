@@ -13,8 +13,8 @@
 
 const char *const spec_validate_verdicts[] = {"PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL};
 
-/* Rounds of one batch at most; tokens of a text of scope S, texts of a batch; shares of the budget after which the evidence is looked at;
- * how suspicious is enough for fresh data, and how much more of it. */
+/* Rounds of one batch at most; tokens of a text of scope S, texts of a batch; shares of the budget after which the
+ * evidence is looked at; how suspicious is enough for fresh data, and how much more of it. */
 enum { BATCH_MOST = 4096, BATCH_LEAST = 64, TEXT_TOKENS = 512, TEXTS = 16, STAGES = 4, FRESH_TIMES = 4 };
 static const double stage_share[STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
 #define SUSPICIOUS 1e-3
@@ -29,6 +29,7 @@ typedef struct {
     uint64_t draws;          /* its budget */
     uint64_t batches;        /* asked so far */
     double share;
+    bool fresh;              /* its batches are of the second look */
 } trial;
 
 typedef struct {
@@ -48,6 +49,7 @@ typedef struct {
     worker *worker;          /* (threads) */
     int threads;
     uint64_t done;           /* draws */
+    bool suspicious;
     struct timespec begun;
     spec_error *error;
 } run;
@@ -95,7 +97,7 @@ static bool is_wanted_test(const spec_validate_plan *plan, const char *name)
     return !names_a_test(plan) || is_named(plan, name);
 }
 
-static int check_only(const spec_validate_plan *plan, spec_error *error)
+int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
 {
     const char *names[256];
     char meant[SPEC_NAMES_MEANT_SIZE];
@@ -142,8 +144,10 @@ static int make_trials(run *r)
             t->share = 1.0 / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 2048.0);
             shares += t->share;
         }
-    for (int i = 0; i < v->n_results; i++)
+    for (int i = 0; i < v->n_results; i++) {
         r->trial[i].draws = (uint64_t)ceil((double)r->plan->draws * r->trial[i].share / fmax(shares, 1e-300));
+        v->result[i].budget = r->trial[i].draws;
+    }
 done:
     return status;
 }
@@ -165,11 +169,18 @@ done:
     return status;
 }
 
-static int batch_rounds(const spec_fixture *fixture)
+/* Small budgets are not to be overdrawn by the one batch that every stage has. */
+static int batch_rounds(const trial *t)
 {
-    const double fits = 4e6 / ((double)fixture->vocab * fixture->levels);
+    const double fits = fmin(4e6 / (double)t->fixture.vocab, (double)t->draws / STAGES) / t->fixture.levels;
     const int n = fits > BATCH_MOST ? BATCH_MOST : fits < BATCH_LEAST ? BATCH_LEAST : (int)fits;
     return n - n % 2;
+}
+
+static int batch_texts(const trial *t)
+{
+    const double fits = (double)t->draws / (STAGES * TEXT_TOKENS);
+    return fits > TEXTS ? TEXTS : fits < 1.0 ? 1 : (int)fits;
 }
 
 static void run_text(worker *w, const trial *t)
@@ -181,19 +192,27 @@ static void run_text(worker *w, const trial *t)
     if (w->status == GSL_SUCCESS) spec_evidence_add_text(w->evidence, start, w->text, TEXT_TOKENS, w->rng);
 }
 
-/* Batch b of a trial, into the worker's own counts: they depend on the seed and b alone. */
-static void run_batch(run *r, worker *w, const trial *t, const spec_validate_result *result, uint64_t seed, uint64_t b)
+static bool is_stopped(const run *r)
 {
-    const int n = batch_rounds(&t->fixture);
+    return r->plan->limits.opt_stop != NULL && *r->plan->limits.opt_stop;
+}
+
+/* A second look takes the time that it needs. */
+static bool must_end(const run *r, bool fresh)
+{
+    return is_stopped(r) || (!fresh && r->plan->seconds > 0.0 && seconds_since(&r->begun) > r->plan->seconds);
+}
+
+/* Batch b of a trial, into the worker's own counts: they depend on the seed and b alone. */
+static void run_batch(worker *w, const trial *t, const spec_validate_result *result, uint64_t seed, uint64_t b)
+{
+    const int n = batch_rounds(t);
     const uint64_t first = b * (uint64_t)n;
+    w->status = GSL_SUCCESS;
     spec_rng_stream(w->rng, seed, b);
     spec_evidence_clear(w->evidence);
-    if (r->plan->limits.opt_stop != NULL && *r->plan->limits.opt_stop) {
-        w->status = spec_fail(&w->error, GSL_EFAILED, "interrupted");
-        return;
-    }
     if (result->scope == SPEC_SCOPE_STREAM) {
-        for (int k = 0; k < TEXTS && w->status == GSL_SUCCESS; k++) run_text(w, t);
+        for (int k = 0; k < batch_texts(t) && w->status == GSL_SUCCESS; k++) run_text(w, t);
         return;
     }
     spec_evidence_ask(w->evidence, &w->subject.batch, n, first, seed, w->rng);
@@ -201,36 +220,43 @@ static void run_batch(run *r, worker *w, const trial *t, const spec_validate_res
     if (w->status == GSL_SUCCESS) spec_evidence_add(w->evidence, &w->subject.batch, n, first, w->rng);
 }
 
+static uint64_t trial_seed(const run *r, const spec_validate_result *result, bool fresh)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s/%u/%d", result->kind->name, result->scope, fresh);
+    return spec_rng_named_seed(r->plan->seed, name);
+}
+
 /* Draws more, in batches that run in parallel and merge in order. */
 static int run_trial(run *r, trial *t, spec_validate_result *result, uint64_t draws, bool fresh)
 {
-    const int per_batch = result->scope == SPEC_SCOPE_STREAM ? TEXTS * TEXT_TOKENS
-                                                             : batch_rounds(&t->fixture) * t->fixture.levels;
+    const int per_batch = result->scope == SPEC_SCOPE_STREAM ? batch_texts(t) * TEXT_TOKENS
+                                                             : batch_rounds(t) * t->fixture.levels;
     const uint64_t batches = (draws + (uint64_t)per_batch - 1) / (uint64_t)per_batch;
-    char name[128];
+    const uint64_t seed = trial_seed(r, result, fresh);
     int status = GSL_SUCCESS;
-    snprintf(name, sizeof name, "%s/%u/%d", result->kind->name, result->scope, fresh);
-    const uint64_t seed = spec_rng_named_seed(r->plan->seed, name);
     for (int i = 0; i < r->threads; i++) {
         worker *w = &r->worker[i];
         SPEC_TRY(spec_evidence_init(&w->evidence, &t->fixture, result->scope, r->error));
-        SPEC_TRY(spec_subject_begin(&w->subject, &t->fixture, result->scope, batch_rounds(&t->fixture), r->error));
+        SPEC_TRY(spec_subject_begin(&w->subject, &t->fixture, result->scope, batch_rounds(t), r->error));
     }
-    for (uint64_t done = 0; done < batches && spec_evidence_hard(t->evidence) == NULL;) {
+    for (uint64_t done = 0; done < batches && spec_evidence_hard(t->evidence) == NULL && !must_end(r, fresh);) {
         const int n = batches - done < (uint64_t)r->threads ? (int)(batches - done) : r->threads;
 #pragma omp parallel for num_threads(n) schedule(static, 1)
-        for (int i = 0; i < n; i++) run_batch(r, &r->worker[i], t, result, seed, t->batches + (uint64_t)i);
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n; i++) run_batch(&r->worker[i], t, result, seed, t->batches + (uint64_t)i);
+        /* What comes after a broken rule is not looked at: the result would depend on the number of threads. */
+        for (int i = 0; i < n && spec_evidence_hard(t->evidence) == NULL; i++) {
             worker *w = &r->worker[i];
+            if (w->status != GSL_SUCCESS && is_stopped(r)) goto done; /* a ctrl-C may have reached its process, too */
             if (w->status != GSL_SUCCESS) {
                 *r->error = w->error;
                 SPEC_TRY(w->status);
             }
             spec_evidence_merge(t->evidence, w->evidence);
+            done++;
+            t->batches++;
+            r->done += (uint64_t)per_batch;
         }
-        done += (uint64_t)n;
-        t->batches += (uint64_t)n;
-        r->done += (uint64_t)n * (uint64_t)per_batch;
     }
 done:
     for (int i = 0; i < r->threads; i++) {
@@ -316,140 +342,8 @@ static double log_fail(const run *r)
     return -log(0.5 * r->plan->alpha); /* half of alpha for the bets, half for fresh data */
 }
 
-/* Whole passes over all fixtures, each with a larger share, so that what is grossly wrong is found soon. */
-static int run_stages(run *r, bool *ret_failed)
-{
-    spec_validation *v = r->validation;
-    const bool timed = r->plan->seconds > 0.0;
-    double share = 0.0;
-    int status = GSL_SUCCESS;
-    *ret_failed = false;
-    for (int stage = 0; timed || stage < STAGES; stage++) {
-        const double until = stage < STAGES ? stage_share[stage] : 2.0 * share;
-        for (int i = 0; i < v->n_results; i++) {
-            if (v->result[i].skipped != NULL) continue;
-            if (timed && seconds_since(&r->begun) > r->plan->seconds) return status;
-            const double more = (until - share) * (double)r->trial[i].draws;
-            SPEC_TRY(run_trial(r, &r->trial[i], &v->result[i], (uint64_t)ceil(more), false));
-            read_all(r);
-            if (r->plan->progress != NULL)
-                r->plan->progress(r->plan->self, v->result[i].kind->name, r->done, r->plan->draws, v->log_e);
-            if (first_hard(v) >= 0 || v->log_e >= log_fail(r)) {
-                *ret_failed = true;
-                return status;
-            }
-        }
-        share = until;
-    }
-done:
-    return status;
-}
-
-/* What looked suspicious is asked again, with new seeds and more draws, and judged by these alone. */
-static int run_fresh(run *r, double *ret_p)
-{
-    spec_validation *v = r->validation;
-    bool *again = calloc((size_t)v->n_results + 1, sizeof *again);
-    int status = GSL_SUCCESS;
-    *ret_p = 1.0;
-    if (again == NULL) return no_memory(r->error);
-    for (int i = 0; i < v->n_results; i++) {
-        again[i] = v->result[i].skipped == NULL && (v->result[i].p <= SUSPICIOUS || v->result[i].log_e > -log(SUSPICIOUS));
-        if (!again[i]) continue;
-        trial *t = &r->trial[i];
-        const uint64_t draws = FRESH_TIMES * v->result[i].draws;
-        spec_evidence_free(t->evidence);
-        t->evidence = NULL;
-        t->batches = 0;
-        SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, v->result[i].scope, r->error));
-        SPEC_TRY(run_trial(r, t, &v->result[i], draws, true));
-        v->fresh = true;
-    }
-    read_all(r);
-    *ret_p = holm(v, again);
-done:
-    free(again);
-    return status;
-}
-
-/* The total variation of a state's counts, less what chance alone would show. */
-static double excess_tv(const trial *t, int state)
-{
-    const int V = t->fixture.vocab;
-    const double n = (double)spec_evidence_visits(t->evidence, state);
-    double tv = 0.0, chance = 0.0;
-    if (n == 0.0) return 0.0;
-    for (int i = 0; i < V; i++) {
-        const double law = t->fixture.target_law[(size_t)state * (size_t)V + (size_t)i];
-        tv += 0.5 * fabs((double)spec_evidence_count(t->evidence, state, i) / n - law);
-        chance += 0.5 * sqrt(2.0 * law * (1.0 - law) / (M_PI * n));
-    }
-    return fmax(tv - 3.0 * chance, 0.0);
-}
-
-static int worst_state(const trial *t, double *ret_tv)
-{
-    int worst = 0;
-    *ret_tv = 0.0;
-    for (int s = 0; s < t->fixture.n_states; s++) {
-        const double tv = excess_tv(t, s);
-        if (tv <= *ret_tv) continue;
-        *ret_tv = tv;
-        worst = s;
-    }
-    return worst;
-}
-
-/* The tokens of one state whose counts differ most, in standard deviations. */
-static void fill_reproducer(const run *r, int i)
-{
-    spec_validation *v = r->validation;
-    spec_reproducer *c = &v->reproducer;
-    const trial *t = &r->trial[i];
-    const spec_validate_result *result = &v->result[i];
-    const spec_exhibit *hard = spec_evidence_hard(t->evidence);
-    const int V = t->fixture.vocab;
-    double tv;
-    *c = (spec_reproducer){.kind = result->kind, .scope = result->scope, .vocab = V, .test = "hard"};
-    c->state = hard != NULL ? hard->state : worst_state(t, &tv);
-    if (hard != NULL) c->round = *hard;
-    double best = -INFINITY;
-    for (int k = 0; k < result->n_findings && hard == NULL; k++)
-        if (result->finding[k].log_e > best) {
-            best = result->finding[k].log_e;
-            c->test = result->finding[k].name;
-        }
-    c->n = spec_evidence_visits(t->evidence, c->state);
-    const size_t at = (size_t)c->state * (size_t)V;
-    while (c->n_shown < V && c->n_shown < 16) {
-        int token = -1;
-        double most = -1.0;
-        for (int x = 0; x < V; x++) {
-            bool shown = false;
-            for (int k = 0; k < c->n_shown; k++) shown = shown || c->token[k] == x;
-            const double law = t->fixture.target_law[at + (size_t)x], n = (double)c->n;
-            const double z = fabs((double)spec_evidence_count(t->evidence, c->state, x) - n * law) /
-                             sqrt(n * law * (1.0 - law) + 1.0);
-            if (shown || z <= most) continue;
-            most = z;
-            token = x;
-        }
-        const int k = c->n_shown++;
-        c->token[k] = token;
-        c->target[k] = c->expected[k] = t->fixture.target_law[at + (size_t)token];
-        c->draft[k] = t->fixture.draft_law[at + (size_t)token];
-        c->seen[k] = c->n > 0 ? (double)spec_evidence_count(t->evidence, c->state, token) / (double)c->n : 0.0;
-    }
-}
-
-static int count_run(const spec_validation *v)
-{
-    int n = 0;
-    for (int i = 0; i < v->n_results; i++) n += v->result[i].skipped == NULL;
-    return n;
-}
-
-/* What every difference of that size would have been found with: the largest over the fixtures; pooled cells excepted. */
+/* The size from which on every difference would have been found: the largest over the fixtures, but those with pooled
+ * cells. */
 static void fill_detectable(const run *r)
 {
     spec_validation *v = r->validation;
@@ -461,9 +355,82 @@ static void fill_detectable(const run *r)
         if (r->trial[i].evidence == NULL || result->draws == 0) continue;
         result->detectable =
             spec_evidence_detectable(r->trial[i].evidence, SUSPICIOUS / fmax(tests, 1), r->plan->power);
-        (void)worst_state(&r->trial[i], &result->tv);
+        (void)spec_reproducer_state(&r->trial[i].fixture, r->trial[i].evidence, &result->tv);
         if (!isnan(result->detectable)) v->detectable = fmax(v->detectable, result->detectable);
     }
+}
+
+/* Whole passes over all fixtures, each with a larger share, so that what is grossly wrong is found soon. */
+static int run_stages(run *r, bool *ret_failed)
+{
+    spec_validation *v = r->validation;
+    const bool open = r->plan->seconds > 0.0 || r->plan->endless;
+    double share = 0.0;
+    int status = GSL_SUCCESS;
+    *ret_failed = false;
+    for (int stage = 0; open || stage < STAGES; stage++) {
+        const double until = stage < STAGES ? stage_share[stage] : 2.0 * share;
+        for (int i = 0; i < v->n_results; i++) {
+            if (v->result[i].skipped != NULL) continue;
+            if (must_end(r, false)) return status;
+            const double more = (until - share) * (double)r->trial[i].draws;
+            SPEC_TRY(run_trial(r, &r->trial[i], &v->result[i], (uint64_t)ceil(more), false));
+            read_all(r);
+            if (r->plan->progress != NULL)
+                r->plan->progress(r->plan->self, v->result[i].kind->name, r->done, r->plan->draws, v->log_e);
+            if (first_hard(v) >= 0 || v->log_e >= log_fail(r)) {
+                *ret_failed = true;
+                return status;
+            }
+        }
+        share = until;
+        if (r->plan->stage == NULL) continue;
+        v->p = holm(v, NULL);
+        fill_detectable(r);
+        r->plan->stage(r->plan->self, v, stage);
+    }
+done:
+    return status;
+}
+
+static bool is_suspicious(double p, double log_e)
+{
+    return p <= SUSPICIOUS || log_e > -log(SUSPICIOUS);
+}
+
+/* What looked suspicious is asked again, with new seeds and more draws, and judged by these alone. */
+static int run_fresh(run *r, double *ret_p)
+{
+    spec_validation *v = r->validation;
+    bool *again = calloc((size_t)v->n_results + 1, sizeof *again);
+    int status = GSL_SUCCESS;
+    *ret_p = 1.0;
+    if (again == NULL) return no_memory(r->error);
+    for (int i = 0; i < v->n_results; i++) {
+        again[i] = v->result[i].skipped == NULL && is_suspicious(v->result[i].p, v->result[i].log_e);
+        if (!again[i]) continue;
+        trial *t = &r->trial[i];
+        const uint64_t draws = FRESH_TIMES * v->result[i].draws;
+        spec_evidence_free(t->evidence);
+        t->evidence = NULL;
+        t->batches = 0;
+        t->fresh = true;
+        SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, v->result[i].scope, r->error));
+        SPEC_TRY(run_trial(r, t, &v->result[i], draws, true));
+        v->fresh = true;
+    }
+    read_all(r);
+    *ret_p = holm(v, again);
+done:
+    free(again);
+    return status;
+}
+
+static int count_run(const spec_validation *v)
+{
+    int n = 0;
+    for (int i = 0; i < v->n_results; i++) n += v->result[i].skipped == NULL;
+    return n;
 }
 
 static void say(spec_validation *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -475,13 +442,47 @@ static void say(spec_validation *v, const char *format, ...)
     va_end(args);
 }
 
-static void judge(run *r, bool failed, double fresh_p)
+/* The result that shows it best: of those that are enough by themselves the one with the smallest rows; or else the one
+ * with the most capital, or, on fresh data, the least p-value. */
+static int mark_failed(run *r)
+{
+    spec_validation *v = r->validation;
+    int best = -1, worst = -1;
+    for (int i = 0; i < v->n_results; i++) {
+        spec_validate_result *result = &v->result[i];
+        if (result->skipped != NULL) continue;
+        result->failed = result->hard != SPEC_HARD_NONE || result->log_e >= log_fail(r) ||
+                         (v->fresh && result->p <= 0.5 * r->plan->alpha);
+        if (result->failed && (best < 0 || r->trial[i].fixture.vocab < r->trial[best].fixture.vocab)) best = i;
+        if (worst < 0 || result->log_e > v->result[worst].log_e) worst = i;
+    }
+    if (best < 0) best = worst;
+    v->result[best].failed = true;
+    return best;
+}
+
+static int reproduce(run *r, int i)
+{
+    const trial *t = &r->trial[i];
+    const spec_validate_result *result = &r->validation->result[i];
+    const spec_reproducer_case found = {.fixture = &t->fixture,
+                                        .evidence = t->evidence,
+                                        .finding = result->finding,
+                                        .n_findings = result->n_findings,
+                                        .scope = result->scope,
+                                        .seed = trial_seed(r, result, t->fresh),
+                                        .batches = t->batches,
+                                        .rounds = batch_rounds(t),
+                                        .texts = batch_texts(t),
+                                        .text_tokens = TEXT_TOKENS};
+    return spec_reproducer_find(&r->validation->reproducer, &found, &r->worker[0].subject, r->error);
+}
+
+static int judge(run *r, bool failed, double fresh_p)
 {
     spec_validation *v = r->validation;
     const int hard = first_hard(v);
-    int worst = hard;
-    for (int i = 0; i < v->n_results && hard < 0; i++)
-        if (v->result[i].skipped == NULL && (worst < 0 || v->result[i].log_e > v->result[worst].log_e)) worst = i;
+    int status = GSL_SUCCESS;
     fill_detectable(r);
     failed = failed || hard >= 0 || fresh_p <= 0.5 * r->plan->alpha;
     if (count_run(v) == 0) {
@@ -489,12 +490,19 @@ static void judge(run *r, bool failed, double fresh_p)
         say(v, "no fixture fits this sampler");
     } else if (failed) {
         v->verdict = v->about.lossy && hard < 0 ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL;
-        fill_reproducer(r, worst);
-        if (hard >= 0)
-            say(v, "%s: %s", v->result[hard].kind->name, spec_hard_reasons[v->result[hard].hard]);
+        const int worst = mark_failed(r);
+        status = reproduce(r, worst);
+        if (v->result[worst].hard != SPEC_HARD_NONE)
+            say(v, "%s: %s", v->result[worst].kind->name, spec_hard_reasons[v->result[worst].hard]);
+        else if (v->result[worst].tv == 0.0)
+            say(v, "%s: no state alone shows it, but the test '%s' does", v->result[worst].kind->name,
+                v->reproducer.test);
         else
             say(v, "%s: the tokens after a state have another law, by a TV of about %.2g", v->result[worst].kind->name,
                 v->result[worst].tv);
+    } else if (r->suspicious && v->stopped) {
+        v->verdict = SPEC_VERDICT_INCONCLUSIVE;
+        say(v, "suspicious, and stopped before it was asked again");
     } else if (v->fresh && fresh_p <= SUSPICIOUS) {
         v->verdict = SPEC_VERDICT_INCONCLUSIVE;
         say(v, "suspicious, also on fresh data (p = %.2g), but not beyond doubt: a larger budget will tell", fresh_p);
@@ -509,6 +517,7 @@ static void judge(run *r, bool failed, double fresh_p)
         say(v, "no difference seen; one of TV %.2g or more would have been, with a chance of %g", v->detectable,
             r->plan->power);
     }
+    return status;
 }
 
 int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error)
@@ -519,14 +528,17 @@ int spec_validate(spec_validation *ret, const char *subject, const spec_validate
     int status = GSL_SUCCESS;
     *ret = (spec_validation){.plan = *plan, .subject = subject};
     clock_gettime(CLOCK_MONOTONIC, &r.begun);
-    SPEC_TRY(check_only(plan, error));
+    SPEC_TRY(spec_validate_check_only(plan, error));
     SPEC_TRY(make_workers(&r));
     ret->about = r.worker[0].subject.about;
     SPEC_TRY(make_trials(&r));
     SPEC_TRY(run_stages(&r, &failed));
     ret->p = holm(ret, NULL);
-    if (!failed && (ret->p <= SUSPICIOUS || ret->log_e > -log(SUSPICIOUS))) SPEC_TRY(run_fresh(&r, &fresh_p));
-    judge(&r, failed, fresh_p);
+    r.suspicious = !failed && is_suspicious(ret->p, ret->log_e);
+    if (r.suspicious && !is_stopped(&r)) SPEC_TRY(run_fresh(&r, &fresh_p));
+    ret->stopped = is_stopped(&r);
+    if (ret->stopped && !plan->endless) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(judge(&r, failed, fresh_p));
     ret->seconds = seconds_since(&r.begun);
 done:
     for (int i = 0; i < ret->n_results && r.trial != NULL; i++) {
@@ -547,25 +559,6 @@ done:
 void spec_validation_free(spec_validation *validation)
 {
     free(validation->result);
+    spec_reproducer_free(&validation->reproducer);
     *validation = (spec_validation){.n_results = 0};
-}
-
-int spec_validate_calibrate(int *ret_failed, double *ret_p, double *ret_log_e, const char *subject, int n,
-                            const spec_validate_plan *plan, spec_error *error)
-{
-    *ret_failed = 0;
-    for (int i = 0; i < n; i++) {
-        spec_validation v;
-        spec_validate_plan fresh = *plan;
-        char name[32];
-        snprintf(name, sizeof name, "calibrate %d", i);
-        fresh.seed = spec_rng_named_seed(plan->seed, name);
-        const int status = spec_validate(&v, subject, &fresh, error);
-        if (status != GSL_SUCCESS) return status;
-        *ret_failed += v.verdict == SPEC_VERDICT_FAIL;
-        ret_p[i] = v.p;
-        ret_log_e[i] = v.log_e;
-        spec_validation_free(&v);
-    }
-    return GSL_SUCCESS;
 }

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_VALIDATE_H
 #define SPECLAB_VALIDATE_H
 
-#include "experiments/conformance/evidence.h"
+#include "experiments/conformance/reproducer.h"
 
 typedef enum {
     SPEC_VERDICT_PASS,         /* and every TV >= eps would have been found with the stated power */
@@ -13,6 +13,8 @@ typedef enum {
     SPEC_VERDICT_INCONCLUSIVE, /* not enough evidence either way */
     SPEC_VERDICTS
 } spec_validate_verdict;
+
+struct spec_validation;
 
 extern const char *const spec_validate_verdicts[]; /* "PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL */
 
@@ -27,7 +29,10 @@ typedef struct {
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
     uint32_t scopes;     /* of those the sampler has; 0: all */
     spec_subject_limits limits;
+    bool endless;        /* go on, in ever larger stages, until a FAIL, limits.opt_stop or the time is over; a stop
+                            gives the verdict so far. Otherwise a stop is GSL_EFAILED, "interrupted" */
     void (*progress)(void *self, const char *fixture, uint64_t draws, uint64_t budget, double log_e); /* or NULL */
+    void (*stage)(void *self, const struct spec_validation *so_far, int stage); /* after each stage; or NULL */
     void *self;
 } spec_validate_plan;
 
@@ -49,20 +54,9 @@ typedef struct {
     spec_finding finding[SPEC_TESTS_MAX];
     int n_findings;
     spec_hard hard;
+    bool failed;                  /* this result alone is enough for a FAIL, or the reproducer is of it */
+    uint64_t budget;              /* draws that it was to have */
 } spec_validate_result;
-
-/* The smallest case that shows the difference: one state's row, what should come and what came. */
-typedef struct {
-    const spec_fixture_kind *kind;
-    uint32_t scope;
-    int state, vocab;
-    int n_shown;                  /* the tokens that differ most, at most 16 */
-    int32_t token[16];
-    double target[16], draft[16], expected[16], seen[16]; /* frequencies */
-    uint64_t n;
-    spec_exhibit round;           /* one round of it: rows, draft, seed */
-    const char *test;             /* the test that found it */
-} spec_reproducer;
 
 /* A known mistake whose law is near to what was seen. */
 typedef struct {
@@ -70,7 +64,7 @@ typedef struct {
     double log_likelihood;    /* of what was seen, a draw, less that of the best */
 } spec_hint;
 
-typedef struct {
+typedef struct spec_validation {
     spec_validate_verdict verdict;
     spec_validate_plan plan;
     spec_sampler_about about;
@@ -79,8 +73,9 @@ typedef struct {
     int n_results;
     uint64_t rounds, draws;
     double seconds, log_e, p, detectable;
+    bool stopped;                  /* by limits.opt_stop, of an endless run */
     bool fresh;                    /* a borderline result was decided on fresh data */
-    spec_reproducer reproducer;    /* of a FAIL */
+    spec_reproducer reproducer;    /* of a FAIL or LOSSY; else its kind is NULL */
     spec_hint hint[3];
     int n_hints;
     char reason[256];              /* one line */
@@ -91,9 +86,7 @@ typedef struct {
 int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error);
 void spec_validation_free(spec_validation *validation);
 
-/* The exact sampler `rule` n times, with fresh seeds: the false alarms, and the p- and e-values of every test.
- * ret_p (n), ret_log_e (n): of the whole of each run. */
-int spec_validate_calibrate(int *ret_failed, double *ret_p, double *ret_log_e, const char *subject, int n,
-                            const spec_validate_plan *plan, spec_error *error);
+/* Are all names of plan->opt_only there? GSL_EINVAL naming the first that is not, and the nearest to it. */
+int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error);
 
 #endif
