@@ -36,6 +36,7 @@ void spec_fixture_close(spec_fixture *fixture)
     free(fixture->draft);
     free(fixture->target_law);
     free(fixture->draft_law);
+    free(fixture->next);
     *fixture = (spec_fixture){.kind = NULL};
 }
 
@@ -66,13 +67,24 @@ bool spec_fixture_fits(const spec_fixture *fixture, const spec_sampler_about *ab
 
 int spec_fixture_next(const spec_fixture *fixture, int state, int token)
 {
-    int level = state % fixture->levels + 1, variant = state / fixture->levels;
-    if (level == fixture->levels) level = 0;
-    if (!fixture->blind) {
-        const uint32_t mixed = (uint32_t)token * 2654435761u; /* spreads neighbouring tokens [Knuth97] */
-        variant = (int)(((uint32_t)variant + 1 + (mixed >> 16)) % (uint32_t)fixture->variants);
+    return fixture->next[(size_t)state * (size_t)fixture->vocab + (size_t)token];
+}
+
+/* The target's first token leads from a variant to the next, so that all of them are met as often as their neighbours
+ * were, however likely it is; others lead anywhere. */
+static void fill_next(spec_fixture *fixture, int state)
+{
+    const int V = fixture->vocab, levels = fixture->levels, variants = fixture->variants;
+    const int level = (state % levels + 1) % levels, variant = state / levels;
+    const size_t at = (size_t)state * (size_t)V;
+    int mode = 0;
+    for (int i = 1; i < V; i++)
+        if (fixture->target_law[at + (size_t)i] > fixture->target_law[at + (size_t)mode]) mode = i;
+    for (int i = 0; i < V; i++) {
+        const uint32_t mixed = (uint32_t)(i - mode) * 2654435761u; /* spreads neighbouring tokens [Knuth97] */
+        const int step = fixture->blind ? 0 : 1 + (int)((mixed >> 16) % (uint32_t)variants);
+        fixture->next[at + (size_t)i] = (variant + step) % variants * levels + level;
     }
-    return variant * fixture->levels + level;
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
@@ -110,32 +122,43 @@ int spec_fixture_alloc(spec_fixture *fixture, int vocab, const int *opt_parent, 
     fixture->draft = calloc(size, sizeof *fixture->draft);
     fixture->target_law = calloc(size, sizeof *fixture->target_law);
     fixture->draft_law = calloc(size, sizeof *fixture->draft_law);
-    if (fixture->target != NULL && fixture->draft != NULL && fixture->target_law != NULL && fixture->draft_law != NULL)
+    fixture->next = calloc(size, sizeof *fixture->next);
+    if (fixture->target != NULL && fixture->draft != NULL && fixture->target_law != NULL &&
+        fixture->draft_law != NULL && fixture->next != NULL)
         return GSL_SUCCESS;
     return spec_fail(error, GSL_ENOMEM, "out of memory for %d rows of %d probabilities", fixture->n_states, vocab);
 }
 
-/* Whole units: what each token's share holds of them, at least one where the weight is positive, and what is missing or
- * too much is made up by the largest share. */
+/* Sums from the first token on are rounded, not the shares: so what is lost at one token is made up for at the next, and
+ * shares that are whole units stay as they are. The units that light tokens need to be there at all are taken from the
+ * heaviest. */
 void spec_fixture_set(spec_fixture *fixture, bool draft, int state, const double *weight)
 {
     const int vocab = fixture->vocab;
     float *row = (draft ? fixture->draft : fixture->target) + (size_t)state * (size_t)vocab;
-    double sum = 0.0;
-    int64_t used = 0;
-    int largest = 0;
-    for (int i = 0; i < vocab; i++) sum += weight[i];
-    assert(sum > 0.0 && isfinite(sum));
+    double sum = 0.0, below = 0.0, before = 0.0;
+    int lent = 0;
     for (int i = 0; i < vocab; i++) {
-        int64_t units = (int64_t)(UNITS * (weight[i] / sum));
-        if (weight[i] > 0.0 && units == 0) units = 1;
-        row[i] = (float)units / UNITS;
-        used += units;
-        if (weight[i] > weight[largest]) largest = i;
+        assert(weight[i] >= 0.0);
+        sum += weight[i];
     }
-    const double rest = (double)(UNITS - used) / UNITS;
-    assert((double)row[largest] + rest > 0.0);
-    row[largest] = (float)((double)row[largest] + rest);
+    assert(sum > 0.0 && isfinite(sum) && vocab <= UNITS / 4);
+    for (int i = 0; i < vocab; i++) {
+        below += weight[i];
+        const double upto = floor(UNITS * (below / sum) + 0.5), units = upto - before;
+        const bool lends = weight[i] > 0.0 && units == 0.0;
+        row[i] = (float)(lends ? 1.0 : units) / UNITS;
+        lent += lends;
+        before = upto;
+    }
+    while (lent > 0) {
+        int heaviest = 0;
+        for (int i = 1; i < vocab; i++)
+            if (row[i] > row[heaviest]) heaviest = i;
+        const int half = (int)(row[heaviest] * UNITS) / 2, paid = lent < half ? lent : half;
+        row[heaviest] -= (float)paid / UNITS;
+        lent -= paid;
+    }
 }
 
 int spec_fixture_finish(spec_fixture *fixture, spec_error *error)
@@ -155,5 +178,6 @@ int spec_fixture_finish(spec_fixture *fixture, spec_error *error)
         spec_transform_apply(fixture->draft_law + at, fixture->vocab, &transform, order);
     }
     free(order);
+    for (int state = 0; state < fixture->n_states; state++) fill_next(fixture, state);
     return GSL_SUCCESS;
 }

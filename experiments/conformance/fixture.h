@@ -33,6 +33,7 @@ typedef struct {
     spec_sampling sampling; /* what the sampler is to apply; SPEC_SAMPLING_NONE: nothing */
     float *target, *draft; /* (n_states, V) what the sampler is given, before sampling parameters are applied */
     double *target_law, *draft_law; /* (n_states, V) after they are: the law that is promised */
+    int32_t *next;         /* (n_states, V) the state after a token */
 } spec_fixture;
 
 #define SPEC_SAMPLING_NONE ((spec_sampling){.temperature = 1.0f, .top_p = 1.0f})
@@ -66,11 +67,11 @@ int spec_fixture_next(const spec_fixture *fixture, int state, int token);
 int spec_fixture_alloc(spec_fixture *fixture, int vocab, const int *opt_parent, int n_nodes, int variants,
                        spec_error *error);
 
-/* Put weights (V), not negative and not all 0, into a state's target or draft row, rounded to multiples of 2^-22 that
+/* Put weights (V <= 2^20), finite, not negative and not all 0, into a state's target or draft row, rounded to multiples of 2^-22 that
  * sum to 1; a positive weight stays positive. */
 void spec_fixture_set(spec_fixture *fixture, bool draft, int state, const double *weight);
 
-/* The laws from the rows and the sampling parameters: the last step of every open. */
+/* The laws from the rows and the sampling parameters, and the states from the laws: the last step of every open. */
 int spec_fixture_finish(spec_fixture *fixture, spec_error *error);
 
 #endif

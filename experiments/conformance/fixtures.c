@@ -1,29 +1,72 @@
-#include "experiments/conformance/fixture.h"
-
-#include <math.h>
-
-/* Two rows of four tokens that overlap to about .7, with places, variants and sides all different. */
-static int open_plain(spec_fixture *fixture, spec_error *error)
-{
-    double weight[4];
-    const int status = spec_fixture_alloc(fixture, 4, NULL, 3, 3, error);
-    if (status != GSL_SUCCESS) return status;
-    for (int state = 0; state < fixture->n_states; state++)
-        for (int draft = 0; draft < 2; draft++) {
-            for (int i = 0; i < 4; i++) weight[i] = exp(sin(1.0 + 7.0 * state + 2.3 * i + 0.9 * draft));
-            spec_fixture_set(fixture, draft == 1, state, weight);
-        }
-    return spec_fixture_finish(fixture, error);
-}
-
-static const spec_fixture_kind plain = {
-    .name = "plain-4",
-    .reason = "four tokens, no row like another: whatever is wrong with the law itself",
-    .scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM,
-    .open = open_plain,
-};
+#include "experiments/conformance/fixtures.h"
 
 const spec_fixture_kind *const spec_fixtures[] = {
-    &plain,
+    &spec_fixture_plain_4.kind,
+    &spec_fixture_two_2.kind,
+    &spec_fixture_near_uniform_8.kind,
+    &spec_fixture_low_entropy_4.kind,
+    &spec_fixture_heavy_draft_4.kind,
+    &spec_fixture_zipf_16.kind,
+    &spec_fixture_llm_64.kind,
+    &spec_fixture_anti_aligned_8.kind,
+    &spec_fixture_equal_8.kind,
+    &spec_fixture_disjoint_8.kind,
+    &spec_fixture_one_hot_target_4.kind,
+    &spec_fixture_one_hot_draft_4.kind,
+    &spec_fixture_ties_8.kind,
+    &spec_fixture_target_zeros_8.kind,
+    &spec_fixture_draft_zeros_8.kind,
+    &spec_fixture_tiny_draft_8.kind,
+    &spec_fixture_one_unit_8.kind,
+    &spec_fixture_light_tail_32.kind,
+    &spec_fixture_no_draft_4.kind,
+    &spec_fixture_long_4.kind,
+    &spec_fixture_fading_4.kind,
+    &spec_fixture_rising_4.kind,
+    &spec_fixture_shorter_4.kind,
+    &spec_fixture_shorter_batch_3.kind,
+    &spec_fixture_fixed_4.kind,
+    &spec_fixture_fixed_zeros_8.kind,
+    &spec_fixture_batch_1.kind,
+    &spec_fixture_batch_3.kind,
+    &spec_fixture_batch_64.kind,
+    &spec_fixture_repeats_4.kind,
+    &spec_fixture_one_1.kind,
+    &spec_fixture_tile_33.kind,
+    &spec_fixture_tile_257.kind,
+    &spec_fixture_vocab_1000.kind,
+    &spec_fixture_vocab_32000.kind,
+    &spec_fixture_filtered_50257.kind,
+    &spec_fixture_vocab_151936.kind,
+    &spec_fixture_blind_64.kind,
+    &spec_fixture_blind_2.kind,
+    &spec_fixture_blind_3.kind,
+    &spec_fixture_blind_argmax_4.kind,
+    &spec_fixture_blind_equal_16.kind,
+    &spec_fixture_blind_zeros_8.kind,
+    &spec_fixture_blind_long_3.kind,
+    &spec_fixture_blind_half_steps_16.kind,
+    &spec_fixture_greedy_8.kind,
+    &spec_fixture_cold_8.kind,
+    &spec_fixture_hot_8.kind,
+    &spec_fixture_top_k_16.kind,
+    &spec_fixture_top_p_16.kind,
+    &spec_fixture_min_p_16.kind,
+    &spec_fixture_joint_16.kind,
+    &spec_fixture_everything_32.kind,
+    &spec_fixture_pair_iid_4.kind,
+    &spec_fixture_wide_iid_8.kind,
+    &spec_fixture_binary_iid_4.kind,
+    &spec_fixture_sparse_iid_4.kind,
+    &spec_fixture_shorter_iid_4.kind,
+    &spec_fixture_pair_without_4.kind,
+    &spec_fixture_wide_without_8.kind,
+    &spec_fixture_binary_without_4.kind,
+    &spec_fixture_all_without_3.kind,
+    &spec_fixture_wide_fixed_8.kind,
+    &spec_fixture_deep_fixed_4.kind,
+    &spec_fixture_text_1_4.kind,
+    &spec_fixture_text_5_3.kind,
+    &spec_fixture_text_4_16.kind,
     NULL,
 };
