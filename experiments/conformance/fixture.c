@@ -129,9 +129,9 @@ int spec_fixture_alloc(spec_fixture *fixture, int vocab, const int *opt_parent, 
     return spec_fail(error, GSL_ENOMEM, "out of memory for %d rows of %d probabilities", fixture->n_states, vocab);
 }
 
-/* Sums from the first token on are rounded, not the shares: so what is lost at one token is made up for at the next, and
- * shares that are whole units stay as they are. The units that light tokens need to be there at all are taken from the
- * heaviest. */
+/* Sums from the first token on are rounded, not the shares: so what is lost at one token is made up for at the next,
+ * and shares that are whole units stay as they are. The units that light tokens need to be there at all are taken from
+ * the heaviest. */
 void spec_fixture_set(spec_fixture *fixture, bool draft, int state, const double *weight)
 {
     const int vocab = fixture->vocab;

@@ -1,5 +1,5 @@
-/* fixture: the models that a sampler is tested on, as a finite automaton: what is next depends on a state, and the token
- * leads to another state. So rows differ at every place, node and request, and the law of the first m tokens is known
+/* fixture: the models that a sampler is tested on, as a finite automaton: what is next depends on a state, and the
+ * token leads to another state. So rows differ at every place, node and request, and the law of the first m tokens is known
  * exactly. Rows are whole multiples of 2^-22, so that floats hold them, and sum to 1, without rounding. Fixtures are
  * lines of the table spec_fixtures; an opened one owns its rows. */
 #ifndef SPECLAB_FIXTURE_H
@@ -45,7 +45,7 @@ struct spec_fixture_kind {
     int (*open)(spec_fixture *fixture, spec_error *error);
 };
 
-extern const spec_fixture_kind *const spec_fixtures[]; /* NULL-terminated, by name; experiments/conformance/fixtures.c */
+extern const spec_fixture_kind *const spec_fixtures[]; /* NULL-terminated; experiments/conformance/fixtures.c */
 
 /* The line of that name; GSL_EINVAL naming the nearest. */
 int spec_fixture_find(const spec_fixture_kind **ret_kind, const char *name, spec_error *error);
@@ -67,8 +67,8 @@ int spec_fixture_next(const spec_fixture *fixture, int state, int token);
 int spec_fixture_alloc(spec_fixture *fixture, int vocab, const int *opt_parent, int n_nodes, int variants,
                        spec_error *error);
 
-/* Put weights (V <= 2^20), finite, not negative and not all 0, into a state's target or draft row, rounded to multiples of 2^-22 that
- * sum to 1; a positive weight stays positive. */
+/* Put weights (V <= 2^20), finite, not negative and not all 0, into a state's target or draft row, rounded to multiples
+ * of 2^-22 that sum to 1; a positive weight stays positive, and shares that are such multiples stay what they are. */
 void spec_fixture_set(spec_fixture *fixture, bool draft, int state, const double *weight);
 
 /* The laws from the rows and the sampling parameters, and the states from the laws: the last step of every open. */

@@ -4,7 +4,7 @@ const spec_fixture_kind *const spec_fixtures[] = {
     &spec_fixture_plain_4.kind,
     &spec_fixture_two_2.kind,
     &spec_fixture_near_uniform_8.kind,
-    &spec_fixture_low_entropy_4.kind,
+    &spec_fixture_low_entropy_8.kind,
     &spec_fixture_heavy_draft_4.kind,
     &spec_fixture_zipf_16.kind,
     &spec_fixture_llm_64.kind,

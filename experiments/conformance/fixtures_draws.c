@@ -48,9 +48,9 @@ const spec_recipe spec_fixture_blind_zeros_8 = {
 };
 
 const spec_recipe spec_fixture_blind_long_3 = {
-    .kind = {"blind-long-3", "eight places drawn one after another: a generator that starts again",
+    .kind = {"blind-long-3", "seven places drawn one after another: a generator that starts again",
              SPEC_SCOPE_DRAFT, spec_recipe_open},
-    .vocab = 3, .nodes = 8, .variants = 1, .blind = true,
+    .vocab = 3, .nodes = 7, .variants = 1, .blind = true,
     .target = {SPEC_PROFILE_STEPS, 1.5}, .draft = {SPEC_PROFILE_STEPS, 1.5}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.8, 0.8},
 };

@@ -12,7 +12,7 @@ const spec_recipe spec_fixture_two_2 = {
     .kind = {"two-2", "two tokens, overlap about .5: whatever is wrong with the law of a token, with the most power a "
                       "draw",
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, spec_recipe_open},
-    .vocab = 2, .nodes = 3, .variants = 2,
+    .vocab = 2, .nodes = 2, .variants = 1,
     .target = {SPEC_PROFILE_MODE, 0.7}, .draft = {SPEC_PROFILE_MODE, 0.75}, .order = SPEC_ORDER_NEXT,
 };
 
@@ -24,11 +24,11 @@ const spec_recipe spec_fixture_near_uniform_8 = {
     .target = {SPEC_PROFILE_STEPS, 0.4}, .draft = {SPEC_PROFILE_STEPS, 0.4}, .order = SPEC_ORDER_REVERSED,
 };
 
-const spec_recipe spec_fixture_low_entropy_4 = {
-    .kind = {"low-entropy-4", "the target is sure, the draft of something else: argmax for a sample, residuals "
+const spec_recipe spec_fixture_low_entropy_8 = {
+    .kind = {"low-entropy-8", "the target is sure, the draft of something else: argmax for a sample, residuals "
                               "through softmax",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 4, .nodes = 2, .variants = 2,
+    .vocab = 8, .nodes = 2, .variants = 2,
     .target = {SPEC_PROFILE_MODE, 0.85}, .draft = {SPEC_PROFILE_MODE, 0.6}, .order = SPEC_ORDER_NEXT,
 };
 
@@ -66,7 +66,7 @@ const spec_recipe spec_fixture_equal_8 = {
     .kind = {"equal-8", "draft and target equal to the bit, the ends of the row 0: a rejection has nothing to draw "
                         "from",
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, spec_recipe_open},
-    .vocab = 8, .nodes = 2, .variants = 2,
+    .vocab = 8, .nodes = 6, .variants = 1,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_SAME,
     .blend = {1.0, 1.0}, .edits = SPEC_EDIT_NO_ENDS,
 };

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How much a weight is changed at most, so that rows of one profile differ in values, too; how many ranks a filter
- * leaves. */
-#define JITTER 0.1
-enum { FILTERED = 40 };
+/* How much a weight is changed at most, so that rows of one profile differ in values, too. */
+#define JITTER 0.25
+/* States are filled anew until their target rows are so far apart in TV, or so often. */
+#define APART 0.1
+enum { TRIES = 200 };
+enum { FILTERED = 40 }; /* ranks that are left */
 
 /* ---- profiles ---------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +20,8 @@ static double weight_of(const spec_profile *profile, int rank, int V)
     switch (profile->shape) {
     case SPEC_PROFILE_STEPS: return V > 1 ? exp(-profile->sharp * rank / (V - 1)) : 1.0;
     case SPEC_PROFILE_ZIPF: return pow(rank + 1.0, -profile->sharp);
-    case SPEC_PROFILE_MODE: return rank == 0 ? profile->sharp : (1.0 - profile->sharp) / (rank * (log(V) + 0.5));
+    case SPEC_PROFILE_MODE:
+        return rank == 0 ? profile->sharp : (1.0 - profile->sharp) / (rank * (log(V) + 0.5)); /* the harmonic sum */
     default: return rank < (V + 1) / 2 ? 3.0 : 1.0;
     }
 }
@@ -95,8 +98,8 @@ static void keep_one(double *row, int V, int token)
 }
 
 /* 16 probabilities that a float of 8 bits cannot hold, seven rounded down by almost half a step, seven up by as much:
- * drawn from so rounded a row, they are off by a TV of 2^-9. The target leans a unit to the first seven, so that what it
- * likes better is what comes too seldom. */
+ * drawn from so rounded a row, they are off by a TV of 2^-9. The target leans a unit to the first seven, so that what
+ * it likes better is what comes too seldom. */
 static void fill_half_steps(double *target, double *draft, const int *order)
 {
     const double unit = ldexp(1.0, -22), step = ldexp(1.0, -11), off = 0.5 * step - 4.0 * unit;
@@ -141,6 +144,20 @@ typedef struct {
     int *target_order, *draft_order; /* (V) */
 } workspace;
 
+/* How far a state's target row is from the nearest of those before it. */
+static double apart(const spec_fixture *fixture, int state)
+{
+    const size_t V = (size_t)fixture->vocab;
+    const float *row = fixture->target + (size_t)state * V;
+    double least = 1.0;
+    for (int s = 0; s < state; s++) {
+        double tv = 0.0;
+        for (size_t i = 0; i < V; i++) tv += 0.5 * fabs((double)row[i] - (double)fixture->target[(size_t)s * V + i]);
+        least = fmin(least, tv);
+    }
+    return least;
+}
+
 static void fill_state(spec_fixture *fixture, const spec_recipe *recipe, int state, workspace *w, gsl_rng *rng)
 {
     const int V = recipe->vocab, level = state % fixture->levels;
@@ -179,7 +196,8 @@ int spec_recipe_open(spec_fixture *fixture, spec_error *error)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for rows of %d probabilities", recipe->vocab));
     for (int state = 0; state < fixture->n_states; state++) {
         spec_rng_stream(rng, spec_rng_named_seed(0, recipe->kind.name), (uint64_t)state);
-        fill_state(fixture, recipe, state, &w, rng);
+        for (int i = 0; i == 0 || (i < TRIES && apart(fixture, state) < APART); i++)
+            fill_state(fixture, recipe, state, &w, rng);
     }
     SPEC_TRY(spec_fixture_finish(fixture, error));
 done:

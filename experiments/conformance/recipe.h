@@ -34,9 +34,9 @@ enum {
     SPEC_EDIT_TARGET_ONE_HOT = 8, /* the target's first alone */
     SPEC_EDIT_DRAFT_ONE_HOT = 16, /* the draft's first alone */
     SPEC_EDIT_DRAFT_TINY = 32,    /* the target's first has the least draft probability there is, one unit */
-    SPEC_EDIT_ONE_UNIT = 64,      /* the draft is the target, but for one unit that goes from the first rank to the last */
+    SPEC_EDIT_ONE_UNIT = 64,      /* the draft is the target, but for a unit from the first rank to the last */
     SPEC_EDIT_NO_ENDS = 128,      /* tokens 0 and V-1 have probability 0 in both rows */
-    SPEC_EDIT_TILES = 256,        /* the first ranks stand at both sides of multiples of powers of two, and at the ends */
+    SPEC_EDIT_TILES = 256,        /* the first ranks stand at both sides of multiples of powers of 2, and at the ends */
     SPEC_EDIT_FILTERED = 512,     /* only the 40 first ranks of each row are left */
     SPEC_EDIT_HALF_STEPS = 1024   /* V = 16: draft probabilities half-way between those that bf16 can hold */
 };
@@ -51,7 +51,7 @@ typedef struct {
     spec_sampling sampling;     /* all 0: nothing to apply */
     spec_profile target, draft;
     spec_order order;
-    double blend[2];            /* how much of the target the draft is made of, at the first and the last level: 1 is equal */
+    double blend[2];            /* how much of the target is in the draft, at the first and the last level; 1: equal */
     unsigned edits;
 } spec_recipe;
 

@@ -2,6 +2,7 @@
  * token by token, as the strategy chain does. */
 #include "experiments/conformance/caller.h"
 
+#include "models/row.h"
 #include "models/transform.h"
 #include "sim/rng.h"
 #include "sim/verify.h"
@@ -118,6 +119,17 @@ static const double *row_at(sampler *s, const spec_step *step, int parent, int n
     return row;
 }
 
+/* greedy-softmax is wrong about drafts by argmax alone, so that these are what it draws. */
+static bool is_greedy(const sampler *s)
+{
+    return s->rule.verify == spec_verify_greedy_softmax.verify;
+}
+
+static int draw(sampler *s, const double *row)
+{
+    return is_greedy(s) ? spec_row_argmax(row, s->vocab) : spec_chance_pick(&s->chance, row, s->vocab);
+}
+
 static void verify_step(sampler *s, spec_step *step)
 {
     int n = 0;
@@ -127,9 +139,9 @@ static void verify_step(sampler *s, spec_step *step)
     for (; n < step->n_nodes && (step->token == NULL || step->token[n] >= 0); n++) {
         const int parent = step->parent != NULL ? step->parent[n] : n - 1;
         const double *row = step->draft != NULL ? row_at(s, step, parent, n) : NULL;
-        const int token = step->token != NULL ? step->token[n] : spec_chance_pick(&s->chance, row, s->vocab);
+        const int token = step->token != NULL ? step->token[n] : draw(s, row);
         if (step->ret_draft != NULL) step->ret_draft[n] = token;
-        spec_draft_append(&s->draft, token, parent, row, step->draft != NULL);
+        spec_draft_append(&s->draft, token, parent, row, step->token != NULL ? step->draft != NULL : !is_greedy(s));
     }
     for (int r = 0; r <= n; r++) {
         double *row = s->target_store + (size_t)r * (size_t)s->vocab;
@@ -172,8 +184,8 @@ static int generate(void *self, const spec_models *models, const int32_t *contex
         for (int k = 0; k < K; k++) {
             double *row = spec_draft_slot(&s->draft);
             read_row(s, row, models->draft(models->self, text, n + k), &sampling);
-            text[n + k] = spec_chance_pick(&s->chance, row, s->vocab);
-            spec_draft_append(&s->draft, text[n + k], k - 1, row, true);
+            text[n + k] = draw(s, row);
+            spec_draft_append(&s->draft, text[n + k], k - 1, row, !is_greedy(s));
         }
         for (int k = 0; k <= K; k++) {
             read_row(s, s->target_store + (size_t)k * V, models->target(models->self, text, n + k), &sampling);
