@@ -12,7 +12,7 @@ const spec_recipe spec_fixture_blind_64 = {
 const spec_recipe spec_fixture_blind_2 = {
     .kind = {"blind-2", "two tokens: generators shared by draft and verifier, coins used twice",
              SPEC_SCOPE_DRAFT, spec_recipe_open},
-    .vocab = 2, .nodes = 2, .variants = 2, .blind = true,
+    .vocab = 2, .nodes = 2, .variants = 1, .blind = true,
     .target = {SPEC_PROFILE_MODE, 0.7}, .draft = {SPEC_PROFILE_MODE, 0.6}, .order = SPEC_ORDER_NEXT,
 };
 
