@@ -76,6 +76,14 @@ $(BIN): $(CLI_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Plug-ins are built as anybody would build his own, without sanitizers.
+PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
+$(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/speclab/sampler.h
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  SO $<"
+	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -Iinclude -fPIC -shared -o $@ $< -ldl
+
+$(TESTS): | $(PLUGINS)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

@@ -245,7 +245,10 @@ int spec_caller_run(spec_caller *caller, spec_batch *batch, int n, spec_error *e
     (void)shared_inputs_changed(caller); /* before the first call: fills in the parents */
     for (int from = 0; from < n; from += caller->chunk) {
         const int m = n - from < caller->chunk ? n - from : caller->chunk;
-        for (int c = 0; c < m; c++) fill_step(caller, batch, from + c, c);
+        for (int c = 0; c < m; c++) {
+            fill_step(caller, batch, from + c, c);
+            batch->fault[from + c] = SPEC_FAULT_RUNNING;
+        }
         const int code = caller->api->step(caller->self, caller->step, m);
         if (code != 0) return failed(caller, "step", code, error);
         const bool changed = shared_inputs_changed(caller);

@@ -1,5 +1,7 @@
 #include "experiments/conformance/keeper.h"
 
+#include "experiments/conformance/plugin_child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +30,7 @@ static int run_command(const char *about)
 
 static const spec_keeper_role roles[] = {
     {"exec", run_command},
+    {"plugin", spec_plugin_child},
 };
 
 /* ---- what the child says ----------------------------------------------------------------------------------------- */

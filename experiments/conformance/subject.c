@@ -5,6 +5,7 @@
 #include <string.h>
 
 const spec_subject_kind *const spec_subject_kinds[] = {
+    &spec_subject_plugin,
     &spec_subject_rule,
     NULL,
 };
@@ -71,6 +72,38 @@ int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_know
 {
     *ret_known = false;
     return subject->kind->counters != NULL ? subject->kind->counters(subject, ret, ret_known, error) : GSL_SUCCESS;
+}
+
+/* ---- what it says of itself -------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t size)
+{
+    size_t n = 0;
+    while (n < size && name[n] >= ' ' && name[n] <= '~') n++;
+    return n > 0 && n < size && name[n] == '\0';
+}
+
+int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
+{
+    const uint32_t scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
+    const uint32_t chains = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID, trees = chains | SPEC_DRAWN_WITHOUT;
+    const int32_t flag[] = {about->sampling, about->coins, about->padding, about->seeded, about->lossy};
+    static const char *const flags[] = {"sampling", "coins", "padding", "seeded", "lossy"};
+    if (!is_name(about->name, sizeof about->name))
+        return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters", sizeof about->name - 1);
+    if (about->scopes == 0 || about->scopes & ~scopes)
+        return spec_fail(error, GSL_EFAILED, "its scopes are %#x: one or more of SPEC_SCOPE_*", about->scopes);
+    if (about->chains & ~chains)
+        return spec_fail(error, GSL_EFAILED, "its chains are %#x: SPEC_DRAWN_FIXED and SPEC_DRAWN_IID", about->chains);
+    if (about->trees & ~trees)
+        return spec_fail(error, GSL_EFAILED, "its trees are %#x: any of SPEC_DRAWN_*", about->trees);
+    if (about->rows > SPEC_ROWS_LOGITS)
+        return spec_fail(error, GSL_EFAILED, "its rows are %u: one of SPEC_ROWS_*", about->rows);
+    for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
+        if (flag[i] != 0 && flag[i] != 1) return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
+    if (about->max_batch < 0 || about->max_nodes < 0 || about->max_vocab < 0)
+        return spec_fail(error, GSL_EFAILED, "its max_batch, max_nodes or max_vocab is negative");
+    return GSL_SUCCESS;
 }
 
 /* ---- a batch in one block ---------------------------------------------------------------------------------------- */

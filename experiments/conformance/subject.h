@@ -31,9 +31,10 @@ typedef struct {
 
 /* What a subject did that no sampler may. */
 enum {
-    SPEC_FAULT_INPUT = 1,    /* it modified its input */
-    SPEC_FAULT_OVERRUN = 2,  /* it wrote past its output */
-    SPEC_FAULT_UNTOUCHED = 4 /* it left its output as it was */
+    SPEC_FAULT_INPUT = 1,     /* it modified its input */
+    SPEC_FAULT_OVERRUN = 2,   /* it wrote past its output */
+    SPEC_FAULT_UNTOUCHED = 4, /* it left its output as it was */
+    SPEC_FAULT_RUNNING = 8    /* it has not come back from the call with this round */
 };
 
 typedef struct {
@@ -68,7 +69,7 @@ struct spec_subject {
 };
 
 extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated */
-extern const spec_subject_kind spec_subject_rule;
+extern const spec_subject_kind spec_subject_rule, spec_subject_plugin;
 
 /* `spec` is e.g. "rule:block", "mutant:residual-from-target", "plugin:./my.so", "exec:python3 my.py"; a path ending in
  * .so alone is a plug-in. GSL_EINVAL for what there is not; GSL_EFAILED for a subject that cannot be started, with what
@@ -80,6 +81,9 @@ void spec_subject_close(spec_subject *subject);
  * the caller). For kinds. */
 size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
 void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
+
+/* What a sampler says of itself, if it makes sense; GSL_EFAILED naming the field that does not. For kinds. */
+int spec_subject_check_about(const spec_sampler_about *about, spec_error *error);
 
 /* Go over to a fixture and a scope. Afterwards subject->batch has room for `capacity` rounds. */
 int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope, int capacity,

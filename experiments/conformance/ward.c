@@ -59,7 +59,7 @@ static bool take_report(spec_ward *ward, spec_keeper_report *report, double seco
 {
     const bool came = is_readable(ward->lifeline, seconds) &&
                       recv(ward->lifeline, report, sizeof *report, MSG_DONTWAIT) == (ssize_t)sizeof *report;
-    if (!came) *report = (spec_keeper_report){.why = SPEC_KEEPER_TOLD};
+    if (!came) *report = (spec_keeper_report){.why = SPEC_KEEPER_STARTED};
     report->words[sizeof report->words - 1] = '\0';
     return came;
 }
@@ -67,7 +67,7 @@ static bool take_report(spec_ward *ward, spec_keeper_report *report, double seco
 /* Tell the keeper to end everything, take its report, and wait until it has ended itself. */
 static void finish(spec_ward *ward, spec_keeper_report *report)
 {
-    *report = (spec_keeper_report){.why = SPEC_KEEPER_TOLD};
+    *report = (spec_keeper_report){.why = SPEC_KEEPER_STARTED};
     if (ward->keeper == 0) return;
     close_fd(&ward->commands);
     shutdown(ward->lifeline, SHUT_WR);
@@ -110,9 +110,9 @@ static int fail_ended(spec_ward *ward, spec_error *error)
         else
             snprintf(what, sizeof what, "it exited with code %d", WEXITSTATUS(status));
         break;
+    case SPEC_KEEPER_TOLD: snprintf(what, sizeof what, "it closed its output"); break;
     case SPEC_KEEPER_STARTED:
-    case SPEC_KEEPER_TOLD:
-    default: snprintf(what, sizeof what, "it closed its output, or its keeper was killed"); break;
+    default: snprintf(what, sizeof what, "its keeper was stopped or killed"); break;
     }
     return fail_with(error, what, &report);
 }
@@ -191,7 +191,9 @@ int spec_ward_start(spec_ward **ret, const char *role, const char *about, int op
     spec_ward *ward = *ret = calloc(1, sizeof *ward);
     if (ward == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     ward->limits = *limits;
-    const bool made = make_pair(commands, true) & make_pair(lifeline, true) & make_pair(answers, false);
+    bool made = make_pair(commands, true);
+    made = make_pair(lifeline, true) && made;
+    made = make_pair(answers, false) && made;
     const int block = opt_block >= 0 ? fcntl(opt_block, F_DUPFD_CLOEXEC, FIRST_FD) : -1;
     const int given[4] = {commands[ITS], answers[ITS], lifeline[ITS], block};
     char name[sizeof "speclab-keeper"], *argv[] = {name, (char *)(uintptr_t)role, (char *)(uintptr_t)about, memory, NULL};
