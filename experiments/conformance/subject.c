@@ -7,6 +7,7 @@
 const spec_subject_kind *const spec_subject_kinds[] = {
     &spec_subject_plugin,
     &spec_subject_rule,
+    &spec_subject_mutant,
     NULL,
 };
 

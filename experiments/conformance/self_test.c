@@ -1,0 +1,173 @@
+#include "experiments/conformance/self_test.h"
+
+#include "sim/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MOST = 99, SMALLER = 16 };
+
+static bool is_named(const spec_self_test_plan *plan, const char *name)
+{
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++)
+        if (strcmp(plan->opt_only[i], name) == 0) return true;
+    return plan->opt_only == NULL;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_right(const spec_self_test_line *line)
+{
+    const bool always = line->n_found == line->runs;
+    switch (line->mutant->kind) {
+    case SPEC_MUTANT_HARD:
+    case SPEC_MUTANT_LOSSY: return always;
+    case SPEC_MUTANT_EXACT: return line->n_found == 0;
+    case SPEC_MUTANT_RARE: return true;
+    case SPEC_MUTANT_WRONG: break;
+    }
+    return always || (line->worst.kind != NULL && line->worst.tv - 2.0 * line->worst.se < SPEC_SELF_TEST_TV);
+}
+
+static int run_once(spec_self_test_line *line, double *ret_draws, const spec_self_test_plan *plan, int run,
+                    spec_error *error)
+{
+    const spec_mutant_kind kind = line->mutant->kind;
+    const bool seek = kind != SPEC_MUTANT_EXACT && kind != SPEC_MUTANT_RARE;
+    spec_validate_plan how = SPEC_VALIDATE_PLAN_DEFAULT;
+    spec_validation v;
+    char spec[96];
+    snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
+    how.draws = seek ? plan->draws : plan->draws / SMALLER;
+    how.threads = plan->threads;
+    how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
+    const int status = spec_validate(&v, spec, &how, error);
+    if (status != GSL_SUCCESS) return status;
+    *ret_draws = INFINITY;
+    if (v.verdict == (kind == SPEC_MUTANT_LOSSY ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL)) {
+        line->n_found++;
+        *ret_draws = (double)v.draws;
+        if (line->fixture == NULL) {
+            line->fixture = v.reproducer.kind->name;
+            line->test = v.reproducer.test;
+        }
+    }
+    spec_validation_free(&v);
+    return status;
+}
+
+static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, spec_error *error)
+{
+    double draws[RUNS_MOST];
+    int status = GSL_SUCCESS;
+    line->runs = plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
+    for (int run = 0; run < line->runs; run++) SPEC_TRY(run_once(line, &draws[run], plan, run, error));
+    qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
+    line->draws = isinf(draws[line->runs / 2]) ? NAN : draws[line->runs / 2];
+    if (plan->distance_draws > 0)
+        SPEC_TRY(spec_mutants_worst(&line->worst, line->mutant, plan->distance_draws, plan->seed, error));
+    line->ok = is_right(line);
+done:
+    return status;
+}
+
+int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
+{
+    int all = 0, status = GSL_SUCCESS;
+    *ret = (spec_self_test_result){.line = NULL};
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
+        const spec_mutant *mutant;
+        SPEC_TRY(spec_mutants_find(&mutant, plan->opt_only[i], error));
+    }
+    while (spec_mutants_at(all) != NULL) all++;
+    ret->line = calloc((size_t)all, sizeof *ret->line);
+    if (ret->line == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    for (int i = 0; i < all; i++) {
+        spec_self_test_line *line = &ret->line[ret->n];
+        if (!is_named(plan, spec_mutants_at(i)->name)) continue;
+        line->mutant = spec_mutants_at(i);
+        ret->n++;
+        SPEC_TRY(run_line(line, plan, error));
+        ret->n_wrong += !line->ok;
+        if (plan->progress != NULL) plan->progress(plan->self, line, i + 1, all);
+    }
+done:
+    if (status != GSL_SUCCESS) spec_self_test_free(ret);
+    return status;
+}
+
+void spec_self_test_free(spec_self_test_result *result)
+{
+    free(result->line);
+    *result = (spec_self_test_result){.line = NULL};
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+const char *spec_self_test_outcome(const spec_self_test_line *line)
+{
+    const bool all = line->n_found == line->runs, none = line->n_found == 0;
+    switch (line->mutant->kind) {
+    case SPEC_MUTANT_EXACT: return none ? "passes" : "FALSE ALARM";
+    case SPEC_MUTANT_LOSSY: return all ? "lossy" : "NOT CALLED LOSSY";
+    case SPEC_MUTANT_RARE: return none ? "too rare" : "found";
+    case SPEC_MUTANT_HARD:
+    case SPEC_MUTANT_WRONG: break;
+    }
+    return all ? "found" : line->ok ? "too small" : "MISSED";
+}
+
+static const char *scope_of(const spec_mutant *mutant)
+{
+    return mutant->scope == SPEC_SCOPE_VERIFY ? "V" : mutant->scope == SPEC_SCOPE_DRAFT ? "DV" : "S";
+}
+
+static const char *or_none(const char *text)
+{
+    return text != NULL ? text : "-";
+}
+
+static void write_number(FILE *file, const char *format, double x, int width)
+{
+    if (isfinite(x)) fprintf(file, format, width, x);
+    else fprintf(file, "%*s", width, width > 0 ? "-" : "");
+}
+
+/* No text of the tables has a quotation mark. */
+static void write_csv(FILE *file, const spec_self_test_line *line)
+{
+    fprintf(file, "%s,%s,%s,%s,%s,", line->mutant->name, scope_of(line->mutant), spec_self_test_outcome(line),
+            line->fixture != NULL ? line->fixture : "", line->test != NULL ? line->test : "");
+    write_number(file, "%*.0f", line->draws, 0);
+    fprintf(file, ",%d,%d,", line->n_found, line->runs);
+    if (line->worst.kind != NULL) fprintf(file, "%.5f,%.5f,%s", line->worst.tv, line->worst.se, line->worst.kind->name);
+    else fprintf(file, ",,");
+    fprintf(file, ",\"%s\",\"%s\"\n", line->mutant->mistake, line->mutant->where);
+}
+
+static void write_line(FILE *file, const spec_self_test_line *line)
+{
+    fprintf(file, "%-20s %-5s %-16s %-14s ", line->mutant->name, scope_of(line->mutant), or_none(line->fixture),
+            or_none(line->test));
+    write_number(file, "%*.0f", line->draws, 12);
+    if (line->worst.kind != NULL) fprintf(file, " %8.4f %-16s", line->worst.tv, line->worst.kind->name);
+    else fprintf(file, " %8s %-16s", "-", "-");
+    fprintf(file, " %s\n", spec_self_test_outcome(line));
+}
+
+void spec_self_test_write(FILE *file, const spec_self_test_result *result, bool csv)
+{
+    if (csv) fprintf(file, "mutant,scope,outcome,fixture,test,draws,n_found,runs,tv,tv_se,tv_fixture,mistake,where\n");
+    else
+        fprintf(file, "%-20s %-5s %-16s %-14s %12s %8s %-16s outcome\n", "mutant", "scope", "found first on", "by",
+                "draws", "TV", "worst on");
+    for (int i = 0; i < result->n; i++) {
+        if (csv) write_csv(file, &result->line[i]);
+        else write_line(file, &result->line[i]);
+    }
+}
