@@ -80,15 +80,16 @@ static void round_stops(spec_plain *s)
 }
 
 const spec_mutant spec_mutants_block[] = {
-    {"block", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY, "none: block verification", "[Sun25]", true,
-     .hooks = {.round = round_right}},
+    {"block", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY, "none: block verification",
+     "[Sun25]", true, .hooks = {.round = round_right}},
     {"block-share", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "a prefix is kept with its ratio, not with the share h",
      "vllm-project/vllm-ascend #7807", true, .hooks = {.round = round_share}},
-    {"block-unscaled", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the residual's target is not scaled by the prefix's ratio",
-     "vllm-project/vllm-ascend #7807", true, .hooks = {.round = round_unscaled}},
+    {"block-unscaled", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "the residual's target is not scaled by the prefix's ratio", "vllm-project/vllm-ascend #7807",
+     true, .hooks = {.round = round_unscaled}},
     {"block-uncapped", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the whole draft is kept with the uncapped joint ratio",
      "[Zhou26], its code", true, .hooks = {.round = round_uncapped}},
-    {"block-stops", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "stops at the first prefix that is not kept", "", true,
-     .hooks = {.round = round_stops}},
+    {"block-stops", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "stops at the first prefix that is not kept",
+     "", true, .hooks = {.round = round_stops}},
     {.name = NULL},
 };

@@ -35,8 +35,8 @@ static int draw_bf16(spec_plain *s, const double *row)
 
 /* ---- the same numbers -------------------------------------------------------------------------------------------- */
 
-/* The race of exponential clocks [Daliri24]: with clocks of the step and the place alone, so that two draws at one place
- * share them. */
+/* The race of exponential clocks [Daliri24]: with clocks of the step and the place alone, so that two draws at one
+ * place share them. */
 static int race(spec_plain *s, const double *row)
 {
     spec_rng_state clock = spec_rng_stream_state(s->step->seed + 1 + (uint64_t)s->place, s->step->offset);
@@ -89,7 +89,7 @@ const spec_mutant spec_mutants_draft[] = {
      "vllm-project/vllm #54282, #47386", .hooks = {.draw = race, .correct = correct_by_race}},
     {"same-state", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "the generators of draft and verifier have the same state",
      "ggerganov/llama.cpp #27694", .hooks = {.uniform = uniform_same_state}},
-    {"coin-of-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "the number that drew the last drafted token is its coin", "",
-     .hooks = {.uniform = uniform_left_over}},
+    {"coin-of-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "the number that drew the last drafted token is its coin",
+     "", .hooks = {.uniform = uniform_left_over}},
     {.name = NULL},
 };

@@ -68,7 +68,7 @@ static double uniform_of_round(spec_plain *s, spec_plain_use use)
 
 static int most(const double *row, int vocab, int but)
 {
-    int best = but == 0 ? 1 : 0;
+    int best = but == 0 && vocab > 1 ? 1 : 0;
     for (int i = 0; i < vocab; i++)
         if (i != but && row[i] > row[best]) best = i;
     return best;
@@ -99,7 +99,7 @@ static int draw_beam(spec_plain *s, const double *row)
     double best = -1.0;
     int32_t *next = &s->text[s->n_text + s->place];
     int winner = 0;
-    const int first = most(row, s->vocab, -1), candidate[2] = {first, s->vocab > 1 ? most(row, s->vocab, first) : first};
+    const int first = most(row, s->vocab, -1), candidate[2] = {first, most(row, s->vocab, first)};
     for (int i = 0; i < 2; i++) {
         *next = candidate[i];
         spec_plain_load(s, SPEC_PLAIN_DRAFT, s->place + 1, s->spare);
@@ -112,18 +112,21 @@ static int draw_beam(spec_plain *s, const double *row)
 }
 
 const spec_mutant spec_mutants_streams[] = {
-    {"cache-kept", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "the target's cache is not rolled back: it holds the rejected token",
-     "ml-explore/mlx-lm #1109", .hooks = {.given = given_target_stale, .ended = remember_rejection}},
-    {"context-one-short", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "after a rejection the target's context lacks a token", "",
-     .hooks = {.given = given_one_short, .ended = remember_rejection}},
-    {"draft-cache-kept", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM, "none: only the draft's cache is stale, and its rows are those that are judged", "",
+    {"cache-kept", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "the target's cache is not rolled back: it holds the rejected token", "ml-explore/mlx-lm #1109",
+     .hooks = {.given = given_target_stale, .ended = remember_rejection}},
+    {"context-one-short", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "after a rejection the target's context lacks a token",
+     "", .hooks = {.given = given_one_short, .ended = remember_rejection}},
+    {"draft-cache-kept", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM,
+     "none: only the draft's cache is stale, and its rows are those that are judged", "",
      .hooks = {.given = given_draft_stale, .ended = remember_rejection}},
     {"end-resampled", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "an accepted end-of-text token is drawn again",
      "huggingface/transformers #28508", .hooks = {.ended = resample_end}},
     {"rounds-reseeded", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "every round draws the same numbers",
      "feifeibear/LLMSpeculativeSampling", .hooks = {.uniform = uniform_of_round}},
-    {"top-two", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "the likeliest tokens are candidates, and judged as if drawn by chance",
-     "[Miao24], expansion trees", .hooks = {.round = round_top_two}},
+    {"top-two", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "the likeliest tokens are candidates, and judged as if drawn by chance", "[Miao24], expansion trees",
+     .hooks = {.round = round_top_two}},
     {"beam", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "a beam search's draft is judged by the draft's row",
      "apple/ml-recurrent-drafter #6", .hooks = {.draw = draw_beam}},
     {.name = NULL},

@@ -1,6 +1,6 @@
-/* plain: a speculative sampler that is right, written as plainly as can be, with a hook at every step that somebody has
- * got wrong. It shares no code with the rules in sim: two routes. A hook that is NULL is the right step; the right steps
- * are public, so that a wrong one says only what is wrong. Owns its rows; one thread's. */
+/* plain: a speculative sampler that is right, written as plainly as can be, with a hook at every step that somebody
+ * has got wrong. It shares no code with the rules in sim: two routes. A hook that is NULL is the right step; the right
+ * steps are public, so that a wrong one says only what is wrong. Owns its rows; one thread's. */
 #ifndef SPECLAB_PLAIN_H
 #define SPECLAB_PLAIN_H
 
@@ -99,7 +99,7 @@ int spec_plain_children(const spec_plain *s, int place, int *ret_child);
 void spec_plain_emit(spec_plain *s, int token);
 void spec_plain_walk(spec_plain *s); /* the right round: from the root down the first accepted children */
 
-/* ---- the functions of a spec_sampler_api, but for open ------------------------------------------------------------ */
+/* ---- the functions of a spec_sampler_api, but for open ----------------------------------------------------------- */
 
 int spec_plain_open(void **ret_self, const spec_plain_hooks *hooks);
 int spec_plain_step(void *self, spec_step *steps, int32_t n_steps);
