@@ -29,12 +29,24 @@ _speclab()
         names="iid without top"
     elif [ "$before" = --methods ]; then
         names="chain k-ary branches delayed sequoia medusa dynamic"
+    elif [ "$before" = --only ]; then
+        names=$("$program" validate --list --format csv 2>/dev/null |
+            sed -n -e 's/^fixture,\([^,]*\),.*/\1/p' -e 's/^test,\([^,]*\),.*/\1/p')
+    elif [ "$before" = --scopes ]; then
+        names="V DV S"
     elif [ "$before" = --format ] || [ "$before" = -f ]; then
         names="table csv json markdown"
     elif [[ $word == -* ]]; then
         names=$("$program" "$verb" --help 2>/dev/null | grep -oE -- '--[a-zA-Z-]+' | sort -u)
     elif [ "$verb" = list ]; then
         names="models drafts rules policies processes measures experiments"
+    elif [ "$verb" = validate ] && [ "$word" = : ] && [ "$before" = rule ]; then
+        word="" names=$(_speclab_names rules)
+    elif [ "$verb" = validate ] && [ "$before" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = rule ]; then
+        names=$(_speclab_names rules)
+    elif [ "$verb" = validate ]; then
+        names=$("$program" validate --list --format csv 2>/dev/null | sed -n 's/^sampler,\([a-z]*:\).*/\1/p')
+        compopt -o default -o nospace
     elif [ "$verb" = run ]; then
         names=$(_speclab_names experiments)
         compopt -o default

@@ -21,6 +21,7 @@ const spec_verb spec_verbs[] = {
     {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
     {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
     {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
+    {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
     {"list", "models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };
@@ -40,6 +41,7 @@ static void print_help(FILE *out)
           "  $ speclab predict --alpha 0.8 --K 1:8:1 --c 0.1\n"
           "  $ speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
           "  $ speclab prove --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
+          "  $ speclab validate ./my_sampler.so --junit conformance.xml\n"
           "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
           "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is\nto choose from.\n"
           "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough\n"

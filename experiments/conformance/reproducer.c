@@ -117,10 +117,21 @@ typedef struct {
     spec_reproducer *c;
     const spec_fixture *fixture;
     int wanted;        /* the token of the round to keep; -1: keep none */
-    bool kept;         /* a round with that token */
+    int kept;          /* how telling the round is that was kept */
     uint64_t *drafted; /* (V) */
     uint64_t *came;    /* (SPEC_CAME_KINDS, V) */
 } again;
+
+/* Rounds to keep: any; with the token in question; with a correction that the token rule never makes. */
+enum { NONE, ANY, WANTED, ODD };
+
+static int how_telling(const again *a, spec_came how, int token)
+{
+    const spec_fixture *f = a->fixture;
+    const size_t at = (size_t)a->c->state * (size_t)f->vocab + (size_t)token;
+    const bool odd = f->chain && f->drawn == SPEC_DRAWN_IID && f->target_law[at] <= f->draft_law[at];
+    return how == SPEC_CAME_CORRECTION && odd ? ODD : token == a->wanted ? WANTED : ANY;
+}
 
 static int child_of(const spec_fixture *f, const int32_t *token, int n_nodes, int parent, int opt_token)
 {
@@ -165,9 +176,9 @@ static void count_round(again *a, const spec_batch *batch, int i, uint64_t index
             for (int j = node + 1; j < n_nodes; j++)
                 if (f->parent[j] == node && token[j] >= 0 && token[j] < f->vocab) a->drafted[token[j]]++;
             a->came[(size_t)how * V + (size_t)emitted[k]]++;
-            if (a->wanted >= 0 && !a->kept) {
-                a->kept = emitted[k] == a->wanted;
-                if (a->kept || a->c->round.n_emitted == 0) keep_round(&a->c->round, batch, i, index);
+            if (a->wanted >= 0 && how_telling(a, how, emitted[k]) > a->kept) {
+                a->kept = how_telling(a, how, emitted[k]);
+                keep_round(&a->c->round, batch, i, index);
             }
         }
         if (k < n_accepted && (node = child_of(f, token, n_nodes, node, emitted[k])) < 0) return;
@@ -224,14 +235,14 @@ static int ask_texts(again *a, const spec_reproducer_case *found, spec_subject *
     int status = GSL_SUCCESS;
     if (text == NULL) return GSL_ENOMEM;
     SPEC_TRY(spec_evidence_init(&scratch, f, found->scope, NULL));
-    for (uint64_t b = found->batches > most ? found->batches - most : 0; b < found->batches && !a->kept; b++) {
+    for (uint64_t b = found->batches > most ? found->batches - most : 0; b < found->batches && a->kept == NONE; b++) {
         spec_rng_stream(rng, found->seed, b);
-        for (int k = 0; k < found->texts && !a->kept; k++) {
+        for (int k = 0; k < found->texts && a->kept == NONE; k++) {
             const int start = f->levels * (int)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
             const uint64_t seed = gsl_rng_get(rng);
             SPEC_TRY(spec_subject_generate(subject, start, f->n_nodes, seed, text, found->text_tokens, NULL));
             spec_evidence_add_text(scratch, start, text, found->text_tokens, rng);
-            a->kept = keep_text(a, text, found->text_tokens, start, seed);
+            a->kept = keep_text(a, text, found->text_tokens, start, seed) ? WANTED : NONE;
         }
     }
 done:

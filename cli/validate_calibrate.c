@@ -1,0 +1,125 @@
+#include "cli/validate_calibrate.h"
+
+#include "cli/usage.h"
+#include "cli/verb.h"
+#include "experiments/conformance/calibrate.h"
+#include "experiments/conformance/validate_report.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Shares beyond which more false alarms than promised are no chance; places at which the figure's curves are drawn. */
+#define UNLIKELY 0.01
+enum { PLACES = 100, PER_DECADE = 4, DECADES = 8 };
+
+static void add_row(spec_table *table, const char *name, const double *p, size_t n, double largest_log_e)
+{
+    spec_table_text(table, "test", name);
+    spec_table_integer(table, "n", (long long)n);
+    spec_table_number(table, "below_0.1", spec_calibration_p_share(p, n, 0.1));
+    spec_table_number(table, "below_0.01", spec_calibration_p_share(p, n, 0.01));
+    spec_table_number(table, "below_0.001", spec_calibration_p_share(p, n, 0.001));
+    spec_table_number(table, "least_p", p[0]);
+    spec_table_number(table, "largest_e", exp(largest_log_e));
+}
+
+/* The whole of a run in the first row, whose p are after Holm: shares up to the bound. */
+static int fill_table(spec_table *table, const spec_calibration *c)
+{
+    static const char *const columns[] = {"test", "n", "false_alarms", "inconclusive", "below_0.1", "below_0.01",
+                                          "below_0.001", "least_p", "largest_e", "ks", "ks_p"};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(table, columns, (int)(sizeof columns / sizeof columns[0])));
+    add_row(table, "all together", c->p, (size_t)c->n, c->log_e[c->n - 1]);
+    spec_table_integer(table, "false_alarms", c->failed);
+    spec_table_integer(table, "inconclusive", c->inconclusive);
+    SPEC_TRY(spec_table_append(table));
+    for (int k = 0; k < c->n_tests; k++) {
+        const spec_calibration_test *test = &c->test[k];
+        add_row(table, test->name, test->p, test->n, test->largest_e);
+        spec_table_number(table, "ks", test->ks);
+        spec_table_number(table, "ks_p", test->ks_p);
+        SPEC_TRY(spec_table_append(table));
+    }
+done:
+    return status;
+}
+
+static int add_point(spec_table *table, const char *curve, double at, double share, double n)
+{
+    spec_table_text(table, "curve", curve);
+    spec_table_number(table, "at", at);
+    spec_table_number(table, "share", share);
+    spec_table_number(table, "n", n);
+    return spec_table_append(table);
+}
+
+static int fill_curves(spec_table *table, const spec_calibration *c, const spec_validate_args *args)
+{
+    static const char *const columns[] = {"curve", "at", "share", "n"};
+    char name[SPEC_VALIDATE_NAME];
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(table, columns, 4));
+    free(table->provenance);
+    if (asprintf(&table->provenance, "figure: calibration\nsampler: %s\nruns: %d\nfalse alarms: %d\nalpha: %g",
+                 spec_validate_report_clean(name, args->sampler), c->n, c->failed, args->plan.alpha) < 0) {
+        table->provenance = NULL;
+        SPEC_TRY(GSL_ENOMEM);
+    }
+    for (int k = 0; k < c->n_tests; k++)
+        for (int i = 0; i <= PLACES; i++) {
+            const double at = (double)i / PLACES;
+            SPEC_TRY(add_point(table, c->test[k].name, at, spec_calibration_p_share(c->test[k].p, c->test[k].n, at),
+                               (double)c->test[k].n));
+        }
+    for (int i = 0; i <= PER_DECADE * DECADES; i++) {
+        const double at = pow(10.0, -(double)i / PER_DECADE);
+        SPEC_TRY(add_point(table, "run e", at, spec_calibration_e_share(c, at), c->n));
+        SPEC_TRY(add_point(table, "run p", at, spec_calibration_p_share(c->p, (size_t)c->n, at), c->n));
+    }
+done:
+    return status;
+}
+
+static int show(const spec_calibration *c, const spec_validate_args *args, const char *verb)
+{
+    spec_table table = {0}, curves = {0};
+    spec_error error = {{0}};
+    int code = SPEC_EXIT_USAGE;
+    if (fill_table(&table, c) != GSL_SUCCESS || fill_curves(&curves, c, args) != GSL_SUCCESS) {
+        spec_usage_say(verb, "out of memory");
+    } else {
+        code = spec_options_show(&table, &args->common, verb);
+        if (args->figure != NULL && spec_validate_args_draw(args, &curves, "calibration", &error) != GSL_SUCCESS) {
+            spec_usage_say(verb, "%s", error.text);
+            code = SPEC_EXIT_USAGE;
+        }
+    }
+    spec_table_free(&table);
+    spec_table_free(&curves);
+    return code;
+}
+
+int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
+{
+    spec_calibration c;
+    spec_error error = {{0}};
+    spec_validate_plan plan = args->plan;
+    if (!args->budget_given) plan.draws = SPEC_VALIDATE_CALIBRATE_DRAWS;
+    if (spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error) != GSL_SUCCESS) {
+        spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
+        return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+    }
+    int code = show(&c, args, verb);
+    /* As many false alarms or more, had each run the chance alpha. */
+    const double chance =
+        c.failed > 0 ? gsl_cdf_binomial_Q((unsigned)c.failed - 1, plan.alpha, (unsigned)c.n) : 1.0;
+    if (chance < UNLIKELY && code == SPEC_EXIT_HOLDS) {
+        spec_usage_say(verb, "%d false alarms in %d runs, where each has a chance of at most %g", c.failed, c.n,
+                       plan.alpha);
+        code = SPEC_EXIT_FAILS;
+    }
+    spec_calibration_free(&c);
+    return code;
+}

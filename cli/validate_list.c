@@ -1,0 +1,46 @@
+#include "cli/validate_list.h"
+
+#include "experiments/conformance/validate_report.h"
+
+#include <string.h>
+
+static void add(const spec_validate_args *args, spec_table *table, const char *kind, const char *name,
+                const char *scopes, const char *reason)
+{
+    bool wanted = args->only == NULL;
+    for (int i = 0; !wanted && args->only[i] != NULL; i++) wanted = strcmp(args->only[i], name) == 0;
+    if (!wanted) return;
+    spec_table_text(table, "kind", kind);
+    spec_table_text(table, "name", name);
+    spec_table_text(table, "scopes", scopes);
+    spec_table_text(table, "reason", reason);
+    spec_table_append(table);
+}
+
+static void list_fixtures(const spec_validate_args *args, spec_table *table)
+{
+    for (int i = 0; spec_fixtures[i] != NULL; i++) {
+        char scopes[16] = "";
+        for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+            if (!(spec_fixtures[i]->scopes & scope)) continue;
+            strcat(scopes, scopes[0] != '\0' ? " " : "");
+            strcat(scopes, spec_validate_report_scope(scope));
+        }
+        add(args, table, "fixture", spec_fixtures[i]->name, scopes, spec_fixtures[i]->reason);
+    }
+}
+
+int spec_validate_list(const spec_validate_args *args, const char *verb)
+{
+    static const char *const columns[] = {"kind", "name", "scopes", "reason"};
+    spec_table table = {0};
+    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
+    list_fixtures(args, &table);
+    for (int i = 0; spec_tests[i].name != NULL; i++)
+        add(args, &table, "test", spec_tests[i].name, "", spec_tests[i].reason);
+    for (int i = 0; spec_subject_kinds[i] != NULL; i++)
+        add(args, &table, "sampler", spec_subject_kinds[i]->usage, "", spec_subject_kinds[i]->summary);
+    const int code = spec_options_show(&table, &args->common, verb);
+    spec_table_free(&table);
+    return code;
+}
