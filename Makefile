@@ -83,7 +83,14 @@ $(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/speclab/sampler.h
 	@[ $(V) = 1 ] || echo "  SO $<"
 	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -Iinclude -fPIC -shared -o $@ $< -ldl
 
-$(TESTS): | $(PLUGINS)
+# Processes that speak speclab's protocol: programs of one file.
+CLIENTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/clients/*.c))
+$(BUILD)/tests/clients/%: tests/clients/%.c
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
+
+$(TESTS): | $(PLUGINS) $(CLIENTS)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

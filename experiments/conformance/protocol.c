@@ -65,6 +65,11 @@ spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t sc
     return question;
 }
 
+uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope)
+{
+    return scope == SPEC_SCOPE_VERIFY ? fixture->drawn : SPEC_DRAWN_IID;
+}
+
 void spec_protocol_emit(spec_batch *batch, int i, const void *token, int n_emitted, int n_accepted)
 {
     const int places = batch->nodes + 1, n = n_emitted < places ? n_emitted : places;
@@ -133,14 +138,15 @@ static int read_most(int32_t *ret, const json_t *hello, const char *key, spec_er
     return GSL_SUCCESS;
 }
 
-static int read_choice(const char **ret, const json_t *hello, const char *key, const char *first, const char *second,
-                       const char *wanted, spec_error *error)
+/* One of two words; the first where there is none. */
+static int read_choice(bool *ret_second, const json_t *hello, const char *key, const char *first, const char *second,
+                       spec_error *error)
 {
     const json_t *value = json_object_get(hello, key);
     const char *text = value != NULL ? json_string_value(value) : first;
-    if (text == NULL || (strcmp(text, first) != 0 && strcmp(text, second) != 0)) return refuse(error, key, wanted);
-    *ret = strcmp(text, first) == 0 ? first : second;
-    return GSL_SUCCESS;
+    *ret_second = text != NULL && strcmp(text, second) == 0;
+    if (*ret_second || (text != NULL && strcmp(text, first) == 0)) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EFAILED, "its hello is wrong: '%s' is to be \"%s\" or \"%s\"", key, first, second);
 }
 
 static int read_name(char name[64], const json_t *hello, spec_error *error)
@@ -155,12 +161,11 @@ static int read_name(char name[64], const json_t *hello, spec_error *error)
 
 static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
 {
-    static const char json[] = "json", binary[] = "binary", probabilities[] = "probabilities", logits[] = "logits";
     /* A line of JSON for every row of a large vocabulary is nobody's wish who did not say so. */
     enum { JSON_VOCAB = 1024 };
     spec_sampler_about *about = &ret->about;
-    const char *frames, *rows;
-    int32_t counters;
+    bool logits = false, binary = false;
+    int32_t counters = 0;
     int status = GSL_SUCCESS;
     const json_t *version = json_object_get(hello, "speclab");
     if (!json_is_integer(version)) return refuse(error, "speclab", "the protocol's version, 1");
@@ -173,8 +178,8 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     if (about->scopes == 0) SPEC_TRY(refuse(error, "scopes", "a list of at least one of \"V\", \"DV\", \"S\""));
     SPEC_TRY(read_list(&about->chains, hello, "chains", chain_words, "a list of \"fixed\", \"iid\"", error));
     SPEC_TRY(read_list(&about->trees, hello, "trees", tree_words, "a list of \"fixed\", \"iid\", \"without\"", error));
-    SPEC_TRY(read_choice(&rows, hello, "rows", probabilities, logits, "\"probabilities\" or \"logits\"", error));
-    SPEC_TRY(read_choice(&frames, hello, "frames", json, binary, "\"json\" or \"binary\"", error));
+    SPEC_TRY(read_choice(&logits, hello, "rows", "probabilities", "logits", error));
+    SPEC_TRY(read_choice(&binary, hello, "frames", "json", "binary", error));
     SPEC_TRY(read_flag(&about->sampling, hello, "sampling", error));
     SPEC_TRY(read_flag(&about->coins, hello, "coins", error));
     SPEC_TRY(read_flag(&about->padding, hello, "padding", error));
@@ -184,10 +189,10 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     SPEC_TRY(read_most(&about->max_batch, hello, "max_batch", error));
     SPEC_TRY(read_most(&about->max_nodes, hello, "max_nodes", error));
     SPEC_TRY(read_most(&about->max_vocab, hello, "max_vocab", error));
-    about->rows = rows == logits ? SPEC_ROWS_LOGITS : SPEC_ROWS_PROBABILITIES;
-    ret->protocol = frames == json ? &spec_protocol_json : &spec_protocol_binary;
+    about->rows = logits ? SPEC_ROWS_LOGITS : SPEC_ROWS_PROBABILITIES;
+    ret->protocol = binary ? &spec_protocol_binary : &spec_protocol_json;
     ret->counters = counters != 0;
-    if (frames == json && json_object_get(hello, "max_vocab") == NULL) about->max_vocab = JSON_VOCAB;
+    if (!binary && json_object_get(hello, "max_vocab") == NULL) about->max_vocab = JSON_VOCAB;
 done:
     return status;
 }

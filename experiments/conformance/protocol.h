@@ -66,6 +66,9 @@ int spec_protocol_hello(spec_hello *ret, const char *line, size_t n, spec_error 
 /* The question for rounds [from, from+n) of a batch, n tokens of a text, or counters (n = 3). */
 spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t scope, int from, int n, int nodes);
 
+/* How the drafts of that scope are drawn; what is not FIXED has draft rows. */
+uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope);
+
 /* Copy a round's emitted tokens (int32, of any alignment), as many as the batch has room for, and note what it said of
  * them. For encodings. */
 void spec_protocol_emit(spec_batch *batch, int i, const void *token, int n_emitted, int n_accepted);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* "SPEC", as the first four bytes; rounds' words before their arrays. */
+/* "SPEC", as the first four bytes; most numbers are of four. */
 enum { MAGIC = 0x43455053, WORD = 4 };
 
 typedef struct {
@@ -30,8 +30,9 @@ static void put_rows(spec_bytes *out, const float *row, size_t n, uint32_t rows)
 static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uint32_t rows, spec_error *error)
 {
     const size_t cells = (size_t)f->n_states * (size_t)f->vocab, nodes = (size_t)f->n_nodes;
-    const bool has_draft = scope != SPEC_SCOPE_VERIFY || f->drawn != SPEC_DRAWN_FIXED, has_next = scope == SPEC_SCOPE_STREAM;
-    const int32_t word[] = {(int32_t)scope, (int32_t)f->drawn, f->vocab, f->n_states, f->n_nodes, has_draft, has_next,
+    const uint32_t drawn = spec_protocol_drawn(f, scope);
+    const bool has_draft = drawn != SPEC_DRAWN_FIXED, has_next = scope == SPEC_SCOPE_STREAM;
+    const int32_t word[] = {(int32_t)scope, (int32_t)drawn, f->vocab, f->n_states, f->n_nodes, has_draft, has_next,
                             f->sampling.top_k};
     const float real[] = {f->sampling.temperature, f->sampling.top_p, f->sampling.min_p, 0.0f};
     const size_t length = sizeof word + sizeof real + WORD * (nodes + cells * (1u + has_draft + has_next));

@@ -83,16 +83,18 @@ static const char *name_of_scope(uint32_t scope)
 
 static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uint32_t rows, spec_error *error)
 {
+    const uint32_t drawn = spec_protocol_drawn(f, scope);
     int32_t parent[SPEC_FIXTURE_NODES_MAX];
     for (int i = 0; i < f->n_nodes; i++) parent[i] = f->parent[i];
-    spec_bytes_print(out, "{\"type\":\"begin\",\"scope\":\"%s\",\"drawn\":\"%s\",\"vocab\":%d,\"n_states\":%d,\"n_nodes\":%d",
-                     name_of_scope(scope), name_of_drawn(f->drawn), f->vocab, f->n_states, f->n_nodes);
+    spec_bytes_print(out, "{\"type\":\"begin\",\"scope\":\"%s\",\"drawn\":\"%s\"", name_of_scope(scope),
+                     name_of_drawn(drawn));
+    spec_bytes_print(out, ",\"vocab\":%d,\"n_states\":%d,\"n_nodes\":%d", f->vocab, f->n_states, f->n_nodes);
     put_ints(out, "parent", parent, (size_t)f->n_nodes);
     spec_bytes_print(out, ",\"temperature\":%.9g,\"top_k\":%" PRId32 ",\"top_p\":%.9g,\"min_p\":%.9g",
                      (double)f->sampling.temperature, f->sampling.top_k, (double)f->sampling.top_p,
                      (double)f->sampling.min_p);
     put_rows(out, "target", f, f->target, rows);
-    if (scope != SPEC_SCOPE_VERIFY || f->drawn != SPEC_DRAWN_FIXED) put_rows(out, "draft", f, f->draft, rows);
+    if (drawn != SPEC_DRAWN_FIXED) put_rows(out, "draft", f, f->draft, rows);
     if (scope == SPEC_SCOPE_STREAM) put_next(out, f);
     put_text(out, "}\n");
     return spec_bytes_status(out, error);
@@ -135,9 +137,8 @@ static void put_steps(spec_bytes *out, const spec_question *q, const spec_batch 
 
 static void put_generate(spec_bytes *out, const spec_question *q, int start, int K, uint64_t seed)
 {
-    spec_bytes_print(out, "{\"type\":\"generate\",\"serial\":%" PRIu32 ",\"start\":%d,\"K\":%d,\"n_tokens\":%d,", q->serial,
-                     start, K, q->n);
-    spec_bytes_print(out, "\"seed\":%" PRIu64 "}\n", seed & SEED_MASK);
+    spec_bytes_print(out, "{\"type\":\"generate\",\"serial\":%" PRIu32 ",\"start\":%d,\"K\":%d", q->serial, start, K);
+    spec_bytes_print(out, ",\"n_tokens\":%d,\"seed\":%" PRIu64 "}\n", q->n, seed & SEED_MASK);
 }
 
 static void put_counters(spec_bytes *out, const spec_question *q)

@@ -5,8 +5,9 @@
 #include <string.h>
 
 const spec_subject_kind *const spec_subject_kinds[] = {
-    &spec_subject_plugin,
     &spec_subject_rule,
+    &spec_subject_plugin,
+    &spec_subject_exec,
     &spec_subject_mutant,
     NULL,
 };

@@ -69,7 +69,7 @@ struct spec_subject {
 };
 
 extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated */
-extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subject_mutant;
+extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subject_exec, spec_subject_mutant;
 
 /* `spec` is e.g. "rule:block", "mutant:residual-from-target", "plugin:./my.so", "exec:python3 my.py"; a path ending in
  * .so alone is a plug-in. GSL_EINVAL for what there is not; GSL_EFAILED for a subject that cannot be started, with what
