@@ -20,7 +20,7 @@ const spec_recipe spec_fixture_fading_4 = {
     .kind = {"fading-4", "each place less acceptable than the last: rejections at the end, bonus rows, ratios of a "
                          "whole block",
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, spec_recipe_open},
-    .vocab = 4, .nodes = 4, .variants = 1,
+    .vocab = 4, .nodes = 4, .variants = 2,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.95, 0.1},
 };
@@ -28,7 +28,7 @@ const spec_recipe spec_fixture_fading_4 = {
 const spec_recipe spec_fixture_rising_4 = {
     .kind = {"rising-4", "first places are lost, later ones sure: rejections at the start, and what outlives them",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 4, .nodes = 4, .variants = 1,
+    .vocab = 4, .nodes = 4, .variants = 2,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.1, 0.95},
 };

@@ -6,7 +6,8 @@ const spec_recipe spec_fixture_greedy_8 = {
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM, spec_recipe_open},
     .vocab = 8, .nodes = 2, .variants = 2, .blind = true,
     .sampling = {0.0f, 0, 1.0f, 0.0f}, /* temperature, top_k, top_p, min_p */
-    .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_NEXT,
+    .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_OWN,
+    .blend = {0.4, 0.4},
 };
 
 const spec_recipe spec_fixture_cold_8 = {

@@ -23,7 +23,7 @@ const spec_recipe spec_fixture_wide_iid_8 = {
 const spec_recipe spec_fixture_binary_iid_4 = {
     .kind = {"binary-iid-4", "a binary tree of depth 3: slices of the wrong node",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 4, .nodes = 14, .variants = 1, .drawn = SPEC_DRAWN_IID, .opt_parent = binary,
+    .vocab = 4, .nodes = 14, .variants = 3, .drawn = SPEC_DRAWN_IID, .opt_parent = binary,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.5, 0.5},
 };
@@ -31,7 +31,7 @@ const spec_recipe spec_fixture_binary_iid_4 = {
 const spec_recipe spec_fixture_sparse_iid_4 = {
     .kind = {"sparse-iid-4", "a deep chain with leaves at its side: paths, depths and parents",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 4, .nodes = 10, .variants = 1, .drawn = SPEC_DRAWN_IID, .opt_parent = sparse,
+    .vocab = 4, .nodes = 10, .variants = 2, .drawn = SPEC_DRAWN_IID, .opt_parent = sparse,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.7, 0.7},
 };
@@ -61,7 +61,7 @@ const spec_recipe spec_fixture_wide_without_8 = {
 const spec_recipe spec_fixture_binary_without_4 = {
     .kind = {"binary-without-4", "a binary tree without replacement",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 4, .nodes = 14, .variants = 1, .drawn = SPEC_DRAWN_WITHOUT, .opt_parent = binary,
+    .vocab = 4, .nodes = 14, .variants = 3, .drawn = SPEC_DRAWN_WITHOUT, .opt_parent = binary,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
     .blend = {0.5, 0.5},
 };

@@ -140,8 +140,8 @@ static int make_trials(run *r)
             SPEC_TRY(spec_fixture_open(&t->fixture, kind, r->error));
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
             SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
-            /* Rows of many tokens take time in proportion: these fixtures get fewer draws. */
-            t->share = 1.0 / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 2048.0);
+            /* As many draws for each state, but rows of many tokens take time in proportion. */
+            t->share = t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 8192.0);
             shares += t->share;
         }
     for (int i = 0; i < v->n_results; i++) {
