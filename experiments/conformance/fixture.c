@@ -1,6 +1,7 @@
 #include "experiments/conformance/fixture.h"
 
 #include "models/names.h"
+#include "models/row.h"
 #include "models/transform.h"
 
 #include <assert.h>
@@ -77,9 +78,7 @@ static void fill_next(spec_fixture *fixture, int state)
     const int V = fixture->vocab, levels = fixture->levels, variants = fixture->variants;
     const int level = (state % levels + 1) % levels, variant = state / levels;
     const size_t at = (size_t)state * (size_t)V;
-    int mode = 0;
-    for (int i = 1; i < V; i++)
-        if (fixture->target_law[at + (size_t)i] > fixture->target_law[at + (size_t)mode]) mode = i;
+    const int mode = spec_row_argmax(fixture->target_law + at, V);
     for (int i = 0; i < V; i++) {
         const uint32_t mixed = (uint32_t)(i - mode) * 2654435761u; /* spreads neighbouring tokens [Knuth97] */
         const int step = fixture->blind ? 0 : 1 + (int)((mixed >> 16) % (uint32_t)variants);

@@ -1,7 +1,7 @@
 /* fixture: the models that a sampler is tested on, as a finite automaton: what is next depends on a state, and the
- * token leads to another state. So rows differ at every place, node and request, and the law of the first m tokens is known
- * exactly. Rows are whole multiples of 2^-22, so that floats hold them, and sum to 1, without rounding. Fixtures are
- * lines of the table spec_fixtures; an opened one owns its rows. */
+ * token leads to another state. So rows differ at every place, node and request, and the law of the first m tokens is
+ * known exactly. Rows are whole multiples of 2^-22, so that floats hold them, and sum to 1, without rounding. Fixtures
+ * are lines of the table spec_fixtures; an opened one owns its rows. */
 #ifndef SPECLAB_FIXTURE_H
 #define SPECLAB_FIXTURE_H
 

@@ -1,5 +1,6 @@
 #include "experiments/conformance/recipe.h"
 
+#include "models/row.h"
 #include "sim/rng.h"
 
 #include <gsl/gsl_randist.h>
@@ -43,12 +44,16 @@ static void fill_row(double *row, const spec_profile *profile, const int *order,
 
 /* ---- orders: the token of each rank ------------------------------------------------------------------------------ */
 
-static void put_first(int *order, int V, int token, int rank)
+static int rank_of(const int *order, int token)
 {
-    int at = 0;
-    while (at < V && order[at] != token) at++;
-    if (at == V) return;
-    order[at] = order[rank];
+    int rank = 0;
+    while (order[rank] != token) rank++;
+    return rank;
+}
+
+static void put(int *order, int token, int rank)
+{
+    order[rank_of(order, token)] = order[rank];
     order[rank] = token;
 }
 
@@ -65,7 +70,8 @@ static void put_tiles_first(int *order, int V, gsl_rng *rng)
         if (V % tile != 0) edge[n++] = V - V % tile;
     }
     gsl_ran_shuffle(rng, edge, (size_t)n, sizeof *edge);
-    for (int r = 0; r < n && r < V; r++) put_first(order, V, edge[r], r);
+    for (int i = 0, r = 0; i < n; i++)
+        if (rank_of(order, edge[i]) >= r) put(order, edge[i], r++); /* some are named twice */
 }
 
 static void shuffle_target(int *order, const spec_recipe *recipe, gsl_rng *rng)
@@ -75,8 +81,8 @@ static void shuffle_target(int *order, const spec_recipe *recipe, gsl_rng *rng)
     gsl_ran_shuffle(rng, order, (size_t)V, sizeof *order);
     if (recipe->edits & SPEC_EDIT_TILES) put_tiles_first(order, V, rng);
     if (recipe->edits & SPEC_EDIT_TARGET_ZEROS) {
-        put_first(order, V, 0, 1);
-        put_first(order, V, V - 1, 3);
+        put(order, 0, 1);
+        put(order, V - 1, 3);
     }
 }
 
@@ -125,7 +131,7 @@ static void edit_rows(double *target, double *draft, const int *target_order, co
     }
     if (edits & SPEC_EDIT_TARGET_ONE_HOT) keep_one(target, V, target_order[0]);
     if (edits & SPEC_EDIT_DRAFT_ONE_HOT) keep_one(draft, V, draft_order[0]);
-    if (edits & SPEC_EDIT_DRAFT_TINY) draft[target_order[0]] = 1e-12;
+    if (edits & SPEC_EDIT_DRAFT_TINY) draft[spec_row_argmax(target, V)] = 1e-12;
     if (edits & SPEC_EDIT_HALF_STEPS) fill_half_steps(target, draft, target_order);
 }
 

@@ -33,7 +33,7 @@ enum {
     SPEC_EDIT_DRAFT_ZEROS = 4,    /* even ranks have draft probability 0 */
     SPEC_EDIT_TARGET_ONE_HOT = 8, /* the target's first alone */
     SPEC_EDIT_DRAFT_ONE_HOT = 16, /* the draft's first alone */
-    SPEC_EDIT_DRAFT_TINY = 32,    /* the target's first has the least draft probability there is, one unit */
+    SPEC_EDIT_DRAFT_TINY = 32,    /* the target's likeliest has the least draft probability there is, a unit */
     SPEC_EDIT_ONE_UNIT = 64,      /* the draft is the target, but for a unit from the first rank to the last */
     SPEC_EDIT_NO_ENDS = 128,      /* tokens 0 and V-1 have probability 0 in both rows */
     SPEC_EDIT_TILES = 256,        /* the first ranks stand at both sides of multiples of powers of 2, and at the ends */
