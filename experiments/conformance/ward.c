@@ -71,7 +71,8 @@ static void finish(spec_ward *ward, spec_keeper_report *report)
     if (ward->keeper == 0) return;
     close_fd(&ward->commands);
     shutdown(ward->lifeline, SHUT_WR);
-    if (!take_report(ward, report, keeper_patience)) { /* the child killed or stopped it */
+    kill(ward->keeper, SIGCONT); /* the child may have stopped it */
+    if (!take_report(ward, report, keeper_patience)) { /* the child killed it */
         kill(ward->keeper, SIGKILL);
         if (ward->child > 0) kill(-ward->child, SIGKILL);
     }
@@ -112,7 +113,7 @@ static int fail_ended(spec_ward *ward, spec_error *error)
         break;
     case SPEC_KEEPER_TOLD: snprintf(what, sizeof what, "it closed its output"); break;
     case SPEC_KEEPER_STARTED:
-    default: snprintf(what, sizeof what, "its keeper was stopped or killed"); break;
+    default: snprintf(what, sizeof what, "it killed its keeper"); break;
     }
     return fail_with(error, what, &report);
 }

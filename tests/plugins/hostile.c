@@ -1,5 +1,5 @@
-/* A sampler that does what no sampler may: the environment variable HOSTILE says what. Without it, it emits token 0,
- * accepts nothing, and behaves. */
+/* A sampler that does what no sampler may: the environment variable HOSTILE says what. Else it emits token 0, accepts
+ * nothing, and behaves; what it writes where it may not is that of the second round of a call. */
 #define _GNU_SOURCE
 #include <speclab/sampler.h>
 
@@ -189,14 +189,15 @@ int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
         *step->ret_n_emitted = 1;
         *step->ret_n_accepted = 0;
         for (int k = 0; step->ret_draft != NULL && k < step->n_nodes; k++) step->ret_draft[k] = 0;
-        if (is("token written") && i == 1) token[0] = 1 - token[0];
-        if (is("row written") && i == 1) target[0] += 0.25f;
-        if (is("overrun") && i == 1) step->ret_token[step->n_nodes + 1] = 0;
-        if (is("underrun") && i == 1) step->ret_token[-1] = 0;
-        if (is("untouched") && i == 1) *step->ret_n_emitted = -0x5eed5eed;
-        if (is("too many") && i == 1) *step->ret_n_emitted = step->n_nodes + 2;
-        if (is("huge count") && i == 1) *step->ret_n_emitted = *step->ret_n_accepted = INT32_MAX;
-        if (is("token out of range") && i == 1) step->ret_token[0] = step->vocab;
+        if (i != 1) continue;
+        if (is("token written")) token[0] = 1 - token[0];
+        if (is("row written")) target[0] += 0.25f;
+        if (is("overrun")) step->ret_token[step->n_nodes + 1] = 0;
+        if (is("underrun")) step->ret_token[-1] = 0;
+        if (is("untouched")) *step->ret_n_emitted = -0x5eed5eed;
+        if (is("too many")) *step->ret_n_emitted = step->n_nodes + 2;
+        if (is("huge count")) *step->ret_n_emitted = *step->ret_n_accepted = INT32_MAX;
+        if (is("token out of range")) step->ret_token[0] = step->vocab;
         if (is("draft out of range") && step->ret_draft != NULL) step->ret_draft[0] = 1 << 30;
     }
     return 0;
