@@ -270,7 +270,7 @@ int spec_caller_counters(spec_caller *caller, uint64_t ret[3], bool *ret_known, 
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* The state after a context; -1 where memory ran out. */
+/* The state after a context; -1 where it holds what is no token, or memory ran out. */
 static int state_after(spec_caller *caller, const int32_t *context, int64_t n)
 {
     int64_t same = 0;
@@ -285,7 +285,9 @@ static int state_after(spec_caller *caller, const int32_t *context, int64_t n)
     }
     while (same < n && same < caller->n_context && context[same] == caller->context[same]) same++;
     caller->state[0] = caller->start;
+    caller->n_context = same;
     for (int64_t i = same; i < n; i++) {
+        if (context[i] < 0 || context[i] >= caller->fixture->vocab) return -1;
         caller->context[i] = context[i];
         caller->state[i + 1] = spec_fixture_next(caller->fixture, caller->state[i], context[i]);
     }

@@ -206,6 +206,8 @@ static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, i
     if (batch->fault[i] & SPEC_FAULT_OVERRUN) return SPEC_HARD_OVERRUN;
     if (batch->fault[i] & SPEC_FAULT_INPUT) return SPEC_HARD_INPUT;
     if (batch->fault[i] & SPEC_FAULT_UNTOUCHED) return SPEC_HARD_UNTOUCHED;
+    for (int k = 0; k < batch->n_nodes[i] && e->scope == SPEC_SCOPE_DRAFT; k++)
+        if (token[k] < 0 || token[k] >= f->vocab) return SPEC_HARD_RANGE; /* drafted by the sampler */
     const int n_emitted = batch->n_emitted[i];
     if (n_emitted < 1 || n_emitted > batch->n_nodes[i] + 1 || n_emitted > f->levels ||
         batch->n_accepted[i] != n_emitted - 1)

@@ -118,6 +118,7 @@ static void find_rows(child *c)
     c->fixture.kind = NULL;
     c->fixture.target = at(c, c->block->target);
     c->fixture.draft = at(c, c->block->draft);
+    c->fixture.next = at(c, c->block->next);
     c->fixture.target_law = c->fixture.draft_law = NULL;
     spec_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes, c->block->n_coins);
 }

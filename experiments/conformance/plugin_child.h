@@ -40,7 +40,7 @@ typedef struct {
     spec_fixture fixture; /* its pointers are the parent's: no use to the child */
     uint32_t scope;
     int32_t capacity, n_coins;
-    size_t target, draft, batch, text;
+    size_t target, draft, next, batch, text;
     size_t options;       /* 0: none */
     int32_t n;            /* run: rounds */
     int32_t start, K;     /* generate */

@@ -139,13 +139,14 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
 {
     own *o = own_of(subject);
     const spec_fixture *f = subject->fixture;
-    const size_t rows = (size_t)f->n_states * (size_t)f->vocab * sizeof(float);
+    const size_t cells = (size_t)f->n_states * (size_t)f->vocab, rows = cells * sizeof *f->target;
     const size_t batch_bytes = spec_batch_bytes(subject->capacity, f->n_nodes, 0);
     spec_plugin_block head = {.fixture = *f, .scope = subject->scope, .capacity = subject->capacity};
     int status = GSL_SUCCESS;
     head.target = aligned(sizeof head);
     head.draft = head.target + aligned(rows);
-    head.batch = head.draft + aligned(rows);
+    head.next = head.draft + aligned(rows);
+    head.batch = head.next + aligned(cells * sizeof *f->next);
     head.text = head.batch + aligned(batch_bytes);
     free(o->memory);
     o->memory = calloc(1, batch_bytes);
@@ -157,6 +158,7 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     *o->block = head;
     memcpy(at(o, head.target), f->target, rows);
     memcpy(at(o, head.draft), f->draft, rows);
+    memcpy(at(o, head.next), f->next, cells * sizeof *f->next);
     spec_batch_lay(&o->theirs, at(o, head.batch), subject->capacity, f->n_nodes, 0);
     SPEC_TRY(call(subject, SPEC_PLUGIN_BEGIN, error));
 done:

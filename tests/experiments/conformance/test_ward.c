@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* For those that will hang, and for the others: this machine may be busy. */
-static const spec_subject_limits hasty = {.timeout = 0.1}, patient = {.timeout = 20.0, .memory = 128ull << 20};
+static const spec_subject_limits hasty = {.timeout = 0.15}, patient = {.timeout = 20.0, .memory = 128ull << 20};
 
 static double now(void)
 {
@@ -58,23 +58,23 @@ static void every_end_is_one_line(void **state)
     ends("printf '\\033[31mred' >&2; exit 1", "it exited with code 1; it said: '?[31mred'");
     ends("kill -STOP $$", "it stopped itself (signal 19, Stopped (signal))");
     ends("exec 1>&-; sleep 100", "it closed its output");
-    hangs("sleep 100", "it did not answer within 0.1 s");
-    hangs("trap : TERM INT HUP; while true; do sleep 0.01; done", "it did not answer within 0.1 s");
+    hangs("sleep 100", "it did not answer within 0.15 s");
+    hangs("trap : TERM INT HUP; while true; do sleep 0.01; done", "it did not answer within 0.15 s");
     ends("no-such-sampler", "it exited with code 127; it said: 'sh: 1: no-such-sampler: not found'");
-    hangs("yes >&2", "it did not answer within 0.1 s; it said: 'y'");
+    hangs("yes >&2", "it did not answer within 0.15 s; it said: 'y'");
 }
 
 static void whoever_leaves_the_group_is_ended_as_well(void **state)
 {
     (void)state;
     ends("setsid sleep 100 & (setsid sh -c 'setsid sleep 100 & sleep 100' &) ; exit 5", "it exited with code 5");
-    hangs("setsid sleep 100 & sleep 100", "it did not answer within 0.1 s");
+    hangs("setsid sleep 100 & sleep 100", "it did not answer within 0.15 s");
 }
 
 static void a_keeper_that_the_child_attacks_leaves_nobody(void **state)
 {
     (void)state;
-    hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.1 s");
+    hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.15 s");
     ends_with(&patient, "kill -KILL $PPID; sleep 100", "it killed its keeper");
     orphans_end(2); /* the shell and what it waits for */
 }

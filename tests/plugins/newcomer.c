@@ -19,7 +19,7 @@ uint32_t spec_sampler_abi(void)
 
 int spec_sampler_describe(spec_sampler_about *about)
 {
-    strcpy(about->name, "plain");
+    strcpy(about->name, "newcomer");
     about->scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
     about->trees = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT;
     about->padding = 1;
