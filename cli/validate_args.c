@@ -259,8 +259,7 @@ bool spec_validate_args_close(spec_validate_files *files, const spec_validate_ar
 {
     bool good = close_file(files->main, args->common.output, keep, verb);
     good = close_file(files->report, args->report, keep, verb) && good;
-    good = close_file(files->junit, args->junit, keep, verb) && good;
-    return good && keep;
+    return close_file(files->junit, args->junit, keep, verb) && good;
 }
 
 int spec_validate_args_draw(const spec_validate_args *args, const spec_table *table, const char *name,

@@ -23,7 +23,7 @@ void spec_validate_args_free(spec_validate_args *args);
 /* The main report's: --format, or what the file of -o ends in; else text (SPEC_FORMAT_TABLE). */
 spec_format spec_validate_args_format(const spec_validate_args *args);
 
-/* Files are opened before the work is done, and removed where it could not be done: no report is of an older run. */
+/* Files are opened before the work is done, and removed unless they are to be kept: no report is of an older run. */
 typedef struct {
     FILE *main, *report, *junit; /* main: standard output, without -o */
 } spec_validate_files;

@@ -165,8 +165,10 @@ static int validate(spec_validate_args *args, watcher *w, const char *verb)
     clear_line(w);
     if (status == GSL_SUCCESS) {
         code = code_of(&v);
-        status = write_all(args, &v, &files, &error);
-        if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
+        if ((status = write_all(args, &v, &files, &error)) != GSL_SUCCESS) {
+            spec_usage_say(verb, "%s", error.text);
+            code = SPEC_EXIT_USAGE;
+        }
         spec_validation_free(&v);
     } else if (spec_options_stop) {
         spec_usage_say(verb, "interrupted");

@@ -145,7 +145,7 @@ static int make_trials(run *r)
             shares += t->share;
         }
     for (int i = 0; i < v->n_results; i++) {
-        r->trial[i].draws = (uint64_t)ceil((double)r->plan->draws * r->trial[i].share / fmax(shares, 1e-300));
+        r->trial[i].draws = (uint64_t)ceil((double)r->plan->draws * (r->trial[i].share / fmax(shares, 1e-300)));
         v->result[i].budget = r->trial[i].draws;
     }
 done:

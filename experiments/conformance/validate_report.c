@@ -14,7 +14,7 @@ const char *spec_validate_report_e(char buffer[SPEC_VALIDATE_NUMBER], double log
     const double digits = log_e / M_LN10, whole = floor(digits);
     if (isnan(log_e)) snprintf(buffer, SPEC_VALIDATE_NUMBER, "-");
     else if (isinf(log_e) || fabs(digits) < 4.0) snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.3g", exp(log_e));
-    else snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.1fe%+.0f", fmin(pow(10.0, digits - whole), 9.9), whole);
+    else snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.1fe%+03.0f", fmin(pow(10.0, digits - whole), 9.9), whole);
     return buffer;
 }
 
@@ -67,6 +67,13 @@ static void quote(FILE *out, const char *text)
     fputc('\'', out);
 }
 
+static bool is_test(const char *name)
+{
+    for (int i = 0; spec_tests[i].name != NULL; i++)
+        if (strcmp(spec_tests[i].name, name) == 0) return true;
+    return false;
+}
+
 char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *result)
 {
     char *text = NULL, name[SPEC_VALIDATE_NAME];
@@ -75,8 +82,11 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
     if (out == NULL) return NULL;
     fputs("speclab validate ", out);
     quote(out, spec_validate_report_clean(name, v->subject));
-    fprintf(out, " --only %s --scopes %s --seed %llu --budget %llu", result->kind->name,
-            spec_validate_report_scope(result->scope), (unsigned long long)v->plan.seed,
+    fprintf(out, " --only %s", result->kind->name);
+    for (int i = 0; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
+        if (is_test(v->plan.opt_only[i])) fprintf(out, ",%s", v->plan.opt_only[i]);
+    fprintf(out, " --scopes %s --seed %llu --budget %llu", spec_validate_report_scope(result->scope),
+            (unsigned long long)v->plan.seed,
             (unsigned long long)(result->budget > result->draws ? result->budget : result->draws));
     if (v->plan.alpha != SPEC_VALIDATE_PLAN_DEFAULT.alpha) fprintf(out, " --alpha %g", v->plan.alpha);
     if (v->plan.limits.opt_options != NULL) {

@@ -244,7 +244,7 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
         put_number(hint, "log_likelihood", v->hint[i].log_likelihood);
     }
     errno = 0;
-    const int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    const int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(root);
     fputc('\n', out);
     if (failed == 0 && fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;

@@ -55,34 +55,58 @@ static void write_verdict(const spec_validation *v, FILE *out)
     fprintf(out, "%s.\n", v->reason);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What would have been seen: the worst of the fixtures, and the one in the middle. */
+static void write_power(const spec_validation *v, FILE *out)
+{
+    double *tv = malloc(((size_t)v->n_results + 1) * sizeof *tv);
+    int n = 0, pooled = 0;
+    for (int i = 0; i < v->n_results && tv != NULL; i++) {
+        const spec_validate_result *result = &v->result[i];
+        if (result->skipped != NULL || result->draws == 0) continue;
+        if (isnan(result->detectable)) pooled++;
+        else tv[n++] = result->detectable;
+    }
+    if (n > 0) {
+        qsort(tv, (size_t)n, sizeof *tv, ascending);
+        fprintf(out, "  power        a TV of %.2g after any state is seen with a chance of %g or more (%.2g on the median"
+                     " fixture)\n", tv[n - 1], v->plan.power, tv[n / 2]);
+    }
+    if (pooled > 0)
+        fprintf(out, "               %son %d fixture%s nothing is guaranteed: rare tokens had to be pooled\n",
+                n > 0 ? "but " : "", pooled, pooled > 1 ? "s" : "");
+    free(tv);
+}
+
 static void write_statement(const spec_validation *v, FILE *out)
 {
     char name[SPEC_VALIDATE_NAME], own[sizeof v->about.name + 1], scopes[SPEC_VALIDATE_NUMBER];
     char rounds[SPEC_VALIDATE_NUMBER], draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER], at[SPEC_VALIDATE_NUMBER];
-    int run = 0, pooled = 0;
+    int run = 0, fit = 0;
     for (int i = 0; i < v->n_results; i++) {
-        const bool was = v->result[i].skipped == NULL && v->result[i].draws > 0;
-        run += was;
-        pooled += was && isnan(v->result[i].detectable);
+        fit += v->result[i].skipped == NULL;
+        run += v->result[i].skipped == NULL && v->result[i].draws > 0;
     }
     snprintf(own, sizeof own, "%.*s", (int)sizeof v->about.name, v->about.name);
     fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
             scopes_of(scopes, v->about.scopes));
-    fprintf(out, "  tested       %d of %d fixtures in their scopes; %s rounds, %s tokens; seed %llu%s\n", run,
-            v->n_results, grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed,
-            v->stopped ? "; stopped" : "");
+    fprintf(out, "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n", run, fit,
+            v->stopped  ? ", when it was stopped"
+            : run < fit ? ", which was enough"
+                        : "",
+            grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
     if (v->plan.seconds > 0.0) fprintf(out, "  time         %.1f s\n", v->seconds);
     fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
             spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
             v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
     fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
             v->plan.alpha);
-    if (run > pooled)
-        fprintf(out, "  power        a TV of %.2g after any state would have been seen with a chance of %g or more%s\n",
-                v->detectable, v->plan.power, pooled > 0 ? "," : "");
-    if (pooled > 0)
-        fprintf(out, "               %sin %d of the fixtures nothing is guaranteed: rare tokens had to be pooled\n",
-                run > pooled ? "but " : "", pooled);
+    write_power(v, out);
 }
 
 static const char *best_test(const spec_validate_result *result)

@@ -1,0 +1,227 @@
+/* speclab validate as its users meet it. SPECLAB names the program. */
+#include "tests/support/child.h"
+#include "tests/support/support.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char brief[] = "--only plain-4,two-2 --budget 200k";
+
+static void ends_with_code(const char *arguments, int code, const char *begin)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != code) fail_msg("%s: exit %d, not %d: %s", arguments, c.code, code, c.line);
+    if (strncmp(c.text, begin, strlen(begin)) != 0) fail_msg("%s: says %.60s", arguments, c.text);
+    spec_child_free(&c);
+}
+
+static void exit_codes_tell_the_verdict(void **state)
+{
+    char arguments[160];
+    (void)state;
+    spec_needs_program();
+    snprintf(arguments, sizeof arguments, "validate rule:token %s", brief);
+    ends_with_code(arguments, 0, "PASS: rule:token looks lossless.\n");
+    snprintf(arguments, sizeof arguments, "validate rule:resample-target %s", brief);
+    ends_with_code(arguments, 1, "FAIL: rule:resample-target is not lossless.\n");
+    snprintf(arguments, sizeof arguments, "validate rule:lenience %s", brief);
+    ends_with_code(arguments, 0, "LOSSY: rule:lenience is not lossless, as it says itself.\n");
+    ends_with_code("validate rule:token --only plain-4 --budget 100", 3,
+                   "INCONCLUSIVE: nothing can be said of rule:token.\n");
+    ends_with_code("validate rule:token --only plain-4 --budget 200k --eps 0.001", 3, "INCONCLUSIVE: ");
+    ends_with_code("validate rule:token --only two-2 --budget 2M --eps 0.01", 0,
+                   "PASS: rule:token looks lossless, to a TV of 0.01.\n");
+}
+
+static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
+{
+    static const char *const lines[][2] = {
+        {"validate", "speclab validate: which sampler? "},
+        {"validate rule:tokne", "speclab validate: rule:tokne: no rule is named 'tokne'; did you mean 'token'?"},
+        {"validate rle:token", "speclab validate: rle:token: no kind of sampler is named 'rle'; did you mean 'rule'?"},
+        {"validate token", "speclab validate: token: 'token' names no sampler"},
+        {"validate ./there-is-none.so", "speclab validate: ./there-is-none.so: "},
+        {"validate rule:token rule:block", "speclab validate: one sampler at a time: 'rule:block'"},
+        {"validate rule:token --only plain-5", "speclab validate: --only: no fixture or test is named 'plain-5'; "},
+        {"validate rule:token --only plain-4,,counts", "speclab validate: --only: 'plain-4,,counts' has an empty name"},
+        {"validate rule:token --budget 0", "speclab validate: --budget: '0' is neither"},
+        {"validate rule:token --budget 10parsecs", "speclab validate: --budget: '10parsecs' is neither"},
+        {"validate rule:token --budget nan", "speclab validate: --budget: "},
+        {"validate rule:token --alpha 1", "speclab validate: --alpha: '1' is not a number between 0 and 0.5"},
+        {"validate rule:token --eps 2", "speclab validate: --eps: "},
+        {"validate rule:token --power 0", "speclab validate: --power: "},
+        {"validate rule:token --scopes V,W", "speclab validate: --scopes: 'W' is not V, DV or S"},
+        {"validate rule:token --timeout -1", "speclab validate: --timeout: "},
+        {"validate rule:token --memory 4T", "speclab validate: --memory: "},
+        {"validate rule:token --calibrate 0", "speclab validate: --calibrate: "},
+        {"validate rule:token --calibrate 3 --junit x", "speclab validate: --calibrate goes without"},
+        {"validate rule:token --figure x.jpg", "speclab validate: --figure x.jpg: a figure ends in"},
+        {"validate rule:token --report there/is/none", "speclab validate: --report: there/is/none: "},
+        {"validate rule:token -o same --junit same", "speclab validate: 'same' is to be two files"},
+        {"validate --list rule:token", "speclab validate: --list takes no sampler"},
+        {"validate rule:token --bugdet 5", "speclab validate: there is no option --bugdet; did you mean --budget?"},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) spec_program_fails(lines[i][0], 2, lines[i][1]);
+}
+
+static void the_bytes_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int threads = 1; threads <= 3; threads++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments,
+                 "validate rule:resample-target %s --threads %d -o t%d.txt --report t%d.json --junit t%d.xml", brief,
+                 threads, threads, threads, threads);
+        ends_with_code(arguments, 1, "");
+    }
+    static const char *const endings[] = {"txt", "json", "xml"};
+    for (int i = 0; i < 3; i++) {
+        char names[3][16];
+        for (int t = 0; t < 3; t++) snprintf(names[t], sizeof names[t], "t%d.%s", t + 1, endings[i]);
+        spec_files_same(names[0], names[1]);
+        spec_files_same(names[0], names[2]);
+    }
+}
+
+static void only_chooses_fixtures_and_tests(void **state)
+{
+    spec_child c;
+    json_error_t where;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "validate rule:token --only plain-4,places,echo --scopes V --budget 20k --format json");
+    json_t *root = json_loads(c.text, 0, &where), *results = json_object_get(root, "results");
+    assert_non_null(root);
+    assert_int_equal(json_array_size(results), 1);
+    json_t *result = json_array_get(results, 0), *findings = json_object_get(result, "findings");
+    assert_string_equal(json_string_value(json_object_get(result, "fixture")), "plain-4");
+    assert_string_equal(json_string_value(json_object_get(result, "scope")), "V");
+    assert_int_equal(json_array_size(findings), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "test")), "echo");
+    json_decref(root);
+    spec_child_free(&c);
+}
+
+static void the_list_has_names_and_reasons(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "validate --list --format csv");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "kind,name,scopes,reason\n"));
+    assert_non_null(strstr(c.text, "\nfixture,two-2,V S,"));
+    assert_non_null(strstr(c.text, "\ntest,counts,"));
+    assert_non_null(strstr(c.text, "\nsampler,rule:NAME,"));
+    spec_child_free(&c);
+    spec_child_run(&c, "validate --list --only counts --format csv");
+    assert_non_null(strstr(c.text, "reason\ntest,counts,"));
+    assert_null(strstr(c.text, "fixture,"));
+    spec_child_free(&c);
+}
+
+static void a_failing_case_becomes_a_figure(void **state)
+{
+    char arguments[160];
+    (void)state;
+    spec_needs_program();
+    snprintf(arguments, sizeof arguments, "validate rule:resample-target %s --figure case.svg", brief);
+    ends_with_code(arguments, 1, "FAIL");
+    char *numbers = spec_file_bytes("case.csv"), *figure = spec_file_bytes("case.svg");
+    assert_non_null(strstr(numbers, "# figure: conformance\n"));
+    assert_non_null(strstr(numbers, "\ntoken,target,draft,seen,n,"));
+    assert_non_null(strstr(figure, "</svg>"));
+    free(numbers);
+    free(figure);
+    ends_with_code("validate rule:token --calibrate 9 --only two-2 --budget 5k --figure cal.svg --format csv", 0,
+                   "test,n,");
+    figure = spec_file_bytes("cal.svg");
+    assert_non_null(strstr(figure, "</svg>"));
+    free(figure);
+}
+
+static void no_report_of_an_older_run_is_left_where_there_is_no_verdict(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("old.json", "of an older run");
+    spec_program_fails("validate rule:tokne --report old.json", 2, "speclab validate: rule:tokne: ");
+    assert_int_equal(access("old.json", F_OK), -1);
+}
+
+/* ---- ctrl-C ------------------------------------------------------------------------------------------------------ */
+
+static void a_watched_run_ends_on_ctrl_c_with_a_verdict(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_start(&c, NULL, NULL, "validate rule:token --only two-2 --scopes V --watch --threads 1");
+    spec_child_listen(&c, "stage 1: ");
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "PASS: rule:token looks lossless.\n"));
+    assert_non_null(strstr(c.text, "1 of 1 fixtures in their scopes, when it was stopped"));
+    spec_child_free(&c);
+}
+
+static void a_watched_run_ends_by_itself_when_it_fails(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    ends_with_code("validate rule:resample-target --only two-2 --watch", 1, "FAIL: ");
+}
+
+static void any_other_run_that_is_interrupted_has_no_verdict(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_start(&c, NULL, NULL, "validate rule:token --only two-2 --scopes V --budget 100G --report r.json");
+    spec_pause(200);
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "--budget 100G", 130, "speclab validate: interrupted");
+    assert_int_equal(access("r.json", F_OK), -1);
+    spec_child_free(&c);
+}
+
+static void a_budget_in_time_is_kept(void **state)
+{
+    spec_child c;
+    json_error_t where;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "validate rule:token --only two-2,long-4 --budget 0.3s --format json");
+    json_t *root = json_loads(c.text, 0, &where);
+    assert_non_null(root);
+    assert_true(json_number_value(json_object_get(root, "seconds")) < 5.0);
+    assert_true(json_number_value(json_object_get(root, "seconds")) >= 0.3);
+    json_decref(root);
+    spec_child_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes_tell_the_verdict),
+        cmocka_unit_test(bad_usage_is_told_in_one_line_that_names_the_option),
+        cmocka_unit_test(the_bytes_do_not_depend_on_threads),
+        cmocka_unit_test(only_chooses_fixtures_and_tests),
+        cmocka_unit_test(the_list_has_names_and_reasons),
+        cmocka_unit_test(a_failing_case_becomes_a_figure),
+        cmocka_unit_test(no_report_of_an_older_run_is_left_where_there_is_no_verdict),
+        cmocka_unit_test(a_watched_run_ends_on_ctrl_c_with_a_verdict),
+        cmocka_unit_test(a_watched_run_ends_by_itself_when_it_fails),
+        cmocka_unit_test(any_other_run_that_is_interrupted_has_no_verdict),
+        cmocka_unit_test(a_budget_in_time_is_kept),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
