@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Every cell of an output holds this before the call, and those around it afterwards too. */
 enum { UNTOUCHED = -0x5eed5eed, GUARDS = 4 };
@@ -13,6 +14,7 @@ struct spec_caller {
     const spec_sampler_api *api;
     spec_sampler_about about;
     void *self;
+    pid_t process;
 
     const spec_fixture *fixture;
     uint32_t scope;
@@ -51,6 +53,12 @@ static int no_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory");
 }
 
+/* A sampler that forks returns twice. */
+static void end_copy(const spec_caller *caller)
+{
+    if (getpid() != caller->process) _exit(0);
+}
+
 /* What the sampler says of its failure, if anything. */
 static int failed(const spec_caller *caller, const char *call, int code, spec_error *error)
 {
@@ -67,6 +75,7 @@ int spec_caller_init(spec_caller **ret, const spec_sampler_api *api, const spec_
     if (caller == NULL) return no_memory(error);
     caller->api = api;
     caller->about = *about;
+    caller->process = getpid();
     const int code = api->open(&caller->self, opt_options);
     if (code != 0) {
         status = failed(caller, "open", code, error);
@@ -250,6 +259,7 @@ int spec_caller_run(spec_caller *caller, spec_batch *batch, int n, spec_error *e
             batch->fault[from + c] = SPEC_FAULT_RUNNING;
         }
         const int code = caller->api->step(caller->self, caller->step, m);
+        end_copy(caller);
         if (code != 0) return failed(caller, "step", code, error);
         const bool changed = shared_inputs_changed(caller);
         for (int c = 0; c < m; c++) {
@@ -329,6 +339,7 @@ int spec_caller_generate(spec_caller *caller, int start, int K, uint64_t seed, i
     caller->n_context = 0;
     const int code = caller->api->generate(caller->self, &models, NULL, 0, K, caller->fixture->sampling, seed, out,
                                            n_tokens);
+    end_copy(caller);
     if (code != 0) status = failed(caller, "generate", code, error);
     else if (!untouched(out + n, GUARDS))
         status = spec_fail(error, GSL_EFAILED, "the sampler's generate wrote past the end of its output");

@@ -76,7 +76,7 @@ static void a_keeper_that_the_child_attacks_leaves_nobody(void **state)
     (void)state;
     hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.15 s");
     ends_with(&patient, "kill -KILL $PPID; sleep 100", "it killed its keeper");
-    orphans_end(2); /* the shell and what it waits for */
+    orphans_end(1); /* the shell, and what it waits for */
 }
 
 static void memory_is_watched_that_of_children_too(void **state)
