@@ -17,7 +17,7 @@ const spec_recipe spec_fixture_blind_2 = {
 };
 
 const spec_recipe spec_fixture_blind_3 = {
-    .kind = {"blind-3", "rows near (.1,.6,.3): one Gumbel vector for draft and correction",
+    .kind = {"blind-3", "three tokens, little overlap: one Gumbel vector for draft and correction",
              SPEC_SCOPE_DRAFT, spec_recipe_open},
     .vocab = 3, .nodes = 1, .variants = 2, .blind = true,
     .target = {SPEC_PROFILE_STEPS, 1.8}, .draft = {SPEC_PROFILE_STEPS, 1.8}, .order = SPEC_ORDER_REVERSED,

@@ -80,7 +80,8 @@ const spec_recipe spec_fixture_disjoint_8 = {
 };
 
 const spec_recipe spec_fixture_one_hot_target_4 = {
-    .kind = {"one-hot-target-4", "one token alone is possible: any other one",
+    .kind = {"one-hot-target-4", "one token alone is possible, and the draft does not know which: any other is "
+                                 "impossible",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 4, .nodes = 2, .variants = 2,
     .target = {SPEC_PROFILE_STEPS, 1.0}, .draft = {SPEC_PROFILE_STEPS, 1.0}, .order = SPEC_ORDER_OWN,
@@ -88,8 +89,8 @@ const spec_recipe spec_fixture_one_hot_target_4 = {
 };
 
 const spec_recipe spec_fixture_one_hot_draft_4 = {
-    .kind = {"one-hot-draft-4", "the draft is certain, as rows and not by its kind: q taken as 1 for what was "
-                                "sampled, corrections from the target",
+    .kind = {"one-hot-draft-4", "the draft's rows are one-hot: corrections that come from the whole target, ratios "
+                                "over 1",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 4, .nodes = 2, .variants = 2,
     .target = {SPEC_PROFILE_STEPS, 1.2}, .draft = {SPEC_PROFILE_STEPS, 1.0}, .order = SPEC_ORDER_SAME,

@@ -42,7 +42,7 @@ const spec_recipe spec_fixture_shorter_4 = {
 };
 
 const spec_recipe spec_fixture_shorter_batch_3 = {
-    .kind = {"shorter-batch-3", "the same in batches of three, few accepted: padding taken for a token",
+    .kind = {"shorter-batch-3", "all lengths in batches of three, few accepted: padding taken for a token",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 8, .nodes = 2, .variants = 2, .batch = 3, .shorter = true,
     .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_OWN,

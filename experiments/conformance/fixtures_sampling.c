@@ -11,7 +11,7 @@ const spec_recipe spec_fixture_greedy_8 = {
 };
 
 const spec_recipe spec_fixture_cold_8 = {
-    .kind = {"cold-8", "temperature .5: a parameter that is ignored by the target, the draft or the bonus row",
+    .kind = {"cold-8", "temperature .5: what the target, the draft or the bonus row leaves out",
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM, spec_recipe_open},
     .vocab = 8, .nodes = 1, .variants = 2, .blind = true,
     .sampling = {0.5f, 0, 1.0f, 0.0f}, /* temperature, top_k, top_p, min_p */
@@ -19,7 +19,7 @@ const spec_recipe spec_fixture_cold_8 = {
 };
 
 const spec_recipe spec_fixture_hot_8 = {
-    .kind = {"hot-8", "temperature 2: the same the other way",
+    .kind = {"hot-8", "temperature 2: a parameter that is applied to one row and not to the other",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 8, .nodes = 1, .variants = 2,
     .sampling = {2.0f, 0, 1.0f, 0.0f}, /* temperature, top_k, top_p, min_p */
@@ -27,7 +27,7 @@ const spec_recipe spec_fixture_hot_8 = {
 };
 
 const spec_recipe spec_fixture_top_k_16 = {
-    .kind = {"top-k-16", "the five most probable: filters of one row alone, tokens that must not come",
+    .kind = {"top-k-16", "top-k 5: filters of one row alone, tokens that must not come",
              SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT, spec_recipe_open},
     .vocab = 16, .nodes = 1, .variants = 2, .blind = true,
     .sampling = {1.0f, 5, 1.0f, 0.0f}, /* temperature, top_k, top_p, min_p */
@@ -36,7 +36,7 @@ const spec_recipe spec_fixture_top_k_16 = {
 };
 
 const spec_recipe spec_fixture_top_p_16 = {
-    .kind = {"top-p-16", "nine tenths of the mass: the token that crosses the line",
+    .kind = {"top-p-16", "top-p .9: the token that crosses the line",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 16, .nodes = 1, .variants = 2,
     .sampling = {1.0f, 0, 0.9f, 0.0f}, /* temperature, top_k, top_p, min_p */
@@ -45,7 +45,7 @@ const spec_recipe spec_fixture_top_p_16 = {
 };
 
 const spec_recipe spec_fixture_min_p_16 = {
-    .kind = {"min-p-16", "a quarter of the largest: the same at the bonus row",
+    .kind = {"min-p-16", "min-p .25: a filter that is left out, or kept for the bonus row",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 16, .nodes = 1, .variants = 2,
     .sampling = {1.0f, 0, 1.0f, 0.25f}, /* temperature, top_k, top_p, min_p */

@@ -17,7 +17,7 @@ const spec_recipe spec_fixture_tile_33 = {
 };
 
 const spec_recipe spec_fixture_tile_257 = {
-    .kind = {"tile-257", "the same at 257",
+    .kind = {"tile-257", "eight tiles and a token, with most of the mass at their ends",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
     .vocab = 257, .nodes = 1, .variants = 1,
     .target = {SPEC_PROFILE_ZIPF, 1.3}, .draft = {SPEC_PROFILE_ZIPF, 0.7}, .order = SPEC_ORDER_NEXT,
