@@ -108,6 +108,9 @@ static int fail_ended(spec_ward *ward, spec_error *error)
     case SPEC_KEEPER_ENDED:
         if (WIFSIGNALED(status))
             snprintf(what, sizeof what, "it crashed (signal %d, %s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else if (WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + 32)
+            snprintf(what, sizeof what, "it exited with code %d, as a shell tells of signal %d, %s",
+                     WEXITSTATUS(status), WEXITSTATUS(status) - 128, strsignal(WEXITSTATUS(status) - 128));
         else
             snprintf(what, sizeof what, "it exited with code %d", WEXITSTATUS(status));
         break;
