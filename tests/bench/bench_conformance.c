@@ -1,0 +1,167 @@
+#include "experiments/conformance/caller.h"
+#include "experiments/conformance/evidence.h"
+#include "sim/rng.h"
+#include "tests/bench/bench.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH = 256, THREADS_MAX = 8 };
+
+/* What is timed: everything that a round costs here, without and with the counting of what came. */
+typedef struct {
+    const char *plugin;  /* of tests/plugins */
+    const char *fixture;
+    int threads, batch;
+    bool here;           /* the same functions called in this process, instead of a child */
+    bool counts;
+} round_setup;
+
+typedef struct {
+    spec_subject subject;
+    spec_caller *caller;
+    void *memory;
+    spec_batch batch;
+    spec_evidence *evidence;
+    gsl_rng *rng;
+    uint64_t index;
+} lane;
+
+typedef struct {
+    const round_setup *setup;
+    spec_fixture fixture;
+    void *library;
+    spec_sampler_api api;
+    lane lane[THREADS_MAX];
+} rounds;
+
+static void close_rounds(void *state)
+{
+    rounds *r = state;
+    for (int t = 0; t < r->setup->threads; t++) {
+        lane *l = &r->lane[t];
+        spec_subject_close(&l->subject);
+        spec_caller_free(l->caller);
+        free(l->memory);
+        spec_evidence_free(l->evidence);
+        if (l->rng != NULL) gsl_rng_free(l->rng);
+    }
+    if (r->library != NULL) dlclose(r->library);
+    spec_fixture_close(&r->fixture);
+    free(r);
+}
+
+/* The library's path, beside this program's folder. */
+static bool find_plugin(char path[PATH_MAX + 64], const char *name)
+{
+    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+    if (n <= 0) return false;
+    path[n] = '\0';
+    for (int i = 0; i < 2; i++) *strrchr(path, '/') = '\0';
+    strcat(path, "/plugins/");
+    strcat(path, name);
+    return access(path, R_OK) == 0;
+}
+
+static bool load_here(rounds *r, const char *path)
+{
+    r->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (r->library == NULL) return false;
+    void *symbol[] = {dlsym(r->library, "spec_sampler_describe"), dlsym(r->library, "spec_sampler_open"),
+                      dlsym(r->library, "spec_sampler_step"), dlsym(r->library, "spec_sampler_close")};
+    memcpy(&r->api, symbol, sizeof symbol);
+    return true;
+}
+
+static int open_lane(rounds *r, lane *l, const char *path)
+{
+    const round_setup *s = r->setup;
+    const int nodes = r->fixture.n_nodes;
+    spec_sampler_about about = {.size = sizeof about};
+    int status = GSL_SUCCESS;
+    l->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    SPEC_TRY(spec_evidence_init(&l->evidence, &r->fixture, SPEC_SCOPE_VERIFY, NULL));
+    if (!s->here) {
+        SPEC_TRY(spec_subject_open(&l->subject, path, &SPEC_SUBJECT_LIMITS_DEFAULT, NULL));
+        SPEC_TRY(spec_subject_begin(&l->subject, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
+        return status;
+    }
+    l->memory = calloc(1, spec_batch_bytes(s->batch, nodes, 0));
+    if (l->memory == NULL) return GSL_ENOMEM;
+    spec_batch_lay(&l->batch, l->memory, s->batch, nodes, 0);
+    r->api.describe(&about);
+    SPEC_TRY(spec_caller_init(&l->caller, &r->api, &about, NULL, NULL));
+    SPEC_TRY(spec_caller_begin(l->caller, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
+done:
+    return status;
+}
+
+static const char *open_rounds(void **ret_state, const void *setup)
+{
+    char path[PATH_MAX + 64];
+    const spec_fixture_kind *kind;
+    const char *reason = "it could not be opened";
+    rounds *r = calloc(1, sizeof *r);
+    if (r == NULL) return "no memory";
+    r->setup = setup;
+    if (!find_plugin(path, r->setup->plugin)) reason = "the library was not built";
+    else if (spec_fixture_find(&kind, r->setup->fixture, NULL) != GSL_SUCCESS) reason = "no such fixture";
+    else if (spec_fixture_open(&r->fixture, kind, NULL) == GSL_SUCCESS && (!r->setup->here || load_here(r, path)))
+        reason = NULL;
+    for (int t = 0; t < r->setup->threads && reason == NULL; t++)
+        if (open_lane(r, &r->lane[t], path) != GSL_SUCCESS) reason = "it could not be opened";
+    *ret_state = r;
+    if (reason != NULL) close_rounds(r);
+    return reason;
+}
+
+static bool run_batch(const round_setup *s, lane *l)
+{
+    spec_batch *batch = s->here ? &l->batch : &l->subject.batch;
+    spec_rng_stream(l->rng, 42, l->index);
+    spec_evidence_ask(l->evidence, batch, s->batch, l->index, 42, l->rng);
+    const int status = s->here ? spec_caller_run(l->caller, batch, s->batch, NULL)
+                               : spec_subject_run(&l->subject, s->batch, NULL);
+    if (s->counts) spec_evidence_add(l->evidence, batch, s->batch, l->index, l->rng);
+    l->index += (uint64_t)s->batch;
+    return status == GSL_SUCCESS;
+}
+
+static uint64_t run_rounds(void *state, uint64_t n)
+{
+    rounds *r = state;
+    const round_setup *s = r->setup;
+    const uint64_t a_turn = (uint64_t)s->threads * (uint64_t)s->batch, each = (n + a_turn - 1) / a_turn;
+#pragma omp parallel for num_threads(s->threads) schedule(static, 1)
+    for (int t = 0; t < s->threads; t++)
+        for (uint64_t b = 0; b < each; b++)
+            if (!run_batch(s, &r->lane[t])) abort();
+    return each * a_turn;
+}
+
+#define ROW(name, ...)                                                                                                 \
+    .work = name, .unit = "rounds", .init = open_rounds, .run = run_rounds, .free = close_rounds, .wall = true,        \
+    .setup = &(const round_setup) { __VA_ARGS__ }
+
+/* V = 64. The rows of blind-64 lie side by side; those of llm-64 are gathered for each round, and looked at afterwards. */
+const spec_bench_row spec_bench_conformance[] = {
+    {ROW("in this process: verified", "quick.so", "blind-64", 2, BATCH, true, false)},
+    {ROW("in this process: counted too", "quick.so", "blind-64", 2, BATCH, true, true)},
+    {ROW("C ABI: verified", "quick.so", "blind-64", 2, BATCH, false, false), .asked = 5e6,
+     .yardstick = "row:in this process: verified"},
+    {ROW("C ABI: counted too", "quick.so", "blind-64", 2, BATCH, false, true),
+     .yardstick = "row:in this process: counted too"},
+    {ROW("C ABI: verified, rows gathered", "quick.so", "llm-64", 2, BATCH, false, false),
+     .yardstick = "row:in this process: verified"},
+    {ROW("C ABI: a newcomer's, verified", "newcomer.so", "blind-64", 2, BATCH, false, false),
+     .yardstick = "row:in this process: verified"},
+    {ROW("C ABI: one thread", "quick.so", "blind-64", 1, BATCH, false, false),
+     .yardstick = "row:in this process: verified"},
+    {ROW("C ABI: one round a call", "quick.so", "blind-64", 1, 1, false, false),
+     .yardstick = "row:in this process: verified"},
+    {.work = NULL},
+};
