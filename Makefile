@@ -193,7 +193,9 @@ SHARE := $(TO)/share/speclab
 install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
 	install -d $(TO)/bin $(addprefix $(SHARE)/,experiments plots docs sim) \
 	    $(TO)/share/man/man1 $(TO)/share/bash-completion/completions
+	install -d $(TO)/include/speclab
 	install -m 755 $(BIN) $(TO)/bin/speclab
+	install -m 644 include/speclab/sampler.h $(TO)/include/speclab # what plug-ins are made from
 	install -m 644 experiments/*.cfg $(SHARE)/experiments
 	install -m 644 plots/*.gp $(SHARE)/plots
 	install -m 644 docs/*.md $(SHARE)/docs
@@ -203,7 +205,7 @@ install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	rm -rf $(TO)/bin/speclab $(SHARE) $(TO)/share/man/man1/speclab*.1 \
+	rm -rf $(TO)/bin/speclab $(TO)/include/speclab $(SHARE) $(TO)/share/man/man1/speclab*.1 \
 	    $(TO)/share/bash-completion/completions/speclab
 
 .PHONY: clean
