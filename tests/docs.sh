@@ -1,35 +1,53 @@
 #!/bin/sh
 # Run the commands of the documents and compare what they print with what the documents say.
 #   tests/docs.sh [--update] SPECLAB FILE.md...
-# In a block that begins with ```console, a line "$ command" is run in a scratch folder; the lines up to the next one
-# are its output.
+# A block that begins with ```LANGUAGE FILE is written to that file of a scratch folder. In a block that begins with
+# ```console, a line "$ command" is run there; the lines up to the next one are its output. A command that names an
+# interpreter which this machine does not have is skipped.
 # --update writes what the commands print into the documents.
 set -eu
 update=0
 [ "$1" = --update ] && { update=1; shift; }
 speclab=$(cd "$(dirname "$1")" && pwd)
 shift
+# The header, where a C compiler finds it after `make install`.
+C_INCLUDE_PATH=$(cd "$(dirname "$0")/../include" && pwd)
+export C_INCLUDE_PATH
+absent=
+for interpreter in python3 perl node; do command -v $interpreter >/dev/null || absent="$absent $interpreter"; done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-bad=0 run=0
+bad=0 run=0 skipped=0
 for file in "$@"; do
     mkdir -p "$scratch/work"
-    awk -v out="$scratch/new" -v dir="$scratch/work" -v path="$speclab" '
-    BEGIN { printf "" > out }
-    function flush_command(   line) {
+    awk -v out="$scratch/new" -v dir="$scratch/work" -v path="$speclab" -v absent="$absent" '
+    BEGIN { printf "" > out; n_absent = split(absent, missing, " ") }
+    function flush_command(   line, i) {
         if (command == "") return
         print "$ " command > out
+        for (i = 1; i <= n_absent; i++)
+            if (command ~ "(^|[^a-z])" missing[i] " ") {
+                printf "%s", said > out
+                print "docs: skipped, there is no " missing[i] ": " command
+                command = said = ""
+                return
+            }
         shell = "cd " dir " && PATH=" path ":$PATH; export PATH; { " command "; } 2>&1; " \
                 "code=$?; [ $code -eq 0 ] || echo \"[exit $code]\""
         while ((shell | getline line) > 0) print line > out
         close(shell)
-        command = ""
+        command = said = ""
     }
     /^```console/ { inside = 1; print > out; next }
+    /^```[a-z]+ [A-Za-z0-9_.-]+$/ { made = dir "/" $2; printf "" > made; print > out; next }
+    made != "" && /^```/ { close(made); made = ""; print > out; next }
+    made != "" { print > made; print > out; next }
     inside && /^```/ { flush_command(); inside = 0; print > out; next }
     inside && /^\$ / { flush_command(); command = substr($0, 3); next }
-    inside { next }
-    { print > out }' "$file"
+    inside { said = said $0 "\n"; next }
+    { print > out }' "$file" >"$scratch/skips"
+    cat "$scratch/skips"
+    skipped=$((skipped + $(grep -c . "$scratch/skips" || true)))
     run=$((run + $(grep -c '^\$ ' "$file" || true)))
     if [ $update = 1 ]; then
         cp "$scratch/new" "$file"
@@ -40,5 +58,5 @@ for file in "$@"; do
     fi
     rm -rf "$scratch/work"
 done
-[ $bad = 0 ] && echo "docs: $run commands print what the documents say"
+[ $bad = 0 ] && echo "docs: $((run - skipped)) commands print what the documents say"
 exit $bad
