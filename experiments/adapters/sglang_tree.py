@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""SGLang's tree verification under `speclab validate`.
+
+    speclab validate "exec:python3 sglang_tree.py"
+
+Maps the trees of a batch on tree_speculative_sampling_target_only() of sgl-project/sglang, sgl-kernel/python/sgl_kernel/
+speculative.py (v0.4.6 to v0.5), called as verify() in srt/speculative/eagle_info.py does: node 0 is the root, a tree is
+first child and next sibling, and draft_probs begins as zeros, because a draft is judged by the target alone. That is
+lossless for siblings that differ, however they were chosen. Its kernels need a GPU.
+"""
+import torch
+from sgl_kernel import tree_speculative_sampling_target_only
+
+import client
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def tensor(data, dtype):
+    return torch.tensor(data, dtype=dtype, device=DEVICE)
+
+
+def links(parents):
+    """First child and next sibling of every node, the root being node 0; -1: none."""
+    child, sibling, last = [-1] * (len(parents) + 1), [-1] * (len(parents) + 1), {}
+    for node, parent in enumerate(parents, 1):
+        if parent + 1 in last:
+            sibling[last[parent + 1]] = node
+        else:
+            child[parent + 1] = node
+        last[parent + 1] = node
+    return child, sibling
+
+
+def verify(rounds):
+    torch.manual_seed(rounds[0].seed ^ rounds[0].offset)
+    n, size, vocab = len(rounds), len(rounds[0].target), len(rounds[0].target[0])
+    tree = [links(r.parents) for r in rounds]
+    predict = torch.zeros((n * size,), dtype=torch.int32, device=DEVICE)
+    accepted = torch.full((n, size), -1, dtype=torch.int32, device=DEVICE)
+    length = torch.zeros((n,), dtype=torch.int32, device=DEVICE)
+    tree_speculative_sampling_target_only(
+        predicts=predict,
+        accept_index=accepted,
+        accept_token_num=length,
+        candidates=tensor([[0] + list(r.tokens) for r in rounds], torch.int64),
+        retrive_index=tensor([[i * size + k for k in range(size)] for i in range(n)], torch.int64),
+        retrive_next_token=tensor([child for child, _ in tree], torch.int64),
+        retrive_next_sibling=tensor([sibling for _, sibling in tree], torch.int64),
+        uniform_samples=torch.rand((n, size), device=DEVICE),
+        uniform_samples_for_final_sampling=torch.rand((n,), device=DEVICE),
+        target_probs=tensor([r.target for r in rounds], torch.float32),
+        draft_probs=torch.zeros((n, size, vocab), dtype=torch.float32, device=DEVICE),
+    )
+    predict = predict.tolist()
+    return [[predict[i] for i in row[: k + 1]] for row, k in zip(accepted.tolist(), length.tolist())]
+
+
+if __name__ == "__main__":
+    client.serve(verify, name="sglang tree_speculative_sampling_target_only", chains=["fixed", "iid"], trees=["fixed"])

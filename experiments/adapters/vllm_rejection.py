@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""vLLM's rejection sampler under `speclab validate`.
+
+    speclab validate "exec:python3 vllm_rejection.py"
+
+Maps the rounds of a batch on rejection_sample() of vllm/v1/sample/rejection_sampler.py in vllm-project/vllm, as it is
+in v0.9 to v0.18 (read at 7f6fc1c5): the drafts of all requests lie one after another without padding, the target's
+rows beside them, and the bonus token is drawn outside, from the last row. Its kernels need a GPU.
+"""
+from types import SimpleNamespace
+
+import torch
+from vllm.v1.sample.rejection_sampler import rejection_sample
+
+import client
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def tensor(data, dtype):
+    return torch.tensor(data, dtype=dtype, device=DEVICE)
+
+
+def verify(rounds):
+    torch.manual_seed(rounds[0].seed ^ rounds[0].offset)
+    n = [len(r.tokens) for r in rounds]
+    ends = [sum(n[: i + 1]) for i in range(len(n))]
+    draft = None if rounds[0].draft is None else tensor([row for r in rounds for row in r.draft[: len(r.tokens)]], torch.float32)
+    target = tensor([row for r in rounds for row in r.target[:-1]], torch.float32)
+    bonus = torch.multinomial(tensor([r.target[-1] for r in rounds], torch.float32), 1)
+    if sum(n) == 0:
+        return bonus.tolist()
+    out = rejection_sample(
+        tensor([t for r in rounds for t in r.tokens], torch.int32),
+        n,
+        max(n),
+        tensor(ends, torch.int32),
+        draft,
+        target,
+        bonus,
+        SimpleNamespace(
+            all_greedy=False, all_random=True, generators={}, temperature=torch.ones((len(n),), device=DEVICE)
+        ),
+    )
+    return [[t for t in row if t >= 0] for row in out.tolist()]
+
+
+if __name__ == "__main__":
+    client.serve(verify, name="vllm rejection_sample", padding=True)

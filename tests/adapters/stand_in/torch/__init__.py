@@ -1,0 +1,89 @@
+"""The few functions of PyTorch that the adapters use, over nested lists: for tests on machines that do not have it."""
+import math
+import random
+
+float32, int32, int64 = "float32", "int32", "int64"
+
+
+class cuda:
+    @staticmethod
+    def is_available():
+        return False
+
+
+class Tensor:
+    def __init__(self, data, shape):
+        self.data, self.shape = data, shape
+
+    def tolist(self):
+        return self.data
+
+    def __getitem__(self, i):
+        return Tensor(self.data[i], self.shape[1:])
+
+    def softmax(self, axis):
+        return Tensor([softmax(row) for row in self.data], self.shape)
+
+
+def softmax(row):
+    weight = [math.exp(x - max(row)) for x in row]
+    total = math.fsum(weight)
+    return [w / total for w in weight]
+
+
+def listed(data):
+    return [listed(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def tensor(data, dtype=None, device=None):
+    data = listed(data)
+    shape, inner = [], data
+    while isinstance(inner, list):
+        shape.append(len(inner))
+        inner = inner[0] if inner else None
+    return Tensor(data, tuple(shape))
+
+
+def full(shape, value, dtype=None, device=None):
+    if len(shape) == 0:
+        return value
+    made = [full(shape[1:], value) for _ in range(shape[0])]
+    return Tensor([m.data if isinstance(m, Tensor) else m for m in made], tuple(shape))
+
+
+def zeros(shape, dtype=None, device=None):
+    return full(shape, 0, dtype, device)
+
+
+def ones(shape, dtype=None, device=None):
+    return full(shape, 1, dtype, device)
+
+
+def rand(shape, device=None):
+    if len(shape) == 1:
+        return Tensor([random.random() for _ in range(shape[0])], tuple(shape))
+    return Tensor([rand(shape[1:]).data for _ in range(shape[0])], tuple(shape))
+
+
+def draw(weights):
+    """An index with probability proportional to its weight; not of PyTorch's, but of every stand-in's."""
+    u, last = random.random() * math.fsum(weights), 0
+    for i, weight in enumerate(weights):
+        if weight > 0:
+            last = i
+            u -= weight
+            if u < 0:
+                break
+    return last
+
+
+def multinomial(rows, num_samples):
+    return Tensor([[draw(row)] for row in rows.data], (len(rows.data), 1))
+
+
+def manual_seed(seed):
+    random.seed(seed)
+
+
+def set_num_threads(n):
+    pass
