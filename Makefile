@@ -108,7 +108,7 @@ check: ## install what is missing, build, and pass the tests
 .PHONY: docs
 docs: $(BIN) ## check links, references and columns; run the commands of the guide, and compare
 	@tests/links.sh
-	@tests/docs.sh $(BIN) docs/guide.md
+	@tests/docs.sh $(BIN) docs/guide.md docs/conformance.md
 
 .PHONY: unit
 unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)
@@ -191,11 +191,12 @@ TO    := $(DESTDIR)$(PREFIX)
 SHARE := $(TO)/share/speclab
 .PHONY: install
 install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
-	install -d $(TO)/bin $(addprefix $(SHARE)/,experiments plots docs sim) \
+	install -d $(TO)/bin $(addprefix $(SHARE)/,experiments plots docs sim adapters) \
 	    $(TO)/share/man/man1 $(TO)/share/bash-completion/completions
 	install -d $(TO)/include/speclab
 	install -m 755 $(BIN) $(TO)/bin/speclab
 	install -m 644 include/speclab/sampler.h $(TO)/include/speclab # what plug-ins are made from
+	install -m 644 experiments/adapters/*.* $(SHARE)/adapters
 	install -m 644 experiments/*.cfg $(SHARE)/experiments
 	install -m 644 plots/*.gp $(SHARE)/plots
 	install -m 644 docs/*.md $(SHARE)/docs
