@@ -111,7 +111,7 @@ static int read_list(uint32_t *ret, const json_t *hello, const char *key, const 
     const json_t *list = json_object_get(hello, key);
     const size_t n = json_array_size(list);
     if (list == NULL) return GSL_SUCCESS;
-    if (!json_is_array(list)) return refuse(error, key, wanted);
+    if (!json_is_array(list) || (n == 0 && words != tree_words)) return refuse(error, key, wanted);
     for (size_t i = 0; i < n; i++) {
         const uint32_t bit = bit_of(words, json_array_get(list, i));
         if (bit == 0) return refuse(error, key, wanted);
@@ -152,7 +152,7 @@ static int read_choice(bool *ret_second, const json_t *hello, const char *key, c
 static int read_name(char name[64], const json_t *hello, spec_error *error)
 {
     const json_t *value = json_object_get(hello, "name");
-    if (value != NULL && !json_is_string(value)) return refuse(error, "name", "a text");
+    if (value != NULL && json_string_length(value) == 0) return refuse(error, "name", "a text");
     snprintf(name, 64, "%s", value != NULL ? json_string_value(value) : "a process");
     for (char *c = name; *c != '\0'; c++)
         if (*c < ' ' || *c > '~') *c = '?';
@@ -175,7 +175,7 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     about->size = sizeof *about;
     SPEC_TRY(read_name(about->name, hello, error));
     SPEC_TRY(read_list(&about->scopes, hello, "scopes", scope_words, "a list of \"V\", \"DV\", \"S\"", error));
-    if (about->scopes == 0) SPEC_TRY(refuse(error, "scopes", "a list of at least one of \"V\", \"DV\", \"S\""));
+    if (about->scopes == 0) SPEC_TRY(refuse(error, "scopes", "there: a list of \"V\", \"DV\", \"S\""));
     SPEC_TRY(read_list(&about->chains, hello, "chains", chain_words, "a list of \"fixed\", \"iid\"", error));
     SPEC_TRY(read_list(&about->trees, hello, "trees", tree_words, "a list of \"fixed\", \"iid\", \"without\"", error));
     SPEC_TRY(read_choice(&logits, hello, "rows", "probabilities", "logits", error));
