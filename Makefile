@@ -144,7 +144,7 @@ demo: ## the main job in 90 s: prove, simulate, sweep and plot into out/report.m
 	@cli/demo.sh $(BIN) out $(if $(TEXT),'$(TEXT)')
 
 BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
-$(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS)
+$(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: bench

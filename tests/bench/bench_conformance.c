@@ -14,7 +14,7 @@ enum { BATCH = 256, THREADS_MAX = 8 };
 
 /* What is timed: everything that a round costs here, without and with the counting of what came. */
 typedef struct {
-    const char *plugin;  /* of tests/plugins */
+    const char *sampler; /* '@': the folder of what was built for tests */
     const char *fixture;
     int threads, batch;
     bool here;           /* the same functions called in this process, instead of a child */
@@ -55,16 +55,18 @@ static void close_rounds(void *state)
     free(r);
 }
 
-/* The library's path, beside this program's folder. */
-static bool find_plugin(char path[PATH_MAX + 64], const char *name)
+/* The sampler with the folder that lies above this program's in it, if what it names there was built. */
+static bool find_sampler(char path[2 * PATH_MAX], const char *name)
 {
-    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+    char folder[PATH_MAX];
+    const char *at = strchr(name, '@');
+    const ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
     if (n <= 0) return false;
-    path[n] = '\0';
-    for (int i = 0; i < 2; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/plugins/");
-    strcat(path, name);
-    return access(path, R_OK) == 0;
+    folder[n] = '\0';
+    for (int i = 0; i < 2; i++) *strrchr(folder, '/') = '\0';
+    if (at == NULL) strcpy(path, name);
+    else snprintf(path, 2 * PATH_MAX, "%.*s%s%s", (int)(at - name), name, folder, at + 1);
+    return at == NULL || access(path + (at - name), R_OK) == 0;
 }
 
 static bool load_here(rounds *r, const char *path)
@@ -102,13 +104,13 @@ done:
 
 static const char *open_rounds(void **ret_state, const void *setup)
 {
-    char path[PATH_MAX + 64];
+    char path[2 * PATH_MAX];
     const spec_fixture_kind *kind;
     const char *reason = "it could not be opened";
     rounds *r = calloc(1, sizeof *r);
     if (r == NULL) return "no memory";
     r->setup = setup;
-    if (!find_plugin(path, r->setup->plugin)) reason = "the library was not built";
+    if (!find_sampler(path, r->setup->sampler)) reason = "it was not built";
     else if (spec_fixture_find(&kind, r->setup->fixture, NULL) != GSL_SUCCESS) reason = "no such fixture";
     else if (spec_fixture_open(&r->fixture, kind, NULL) == GSL_SUCCESS && (!r->setup->here || load_here(r, path)))
         reason = NULL;
@@ -149,19 +151,30 @@ static uint64_t run_rounds(void *state, uint64_t n)
 
 /* V = 64. The rows of blind-64 lie side by side; those of llm-64 are gathered for each round, and looked at afterwards. */
 const spec_bench_row spec_bench_conformance[] = {
-    {ROW("in this process: verified", "quick.so", "blind-64", 2, BATCH, true, false)},
-    {ROW("in this process: counted too", "quick.so", "blind-64", 2, BATCH, true, true)},
-    {ROW("C ABI: verified", "quick.so", "blind-64", 2, BATCH, false, false), .asked = 5e6,
+    {ROW("in this process: verified", "@/plugins/quick.so", "blind-64", 2, BATCH, true, false)},
+    {ROW("in this process: counted too", "@/plugins/quick.so", "blind-64", 2, BATCH, true, true)},
+    {ROW("C ABI: verified", "@/plugins/quick.so", "blind-64", 2, BATCH, false, false), .asked = 5e6,
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: counted too", "quick.so", "blind-64", 2, BATCH, false, true),
+    {ROW("C ABI: counted too", "@/plugins/quick.so", "blind-64", 2, BATCH, false, true),
      .yardstick = "row:in this process: counted too"},
-    {ROW("C ABI: verified, rows gathered", "quick.so", "llm-64", 2, BATCH, false, false),
+    {ROW("C ABI: verified, rows gathered", "@/plugins/quick.so", "llm-64", 2, BATCH, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: a newcomer's, verified", "newcomer.so", "blind-64", 2, BATCH, false, false),
+    {ROW("C ABI: a newcomer's, verified", "@/plugins/newcomer.so", "blind-64", 2, BATCH, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: one thread", "quick.so", "blind-64", 1, BATCH, false, false),
+    {ROW("C ABI: one thread", "@/plugins/quick.so", "blind-64", 1, BATCH, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: one round a call", "quick.so", "blind-64", 1, 1, false, false),
+    {ROW("C ABI: one round a call", "@/plugins/quick.so", "blind-64", 1, 1, false, false),
      .yardstick = "row:in this process: verified"},
+    {ROW("pipe: a process in C, verified", "exec:@/clients/token_client", "blind-64", 1, BATCH, false, false),
+     .asked = 200e3},
+    {ROW("pipe: the same, one round a question", "exec:@/clients/token_client", "batch-1", 1, BATCH, false, false)},
+    {ROW("pipe: the same, counted too, 2 threads", "exec:@/clients/token_client", "blind-64", 2, BATCH, false, true)},
+    {ROW("pipe: a process in Python, verified", "exec:python3 experiments/adapters/token_sampler.py", "blind-64", 1,
+         BATCH, false, false),
+     .asked = 20e3},
+    {ROW("pipe: the same, by lines of JSON", "exec:python3 experiments/adapters/token_sampler.py json", "blind-64", 1,
+         BATCH, false, false)},
+    {ROW("pipe: a process in Perl, by lines of JSON", "exec:perl experiments/adapters/token_sampler.pl", "blind-64", 1,
+         BATCH, false, false)},
     {.work = NULL},
 };
