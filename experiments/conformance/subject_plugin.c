@@ -83,8 +83,7 @@ static int blame(const spec_subject *subject, uint32_t verb, const char *why, sp
         snprintf(where, sizeof where, ", fixture %.40s, seed %llu", subject->fixture->kind->name,
                  (unsigned long long)o->seed);
     }
-    return spec_fail(error, GSL_EFAILED, "%.100s: %s%s%s%s", o->path, place < SPEC_PLUGIN_PLACES ? places[place] : "",
-                     where, place < SPEC_PLUGIN_PLACES ? ": " : "", why);
+    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "somewhere", where, why);
 }
 
 static int call(spec_subject *subject, uint32_t verb, spec_error *error)
@@ -119,7 +118,7 @@ static int open_plugin(spec_subject *subject, const char *path, spec_error *erro
     if (o == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     o->file = -1;
     o->path = realpath(path, NULL);
-    if (o->path == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: %s", path, strerror(errno)));
+    if (o->path == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s", strerror(errno)));
     o->file = memfd_create("speclab", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     /* What shrinks under our hands would be a signal. */
     if (o->file < 0 || fcntl(o->file, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
