@@ -199,7 +199,7 @@ static int keep(const char *role_name, const char *about, uint64_t most_bytes)
     fcntl(SPEC_KEEPER_LIFELINE, F_SETFD, FD_CLOEXEC);
     fcntl(SPEC_KEEPER_BLOCK, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_NAME, spec_keeper_name); /* as ps shows it: /proc/self/exe is called "exe" */
+    prctl(PR_SET_NAME, spec_keeper_name); /* as ps shows it */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, &unblocked);

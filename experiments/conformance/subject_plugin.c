@@ -83,7 +83,7 @@ static int blame(const spec_subject *subject, uint32_t verb, const char *why, sp
         snprintf(where, sizeof where, ", fixture %.40s, seed %llu", subject->fixture->kind->name,
                  (unsigned long long)o->seed);
     }
-    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "somewhere", where, why);
+    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "in a call", where, why);
 }
 
 static int call(spec_subject *subject, uint32_t verb, spec_error *error)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <spawn.h>
@@ -160,6 +161,14 @@ static bool make_pair(int ret[2], bool sockets)
     return ret[0] >= 0 && ret[1] >= 0;
 }
 
+/* This program's file. Its name, where it still has it: under Valgrind /proc/self/exe is Valgrind. */
+static void find_self(char path[PATH_MAX])
+{
+    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (n > 0) path[n] = '\0';
+    if (n <= 0 || access(path, X_OK) != 0) strcpy(path, "/proc/self/exe");
+}
+
 /* No signal blocked or ignored, a session of its own: ctrl-C at a terminal reaches speclab alone. */
 static int spawn(pid_t *ret, char *const argv[], const int fd[4])
 {
@@ -167,12 +176,14 @@ static int spawn(pid_t *ret, char *const argv[], const int fd[4])
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
+    char self[PATH_MAX];
     int code = posix_spawn_file_actions_init(&actions);
     if (code != 0) return code;
     if ((code = posix_spawnattr_init(&attributes)) != 0) {
         posix_spawn_file_actions_destroy(&actions);
         return code;
     }
+    find_self(self);
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
@@ -180,7 +191,7 @@ static int spawn(pid_t *ret, char *const argv[], const int fd[4])
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     for (int i = 0; i < 4 && code == 0; i++)
         if (fd[i] >= 0) code = posix_spawn_file_actions_adddup2(&actions, fd[i], as[i]);
-    if (code == 0) code = posix_spawn(ret, "/proc/self/exe", &actions, &attributes, argv, environ);
+    if (code == 0) code = posix_spawn(ret, self, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return code;
