@@ -70,6 +70,7 @@ static int goodness(spec_goodness *ret, const uint64_t *counts, const double *pr
         double expected = total * probability[i];
         if (probability[i] == 0 || expected < min_expected || (joins && i == small.next)) continue;
         ret->statistic += term((double)counts[i], expected);
+        ret->inverse += 1 / expected;
         cells += 1;
     }
     if (joins) {
@@ -79,8 +80,10 @@ static int goodness(spec_goodness *ret, const uint64_t *counts, const double *pr
     }
     if (small.cells > 0) {
         ret->statistic += term((double)small.observed, small.expected);
+        ret->inverse += 1 / small.expected;
         cells += 1;
     }
+    ret->inverse -= 1 / total;
     ret->pooled = small.cells;
     if (cells - 1 - fitted > 0) {
         ret->df = cells - 1 - fitted;
@@ -103,6 +106,42 @@ int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *pr
                     double min_expected, int fitted)
 {
     return goodness(ret, counts, probability, n, min_expected, fitted, g_term);
+}
+
+double spec_goodness_williams(const spec_goodness *g)
+{
+    return g->df > 0 ? g->statistic / (1 + g->inverse / (6 * g->df)) : NAN;
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+/* The tail of a gamma law beyond `at`, upper or lower: for large shapes its cube root is all but normal [Wilson31]. GSL's
+ * fails there, and far out, where Chernoff's bound is below the smallest double. */
+static double gamma_tail(double at, double shape, bool upper)
+{
+    const double large = 1e4, smallest = -745;
+    if (!(at > 0)) return upper ? 1 : 0;
+    if (shape * (log(at / shape) + 1) - at < smallest) return upper == (at > shape) ? 0 : 1;
+    if (shape <= large) return upper ? gsl_cdf_gamma_Q(at, shape, 1) : gsl_cdf_gamma_P(at, shape, 1);
+    const double z = (cbrt(at / shape) - (1 - 1 / (9 * shape))) * 3 * sqrt(shape);
+    return gsl_cdf_ugaussian_Q(upper ? z : -z);
+}
+
+/* P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored where it is negative. */
+static double upper_tail(double z, double skewness)
+{
+    if (fabs(skewness) < 1e-5) return gsl_cdf_ugaussian_Q(z);
+    const double shape = 4 / (skewness * skewness);
+    return gamma_tail(shape + z * 2 / skewness, shape, skewness > 0);
+}
+
+double spec_goodness_sum_p(double deviation, double variance, double third, double step)
+{
+    if (variance == 0) return 1;
+    const double spread = sqrt(variance), skewness = third / (variance * spread);
+    const double above = upper_tail((deviation - step / 2) / spread, skewness);
+    const double below = upper_tail(-(deviation + step / 2) / spread, -skewness);
+    return fmin(1, 2 * fmin(above, below));
 }
 
 /* ---- Kolmogorov-Smirnov ------------------------------------------------------------------------------------------ */

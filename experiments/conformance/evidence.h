@@ -1,7 +1,7 @@
 /* evidence: what the tokens that a sampler emits on one fixture, in one scope, say against the promised law.
  * The null is about the text: after any state, the next token has the law of that state. Texts are cut at a fixed
- * number of tokens, never of rounds: what a round leaves over is completed by exact draws of ours. Counts are integers
- * and merge in order, so that the result is the same for any number of threads. Tests are lines of the table
+ * number of tokens, never of rounds: what a round leaves over is completed by exact draws of ours. Batches are counted
+ * in forks and merge in order, so that the result is the same for any number of threads. Tests are lines of the table
  * spec_tests. */
 #ifndef SPECLAB_EVIDENCE_H
 #define SPECLAB_EVIDENCE_H
@@ -37,6 +37,7 @@ typedef struct {
 } spec_exhibit;
 
 /* What one test says. */
+enum { SPEC_BETS_MAX = 10 };
 typedef struct {
     const char *name;
     double log_e;     /* natural logarithm of its e-value: under the null, E[e] <= 1 at any time of stopping; NaN: none */
@@ -44,13 +45,15 @@ typedef struct {
     double df, p;
     double n;         /* draws it is about */
     double seen, expected; /* of a test about one number: its mean, and what that should be; else NaN */
+    double gain[SPEC_BETS_MAX]; /* logarithms of the capitals of its bets, each of which began with 1; log_e is of */
+    int n_bets;                 /* their mean. The same bets on all fixtures: their product is a bet, too */
 } spec_finding;
 
 typedef struct spec_evidence spec_evidence;
 
 typedef struct {
     const char *name, *reason; /* one line: which mistakes it is made for */
-    bool (*applies)(const spec_fixture *fixture, uint32_t scope); /* NULL: always */
+    bool (*applies)(const spec_evidence *evidence); /* NULL: always */
     void (*finding)(spec_finding *ret, const spec_evidence *evidence, int setting);
     int setting;               /* for tests that share a function */
 } spec_test;
@@ -59,10 +62,16 @@ extern const spec_test spec_tests[]; /* ends with a name of NULL; experiments/co
 enum { SPEC_TESTS_MAX = 32 };
 
 int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_t scope, spec_error *error);
+
+/* An evidence for one thread's batches of at most n_tokens, to be merged into `of`, whose tables it shares. Of its
+ * counts of tokens nothing can be read before it is merged. */
+int spec_evidence_fork(spec_evidence **ret, const spec_evidence *of, size_t n_tokens, spec_error *error);
 void spec_evidence_free(spec_evidence *evidence);
 
-/* Fill the batch's inputs with n rounds, from round first_index of the fixture's run on. A round's start and draft are
- * drawn from `rng` alone; the seeds that the sampler is given are hashes of `seed` and the index. */
+/* Fill the batch's inputs with n rounds, from round first_index of the fixture's run on. A round's start, draft and
+ * coins are drawn from `rng` alone; the seeds that the sampler is given are hashes of `seed` and the index. Where the
+ * batch has coins, those of every 16th round lie on the edges of [0,1), 0 and the largest float below 1 among them: such
+ * a round is judged by the hard rules alone. */
 void spec_evidence_ask(const spec_evidence *evidence, spec_batch *batch, int n, uint64_t first_index, uint64_t seed,
                        gsl_rng *rng);
 
@@ -72,11 +81,14 @@ void spec_evidence_add(spec_evidence *evidence, const spec_batch *batch, int n, 
 /* Count a text of scope S that began in `start`. */
 void spec_evidence_add_text(spec_evidence *evidence, int start, const int32_t *token, int64_t n, gsl_rng *rng);
 
-/* Take in the next counts, in order: every bet on them is made with what was learnt from those before. */
-void spec_evidence_merge(spec_evidence *into, const spec_evidence *next);
-void spec_evidence_clear(spec_evidence *evidence); /* counts to 0; for the next batch of a worker */
+/* Take in a fork, in order: every bet on it is made with what was learnt from those before. */
+void spec_evidence_merge(spec_evidence *into, const spec_evidence *fork);
+void spec_evidence_clear(spec_evidence *fork); /* nothing counted; for the next batch */
 
-/* What the tests say: ret (SPEC_TESTS_MAX); returns how many apply. */
+/* Break a hard rule that is about no single round. */
+void spec_evidence_blame(spec_evidence *evidence, spec_hard hard);
+
+/* What the tests say: ret (SPEC_TESTS_MAX); returns how many apply, which does not depend on what came. */
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
 /* Tokens and rounds so far; the first round that broke a hard rule, or NULL. */
@@ -88,11 +100,15 @@ const spec_exhibit *spec_evidence_hard(const spec_evidence *evidence);
 uint64_t spec_evidence_count(const spec_evidence *evidence, int state, int token);
 uint64_t spec_evidence_visits(const spec_evidence *evidence, int state);
 
+/* Add what was accepted and emitted to sums. */
+void spec_evidence_add_totals(const spec_evidence *evidence, uint64_t *accepted, uint64_t *emitted);
+
 /* Mean n_accepted of a round. */
 double spec_evidence_accepted(const spec_evidence *evidence);
 
-/* The smallest TV that the omnibus test would have found with this power at this false-alarm rate, whatever the
- * alternative: the largest over the states that a text is judged by. NaN where cells had to be pooled. */
-double spec_evidence_detectable(const spec_evidence *evidence, double alpha, double power);
+/* The noncentrality that a difference of total variation TV in the row of one state gives that state's chi-square is at
+ * least this times TV^2, whichever state and difference: 4 times the visits of the state that has fewest.
+ * ret_df: the most degrees of freedom of a state. NaN where cells had to be pooled. */
+double spec_evidence_sensitivity(const spec_evidence *evidence, double *ret_df);
 
 #endif

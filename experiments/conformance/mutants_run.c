@@ -39,7 +39,7 @@ int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const s
     snprintf(spec, sizeof spec, "mutant:%s", mutant->name);
     SPEC_TRY(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
     SPEC_TRY(spec_subject_begin(&subject, fixture, mutant->scope, n, error));
-    SPEC_TRY(spec_evidence_init(&next, fixture, mutant->scope, error));
+    SPEC_TRY(spec_evidence_fork(&next, evidence, (size_t)(n * fixture->levels + TEXT_TOKENS), error));
     for (uint64_t b = 0; spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
         const uint64_t first = b * (uint64_t)n;
         spec_rng_stream(rng, seed, b);

@@ -74,6 +74,8 @@ typedef struct spec_validation {
     uint64_t rounds, draws;
     double seconds, log_e, p, detectable;
     bool stopped;                  /* by limits.opt_stop, of an endless run */
+    const char *together;          /* the test that shows most over all fixtures together, where that is more than any
+                                      fixture shows alone; or NULL */
     bool fresh;                    /* a borderline result was decided on fresh data */
     spec_reproducer reproducer;    /* of a FAIL or LOSSY; else its kind is NULL */
     spec_hint hint[3];

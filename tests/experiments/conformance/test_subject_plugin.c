@@ -160,7 +160,8 @@ static double least_p(const char *opt_options, const spec_fixture_kind *kind, ui
     limits.opt_options = opt_options;
     assert_int_equal(spec_subject_open(&subject, path_of("newcomer.so"), &limits, &error), GSL_SUCCESS);
     assert_int_equal(spec_subject_begin(&subject, &s.fixture, scope, BATCH, &error), GSL_SUCCESS);
-    assert_int_equal(spec_evidence_init(&part, &s.fixture, scope, NULL), GSL_SUCCESS);
+    const size_t most = (size_t)(BATCH * s.fixture.levels + TEXT);
+    assert_int_equal(spec_evidence_fork(&part, s.evidence, most, NULL), GSL_SUCCESS);
     for (uint64_t b = 0; b < BATCHES; b++) {
         spec_evidence_clear(part);
         if (scope == SPEC_SCOPE_STREAM) {
