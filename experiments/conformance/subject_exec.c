@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of questions that are written at once, before their answers are read: small ones share a turn of the two
- * processes. It is far less than a socket and a pipe hold, so neither side waits for the other to read. Bytes that are
- * read at once. */
+/* Bytes of questions that are written at once, before their answers are read, so that small ones share a turn of the two
+ * processes: a socket holds them all, whatever the other side does. Bytes that are read at once. */
 enum { BURST_BYTES = 1 << 14, READ_BYTES = 1 << 16 };
 
 typedef struct {
@@ -53,9 +52,11 @@ static int read_more(own *o, spec_error *error)
     return status;
 }
 
+/* Questions are given as long as an answer. */
 static int write_out(own *o, spec_error *error)
 {
     int status = spec_bytes_status(&o->out, error);
+    spec_ward_begin(o->ward);
     if (status == GSL_SUCCESS) status = spec_ward_write(o->ward, o->out.at, o->out.n, error);
     o->out.n = 0;
     return status;
@@ -84,6 +85,13 @@ static int next_answer(own *o, const spec_question *question, const char **ret, 
     o->begin += *ret_n;
 done:
     return status;
+}
+
+/* A question that stands alone, and its answer. */
+static int exchange(own *o, const spec_question *question, const char **ret, size_t *ret_n, spec_error *error)
+{
+    const int status = write_out(o, error);
+    return status == GSL_SUCCESS ? next_answer(o, question, ret, ret_n, error) : status;
 }
 
 /* After the last answer there is nothing more to be said. */
@@ -141,7 +149,6 @@ static int begin_exec(spec_subject *subject, spec_error *error)
     spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, 0);
     o->chunk = f->batch < subject->capacity ? f->batch : subject->capacity;
     if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch) o->chunk = o->hello.about.max_batch;
-    spec_ward_begin(o->ward);
     SPEC_TRY(o->hello.protocol->put_begin(&o->out, f, subject->scope, o->hello.about.rows, error));
     if (write_out(o, &why) != GSL_SUCCESS)
         SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.100s: given fixture %.40s: %s", o->command, f->kind->name, why.text));
@@ -193,12 +200,13 @@ static int run_exec(spec_subject *subject, int n, spec_error *error)
     int asked = 0, answered = 0, status = GSL_SUCCESS;
     while (answered < n) {
         uint32_t serial = o->serial;
-        while (asked < n && o->out.n < BURST_BYTES) {
+        for (size_t last = 0; asked < n && o->out.n + last <= BURST_BYTES;) {
             const spec_question question = question_for(subject, asked, n, o->serial++);
+            last = o->out.n;
             o->hello.protocol->put_steps(&o->out, &question, &subject->batch);
+            last = o->out.n - last;
             asked += question.n;
         }
-        spec_ward_begin(o->ward);
         SPEC_TRY(write_out(o, &why));
         while (answered < asked) {
             const spec_question question = question_for(subject, answered, n, serial++);
@@ -222,9 +230,7 @@ static int generate_exec(spec_subject *subject, int start, int K, uint64_t seed,
     size_t length;
     int status = GSL_SUCCESS;
     o->hello.protocol->put_generate(&o->out, &question, start, K, seed);
-    spec_ward_begin(o->ward);
-    SPEC_TRY(write_out(o, &why));
-    SPEC_TRY(next_answer(o, &question, &answer, &length, &why));
+    SPEC_TRY(exchange(o, &question, &answer, &length, &why));
     if (o->hello.protocol->take_text(ret_token, &question, answer, length, &nonsense) != GSL_SUCCESS)
         SPEC_TRY(give_up(o, &nonsense, &why));
     SPEC_TRY(expect_silence(o, &why));
@@ -246,9 +252,7 @@ static int counters_exec(spec_subject *subject, uint64_t ret[3], bool *ret_known
     if (!*ret_known) return status;
     const spec_question question = spec_protocol_question(SPEC_FRAME_COUNTERS, o->serial++, 0, 0, 3, 0);
     o->hello.protocol->put_counters(&o->out, &question);
-    spec_ward_begin(o->ward);
-    SPEC_TRY(write_out(o, &why));
-    SPEC_TRY(next_answer(o, &question, &answer, &length, &why));
+    SPEC_TRY(exchange(o, &question, &answer, &length, &why));
     if (o->hello.protocol->take_counters(ret, &question, answer, length, &nonsense) != GSL_SUCCESS)
         SPEC_TRY(give_up(o, &nonsense, &why));
 done:

@@ -225,6 +225,31 @@ static void both_encodings_bring_a_fixture_alike(void **state)
     spec_fixture_close(&f);
 }
 
+static void a_tree_brings_its_parents(void **state)
+{
+    (void)state;
+    const spec_fixture_kind *kind;
+    spec_fixture f;
+    spec_bytes frame = {NULL}, line = {NULL};
+    assert_int_equal(spec_fixture_find(&kind, "binary-without-4", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_protocol_binary.put_begin(&frame, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
+    assert_int_equal(((const int32_t *)(const void *)frame.at)[5], SPEC_DRAWN_WITHOUT);
+    assert_int_equal(spec_protocol_json.put_begin(&line, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
+    json_t *json = json_loadb(line.at, line.n, 0, NULL);
+    const json_t *parent = json_object_get(json, "parent");
+    assert_int_equal(json_array_size(parent), f.n_nodes);
+    for (int i = 0; i < f.n_nodes; i++) {
+        assert_int_equal(((const int32_t *)(const void *)(frame.at + 64))[i], f.parent[i]);
+        assert_int_equal(json_integer_value(json_array_get(parent, (size_t)i)), f.parent[i]);
+    }
+    assert_string_equal(json_string_value(json_object_get(json, "drawn")), "without");
+    json_decref(json);
+    free(frame.at);
+    free(line.at);
+    spec_fixture_close(&f);
+}
+
 static void fixed_drafts_bring_no_draft_rows(void **state)
 {
     (void)state;
@@ -409,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_frame_has_the_documented_bytes),
         cmocka_unit_test(a_line_says_the_same),
         cmocka_unit_test(both_encodings_bring_a_fixture_alike),
+        cmocka_unit_test(a_tree_brings_its_parents),
         cmocka_unit_test(fixed_drafts_bring_no_draft_rows),
         cmocka_unit_test(answers_of_both_kinds_fill_their_rounds_and_no_others),
         cmocka_unit_test(an_answer_is_whole_or_waited_for),

@@ -69,7 +69,7 @@ static void nobody_is_left(void)
 /* ---- rude processes ---------------------------------------------------------------------------------------------- */
 
 /* Open the command, ask it for a batch of rounds, and close it. The status, and the error's line. */
-static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+static int ask_about(const char *name, const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
 {
     const spec_fixture_kind *kind;
     spec_fixture fixture;
@@ -77,7 +77,7 @@ static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_erro
     spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
     limits.timeout = timeout;
     limits.memory = 200u << 20;
-    assert_int_equal(spec_fixture_find(&kind, "plain-4", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_fixture_find(&kind, name, NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&fixture, kind, NULL), GSL_SUCCESS);
     int status = spec_subject_open(&subject, spec, &limits, error);
     if (status == GSL_SUCCESS) {
@@ -97,6 +97,11 @@ static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_erro
     }
     spec_fixture_close(&fixture);
     return status;
+}
+
+static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+{
+    return ask_about("plain-4", spec, timeout, opt_seen, error);
 }
 
 /* It ends in time, with one line that has these words, and nobody is left. */
@@ -135,6 +140,18 @@ static void a_process_that_ends_or_hangs_is_told_in_one_line(void **state)
     deed_ends("never-read", short_patience, "it did not answer within 0.3 s");
     deed_ends("flood-stderr", short_patience, "it did not answer within 0.3 s");
     deed_ends("half-header", short_patience, "it did not answer within 0.3 s");
+}
+
+/* 768 kB of rows are more than a socket holds. */
+static void one_that_reads_nothing_is_not_written_to_for_ever(void **state)
+{
+    (void)state;
+    char spec[PATH_MAX + 64];
+    spec_error error = {{0}};
+    snprintf(spec, sizeof spec, "exec:exec %s/rude_client never-read mark-%d", clients, (int)getpid());
+    assert_int_equal(ask_about("vocab-32000", spec, short_patience, NULL, &error), GSL_EFAILED);
+    assert_non_null(strstr(error.text, "given fixture vocab-32000: it did not answer within 0.3 s"));
+    nobody_is_left();
 }
 
 static void frames_that_make_no_sense_end_the_run(void **state)
@@ -293,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_ends_or_hangs_is_told_in_one_line),
+        cmocka_unit_test(one_that_reads_nothing_is_not_written_to_for_ever),
         cmocka_unit_test(frames_that_make_no_sense_end_the_run),
         cmocka_unit_test(commands_that_say_no_hello_are_told),
         cmocka_unit_test(what_a_sampler_may_say_is_handed_on_unchecked),
