@@ -11,12 +11,14 @@
 
 enum {
     KEY_ALPHA = 0x7001, KEY_EPS, KEY_POWER, KEY_BUDGET, KEY_ONLY, KEY_SCOPES, KEY_OPTIONS, KEY_EXEC, KEY_TIMEOUT,
-    KEY_MEMORY, KEY_LIST, KEY_WATCH, KEY_CALIBRATE, KEY_REPORT, KEY_JUNIT, KEY_FIGURE
+    KEY_MEMORY, KEY_LIST, KEY_WATCH, KEY_CALIBRATE, KEY_REPORT, KEY_JUNIT, KEY_FIGURE,
+    KEY_TRACE, KEY_WRITE_TRACE, KEY_HOLDS
 };
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "What is tested:", 1},
     {"exec", KEY_EXEC, "CMD", 0, "the sampler is the program that this command starts", 1},
+    {"trace", KEY_TRACE, "FILE", 0, "the tokens that an engine wrote down, as JSON lines (-: standard input)", 1},
     {"options", KEY_OPTIONS, "TEXT", 0, "given to the sampler as it is opened", 1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler has)", 1},
     {"only", KEY_ONLY, "LIST", 0, "these fixtures and tests, by the names of --list (all)", 1},
@@ -36,6 +38,9 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Instead of a verdict:", 4},
     {"list", KEY_LIST, NULL, 0, "fixtures, tests and kinds of samplers", 4},
     {"calibrate", KEY_CALIBRATE, "N", 0, "test an exact sampler N times with fresh seeds: are there false alarms?", 4},
+    {"write-trace", KEY_WRITE_TRACE, "FILE", 0, "a trace of the sampler: --budget tokens (100k) over the fixture of --only "
+     "(plain-4)", 4},
+    {"holds", KEY_HOLDS, "WHAT", 0, "with --write-trace: rows, top (3) or logprobs of each token (rows)", 4},
     {0},
 };
 
@@ -153,7 +158,12 @@ static void check(spec_validate_args *args, const char *verb)
     if (args->list && args->sampler != NULL)
         spec_usage_fail(verb, "--list takes no sampler: what is '%s'?", args->sampler);
     if (!args->list && args->sampler == NULL)
-        spec_usage_fail(verb, "which sampler? rule:NAME, ./FILE.so or --exec CMD; see --help");
+        spec_usage_fail(verb, "which sampler? rule:NAME, ./FILE.so, --exec CMD or --trace FILE; see --help");
+    if (args->trace && (args->watch || args->calibrate > 0 || args->write_trace != NULL || args->budget_given))
+        spec_usage_fail(verb, "--trace goes without --watch, --calibrate, --write-trace and --budget");
+    if (args->write_trace != NULL && (args->list || args->watch || args->calibrate > 0))
+        spec_usage_fail(verb, "--write-trace goes without --list, --watch and --calibrate");
+    if (args->holds != NULL && args->write_trace == NULL) spec_usage_fail(verb, "--holds is for --write-trace");
     if (args->calibrate > 0 && (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
         spec_usage_fail(verb, "--calibrate goes without --watch, --report, --junit and --eps");
     if (args->plan.power <= args->plan.alpha) spec_usage_fail(verb, "--power: it is above alpha, %g", args->plan.alpha);
@@ -182,6 +192,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ONLY: parse_only(args, arg, verb); return 0;
     case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
     case KEY_EXEC: take_sampler(args, "exec:", arg, verb); return 0;
+    case KEY_TRACE:
+        take_sampler(args, "", file_name("trace", arg, verb), verb);
+        args->trace = true;
+        return 0;
+    case KEY_WRITE_TRACE: args->write_trace = file_name("write-trace", arg, verb); return 0;
+    case KEY_HOLDS: args->holds = arg; return 0;
     case KEY_LIST: args->list = true; return 0;
     case KEY_WATCH: args->watch = true; return 0;
     case KEY_REPORT: args->report = file_name("report", arg, verb); return 0;

@@ -1,5 +1,6 @@
 #include "cli/validate_list.h"
 
+#include "experiments/conformance/trace_evidence.h"
 #include "experiments/conformance/validate_report.h"
 
 #include <string.h>
@@ -38,6 +39,8 @@ int spec_validate_list(const spec_validate_args *args, const char *verb)
     list_fixtures(args, &table);
     for (int i = 0; spec_tests[i].name != NULL; i++)
         add(args, &table, "test", spec_tests[i].name, "", spec_tests[i].reason);
+    for (int i = 0; spec_trace_tests[i].name != NULL; i++)
+        add(args, &table, "trace test", spec_trace_tests[i].name, "", spec_trace_tests[i].reason);
     for (int i = 0; spec_subject_kinds[i] != NULL; i++)
         add(args, &table, "sampler", spec_subject_kinds[i]->usage, "", spec_subject_kinds[i]->summary);
     const int code = spec_options_show(&table, &args->common, verb);

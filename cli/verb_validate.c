@@ -1,9 +1,11 @@
 #include "cli/validate_args.h"
 #include "cli/validate_calibrate.h"
 #include "cli/validate_list.h"
+#include "cli/validate_trace.h"
 #include "cli/verb.h"
 
 #include "cli/figure.h"
+#include "experiments/conformance/trace.h"
 #include "experiments/conformance/validate_report.h"
 
 #include <errno.h>
@@ -27,6 +29,7 @@ static const char what_it_does[] =
     "  $ speclab validate rule:block\n"
     "  $ speclab validate ./my_sampler.so --eps 0.01 --junit conformance.xml\n"
     "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
+    "  $ speclab validate --trace engine.jsonl\n"
     "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n\n"
     "Exit status: 0 PASS, or LOSSY where the sampler says so itself; 1 FAIL; 3 INCONCLUSIVE, not enough evidence either "
     "way; 2 no verdict: the sampler is broken or the command is wrong; 130 interrupted.";
@@ -161,7 +164,8 @@ static int validate(spec_validate_args *args, watcher *w, const char *verb)
     spec_validate_files files = {0};
     int code = SPEC_EXIT_USAGE;
     spec_validate_args_open(&files, args, verb);
-    int status = spec_validate(&v, args->sampler, &args->plan, &error);
+    int status = args->trace ? spec_trace_validate(&v, args->sampler, &args->plan, &error)
+                             : spec_validate(&v, args->sampler, &args->plan, &error);
     clear_line(w);
     if (status == GSL_SUCCESS) {
         code = code_of(&v);
@@ -174,7 +178,8 @@ static int validate(spec_validate_args *args, watcher *w, const char *verb)
         spec_usage_say(verb, "interrupted");
         code = SPEC_EXIT_INTERRUPTED;
     } else {
-        spec_usage_say(verb, "%s: %s", args->sampler, error.text);
+        /* What is wrong with a trace is said with its file already. */
+        spec_usage_say(verb, "%s%s%s", args->trace ? "" : args->sampler, args->trace ? "" : ": ", error.text);
     }
     return spec_validate_args_close(&files, args, status == GSL_SUCCESS, verb) ? code : SPEC_EXIT_USAGE;
 }
@@ -191,11 +196,13 @@ int spec_verb_validate(int argc, char **argv)
     args.plan.progress = show_progress;
     if (args.watch) args.plan.stage = show_stage;
     spec_options_catch_interrupts();
-    if (spec_validate_check_only(&args.plan, &error) != GSL_SUCCESS) {
+    if (!args.trace && spec_validate_check_only(&args.plan, &error) != GSL_SUCCESS) {
         spec_usage_say(argv[0], "--only: %s", error.text);
         code = SPEC_EXIT_USAGE;
     } else if (args.list) {
         code = spec_validate_list(&args, argv[0]);
+    } else if (args.write_trace != NULL) {
+        code = spec_validate_write_trace(&args, argv[0]);
     } else if (args.calibrate > 0) {
         code = spec_validate_calibrate(&args, argv[0]);
         clear_line(&w);

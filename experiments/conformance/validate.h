@@ -73,6 +73,7 @@ typedef struct spec_validation {
     int n_results;
     uint64_t rounds, draws;
     double seconds, log_e, p, detectable;
+    bool trace;                    /* of records, not of a run (trace.h) */
     bool stopped;                  /* by limits.opt_stop, of an endless run */
     const char *together;          /* the test that shows most over all fixtures together, where that is more than any
                                       fixture shows alone; or NULL */

@@ -93,20 +93,29 @@ static void write_statement(const spec_validation *v, FILE *out)
         run += v->result[i].skipped == NULL && v->result[i].draws > 0;
     }
     snprintf(own, sizeof own, "%.*s", (int)sizeof v->about.name, v->about.name);
-    fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
-            scopes_of(scopes, v->about.scopes));
-    fprintf(out, "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n", run, fit,
-            v->stopped  ? ", when it was stopped"
-            : run < fit ? ", which was enough"
-                        : "",
-            grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
+    if (v->trace) {
+        fprintf(out, "\n  engine       \"%s\"\n", spec_validate_report_clean(name, own));
+        fprintf(out, "  tested       %s tokens in %s texts, against the laws recorded for them; seed %llu\n",
+                grouped(draws, v->draws), grouped(rounds, v->rounds), (unsigned long long)v->plan.seed);
+    } else {
+        fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
+                scopes_of(scopes, v->about.scopes));
+        fprintf(out, "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n", run, fit,
+                v->stopped  ? ", when it was stopped"
+                : run < fit ? ", which was enough"
+                            : "",
+                grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
+    }
     if (v->plan.seconds > 0.0) fprintf(out, "  time         %.1f s\n", v->seconds);
     fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
             spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
             v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
     fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
             v->plan.alpha);
-    write_power(v, out);
+    if (!v->trace) write_power(v, out);
+    else if (!isnan(v->detectable))
+        fprintf(out, "  power        a TV of %.2g of the tokens' places in these laws is seen with a chance of %g\n",
+                v->detectable, v->plan.power);
 }
 
 static const char *best_test(const spec_validate_result *result)
