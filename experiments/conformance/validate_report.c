@@ -80,14 +80,17 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) return NULL;
-    fputs("speclab validate ", out);
+    fputs(v->trace ? "speclab validate --trace " : "speclab validate ", out);
     quote(out, spec_validate_report_clean(name, v->subject));
-    fprintf(out, " --only %s", result->kind->name);
-    for (int i = 0; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
-        if (is_test(v->plan.opt_only[i])) fprintf(out, ",%s", v->plan.opt_only[i]);
-    fprintf(out, " --scopes %s --seed %llu --budget %llu", spec_validate_report_scope(result->scope),
-            (unsigned long long)v->plan.seed,
-            (unsigned long long)(result->budget > result->draws ? result->budget : result->draws));
+    if (!v->trace) fprintf(out, " --only %s", result->kind->name);
+    for (int i = 0, n = !v->trace; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
+        if (v->trace || is_test(v->plan.opt_only[i]))
+            fprintf(out, "%s%s", n++ > 0 ? "," : " --only ", v->plan.opt_only[i]);
+    if (!v->trace) fprintf(out, " --scopes %s", spec_validate_report_scope(result->scope));
+    fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
+    if (!v->trace)
+        fprintf(out, " --budget %llu",
+                (unsigned long long)(result->budget > result->draws ? result->budget : result->draws));
     if (v->plan.alpha != SPEC_VALIDATE_PLAN_DEFAULT.alpha) fprintf(out, " --alpha %g", v->plan.alpha);
     if (v->plan.limits.opt_options != NULL) {
         fputs(" --options ", out);

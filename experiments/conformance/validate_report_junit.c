@@ -70,8 +70,8 @@ static void write_failure(const spec_validation *v, const spec_validate_result *
     fputs("      <failure type=\"not lossless\" message=\"", out);
     if (result->hard != SPEC_HARD_NONE) write_clean(spec_hard_reasons[result->hard], out);
     else
-        fprintf(out, "e = %s, p = %.2g, TV about %.2g", spec_validate_report_e(e, result->log_e), result->p,
-                result->tv);
+        fprintf(out, "e = %s, p = %.2g", spec_validate_report_e(e, result->log_e), result->p);
+    if (result->tv > 0.0) fprintf(out, ", TV about %.2g", result->tv);
     fputs("\">", out);
     if (v->reproducer.kind == result->kind && v->reproducer.scope == result->scope) {
         FILE *memory = open_memstream(&text, &size);
