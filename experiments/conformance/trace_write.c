@@ -1,6 +1,5 @@
 #include "experiments/conformance/trace_write.h"
 
-#include "experiments/conformance/evidence_counts.h"
 #include "models/row.h"
 #include "sim/rng.h"
 
@@ -21,6 +20,15 @@ typedef struct {
     int state[REQUESTS];
     uint64_t position[REQUESTS];
 } writer;
+
+/* The first token whose cumulative mass exceeds a uniform share of all: never one of mass zero. */
+static int draw(const double *cdf, int vocab, gsl_rng *rng)
+{
+    const double u = gsl_rng_uniform(rng) * cdf[vocab - 1];
+    int token = 0;
+    while (token < vocab - 1 && cdf[token] <= u) token++;
+    return token;
+}
 
 static double *cdf_of(const double *law, const spec_fixture *f)
 {
@@ -78,7 +86,7 @@ static void ask(const writer *w, spec_batch *batch, uint64_t round, uint64_t see
         int32_t *token = batch->token + (size_t)i * (size_t)batch->nodes;
         state[0] = w->state[i];
         for (int k = 0; k < f->n_nodes; k++) {
-            token[k] = spec_evidence_draw(w->draft_cdf + (size_t)state[k] * (size_t)f->vocab, f->vocab, rng);
+            token[k] = draw(w->draft_cdf + (size_t)state[k] * (size_t)f->vocab, f->vocab, rng);
             state[k + 1] = spec_fixture_next(f, state[k], token[k]);
         }
         batch->n_nodes[i] = f->n_nodes;
