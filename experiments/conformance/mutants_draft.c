@@ -12,12 +12,9 @@ static int draw_argmax(spec_plain *s, const double *row)
 
 static int draw_top_k(spec_plain *s, const double *row)
 {
-    const int kept = 1 + s->vocab / 3;
-    for (int i = 0; i < s->vocab; i++) {
-        int before = 0;
-        for (int k = 0; k < s->vocab && before < kept; k++) before += row[k] > row[i] || (row[k] == row[i] && k < i);
-        s->spare[i] = before < kept ? row[i] : 0.0;
-    }
+    const spec_transform top = {.temperature = 1.0, .top_k = 1 + s->vocab / 3, .top_p = 1.0};
+    for (int i = 0; i < s->vocab; i++) s->spare[i] = row[i];
+    spec_transform_apply(s->spare, s->vocab, &top, s->order);
     return spec_plain_pick(s, s->spare, SPEC_PLAIN_DRAFTS);
 }
 

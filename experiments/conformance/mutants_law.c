@@ -98,7 +98,7 @@ static void residual_short(spec_plain *s, int child)
 /* In logarithms and single precision: 1 - draft/target loses its digits where the draft's share is small. */
 static void residual_log(spec_plain *s, int child)
 {
-    if (s->drawn == SPEC_DRAWN_FIXED) {
+    if (s->drawn != SPEC_DRAWN_IID) {
         spec_plain_residual(s, child);
         return;
     }

@@ -17,7 +17,7 @@ typedef struct {
     const spec_fixture_kind *kind; /* the fixture where it is largest */
 } spec_mutants_distance;
 
-/* Over all fixtures that fit the mutant; `draws` in each, ten times as many in the worst. */
+/* Over all fixtures of at most 512 tokens that fit the mutant; `draws` in each, ten times as many in the worst. */
 int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws, uint64_t seed,
                        spec_error *error);
 

@@ -3,6 +3,7 @@
 #include "sim/rng.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,12 @@ static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* Is it to be found? Else one small run is enough to see that it is not. */
+static bool is_sought(const spec_mutant *mutant)
+{
+    return mutant->kind != SPEC_MUTANT_EXACT && mutant->kind != SPEC_MUTANT_RARE;
 }
 
 static bool is_right(const spec_self_test_line *line)
@@ -38,12 +45,11 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
                     spec_error *error)
 {
     const spec_mutant_kind kind = line->mutant->kind;
-    const bool seek = kind != SPEC_MUTANT_EXACT && kind != SPEC_MUTANT_RARE;
     spec_validate_plan how = SPEC_VALIDATE_PLAN_DEFAULT;
     spec_validation v;
     char spec[96];
     snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
-    how.draws = seek ? plan->draws : plan->draws / SMALLER;
+    how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
     how.threads = plan->threads;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);
@@ -65,14 +71,34 @@ static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, 
 {
     double draws[RUNS_MOST];
     int status = GSL_SUCCESS;
-    line->runs = plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
+    line->runs = !is_sought(line->mutant) ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
     for (int run = 0; run < line->runs; run++) SPEC_TRY(run_once(line, &draws[run], plan, run, error));
     qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
     line->draws = isinf(draws[line->runs / 2]) ? NAN : draws[line->runs / 2];
-    if (plan->distance_draws > 0)
-        SPEC_TRY(spec_mutants_worst(&line->worst, line->mutant, plan->distance_draws, plan->seed, error));
     line->ok = is_right(line);
 done:
+    return status;
+}
+
+/* How far off they are: in parallel, for each is one thread's. */
+static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
+{
+    const int threads = plan->threads > 0 ? plan->threads : omp_get_max_threads();
+    int status = GSL_SUCCESS;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int i = 0; i < ret->n; i++) {
+        spec_self_test_line *line = &ret->line[i];
+        spec_error mine = {{0}};
+        if (!is_sought(line->mutant)) continue;
+        const int mine_status =
+            spec_mutants_worst(&line->worst, line->mutant, plan->distance_draws, plan->seed, &mine);
+        if (mine_status == GSL_SUCCESS) continue;
+#pragma omp critical(spec_self_test_failed)
+        {
+            status = mine_status;
+            *error = mine;
+        }
+    }
     return status;
 }
 
@@ -87,14 +113,13 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
     while (spec_mutants_at(all) != NULL) all++;
     ret->line = calloc((size_t)all, sizeof *ret->line);
     if (ret->line == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    for (int i = 0; i < all; i++) {
-        spec_self_test_line *line = &ret->line[ret->n];
-        if (!is_named(plan, spec_mutants_at(i)->name)) continue;
-        line->mutant = spec_mutants_at(i);
-        ret->n++;
-        SPEC_TRY(run_line(line, plan, error));
-        ret->n_wrong += !line->ok;
-        if (plan->progress != NULL) plan->progress(plan->self, line, i + 1, all);
+    for (int i = 0; i < all; i++)
+        if (is_named(plan, spec_mutants_at(i)->name)) ret->line[ret->n++].mutant = spec_mutants_at(i);
+    if (plan->distance_draws > 0) SPEC_TRY(measure_all(ret, plan, error));
+    for (int i = 0; i < ret->n; i++) {
+        SPEC_TRY(run_line(&ret->line[i], plan, error));
+        ret->n_wrong += !ret->line[i].ok;
+        if (plan->progress != NULL) plan->progress(plan->self, &ret->line[i], i + 1, ret->n);
     }
 done:
     if (status != GSL_SUCCESS) spec_self_test_free(ret);
