@@ -26,7 +26,6 @@ int spec_fixture_open(spec_fixture *fixture, const spec_fixture_kind *kind, spec
 {
     *fixture = (spec_fixture){.kind = kind};
     const int status = kind->open(fixture, error);
-    fixture->kind = kind;
     if (status != GSL_SUCCESS) spec_fixture_close(fixture);
     return status;
 }

@@ -54,6 +54,7 @@ const spec_fixture_kind *const spec_fixtures[] = {
     &spec_fixture_min_p_16.kind,
     &spec_fixture_joint_16.kind,
     &spec_fixture_everything_32.kind,
+    &spec_fixture_served_300.kind,
     &spec_fixture_pair_iid_4.kind,
     &spec_fixture_wide_iid_8.kind,
     &spec_fixture_binary_iid_4.kind,

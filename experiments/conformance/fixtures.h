@@ -29,7 +29,8 @@ extern const spec_recipe spec_fixture_blind_64, spec_fixture_blind_2, spec_fixtu
 
 /* fixtures_sampling.c */
 extern const spec_recipe spec_fixture_greedy_8, spec_fixture_cold_8, spec_fixture_hot_8, spec_fixture_top_k_16,
-    spec_fixture_top_p_16, spec_fixture_min_p_16, spec_fixture_joint_16, spec_fixture_everything_32;
+    spec_fixture_top_p_16, spec_fixture_min_p_16, spec_fixture_joint_16, spec_fixture_everything_32,
+    spec_fixture_served_300;
 
 /* fixtures_trees.c */
 extern const spec_recipe spec_fixture_pair_iid_4, spec_fixture_wide_iid_8, spec_fixture_binary_iid_4,

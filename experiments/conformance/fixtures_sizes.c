@@ -11,7 +11,7 @@ const spec_recipe spec_fixture_one_1 = {
 const spec_recipe spec_fixture_tile_33 = {
     .kind = {"tile-33", "one token more than a tile, with most of the mass at the ends of tiles",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 33, .nodes = 1, .variants = 1,
+    .vocab = 33, .nodes = 1, .variants = 2,
     .target = {SPEC_PROFILE_ZIPF, 1.3}, .draft = {SPEC_PROFILE_ZIPF, 0.7}, .order = SPEC_ORDER_NEXT,
     .edits = SPEC_EDIT_TILES,
 };
@@ -19,7 +19,7 @@ const spec_recipe spec_fixture_tile_33 = {
 const spec_recipe spec_fixture_tile_257 = {
     .kind = {"tile-257", "eight tiles and a token, with most of the mass at their ends",
              SPEC_SCOPE_VERIFY, spec_recipe_open},
-    .vocab = 257, .nodes = 1, .variants = 1,
+    .vocab = 257, .nodes = 1, .variants = 2,
     .target = {SPEC_PROFILE_ZIPF, 1.3}, .draft = {SPEC_PROFILE_ZIPF, 0.7}, .order = SPEC_ORDER_NEXT,
     .edits = SPEC_EDIT_TILES,
 };

@@ -146,7 +146,7 @@ static void move_unit(double *draft, const float *target, const int *order, int 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    double *target, *draft;         /* (V) */
+    double *target, *draft;          /* (V) */
     int *target_order, *draft_order; /* (V) */
 } workspace;
 

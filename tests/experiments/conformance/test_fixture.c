@@ -84,7 +84,7 @@ static void a_token_leads_a_level_on_and_the_first_one_to_the_next_variant(void 
 {
     (void)state;
     spec_fixture f;
-    int met[9] = {0};
+    int met[9] = {0}, others = 0;
     make(&f, 8, 2, 3);
     fill(&f);
     for (int s = 0; s < 9; s++)
@@ -93,7 +93,9 @@ static void a_token_leads_a_level_on_and_the_first_one_to_the_next_variant(void 
             assert_int_equal(next % 3, (s % 3 + 1) % 3);
             if (i == s % 8) assert_int_equal(next / 3, (s / 3 + 1) % 3);
             met[next]++;
+            others += next / 3 != (s / 3 + 1) % 3;
         }
+    assert_in_range(others, 72 / 3, 72);
     for (int s = 0; s < 9; s++) assert_in_range(met[s], 3, 16);
     spec_fixture_close(&f);
 }
@@ -126,6 +128,42 @@ static void laws_are_the_rows_with_the_parameters_applied(void **state)
     assert_within(f.draft_law[2], 0.0, 0.0);
     assert_within(f.target[2], 0.125, 0.0);
     spec_fixture_close(&f);
+}
+
+static void levels_are_as_many_as_the_deepest_path_has_and_one(void **state)
+{
+    (void)state;
+    const int chain[3] = {-1, 0, 1}, deep[5] = {-1, -1, 1, 2, 0}, flat[3] = {-1, -1, -1};
+    spec_fixture f = {.kind = NULL};
+    assert_int_equal(spec_fixture_alloc(&f, 2, chain, 3, 2, NULL), GSL_SUCCESS);
+    assert_true(f.chain && f.levels == 4 && f.n_states == 8 && f.batch == 256 && f.drawn == SPEC_DRAWN_IID);
+    spec_fixture_close(&f);
+    assert_int_equal(spec_fixture_alloc(&f, 2, deep, 5, 1, NULL), GSL_SUCCESS);
+    assert_true(!f.chain && f.levels == 4 && f.parent[4] == 0);
+    spec_fixture_close(&f);
+    assert_int_equal(spec_fixture_alloc(&f, 2, flat, 3, 1, NULL), GSL_SUCCESS);
+    assert_true(!f.chain && f.levels == 2);
+    spec_fixture_close(&f);
+    assert_int_equal(spec_fixture_alloc(&f, 2, NULL, 0, 1, NULL), GSL_SUCCESS);
+    assert_true(f.chain && f.levels == 1);
+    spec_fixture_close(&f);
+}
+
+static int fail_to_open(spec_fixture *fixture, spec_error *error)
+{
+    assert_int_equal(spec_fixture_alloc(fixture, 4, NULL, 1, 1, error), GSL_SUCCESS);
+    return spec_fail(error, GSL_ENOMEM, "out of memory");
+}
+
+static void what_fails_to_open_is_left_closed(void **state)
+{
+    (void)state;
+    static const spec_fixture_kind kind = {"broken", "", SPEC_SCOPE_VERIFY, fail_to_open};
+    spec_fixture f;
+    spec_error error;
+    assert_int_equal(spec_fixture_open(&f, &kind, &error), GSL_ENOMEM);
+    assert_null(f.target);
+    assert_null(f.next);
 }
 
 static void check_fit(const spec_fixture *f, const spec_sampler_about *about, uint32_t scope, const char *expected)
@@ -170,8 +208,12 @@ static void what_a_sampler_cannot_do_is_not_asked(void **state)
     check_fit(&f, &about, SPEC_SCOPE_VERIFY, "the sampler is not seeded");
     f.repeats = false;
     about.sampling = 0;
-    f.sampling.min_p = 0.1f;
-    check_fit(&f, &about, SPEC_SCOPE_VERIFY, "the sampler applies no sampling parameters");
+    const spec_sampling asked[4] = {{0.7f, 0, 1.0f, 0.0f}, {1.0f, 5, 1.0f, 0.0f}, {1.0f, 0, 0.9f, 0.0f},
+                                    {1.0f, 0, 1.0f, 0.1f}};
+    for (int i = 0; i < 4; i++) {
+        f.sampling = asked[i];
+        check_fit(&f, &about, SPEC_SCOPE_VERIFY, "the sampler applies no sampling parameters");
+    }
     f.sampling = SPEC_SAMPLING_NONE;
     f.chain = false;
     check_fit(&f, &about, SPEC_SCOPE_VERIFY, NULL);
@@ -203,6 +245,8 @@ int main(void)
         cmocka_unit_test(a_token_leads_a_level_on_and_the_first_one_to_the_next_variant),
         cmocka_unit_test(in_a_blind_one_the_variant_stays),
         cmocka_unit_test(laws_are_the_rows_with_the_parameters_applied),
+        cmocka_unit_test(levels_are_as_many_as_the_deepest_path_has_and_one),
+        cmocka_unit_test(what_fails_to_open_is_left_closed),
         cmocka_unit_test(what_a_sampler_cannot_do_is_not_asked),
         cmocka_unit_test(a_name_that_is_not_there_is_told_with_the_nearest),
     };
