@@ -73,8 +73,8 @@ const spec_recipe spec_fixture_everything_32 = {
 
 const spec_recipe spec_fixture_served_300 = {
     .kind = {"served-300", "what requests ask for, temperature .8, top-k 40 and top-p .9, over many tokens",
-             SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, spec_recipe_open},
-    .vocab = 300, .nodes = 2, .variants = 1,
+             SPEC_SCOPE_VERIFY, spec_recipe_open},
+    .vocab = 300, .nodes = 1, .variants = 1,
     .sampling = {0.8f, 40, 0.9f, 0.0f}, /* temperature, top_k, top_p, min_p */
     .target = {SPEC_PROFILE_ZIPF, 1.2}, .draft = {SPEC_PROFILE_ZIPF, 1.2}, .order = SPEC_ORDER_OWN,
     .blend = {0.5, 0.5}, .edits = SPEC_EDIT_TILES,
