@@ -11,7 +11,7 @@
 
 enum {
     KEY_ALPHA = 0x7001, KEY_EPS, KEY_POWER, KEY_BUDGET, KEY_ONLY, KEY_SCOPES, KEY_OPTIONS, KEY_EXEC, KEY_TIMEOUT,
-    KEY_MEMORY, KEY_LIST, KEY_WATCH, KEY_CALIBRATE, KEY_REPORT, KEY_JUNIT, KEY_FIGURE,
+    KEY_MEMORY, KEY_LIST, KEY_WATCH, KEY_CALIBRATE, KEY_SELF_TEST, KEY_REPORT, KEY_JUNIT, KEY_FIGURE,
     KEY_TRACE, KEY_WRITE_TRACE, KEY_HOLDS
 };
 
@@ -33,13 +33,13 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Reports, beside the one on standard output (table: text; json; csv: every statistic):", 3},
     {"report", KEY_REPORT, "FILE", 0, "all of it as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "as JUnit XML, for CI systems", 3},
-    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case, or the calibration: .svg, .png or .pdf, with its numbers beside it",
-     3},
+    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case or the calibration: .svg, .png or .pdf, and a .csv beside it", 3},
     {0, 0, 0, 0, "Instead of a verdict:", 4},
-    {"list", KEY_LIST, NULL, 0, "fixtures, tests and kinds of samplers", 4},
+    {"list", KEY_LIST, NULL, 0, "fixtures, tests, kinds of samplers and known mistakes", 4},
+    {"self-test", KEY_SELF_TEST, NULL, 0, "is every mistake found that is known of real samplers? --only: these", 4},
     {"calibrate", KEY_CALIBRATE, "N", 0, "test an exact sampler N times with fresh seeds: are there false alarms?", 4},
-    {"write-trace", KEY_WRITE_TRACE, "FILE", 0, "a trace of the sampler: --budget tokens (100k) over the fixture of --only "
-     "(plain-4)", 4},
+    {"write-trace", KEY_WRITE_TRACE, "FILE", 0, "a trace of the sampler: --budget tokens (100k) over the fixture of --only"
+     " (plain-4)", 4},
     {"holds", KEY_HOLDS, "WHAT", 0, "with --write-trace: rows, top (3) or logprobs of each token (rows)", 4},
     {0},
 };
@@ -155,14 +155,15 @@ static bool same(const char *opt_a, const char *opt_b)
 static void check(spec_validate_args *args, const char *verb)
 {
     spec_error error = {{0}};
-    if (args->list && args->sampler != NULL)
-        spec_usage_fail(verb, "--list takes no sampler: what is '%s'?", args->sampler);
-    if (!args->list && args->sampler == NULL)
+    const bool alone = args->list || args->self_test;
+    if (alone && args->sampler != NULL)
+        spec_usage_fail(verb, "--%s takes no sampler: what is '%s'?", args->list ? "list" : "self-test", args->sampler);
+    if (!alone && args->sampler == NULL)
         spec_usage_fail(verb, "which sampler? rule:NAME, ./FILE.so, --exec CMD or --trace FILE; see --help");
+    if (args->list + args->self_test + args->watch + (args->write_trace != NULL) + (args->calibrate > 0) > 1)
+        spec_usage_fail(verb, "--list, --self-test, --calibrate, --write-trace and --watch exclude each other");
     if (args->trace && (args->watch || args->calibrate > 0 || args->write_trace != NULL || args->budget_given))
         spec_usage_fail(verb, "--trace goes without --watch, --calibrate, --write-trace and --budget");
-    if (args->write_trace != NULL && (args->list || args->watch || args->calibrate > 0))
-        spec_usage_fail(verb, "--write-trace goes without --list, --watch and --calibrate");
     if (args->holds != NULL && args->write_trace == NULL) spec_usage_fail(verb, "--holds is for --write-trace");
     if (args->calibrate > 0 && (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
         spec_usage_fail(verb, "--calibrate goes without --watch, --report, --junit and --eps");
@@ -199,6 +200,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_WRITE_TRACE: args->write_trace = file_name("write-trace", arg, verb); return 0;
     case KEY_HOLDS: args->holds = arg; return 0;
     case KEY_LIST: args->list = true; return 0;
+    case KEY_SELF_TEST: args->self_test = true; return 0;
     case KEY_WATCH: args->watch = true; return 0;
     case KEY_REPORT: args->report = file_name("report", arg, verb); return 0;
     case KEY_JUNIT: args->junit = file_name("junit", arg, verb); return 0;

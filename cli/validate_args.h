@@ -10,9 +10,9 @@
 typedef struct {
     spec_options common;
     spec_validate_plan plan;
-    char *sampler;       /* the spec, or the trace's file; NULL with --list */
+    char *sampler;       /* the spec, or the trace's file; NULL with --list or --self-test */
     char **only;         /* NULL-terminated, or NULL */
-    bool list, watch, budget_given;
+    bool list, self_test, watch, budget_given;
     bool trace;          /* judge a trace */
     const char *write_trace, *holds; /* write one instead; what it holds, of spec_trace_contents_names */
     int calibrate;       /* runs; 0: no calibration */

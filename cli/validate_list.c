@@ -1,5 +1,6 @@
 #include "cli/validate_list.h"
 
+#include "experiments/conformance/mutants.h"
 #include "experiments/conformance/trace_evidence.h"
 #include "experiments/conformance/validate_report.h"
 
@@ -18,23 +19,31 @@ static void add(const spec_validate_args *args, spec_table *table, const char *k
     spec_table_append(table);
 }
 
+/* "V S" */
+static const char *scopes_of(char text[16], uint32_t scopes)
+{
+    text[0] = '\0';
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+        if (!(scopes & scope)) continue;
+        strcat(text, text[0] != '\0' ? " " : "");
+        strcat(text, spec_validate_report_scope(scope));
+    }
+    return text;
+}
+
 static void list_fixtures(const spec_validate_args *args, spec_table *table)
 {
-    for (int i = 0; spec_fixtures[i] != NULL; i++) {
-        char scopes[16] = "";
-        for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
-            if (!(spec_fixtures[i]->scopes & scope)) continue;
-            strcat(scopes, scopes[0] != '\0' ? " " : "");
-            strcat(scopes, spec_validate_report_scope(scope));
-        }
-        add(args, table, "fixture", spec_fixtures[i]->name, scopes, spec_fixtures[i]->reason);
-    }
+    char scopes[16];
+    for (int i = 0; spec_fixtures[i] != NULL; i++)
+        add(args, table, "fixture", spec_fixtures[i]->name, scopes_of(scopes, spec_fixtures[i]->scopes),
+            spec_fixtures[i]->reason);
 }
 
 int spec_validate_list(const spec_validate_args *args, const char *verb)
 {
     static const char *const columns[] = {"kind", "name", "scopes", "reason"};
     spec_table table = {0};
+    char scopes[16];
     if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
     list_fixtures(args, &table);
     for (int i = 0; spec_tests[i].name != NULL; i++)
@@ -43,6 +52,11 @@ int spec_validate_list(const spec_validate_args *args, const char *verb)
         add(args, &table, "trace test", spec_trace_tests[i].name, "", spec_trace_tests[i].reason);
     for (int i = 0; spec_subject_kinds[i] != NULL; i++)
         add(args, &table, "sampler", spec_subject_kinds[i]->usage, "", spec_subject_kinds[i]->summary);
+    for (int i = 0; spec_mutants_at(i) != NULL; i++) {
+        const spec_mutant *mutant = spec_mutants_at(i);
+        add(args, &table, "mistake", mutant->name, scopes_of(scopes, mutant->scope), mutant->mistake);
+    }
+    if (table.n_rows == 0) spec_usage_fail(verb, "--only: '%s' names nothing that there is", args->only[0]);
     const int code = spec_options_show(&table, &args->common, verb);
     spec_table_free(&table);
     return code;

@@ -1,4 +1,5 @@
-/* validate_list: what `speclab validate` has: fixtures, tests and kinds of samplers, each with its reason. */
+/* validate_list: what `speclab validate` has: fixtures, tests, kinds of samplers and known mistakes, each with its
+ * reason. */
 #ifndef SPECLAB_VALIDATE_LIST_H
 #define SPECLAB_VALIDATE_LIST_H
 

@@ -1,6 +1,7 @@
 #include "cli/validate_args.h"
 #include "cli/validate_calibrate.h"
 #include "cli/validate_list.h"
+#include "cli/validate_self_test.h"
 #include "cli/validate_trace.h"
 #include "cli/verb.h"
 
@@ -17,10 +18,11 @@
 
 static const char what_it_does[] =
     "is this sampler lossless? for any implementation of speculative sampling\v"
-    "Speculative decoding is lossless when its text has the target model's law. SAMPLER is asked to verify drafts (scope "
-    "V), to draft and verify (DV), or to write texts (S) over small invented models, the fixtures, and what it emits is "
-    "compared with the law that was promised. The report says what was found, how often a lossless sampler would be "
-    "called wrong, and how small a difference would have been found; for a FAIL it shows the smallest case, to debug.\n\n"
+    "Speculative decoding is lossless when its text has the target model's law. SAMPLER is asked to verify drafts "
+    "(scope V), to draft and verify (DV), or to write texts (S) over small invented models, the fixtures, and what it "
+    "emits is compared with the law that was promised. The report says what was found, how often a lossless sampler "
+    "would be called wrong, and how small a difference would have been found; for a FAIL it shows the smallest case, "
+    "to debug.\n\n"
     "SAMPLER is one of\n"
     "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
     "  exec:'python3 F'  a program that speaks frames or JSON lines, as --exec\n"
@@ -31,8 +33,8 @@ static const char what_it_does[] =
     "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
     "  $ speclab validate --trace engine.jsonl\n"
     "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n\n"
-    "Exit status: 0 PASS, or LOSSY where the sampler says so itself; 1 FAIL; 3 INCONCLUSIVE, not enough evidence either "
-    "way; 2 no verdict: the sampler is broken or the command is wrong; 130 interrupted.";
+    "Exit status: 0 PASS, or LOSSY where the sampler says so itself; 1 FAIL; 3 INCONCLUSIVE, not enough evidence "
+    "either way; 2 no verdict: the sampler is broken or the command is wrong; 130 interrupted.";
 
 /* ---- while it runs ----------------------------------------------------------------------------------------------- */
 
@@ -196,7 +198,9 @@ int spec_verb_validate(int argc, char **argv)
     args.plan.progress = show_progress;
     if (args.watch) args.plan.stage = show_stage;
     spec_options_catch_interrupts();
-    if (!args.trace && spec_validate_check_only(&args.plan, &error) != GSL_SUCCESS) {
+    if (args.self_test) {
+        code = spec_validate_self_test(&args, argv[0]);
+    } else if (!args.list && !args.trace && spec_validate_check_only(&args.plan, &error) != GSL_SUCCESS) {
         spec_usage_say(argv[0], "--only: %s", error.text);
         code = SPEC_EXIT_USAGE;
     } else if (args.list) {

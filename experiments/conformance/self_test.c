@@ -132,7 +132,7 @@ void spec_self_test_free(spec_self_test_result *result)
     *result = (spec_self_test_result){.line = NULL};
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the outcome ------------------------------------------------------------------------------------------------- */
 
 const char *spec_self_test_outcome(const spec_self_test_line *line)
 {
@@ -145,54 +145,4 @@ const char *spec_self_test_outcome(const spec_self_test_line *line)
     case SPEC_MUTANT_WRONG: break;
     }
     return all ? "found" : line->ok ? "too small" : "MISSED";
-}
-
-static const char *scope_of(const spec_mutant *mutant)
-{
-    return mutant->scope == SPEC_SCOPE_VERIFY ? "V" : mutant->scope == SPEC_SCOPE_DRAFT ? "DV" : "S";
-}
-
-static const char *or_none(const char *text)
-{
-    return text != NULL ? text : "-";
-}
-
-static void write_number(FILE *file, const char *format, double x, int width)
-{
-    if (isfinite(x)) fprintf(file, format, width, x);
-    else fprintf(file, "%*s", width, width > 0 ? "-" : "");
-}
-
-/* No text of the tables has a quotation mark. */
-static void write_csv(FILE *file, const spec_self_test_line *line)
-{
-    fprintf(file, "%s,%s,%s,%s,%s,", line->mutant->name, scope_of(line->mutant), spec_self_test_outcome(line),
-            line->fixture != NULL ? line->fixture : "", line->test != NULL ? line->test : "");
-    write_number(file, "%*.0f", line->draws, 0);
-    fprintf(file, ",%d,%d,", line->n_found, line->runs);
-    if (line->worst.kind != NULL) fprintf(file, "%.5f,%.5f,%s", line->worst.tv, line->worst.se, line->worst.kind->name);
-    else fprintf(file, ",,");
-    fprintf(file, ",\"%s\",\"%s\"\n", line->mutant->mistake, line->mutant->where);
-}
-
-static void write_line(FILE *file, const spec_self_test_line *line)
-{
-    fprintf(file, "%-20s %-5s %-16s %-14s ", line->mutant->name, scope_of(line->mutant), or_none(line->fixture),
-            or_none(line->test));
-    write_number(file, "%*.0f", line->draws, 12);
-    if (line->worst.kind != NULL) fprintf(file, " %8.4f %-16s", line->worst.tv, line->worst.kind->name);
-    else fprintf(file, " %8s %-16s", "-", "-");
-    fprintf(file, " %s\n", spec_self_test_outcome(line));
-}
-
-void spec_self_test_write(FILE *file, const spec_self_test_result *result, bool csv)
-{
-    if (csv) fprintf(file, "mutant,scope,outcome,fixture,test,draws,n_found,runs,tv,tv_se,tv_fixture,mistake,where\n");
-    else
-        fprintf(file, "%-20s %-5s %-16s %-14s %12s %8s %-16s outcome\n", "mutant", "scope", "found first on", "by",
-                "draws", "TV", "worst on");
-    for (int i = 0; i < result->n; i++) {
-        if (csv) write_csv(file, &result->line[i]);
-        else write_line(file, &result->line[i]);
-    }
 }

@@ -44,7 +44,4 @@ void spec_self_test_free(spec_self_test_result *result);
 /* What the line says: "found", "missed", "missed (rare)", "passed", "called wrong", "called lossy", ... */
 const char *spec_self_test_outcome(const spec_self_test_line *line);
 
-/* The table: for people, or as CSV with a line of column names. */
-void spec_self_test_write(FILE *file, const spec_self_test_result *result, bool csv);
-
 #endif

@@ -61,6 +61,9 @@ static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
         {"validate rule:token --figure x.jpg", "speclab validate: --figure x.jpg: a figure ends in"},
         {"validate rule:token --report there/is/none", "speclab validate: --report: there/is/none: "},
         {"validate rule:token -o same --junit same", "speclab validate: 'same' is to be two files"},
+        {"validate --list --only nothing", "speclab validate: --only: 'nothing' names nothing that there is"},
+        {"validate --self-test --only right-", "speclab validate: --self-test: no known mistake is named 'right-'; "},
+        {"validate --self-test rule:token", "speclab validate: --self-test takes no sampler"},
         {"validate --list rule:token", "speclab validate: --list takes no sampler"},
         {"validate rule:token --bugdet 5", "speclab validate: there is no option --bugdet; did you mean --budget?"},
     };
