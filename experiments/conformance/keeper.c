@@ -174,7 +174,7 @@ static void watch(pid_t child, uint64_t most_pages, words *w, spec_keeper_report
         }
         if (ppoll(fds, 2, most_pages > 0 ? &look : NULL, unblocked) < 0) continue;
         if (fds[0].revents != 0) {
-            report->why = SPEC_KEEPER_TOLD;
+            if (!is_over(child, report)) report->why = SPEC_KEEPER_TOLD;
             return;
         }
         if (fds[1].revents != 0) listen_to(w);
@@ -204,7 +204,6 @@ static int keep(const char *role_name, const char *about, uint64_t most_bytes)
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, &unblocked);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = wake}, NULL);
-    signal(SIGPIPE, SIG_IGN);
     const pid_t child = start_child(role, about, said[1]);
     if (child < 0) {
         report.status = errno;

@@ -436,6 +436,46 @@ static void a_row_that_is_written_spoils_its_call(void **state)
     orphans_none();
 }
 
+/* A text that begins with what is no token: there is no row after it, from the first call on or from a later one. */
+static int ask_for_rows(void *self, const spec_models *models, const int32_t *context, int64_t n_context, int32_t K,
+                        spec_sampling sampling, uint64_t seed, int32_t *ret_token, int64_t n_tokens)
+{
+    static const int32_t texts[][2] = {{1, V}, {-1, 1}, {1, INT32_MAX}, {1, 2}};
+    (void)self, (void)context, (void)n_context, (void)K, (void)sampling, (void)seed;
+    for (int64_t i = 0; i < n_tokens; i++)
+        ret_token[i] = models->target(models->self, texts[i], 2) != NULL && models->draft(models->self, texts[i], 2) != NULL;
+    return 0;
+}
+
+static int open_nothing(void **ret_self, const char *opt_options)
+{
+    (void)opt_options;
+    *ret_self = NULL;
+    return 0;
+}
+
+static void close_nothing(void *self)
+{
+    (void)self;
+}
+
+static void a_context_that_holds_no_token_has_no_row(void **state)
+{
+    (void)state;
+    const spec_sampler_api api = {.open = open_nothing, .close = close_nothing, .generate = ask_for_rows};
+    const spec_sampler_about about = {.size = sizeof about};
+    spec_caller *caller;
+    spec_fixture fixture;
+    int32_t known[4];
+    assert_int_equal(spec_fixture_open(&fixture, &tree, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_caller_init(&caller, &api, &about, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_caller_begin(caller, &fixture, SPEC_SCOPE_STREAM, 1, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_caller_generate(caller, 0, 2, 42, known, 4, NULL), GSL_SUCCESS);
+    for (int i = 0; i < 4; i++) assert_int_equal(known[i], i == 3);
+    spec_caller_free(caller);
+    spec_fixture_close(&fixture);
+}
+
 static void threads_have_children_of_their_own(void **state)
 {
     (void)state;
@@ -499,6 +539,7 @@ int main(void)
         cmocka_unit_test(the_channel_may_be_attacked),
         cmocka_unit_test(what_no_sampler_may_do_to_memory_is_noted_at_its_round),
         cmocka_unit_test(a_row_that_is_written_spoils_its_call),
+        cmocka_unit_test(a_context_that_holds_no_token_has_no_row),
         cmocka_unit_test(threads_have_children_of_their_own),
         cmocka_unit_test(the_header_is_one_for_c99_and_for_cpp),
     };

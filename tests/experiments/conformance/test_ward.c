@@ -61,7 +61,7 @@ static void every_end_is_one_line(void **state)
     hangs("sleep 100", "it did not answer within 0.15 s");
     hangs("trap : TERM INT HUP; while true; do sleep 0.01; done", "it did not answer within 0.15 s");
     ends("no-such-sampler", "it exited with code 127; it said: 'sh: 1: no-such-sampler: not found'");
-    hangs("yes >&2", "it did not answer within 0.15 s; it said: 'y'");
+    ends("yes | head -100000 >&2; exit 4", "it exited with code 4; it said: 'y'");
 }
 
 static void whoever_leaves_the_group_is_ended_as_well(void **state)
@@ -75,8 +75,35 @@ static void a_keeper_that_the_child_attacks_leaves_nobody(void **state)
 {
     (void)state;
     hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.15 s");
-    ends_with(&patient, "kill -KILL $PPID; sleep 100", "it killed its keeper");
-    orphans_end(1); /* the shell, and what it waits for */
+    ends_with(&patient, "sleep 100 & kill -KILL $PPID; sleep 100", "it killed its keeper");
+    orphans_end(2); /* the shell, and what it started */
+}
+
+/* This program ignores SIGPIPE, as speclab does; ctrl-C goes to whoever shares speclab's session. */
+static void a_child_has_its_own_session_and_signals(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    ends("kill -PIPE $$; exit 0", "it crashed (signal 13, Broken pipe)");
+    signal(SIGPIPE, SIG_DFL);
+    ends("set -- $(cat /proc/$$/stat); [ $6 = $PPID ] && [ $5 = $$ ] && exit 7; exit 8", "it exited with code 7");
+}
+
+static void it_is_given_time_to_end_by_itself(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/speclab-ward-XXXXXX", command[128], byte;
+    const int file = mkstemp(path);
+    spec_ward *ward;
+    assert_true(file >= 0);
+    snprintf(command, sizeof command, "cat; sleep 0.05; echo bye >%s", path);
+    assert_int_equal(spec_ward_start(&ward, "exec", command, -1, &patient, NULL), GSL_SUCCESS);
+    spec_ward_end(ward);
+    assert_int_equal(read(file, &byte, 1), 1);
+    assert_int_equal(byte, 'b');
+    close(file);
+    unlink(path);
+    orphans_none();
 }
 
 static void memory_is_watched_that_of_children_too(void **state)
@@ -193,6 +220,8 @@ int main(void)
         cmocka_unit_test(every_end_is_one_line),
         cmocka_unit_test(whoever_leaves_the_group_is_ended_as_well),
         cmocka_unit_test(a_keeper_that_the_child_attacks_leaves_nobody),
+        cmocka_unit_test(a_child_has_its_own_session_and_signals),
+        cmocka_unit_test(it_is_given_time_to_end_by_itself),
         cmocka_unit_test(memory_is_watched_that_of_children_too),
         cmocka_unit_test(bytes_come_back_as_they_went),
         cmocka_unit_test(an_interrupt_ends_what_is_under_way),
