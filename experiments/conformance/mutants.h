@@ -7,9 +7,9 @@
 #include "experiments/conformance/plain.h"
 
 typedef enum {
-    SPEC_MUTANT_WRONG,  /* a mistake: must FAIL where its TV is .005 or more */
-    SPEC_MUTANT_HARD,   /* a mistake that shows as something that may never be: must FAIL */
-    SPEC_MUTANT_RARE,   /* a mistake too rare for any number of draws that anybody waits for */
+    SPEC_MUTANT_WRONG,  /* a mistake: must FAIL */
+    SPEC_MUTANT_HARD,   /* the same, and shows as something that may never be */
+    SPEC_MUTANT_SMALL,  /* a mistake too small or too rare, by a TV below .005, to be found with the default budget */
     SPEC_MUTANT_LOSSY,  /* another law on purpose, and says so */
     SPEC_MUTANT_EXACT   /* no mistake: an algorithm that is often taken for one, and must pass */
 } spec_mutant_kind;
@@ -21,6 +21,7 @@ typedef struct {
     const char *mistake; /* one line */
     const char *where;   /* where it was seen: "vllm-project/vllm #54282", or "" */
     bool chains_only;    /* takes no trees */
+    bool coins;          /* takes its random numbers from the caller */
     spec_plain_hooks hooks;
 } spec_mutant;
 

@@ -81,7 +81,7 @@ static void round_stops(spec_plain *s)
 
 const spec_mutant spec_mutants_block[] = {
     {"block", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY, "none: block verification",
-     "[Sun25]", true, .hooks = {.round = round_right}},
+     "[Sun25]", true, .coins = true, .hooks = {.round = round_right}},
     {"block-share", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "a prefix is kept with its ratio, not with the share h",
      "vllm-project/vllm-ascend #7807", true, .hooks = {.round = round_share}},
     {"block-unscaled", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,

@@ -80,7 +80,7 @@ const spec_mutant spec_mutants_draft[] = {
      "huggingface/transformers #47932, #48007", .hooks = {.draw = draw_top_k}},
     {"draft-sharper", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "drafts at a temperature that the verifier is not told",
      "ohdearquant/lattice #388", .hooks = {.draw = draw_sharper}},
-    {"draft-bf16", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "drafts from a row in bf16, judges with it in full",
+    {"draft-bf16", SPEC_MUTANT_SMALL, SPEC_SCOPE_DRAFT, "drafts from a row in bf16, judges with it in full",
      "deepseek-ai/DeepSpec #31", .hooks = {.draw = draw_bf16}},
     {"gumbel-shared", SPEC_MUTANT_WRONG, SPEC_SCOPE_DRAFT, "draft and correction of a place share one Gumbel vector",
      "vllm-project/vllm #54282, #47386", .hooks = {.draw = race, .correct = correct_by_race}},

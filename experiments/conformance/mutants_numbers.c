@@ -117,7 +117,7 @@ const spec_mutant spec_mutants_numbers[] = {
     {"ranks-apart", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
      "two ranks draw different numbers, and accept different prefixes", "vllm-project/vllm #17498",
      .hooks = {.round = round_ranks}},
-    {"cast-to-one", SPEC_MUTANT_RARE, SPEC_SCOPE_VERIFY, "a cast from 32 bits to float makes some uniform numbers 1",
+    {"cast-to-one", SPEC_MUTANT_SMALL, SPEC_SCOPE_VERIFY, "a cast from 32 bits to float makes some uniform numbers 1",
      "sgl-project/sglang #30822", .hooks = {.uniform = uniform_cast, .correct = pick_open_ended}},
     {.name = NULL},
 };

@@ -123,7 +123,7 @@ static spec_mutants_distance measure(const spot *at, const spec_evidence *learnt
         seen = finding[k].seen;
     }
     if (!(n > 0.0)) return (spec_mutants_distance){.kind = f->kind};
-    return (spec_mutants_distance){.tv = at->test != NULL ? at->sign * (seen - mass) : seen - mass,
+    return (spec_mutants_distance){.tv = fmax(at->test != NULL ? at->sign * (seen - mass) : seen - mass, 0.0),
                                    .se = sqrt(fmax(mass * (1.0 - mass), 0.0) / n),
                                    .kind = f->kind};
 }

@@ -25,10 +25,11 @@ int spec_subject_begin_api(spec_subject *subject, spec_error *error)
 {
     own *o = own_of(subject);
     const int nodes = subject->fixture->n_nodes;
+    const int n_coins = subject->about.coins ? 3 * nodes + 1 : 0; /* to draw, accept and correct; more: its own */
     free(o->memory);
-    o->memory = calloc(1, spec_batch_bytes(subject->capacity, nodes, 0));
+    o->memory = calloc(1, spec_batch_bytes(subject->capacity, nodes, n_coins));
     if (o->memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, nodes, 0);
+    spec_batch_lay(&subject->batch, o->memory, subject->capacity, nodes, n_coins);
     return spec_caller_begin(o->caller, subject->fixture, subject->scope, subject->capacity, error);
 }
 

@@ -21,7 +21,7 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
         .scopes = mutant->scope,
         .trees = mutant->chains_only ? 0 : SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT,
         .sampling = 1,
-        .coins = 1,
+        .coins = mutant->coins,
         .padding = 1,
         .seeded = 1,
         .max_nodes = SPEC_FIXTURE_NODES_MAX,
