@@ -157,7 +157,7 @@ static void one_that_reads_nothing_is_not_written_to_for_ever(void **state)
 static void frames_that_make_no_sense_end_the_run(void **state)
 {
     (void)state;
-    deed_ends("print", patience, "'step 1: accepted 3.' came; standard output is for frames alone");
+    deed_ends("print", patience, "a frame begins with 'SPEC', and 'step 1: accepted 3.");
     deed_ends("flood", patience, "a frame begins with 'SPEC', and '....");
     deed_ends("half", patience, "it exited with code 0");
     deed_ends("short", patience, "an answer of 376 bytes is too short for 32 rounds");
