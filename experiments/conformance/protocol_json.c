@@ -151,7 +151,7 @@ static void put_counters(spec_bytes *out, const spec_question *q)
 static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t n, spec_error *error)
 {
     char shown[SPEC_PROTOCOL_SHOWN];
-    const char *end = n > 0 ? memchr(bytes, '\n', n) : NULL;
+    const char *end = memchr(bytes, '\n', n);
     const size_t most = LINE_LEAST + LINE_PER_BYTE * q->most;
     *ret = end != NULL ? (size_t)(end - bytes) + 1 : 0;
     if ((end != NULL ? *ret : n) <= most) return GSL_SUCCESS;
@@ -182,11 +182,11 @@ static json_t *read_line(const spec_question *q, const char *answer, size_t n, s
     return NULL;
 }
 
-/* The list of that key, of exactly n items (any number: n < 0). */
+/* The list of that key, of exactly n items. */
 static const json_t *list_of(const json_t *line, const char *key, int n, spec_error *error)
 {
     const json_t *list = json_object_get(line, key);
-    if (json_is_array(list) && (n < 0 || json_array_size(list) == (size_t)n)) return list;
+    if (json_is_array(list) && json_array_size(list) == (size_t)n) return list;
     (void)spec_fail(error, GSL_EFAILED, "its answer's \"%s\" is to be a list of %d, one for each round", key, n);
     return NULL;
 }
@@ -245,7 +245,6 @@ static int take_steps(spec_batch *b, const spec_question *q, const char *answer,
         goto done;
     if (q->scope == SPEC_SCOPE_DRAFT && (drafted = list_of(line, "drafted", q->n, error)) == NULL) goto done;
     for (int i = 0; i < q->n; i++) SPEC_TRY(take_round(b, q, i, emitted, accepted, drafted, error));
-    status = GSL_SUCCESS;
 done:
     json_decref(line);
     return status;
@@ -257,7 +256,7 @@ static int take_text(int32_t *token, const spec_question *q, const char *answer,
     json_t *line = read_line(q, answer, n, error);
     const json_t *list = json_object_get(line, "tokens");
     if (line == NULL) return status;
-    bool good = json_is_array(list) && json_array_size(list) == (size_t)q->n;
+    bool good = json_array_size(list) == (size_t)q->n;
     for (int i = 0; i < q->n && good; i++) good = whole(&token[i], json_array_get(list, (size_t)i));
     status = good ? GSL_SUCCESS
                   : spec_fail(error, GSL_EFAILED, "its answer's \"tokens\" is to be a list of %d tokens", q->n);

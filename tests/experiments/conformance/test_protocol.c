@@ -163,6 +163,21 @@ static void a_frame_has_the_documented_bytes(void **state)
     free(out.at);
 }
 
+/* What is left out in scope DV, and where there are no coins. */
+static void a_frame_of_scope_DV_has_no_tokens(void **state)
+{
+    (void)state;
+    rounds r;
+    spec_bytes out = {NULL};
+    const spec_question q = question_in(SPEC_SCOPE_DRAFT);
+    static const uint32_t expected[] = {0x43455053, 2, 8 + 2 * (24 + 4 + 12), SERIAL, 2, 0,
+                                        4, 0, 5, 0, 0x76543210, 0xfedcba98, 6, 0, 1, 0, 2, 0, 2, 1, 0, 1, 2, 0, 2, 8};
+    fill(&r);
+    spec_protocol_binary.put_steps(&out, &q, &r.batch);
+    expect_bytes(&out, expected, sizeof expected);
+    free(out.at);
+}
+
 static void a_line_says_the_same(void **state)
 {
     (void)state;
@@ -184,6 +199,42 @@ static void a_line_says_the_same(void **state)
     spec_bytes_put(&out, "", 1);
     assert_null(strstr(out.at, "token"));
     assert_null(strstr(out.at, "coin"));
+    free(out.at);
+}
+
+/* The lines of docs/conformance.md, by a fixture that is made for them. */
+static void lines_are_as_documented(void **state)
+{
+    (void)state;
+    float target[] = {0.5f, 0.25f, 0.25f, 1.0f, 0.0f, 0.0f}, draft[] = {0.25f, 0.25f, 0.5f, 0.0f, 1.0f, 0.0f};
+    int32_t next[] = {1, 1, 1, 0, 0, 0};
+    const spec_fixture f = {.vocab = 3, .n_states = 2, .n_nodes = 1, .parent = {-1}, .drawn = SPEC_DRAWN_IID,
+                            .sampling = SPEC_SAMPLING_NONE, .target = target, .draft = draft, .next = next};
+    static const char head[] = "\"drawn\":\"iid\",\"vocab\":3,\"n_states\":2,\"n_nodes\":1,\"parent\":[-1],"
+                               "\"temperature\":1,\"top_k\":0,\"top_p\":1,\"min_p\":0,"
+                               "\"target\":[[0.5,0.25,0.25],[1,0,0]],\"draft\":[[0.25,0.25,0.5],[0,1,0]]";
+    static const char rest[] = "{\"type\":\"generate\",\"serial\":1,\"start\":0,\"K\":1,\"n_tokens\":4,\"seed\":79}\n"
+                               "{\"type\":\"counters\",\"serial\":2}\n";
+    static const char *const scopes[] = {"V", "DV", "S"};
+    const spec_question text = spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 4, 0);
+    const spec_question counters = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
+    spec_bytes out = {NULL};
+    char expected[512];
+    for (int i = 0; i < 3; i++) {
+        const int n = snprintf(expected, sizeof expected, "{\"type\":\"begin\",\"scope\":\"%s\",%s%s}\n", scopes[i], head,
+                               i == 2 ? ",\"next\":[[1,1,1],[0,0,0]]" : "");
+        out.n = 0;
+        assert_int_equal(spec_protocol_json.put_begin(&out, &f, 1u << i, SPEC_ROWS_PROBABILITIES, NULL), GSL_SUCCESS);
+        expect_bytes(&out, expected, (size_t)n);
+    }
+    out.n = 0;
+    spec_protocol_json.put_generate(&out, &text, 0, 1, 79);
+    spec_protocol_json.put_counters(&out, &counters);
+    expect_bytes(&out, rest, sizeof rest - 1);
+    out.n = 0;
+    assert_int_equal(spec_protocol_json.put_begin(&out, &f, SPEC_SCOPE_VERIFY, SPEC_ROWS_LOGITS, NULL), GSL_SUCCESS);
+    spec_bytes_put(&out, "", 1);
+    assert_non_null(strstr(out.at, "[0,-1e30,-1e30]]"));
     free(out.at);
 }
 
@@ -234,6 +285,7 @@ static void a_tree_brings_its_parents(void **state)
     assert_int_equal(spec_fixture_find(&kind, "binary-without-4", NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
     assert_int_equal(spec_protocol_binary.put_begin(&frame, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
+    assert_int_equal(((const int32_t *)(const void *)frame.at)[3], 0);
     assert_int_equal(((const int32_t *)(const void *)frame.at)[5], SPEC_DRAWN_WITHOUT);
     assert_int_equal(spec_protocol_json.put_begin(&line, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
     json_t *json = json_loadb(line.at, line.n, 0, NULL);
@@ -354,6 +406,51 @@ static void too_many_tokens_do_not_leave_their_room(void **state)
     assert_int_equal(r.emitted[6], INT32_MAX);
 }
 
+static void frames_that_make_no_sense_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t scope;
+        int32_t frame[18];
+        const char *says;
+    } wrong[] = {
+        {SPEC_SCOPE_VERIFY, {0x43455052}, "a frame begins with 'SPEC', and 'RPEC"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 3, 0, SERIAL}, "an answer of type 3 came to a question of type 2"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 0, 8}, "answer 8 came to question 7"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 137, SERIAL}, "an answer of 137 bytes came where at most 136 make sense"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 0, SERIAL}, "an answer of 0 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 4, SERIAL, 1}, "an answer of 4 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 12, SERIAL, 1, 1, 0}, "an answer of 12 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5}, "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 20, SERIAL, 2, 0, 0, 0, 5}, "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 24, SERIAL, 1, 0, 0, 0, 5, 6}, "an answer of 24 bytes has 4 too many"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 25, SERIAL, 1, 1, 0, 0, 5, 6}, "an answer of 25 bytes has 1 too many"},
+        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 24, SERIAL, 2, -1, 0, 0, 5, 6}, "it says that round 1 emitted -1 tokens"},
+        {SPEC_SCOPE_DRAFT, {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5}, "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_DRAFT, {0x43455053, 2, 24, SERIAL, 1, 1, 0, 0, 5, 6}, "an answer of 24 bytes is too short"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rounds r;
+        spec_error error = {{0}};
+        assert_int_equal(take(&spec_protocol_binary, &r, wrong[i].scope, wrong[i].frame, sizeof wrong[i].frame, &error),
+                         GSL_EFAILED);
+        if (strstr(error.text, wrong[i].says) == NULL) fail_msg("%s: %s", wrong[i].says, error.text);
+    }
+}
+
+/* 136 bytes are as many as make sense: round 1 emits all of them. A round that emits none is judged later. */
+static void the_longest_frame_and_the_emptiest_round_are_read(void **state)
+{
+    (void)state;
+    rounds r;
+    int32_t frame[38] = {0x43455053, 2, 136, SERIAL, 30, 0, 29, 0};
+    const spec_question q = question_in(SPEC_SCOPE_VERIFY);
+    assert_int_equal(q.most, 136);
+    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, sizeof frame, NULL), GSL_SUCCESS);
+    assert_int_equal(r.n_emitted[1], 30);
+    assert_int_equal(r.n_emitted[2], 0);
+}
+
 static void lines_that_make_no_sense_are_told(void **state)
 {
     (void)state;
@@ -361,7 +458,7 @@ static void lines_that_make_no_sense_are_told(void **state)
         {"step 1\n", "its answer is no line of JSON, but 'step 1'; standard output is for answers alone"},
         {"\n", "its answer is no line of JSON, but ''"},
         {"[7]\n", "its answer is no line of JSON, but '[7]'"},
-        {"{\"emitted\":[[3],[6]]}\n", "its answer has no \"serial\""},
+        {"{\"emitted\":[[3],[6]]}\n", "its answer has no \"serial\": '{\"emitted\":[[3],[6]]}'"},
         {"{\"serial\":8,\"emitted\":[[3],[6]]}\n", "answer 8 came to question 7"},
         {"{\"serial\":-1,\"emitted\":[[3],[6]]}\n", "answer -1 came to question 7"},
         {"{\"serial\":7}\n", "its answer's \"emitted\" is to be a list of 2"},
@@ -409,9 +506,11 @@ static void texts_and_counters_have_their_length(void **state)
                       below[] = "{\"serial\":2,\"drafted\":6,\"accepted\":-3,\"emitted\":7}\n";
     int32_t token[3] = {0};
     uint64_t counter[3] = {0};
+    spec_error error = {{0}};
     assert_int_equal(spec_protocol_binary.take_text(token, &text, (const char *)frame, sizeof frame, NULL), GSL_SUCCESS);
     assert_true(token[0] == 4 && token[1] == -5 && token[2] == 6);
-    assert_int_equal(spec_protocol_binary.take_text(token, &text, (const char *)frame, 24, NULL), GSL_EFAILED);
+    assert_int_equal(spec_protocol_binary.take_text(token, &text, (const char *)frame, 24, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "an answer of 8 bytes is too short for 3 numbers");
     token[0] = token[1] = token[2] = 0;
     assert_int_equal(spec_protocol_json.take_text(token, &text, line, sizeof line - 1, NULL), GSL_SUCCESS);
     assert_true(token[0] == 4 && token[1] == -5 && token[2] == 6);
@@ -432,13 +531,17 @@ int main(void)
         cmocka_unit_test(the_least_hello_has_the_documented_defaults),
         cmocka_unit_test(a_wrong_hello_is_refused_by_the_name_of_its_key),
         cmocka_unit_test(a_frame_has_the_documented_bytes),
+        cmocka_unit_test(a_frame_of_scope_DV_has_no_tokens),
         cmocka_unit_test(a_line_says_the_same),
+        cmocka_unit_test(lines_are_as_documented),
         cmocka_unit_test(both_encodings_bring_a_fixture_alike),
         cmocka_unit_test(a_tree_brings_its_parents),
         cmocka_unit_test(fixed_drafts_bring_no_draft_rows),
         cmocka_unit_test(answers_of_both_kinds_fill_their_rounds_and_no_others),
         cmocka_unit_test(an_answer_is_whole_or_waited_for),
         cmocka_unit_test(too_many_tokens_do_not_leave_their_room),
+        cmocka_unit_test(frames_that_make_no_sense_are_told),
+        cmocka_unit_test(the_longest_frame_and_the_emptiest_round_are_read),
         cmocka_unit_test(lines_that_make_no_sense_are_told),
         cmocka_unit_test(a_line_without_an_end_is_not_waited_for_for_ever),
         cmocka_unit_test(texts_and_counters_have_their_length),
