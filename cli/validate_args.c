@@ -33,13 +33,13 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Reports, beside the one on standard output (table: text; json; csv: every statistic):", 3},
     {"report", KEY_REPORT, "FILE", 0, "all of it as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "as JUnit XML, for CI systems", 3},
-    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case or the calibration: .svg, .png or .pdf, and a .csv beside it", 3},
+    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case or the calibration: .svg, .png, .pdf; a .csv beside it", 3},
     {0, 0, 0, 0, "Instead of a verdict:", 4},
     {"list", KEY_LIST, NULL, 0, "fixtures, tests, kinds of samplers and known mistakes", 4},
     {"self-test", KEY_SELF_TEST, NULL, 0, "is every mistake found that is known of real samplers? --only: these", 4},
     {"calibrate", KEY_CALIBRATE, "N", 0, "test an exact sampler N times with fresh seeds: are there false alarms?", 4},
-    {"write-trace", KEY_WRITE_TRACE, "FILE", 0, "a trace of the sampler: --budget tokens (100k) over the fixture of --only"
-     " (plain-4)", 4},
+    {"write-trace", KEY_WRITE_TRACE, "FILE", 0,
+     "a trace of the sampler: --budget tokens (100k) over the fixture of --only (plain-4)", 4},
     {"holds", KEY_HOLDS, "WHAT", 0, "with --write-trace: rows, top (3) or logprobs of each token (rows)", 4},
     {0},
 };

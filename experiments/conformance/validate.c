@@ -47,7 +47,8 @@ static int run_stages(spec_validate_run *r, bool *ret_failed)
     *ret_failed = false;
     for (int stage = 0; goes_on(r, stage); stage++) {
         const double until = stage < SPEC_STAGES ? stage_share[stage] : 2.0 * share;
-        for (int i = 0; i < v->n_results; i++) {
+        for (int k = 0; k < v->n_results; k++) {
+            const int i = r->turn[k];
             if (v->result[i].skipped != NULL) continue;
             if (spec_validate_must_end(r, false)) return status;
             const double more = (until - share) * (double)r->trial[i].draws;

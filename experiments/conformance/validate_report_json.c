@@ -231,6 +231,7 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     put_number(root, "log_e_fail", -log(0.5 * v->plan.alpha));
     put_number(root, "p", v->p);
     put_number(root, "detectable_tv", v->detectable);
+    put_text(root, "together", v->together);
     put_flag(root, "fresh", v->fresh);
     put_flag(root, "stopped", v->stopped);
     json_t *results = put_array(root, "results");

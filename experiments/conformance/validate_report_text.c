@@ -74,8 +74,9 @@ static void write_power(const spec_validation *v, FILE *out)
     }
     if (n > 0) {
         qsort(tv, (size_t)n, sizeof *tv, ascending);
-        fprintf(out, "  power        a TV of %.2g after any state is seen with a chance of %g or more (%.2g on the median"
-                     " fixture)\n", tv[n - 1], v->plan.power, tv[n / 2]);
+        fprintf(out, "  power        a TV of %.2g after any state is seen with a chance of %g or more", tv[n - 1],
+                v->plan.power);
+        fprintf(out, " (%.2g on the median fixture)\n", tv[n / 2]);
     }
     if (pooled > 0)
         fprintf(out, "               %son %d fixture%s nothing is guaranteed: rare tokens had to be pooled\n",
@@ -110,6 +111,8 @@ static void write_statement(const spec_validation *v, FILE *out)
     fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
             spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
             v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
+    if (v->together != NULL)
+        fprintf(out, "               most of it from the test '%s' over all fixtures together\n", v->together);
     fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
             v->plan.alpha);
     if (!v->trace) write_power(v, out);

@@ -42,6 +42,7 @@ typedef struct {
     const spec_validate_plan *plan;
     const char *subject;
     spec_trial *trial;            /* (n_results) */
+    int *turn;                    /* (n_results) smallest first, so that what shows a mistake first is small */
     spec_worker *worker;          /* (threads) */
     int threads;
     double *p;                    /* (n_results SPEC_TESTS_MAX) workspace */

@@ -49,6 +49,20 @@ static void choose_tests(spec_trial *t, const spec_validate_plan *plan)
     }
 }
 
+/* Tokens of a row times rows of a round. */
+static double size_of(const spec_trial *t)
+{
+    return (double)t->fixture.vocab * (t->fixture.n_nodes + 1);
+}
+
+/* Insert trial n among the turns of those before it. */
+static void take_turn(spec_validate_run *r, int n)
+{
+    int at = n;
+    for (; at > 0 && size_of(&r->trial[r->turn[at - 1]]) > size_of(&r->trial[n]); at--) r->turn[at] = r->turn[at - 1];
+    r->turn[at] = n;
+}
+
 int spec_validate_make_trials(spec_validate_run *r)
 {
     spec_validation *v = r->validation;
@@ -60,9 +74,11 @@ int spec_validate_make_trials(spec_validate_run *r)
     while (spec_fixtures[n_kinds] != NULL) n_kinds++;
     v->result = calloc((size_t)n_kinds * 3, sizeof *v->result);
     r->trial = calloc((size_t)n_kinds * 3, sizeof *r->trial);
+    r->turn = malloc((size_t)n_kinds * 3 * sizeof *r->turn);
     r->p = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->p);
     r->order = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->order);
-    if (v->result == NULL || r->trial == NULL || r->p == NULL || r->order == NULL) return no_memory(r->error);
+    if (v->result == NULL || r->trial == NULL || r->turn == NULL || r->p == NULL || r->order == NULL)
+        return no_memory(r->error);
     for (int i = 0; i < n_kinds; i++)
         for (int s = 0; s < 3; s++) {
             const spec_fixture_kind *kind = spec_fixtures[i];
@@ -85,6 +101,7 @@ int spec_validate_make_trials(spec_validate_run *r)
     for (int i = 0; i < v->n_results; i++) {
         r->trial[i].draws = (uint64_t)ceil((double)draws * (r->trial[i].share / fmax(shares, 1e-300)));
         v->result[i].budget = r->trial[i].draws;
+        take_turn(r, i);
     }
 done:
     return status;
@@ -120,6 +137,7 @@ void spec_validate_free_run(spec_validate_run *r)
         free(r->worker[i].text);
     }
     free(r->worker);
+    free(r->turn);
     free(r->p);
     free(r->order);
 }
