@@ -33,7 +33,7 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Reports, beside the one on standard output (table: text; json; csv: every statistic):", 3},
     {"report", KEY_REPORT, "FILE", 0, "all of it as JSON", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "as JUnit XML, for CI systems", 3},
-    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case or the calibration: .svg, .png, .pdf; a .csv beside it", 3},
+    {"figure", KEY_FIGURE, "FILE", 0, "draw the failing case or the calibration (.svg, .png, .pdf), with a .csv", 3},
     {0, 0, 0, 0, "Instead of a verdict:", 4},
     {"list", KEY_LIST, NULL, 0, "fixtures, tests, kinds of samplers and known mistakes", 4},
     {"self-test", KEY_SELF_TEST, NULL, 0, "is every mistake found that is known of real samplers? --only: these", 4},
