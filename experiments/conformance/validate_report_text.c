@@ -111,7 +111,7 @@ static void write_statement(const spec_validation *v, FILE *out)
     fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
             spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
             v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
-    if (v->together != NULL)
+    if (v->together != NULL && v->verdict != SPEC_VERDICT_PASS)
         fprintf(out, "               most of it from the test '%s' over all fixtures together\n", v->together);
     fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
             v->plan.alpha);
