@@ -1,0 +1,30 @@
+/* Fuzz traces: any bytes must give a verdict or one line that names the file, quickly and in little memory; a verdict
+ * has capitals and p-values that are numbers, and detects no more than all. */
+#include "experiments/conformance/trace.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    spec_validation v;
+    spec_error error = {.text = ""};
+    FILE *file = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "r") : fopen("/dev/null", "r");
+    assert(file != NULL);
+    const int status = spec_trace_validate_file(&v, file, "x.jsonl", &SPEC_VALIDATE_PLAN_DEFAULT, &error);
+    fclose(file);
+    if (status != GSL_SUCCESS) {
+        assert(strncmp(error.text, "x.jsonl:", 8) == 0 && strchr(error.text, '\n') == NULL && v.result == NULL);
+        return 0;
+    }
+    assert(v.reason[0] != '\0' && !isnan(v.log_e) && v.p >= 0.0 && v.p <= 1.0 && !(v.detectable > 1.0));
+    for (int k = 0; k < v.result->n_findings; k++) {
+        const spec_finding *f = &v.result->finding[k];
+        assert(f->n > 0.0 && !(f->p < 0.0) && !(f->p > 1.0));
+    }
+    spec_validation_free(&v);
+    return 0;
+}
