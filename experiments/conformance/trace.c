@@ -154,9 +154,8 @@ static int read_all(spec_trace_evidence *evidence, spec_trace_reader *reader, co
         const uint64_t line = spec_trace_read_line(reader);
         if (status != GSL_SUCCESS || end) return status;
         spec_trace_evidence_add(evidence, &record, line);
-        if (line % STOP_LINES != 0) continue;
-        if (plan->limits.opt_stop != NULL && *plan->limits.opt_stop) return spec_fail(error, GSL_EFAILED, "interrupted");
-        if (plan->progress != NULL) plan->progress(plan->self, spec_trace_kind.name, line, 0, NAN);
+        if (line % STOP_LINES == 0 && plan->limits.opt_stop != NULL && *plan->limits.opt_stop)
+            return spec_fail(error, GSL_EFAILED, "interrupted");
     }
 }
 
