@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """FlashInfer's chain_speculative_sampling under `speclab validate`.
 
-    speclab validate "exec:python3 flashinfer_chain.py"
+    speclab validate --exec 'python3 flashinfer_chain.py'
 
-Maps the rounds of a batch on flashinfer.sampling.chain_speculative_sampling() of flashinfer-ai/flashinfer, as it is in
-v0.2 to v0.6.18 (read at fb28d724, flashinfer/sampling.py): all drafts of a call are of one length, so rounds are called
-together length by length; rejected places come back as -1. Its kernels need a GPU.
+Maps the rounds of a batch on flashinfer.sampling.chain_speculative_sampling() of flashinfer-ai/flashinfer (read in
+v0.6.18, fb28d724, flashinfer/sampling.py): all drafts of a call are of one length, so rounds are called together length
+by length; rejected places come back as -1. Its kernels need a GPU.
 """
 import torch
 from flashinfer.sampling import chain_speculative_sampling

@@ -4,7 +4,7 @@
  *         -lllama-common -lllama -o llama_cpp.so
  *     speclab validate ./llama_cpp.so
  *
- * Maps a chain on common_sampler_sample_and_accept_n() of ggml-org/llama.cpp, common/sampling.h (read at 0.5.0 of 2026),
+ * Maps a chain on common_sampler_sample_and_accept_n() of ggml-org/llama.cpp, common/sampling.h (read at 0.5.0),
  * which examples/speculative-simple and the server call: it samples the target and goes on while that is the draft. It
  * asks a context for logits; here these functions answer, with the rows of the step, instead of libllama's. */
 #include <algorithm>
@@ -26,7 +26,7 @@ llama_token llama_get_sampled_token_ith(llama_context *, int32_t) { return LLAMA
 llama_token *llama_get_sampled_candidates_ith(llama_context *, int32_t) { return nullptr; }
 float *llama_get_sampled_probs_ith(llama_context *, int32_t) { return nullptr; }
 float *llama_get_sampled_logits_ith(llama_context *, int32_t) { return nullptr; }
-float *llama_get_logits_ith(llama_context *, int32_t i) { return const_cast<float *>(current->target) + i * current->vocab; }
+float *llama_get_logits_ith(llama_context *, int32_t i) { return (float *)current->target + i * current->vocab; }
 
 uint32_t spec_sampler_abi(void) { return SPEC_SAMPLER_ABI; }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """SGLang's tree verification under `speclab validate`.
 
-    speclab validate "exec:python3 sglang_tree.py"
+    speclab validate --exec 'python3 sglang_tree.py'
 
-Maps the trees of a batch on tree_speculative_sampling_target_only() of sgl-project/sglang, sgl-kernel/python/sgl_kernel/
-speculative.py (v0.4.6 to v0.5), called as verify() in srt/speculative/eagle_info.py does: node 0 is the root, a tree is
-first child and next sibling, and draft_probs begins as zeros, because a draft is judged by the target alone. That is
-lossless for siblings that differ, however they were chosen. Its kernels need a GPU.
+Maps the trees of a batch on tree_speculative_sampling_target_only() of sgl-project/sglang,
+sgl-kernel/python/sgl_kernel/speculative.py (read at 6bfad8f1), called as verify() in srt/speculative/eagle_info.py does
+(0007d13b): node 0 is the root, a tree is first child and next sibling, and draft_probs begins as zeros, because a draft
+is judged by the target alone: lossless for siblings that differ. Its kernels need a GPU.
 """
 import torch
 from sgl_kernel import tree_speculative_sampling_target_only

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Hugging Face's assisted decoding under `speclab validate`.
 
-    speclab validate "exec:python3 transformers_assisted.py"
+    speclab validate --exec 'python3 transformers_assisted.py'
 
 Maps each round on _speculative_sampling() of huggingface/transformers, src/transformers/generation/utils.py (read in
-5.23.0; 4.38 to 4.57 have one more argument, is_done_candidate): one request at a time, logits with a leading axis of 1.
+5.23.0; before, it had one more argument, is_done_candidate): one request at a time, logits with a leading axis of 1.
 """
 import inspect
 
@@ -13,7 +13,8 @@ from transformers.generation.utils import _speculative_sampling
 
 import client
 
-OLDER = {"is_done_candidate": False} if "is_done_candidate" in inspect.signature(_speculative_sampling).parameters else {}
+PARAMETERS = inspect.signature(_speculative_sampling).parameters
+OLDER = {"is_done_candidate": False} if "is_done_candidate" in PARAMETERS else {}
 
 
 def verify_one(r):

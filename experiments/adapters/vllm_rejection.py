@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """vLLM's rejection sampler under `speclab validate`.
 
-    speclab validate "exec:python3 vllm_rejection.py"
+    speclab validate --exec 'python3 vllm_rejection.py'
 
-Maps the rounds of a batch on rejection_sample() of vllm/v1/sample/rejection_sampler.py in vllm-project/vllm, as it is
-in v0.9 to v0.18 (read at 7f6fc1c5): the drafts of all requests lie one after another without padding, the target's
-rows beside them, and the bonus token is drawn outside, from the last row. Its kernels need a GPU.
+Maps the rounds of a batch on rejection_sample() of vllm/v1/sample/rejection_sampler.py in vllm-project/vllm (read at
+0097a7bb and 7f6fc1c5, between which the call did not change): the drafts of all requests lie one after another without
+padding, the target's rows beside them, and the bonus token is drawn outside, from the last row. Its kernels need a GPU.
 """
 from types import SimpleNamespace
 
@@ -25,7 +25,9 @@ def verify(rounds):
     torch.manual_seed(rounds[0].seed ^ rounds[0].offset)
     n = [len(r.tokens) for r in rounds]
     ends = [sum(n[: i + 1]) for i in range(len(n))]
-    draft = None if rounds[0].draft is None else tensor([row for r in rounds for row in r.draft[: len(r.tokens)]], torch.float32)
+    draft = None
+    if rounds[0].draft is not None:
+        draft = tensor([row for r in rounds for row in r.draft[: len(r.tokens)]], torch.float32)
     target = tensor([row for r in rounds for row in r.target[:-1]], torch.float32)
     bonus = torch.multinomial(tensor([r.target[-1] for r in rounds], torch.float32), 1)
     if sum(n) == 0:

@@ -11,6 +11,12 @@ class cuda:
         return False
 
 
+class nn:
+    @staticmethod
+    def Parameter(value):
+        return value
+
+
 class Tensor:
     def __init__(self, data, shape):
         self.data, self.shape = data, shape
@@ -19,7 +25,8 @@ class Tensor:
         return self.data
 
     def __getitem__(self, i):
-        return Tensor(self.data[i], self.shape[1:])
+        item = self.data[i]
+        return Tensor(item, self.shape[1:]) if isinstance(item, list) else item
 
     def softmax(self, axis):
         return Tensor([softmax(row) for row in self.data], self.shape)

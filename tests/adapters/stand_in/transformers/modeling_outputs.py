@@ -1,0 +1,3 @@
+class CausalLMOutputWithPast:
+    def __init__(self, logits, past_key_values):
+        self.logits, self.past_key_values = logits, past_key_values
