@@ -1,6 +1,6 @@
-/* protocol: what is said between speclab and a sampler that is a process: its hello, and frames of two encodings.
- * Bytes in, numbers out: nothing here reads or writes, so that it can be fuzzed. What comes from the process is hostile:
- * lengths are checked before what they measure. docs/conformance.md#processes has the protocol in full. */
+/* protocol: what is said between speclab and a sampler that is a process: its hello, then frames or lines of JSON.
+ * Bytes in, numbers out: nothing here reads or writes, so that it can be fuzzed. What comes from the process is
+ * hostile: lengths are checked before what they measure. docs/conformance.md#processes has the protocol in full. */
 #ifndef SPECLAB_PROTOCOL_H
 #define SPECLAB_PROTOCOL_H
 
@@ -12,7 +12,7 @@ enum { SPEC_FRAME_BEGIN = 1, SPEC_FRAME_STEPS, SPEC_FRAME_GENERATE, SPEC_FRAME_C
 /* Most bytes of a hello. */
 enum { SPEC_HELLO_BYTES = 1 << 16 };
 
-/* Bytes that grow. Zeroed is empty; the caller frees `at`. A full memory is remembered, and told by spec_bytes_status. */
+/* Bytes that grow. Zeroed is empty; the caller frees `at`. Where memory ran out, spec_bytes_status says so. */
 typedef struct {
     char *at;
     size_t n, capacity;

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of questions that are written at once, before their answers are read, so that small ones share a turn of the two
- * processes: a socket holds them all, whatever the other side does. Bytes that are read at once. */
+/* Bytes of questions that are written at once, before their answers are read, so that small ones share a turn of the
+ * two processes: a socket holds them all, whatever the other side does. Bytes that are read at once. */
 enum { BURST_BYTES = 1 << 14, READ_BYTES = 1 << 16 };
 
 typedef struct {
-    char *command;
     spec_ward *ward;
     spec_hello hello;
     uint32_t serial;   /* of the next question */
@@ -128,11 +127,9 @@ static int open_exec(spec_subject *subject, const char *path, spec_error *error)
     if (o == NULL) return no_memory(error);
     if (subject->limits.opt_options != NULL)
         return spec_fail(error, GSL_EINVAL, "options of a process stand in its command: exec:'COMMAND OPTIONS'");
-    o->command = strdup(path);
-    if (o->command == NULL) return no_memory(error);
-    SPEC_TRY(spec_ward_start(&o->ward, "exec", o->command, -1, &subject->limits, error));
+    SPEC_TRY(spec_ward_start(&o->ward, "exec", path, -1, &subject->limits, error));
     if (read_hello(subject, &why) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.100s: before its hello: %s", o->command, why.text));
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "at its hello: %s", why.text));
 done:
     return status;
 }
@@ -151,26 +148,19 @@ static int begin_exec(spec_subject *subject, spec_error *error)
     if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch) o->chunk = o->hello.about.max_batch;
     SPEC_TRY(o->hello.protocol->put_begin(&o->out, f, subject->scope, o->hello.about.rows, error));
     if (write_out(o, &why) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.100s: given fixture %.40s: %s", o->command, f->kind->name, why.text));
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "given fixture %.40s: %s", f->kind->name, why.text));
 done:
     return status;
 }
 
 /* ---- rounds and texts -------------------------------------------------------------------------------------------- */
 
-static const char *scope_name(uint32_t scope)
-{
-    return scope == SPEC_SCOPE_VERIFY ? "V" : scope == SPEC_SCOPE_DRAFT ? "DV" : "S";
-}
-
 static int blame_round(const spec_subject *subject, int i, const spec_error *why, spec_error *error)
 {
-    const own *o = subject->own;
     const spec_batch *batch = &subject->batch;
-    return spec_fail(error, GSL_EFAILED,
-                     "%.100s: fixture %.40s, scope %s, rounds from seed %llu, offset %llu on: %s", o->command,
-                     subject->fixture->kind->name, scope_name(subject->scope), (unsigned long long)batch->seed[i],
-                     (unsigned long long)batch->offset[i], why->text);
+    return spec_fail(error, GSL_EFAILED, "fixture %.40s, scope %s, rounds from seed %llu, offset %llu on: %s",
+                     subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V",
+                     (unsigned long long)batch->seed[i], (unsigned long long)batch->offset[i], why->text);
 }
 
 /* The question for rounds from `from` on, of the batch's first n. */
@@ -236,9 +226,8 @@ static int generate_exec(spec_subject *subject, int start, int K, uint64_t seed,
     SPEC_TRY(expect_silence(o, &why));
 done:
     return status == GSL_SUCCESS ? status
-                                 : spec_fail(error, GSL_EFAILED, "%.100s: fixture %.40s, scope S, seed %llu: %s",
-                                             o->command, subject->fixture->kind->name, (unsigned long long)seed,
-                                             why.text);
+                                 : spec_fail(error, GSL_EFAILED, "fixture %.40s, scope S, seed %llu: %s",
+                                             subject->fixture->kind->name, (unsigned long long)seed, why.text);
 }
 
 static int counters_exec(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error)
@@ -257,8 +246,7 @@ static int counters_exec(spec_subject *subject, uint64_t ret[3], bool *ret_known
         SPEC_TRY(give_up(o, &nonsense, &why));
 done:
     return status == GSL_SUCCESS ? status
-                                 : spec_fail(error, GSL_EFAILED, "%.100s: asked for its counters: %s", o->command,
-                                             why.text);
+                                 : spec_fail(error, GSL_EFAILED, "asked for its counters: %s", why.text);
 }
 
 static void close_exec(spec_subject *subject)
@@ -269,7 +257,6 @@ static void close_exec(spec_subject *subject)
     free(o->out.at);
     free(o->in);
     free(o->memory);
-    free(o->command);
     free(o);
     subject->own = NULL;
 }

@@ -149,7 +149,7 @@ static uint64_t run_rounds(void *state, uint64_t n)
     .work = name, .unit = "rounds", .init = open_rounds, .run = run_rounds, .free = close_rounds, .wall = true,        \
     .setup = &(const round_setup) { __VA_ARGS__ }
 
-/* V = 64. The rows of blind-64 lie side by side; those of llm-64 are gathered for each round, and looked at afterwards. */
+/* V = 64. The rows of blind-64 lie side by side; those of llm-64 are gathered for each round, and looked at again. */
 const spec_bench_row spec_bench_conformance[] = {
     {ROW("in this process: verified", "@/plugins/quick.so", "blind-64", 2, BATCH, true, false)},
     {ROW("in this process: counted too", "@/plugins/quick.so", "blind-64", 2, BATCH, true, true)},

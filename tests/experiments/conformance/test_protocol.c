@@ -8,6 +8,8 @@
 /* Two rounds of a chain of two nodes, in a batch of three; the first is not asked about. */
 enum { CAPACITY = 3, NODES = 2, PLACES = NODES + 1, FROM = 1, ROUNDS = 2, SERIAL = 7 };
 
+#define EMPTY ((spec_bytes){.at = NULL})
+
 typedef struct {
     int32_t n_nodes[CAPACITY], token[CAPACITY * NODES], state[CAPACITY * PLACES];
     uint64_t request[CAPACITY], seed[CAPACITY], offset[CAPACITY];
@@ -138,7 +140,7 @@ static void a_frame_has_the_documented_bytes(void **state)
 {
     (void)state;
     rounds r;
-    spec_bytes out = {NULL};
+    spec_bytes out = EMPTY;
     const spec_question q = question_in(SPEC_SCOPE_VERIFY);
     static const uint32_t expected[] = {
         0x43455053, 2, 8 + 2 * (24 + 4 + 12 + 8 + 8), SERIAL, 2, 2, /* "SPEC", header, n, n_coins */
@@ -168,7 +170,7 @@ static void a_frame_of_scope_DV_has_no_tokens(void **state)
 {
     (void)state;
     rounds r;
-    spec_bytes out = {NULL};
+    spec_bytes out = EMPTY;
     const spec_question q = question_in(SPEC_SCOPE_DRAFT);
     static const uint32_t expected[] = {0x43455053, 2, 8 + 2 * (24 + 4 + 12), SERIAL, 2, 0,
                                         4, 0, 5, 0, 0x76543210, 0xfedcba98, 6, 0, 1, 0, 2, 0, 2, 1, 0, 1, 2, 0, 2, 8};
@@ -182,7 +184,7 @@ static void a_line_says_the_same(void **state)
 {
     (void)state;
     rounds r;
-    spec_bytes out = {NULL};
+    spec_bytes out = EMPTY;
     spec_question q = question_in(SPEC_SCOPE_VERIFY);
     static const char expected[] =
         "{\"type\":\"steps\",\"serial\":7,\"n_nodes\":[2,1],\"state\":[[0,1,2],[0,2]],\"token\":[[3,1],[2]],"
@@ -218,11 +220,11 @@ static void lines_are_as_documented(void **state)
     static const char *const scopes[] = {"V", "DV", "S"};
     const spec_question text = spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 4, 0);
     const spec_question counters = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
-    spec_bytes out = {NULL};
+    spec_bytes out = EMPTY;
     char expected[512];
     for (int i = 0; i < 3; i++) {
-        const int n = snprintf(expected, sizeof expected, "{\"type\":\"begin\",\"scope\":\"%s\",%s%s}\n", scopes[i], head,
-                               i == 2 ? ",\"next\":[[1,1,1],[0,0,0]]" : "");
+        const int n = snprintf(expected, sizeof expected, "{\"type\":\"begin\",\"scope\":\"%s\",%s%s}\n", scopes[i],
+                               head, i == 2 ? ",\"next\":[[1,1,1],[0,0,0]]" : "");
         out.n = 0;
         assert_int_equal(spec_protocol_json.put_begin(&out, &f, 1u << i, SPEC_ROWS_PROBABILITIES, NULL), GSL_SUCCESS);
         expect_bytes(&out, expected, (size_t)n);
@@ -249,7 +251,7 @@ static void both_encodings_bring_a_fixture_alike(void **state)
     assert_int_equal(spec_fixture_open(&f, kind, &error), GSL_SUCCESS);
     const size_t V = (size_t)f.vocab, cells = (size_t)f.n_states * V, nodes = (size_t)f.n_nodes;
     for (uint32_t rows = SPEC_ROWS_PROBABILITIES; rows <= SPEC_ROWS_LOGITS; rows++) {
-        spec_bytes frame = {NULL}, line = {NULL};
+        spec_bytes frame = EMPTY, line = EMPTY;
         assert_int_equal(spec_protocol_binary.put_begin(&frame, &f, SPEC_SCOPE_STREAM, rows, &error), GSL_SUCCESS);
         assert_int_equal(spec_protocol_json.put_begin(&line, &f, SPEC_SCOPE_STREAM, rows, &error), GSL_SUCCESS);
         json_t *json = json_loadb(line.at, line.n, 0, NULL);
@@ -281,7 +283,7 @@ static void a_tree_brings_its_parents(void **state)
     (void)state;
     const spec_fixture_kind *kind;
     spec_fixture f;
-    spec_bytes frame = {NULL}, line = {NULL};
+    spec_bytes frame = EMPTY, line = EMPTY;
     assert_int_equal(spec_fixture_find(&kind, "binary-without-4", NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
     assert_int_equal(spec_protocol_binary.put_begin(&frame, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
@@ -307,7 +309,7 @@ static void fixed_drafts_bring_no_draft_rows(void **state)
     (void)state;
     const spec_fixture_kind *kind;
     spec_fixture f;
-    spec_bytes frame = {NULL}, line = {NULL};
+    spec_bytes frame = EMPTY, line = EMPTY;
     assert_int_equal(spec_fixture_find(&kind, "fixed-4", NULL), GSL_SUCCESS);
     assert_int_equal(spec_fixture_open(&f, kind, NULL), GSL_SUCCESS);
     assert_int_equal(spec_protocol_binary.put_begin(&frame, &f, SPEC_SCOPE_VERIFY, 1, NULL), GSL_SUCCESS);
@@ -325,7 +327,8 @@ static void fixed_drafts_bring_no_draft_rows(void **state)
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* Read an answer as the subject does; the status of whatever fails first, or 1 where more is needed. */
-static int take(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes, size_t n, spec_error *error)
+static int take(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes, size_t n,
+                spec_error *error)
 {
     const spec_question q = question_in(scope);
     size_t length;
@@ -343,28 +346,29 @@ static void expect_two_rounds(const rounds *r)
     assert_memory_equal(r->emitted, emitted, sizeof emitted);
 }
 
+static void expect_answer(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes, size_t n)
+{
+    spec_error error = {{0}};
+    if (take(protocol, r, scope, bytes, n, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    expect_two_rounds(r);
+}
+
 static void answers_of_both_kinds_fill_their_rounds_and_no_others(void **state)
 {
     (void)state;
     rounds r;
-    spec_error error = {{0}};
     static const int32_t verified[] = {0x43455053, 2, 32, SERIAL, 3, 1, 2, 0, 3, 1, 5, 6};
     static const int32_t drafted[] = {0x43455053, 2, 44, SERIAL, 3, 1, 2, 0, 3, 1, 2, 3, 1, 5, 6};
     static const char line[] = "{\"serial\":7,\"emitted\":[[3,1,5],[6]]}\n",
                       counted[] = "{\"emitted\":[[3,1,5],[6]], \"serial\":7, \"accepted\":[2,0]}\n",
                       drew[] = "{\"serial\":7,\"emitted\":[[3,1,5],[6]],\"drafted\":[[3,1],[2]]}\n";
     static const int32_t token[] = {9, 9, 3, 1, 2, 8};
-    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, verified, sizeof verified, &error), GSL_SUCCESS);
-    expect_two_rounds(&r);
-    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_DRAFT, drafted, sizeof drafted, &error), GSL_SUCCESS);
-    expect_two_rounds(&r);
+    expect_answer(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, verified, sizeof verified);
+    expect_answer(&spec_protocol_binary, &r, SPEC_SCOPE_DRAFT, drafted, sizeof drafted);
     assert_memory_equal(r.token, token, sizeof token);
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line - 1, &error), GSL_SUCCESS);
-    expect_two_rounds(&r);
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, counted, sizeof counted - 1, &error), GSL_SUCCESS);
-    expect_two_rounds(&r);
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_DRAFT, drew, sizeof drew - 1, &error), GSL_SUCCESS);
-    expect_two_rounds(&r);
+    expect_answer(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line - 1);
+    expect_answer(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, counted, sizeof counted - 1);
+    expect_answer(&spec_protocol_json, &r, SPEC_SCOPE_DRAFT, drew, sizeof drew - 1);
     assert_memory_equal(r.token, token, sizeof token);
 }
 
@@ -387,7 +391,7 @@ static void an_answer_is_whole_or_waited_for(void **state)
     assert_int_equal(length, sizeof line - 1 - 5);
 }
 
-/* Too many tokens are the sampler's mistake, not the protocol's: as many as fit are kept, and the count is handed on. */
+/* Too many tokens are the sampler's mistake, not the protocol's: as many as fit are kept, and their count. */
 static void too_many_tokens_do_not_leave_their_room(void **state)
 {
     (void)state;
@@ -500,16 +504,17 @@ static void texts_and_counters_have_their_length(void **state)
     (void)state;
     const spec_question text = spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 3, 0);
     const spec_question count = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
-    static const int32_t frame[] = {0x43455053, 3, 12, 1, 4, -5, 6}, counters[] = {0x43455053, 4, 24, 2, 6, 0, 3, 0, 7, 0};
+    static const int32_t words[] = {0x43455053, 3, 12, 1, 4, -5, 6}, counters[] = {0x43455053, 4, 24, 2, 6, 0, 3, 0, 7, 0};
+    const char *frame = (const char *)words;
     static const char line[] = "{\"serial\":1,\"tokens\":[4,-5,6]}\n", few[] = "{\"serial\":1,\"tokens\":[4,5]}\n",
                       counted[] = "{\"serial\":2,\"drafted\":6,\"accepted\":3,\"emitted\":7}\n",
                       below[] = "{\"serial\":2,\"drafted\":6,\"accepted\":-3,\"emitted\":7}\n";
     int32_t token[3] = {0};
     uint64_t counter[3] = {0};
     spec_error error = {{0}};
-    assert_int_equal(spec_protocol_binary.take_text(token, &text, (const char *)frame, sizeof frame, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_protocol_binary.take_text(token, &text, frame, sizeof words, NULL), GSL_SUCCESS);
     assert_true(token[0] == 4 && token[1] == -5 && token[2] == 6);
-    assert_int_equal(spec_protocol_binary.take_text(token, &text, (const char *)frame, 24, &error), GSL_EFAILED);
+    assert_int_equal(spec_protocol_binary.take_text(token, &text, frame, 24, &error), GSL_EFAILED);
     assert_string_equal(error.text, "an answer of 8 bytes is too short for 3 numbers");
     token[0] = token[1] = token[2] = 0;
     assert_int_equal(spec_protocol_json.take_text(token, &text, line, sizeof line - 1, NULL), GSL_SUCCESS);

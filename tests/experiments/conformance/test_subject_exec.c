@@ -175,18 +175,18 @@ static void frames_that_make_no_sense_end_the_run(void **state)
 static void commands_that_say_no_hello_are_told(void **state)
 {
     (void)state;
-    ends("exec:no-such-program-here", patience, "no-such-program-here: before its hello: it exited with code 127; it said: '");
-    ends("exec:true", patience, "before its hello: it exited with code 0");
+    ends("exec:no-such-program-here", patience, "at its hello: it exited with code 127; it said: '");
+    ends("exec:true", patience, "at its hello: it exited with code 0");
     ends("exec:echo Loading model...", patience,
          "its first line on standard output is no hello, but 'Loading model...'; standard output is for the protocol");
     ends("exec:echo '{\"speclab\":1,\"scopes\":[\"V\"],\"rows\":7}'", patience,
          "its hello is wrong: 'rows' is to be \"probabilities\" or \"logits\"");
     ends("exec:cat /dev/zero", patience, "is no hello, but '....");
-    ends("exec:sleep 30", short_patience, "before its hello: it did not answer within 0.3 s");
+    ends("exec:sleep 30", short_patience, "at its hello: it did not answer within 0.3 s");
     ends("exec:printf '{\"speclab\":1,\"scopes\":[\"V\"]}\\nhm\\n'", patience, "it answered more than it was asked");
-    ends("exec:kill -SEGV $$", patience, "before its hello: it crashed (signal 11");
+    ends("exec:kill -SEGV $$", patience, "at its hello: it crashed (signal 11");
     ends("exec:sh -c 'kill -SEGV $$'; exit $?", patience, "it exited with code 139, as a shell tells of signal 11");
-    ends("exec:(", patience, "before its hello: it exited with code 2; it said: '");
+    ends("exec:(", patience, "at its hello: it exited with code 2; it said: '");
 }
 
 static void what_a_sampler_may_say_is_handed_on_unchecked(void **state)
