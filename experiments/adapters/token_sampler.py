@@ -58,5 +58,5 @@ def generate(models, start, K, n_tokens, rng):
 
 
 if __name__ == "__main__":
-    client.serve(client.each(step), client.each_draw(draw), generate, frames="json" if "json" in sys.argv else "binary",
+    client.serve(client.each(step), client.each(draw), generate, frames="json" if "json" in sys.argv else "binary",
                  name="token rule in Python", padding=True, seeded=True)

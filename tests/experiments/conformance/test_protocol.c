@@ -504,7 +504,8 @@ static void texts_and_counters_have_their_length(void **state)
     (void)state;
     const spec_question text = spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 3, 0);
     const spec_question count = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
-    static const int32_t words[] = {0x43455053, 3, 12, 1, 4, -5, 6}, counters[] = {0x43455053, 4, 24, 2, 6, 0, 3, 0, 7, 0};
+    static const int32_t words[] = {0x43455053, 3, 12, 1, 4, -5, 6},
+                         counters[] = {0x43455053, 4, 24, 2, 6, 0, 3, 0, 7, 0};
     const char *frame = (const char *)words;
     static const char line[] = "{\"serial\":1,\"tokens\":[4,-5,6]}\n", few[] = "{\"serial\":1,\"tokens\":[4,5]}\n",
                       counted[] = "{\"serial\":2,\"drafted\":6,\"accepted\":3,\"emitted\":7}\n",
