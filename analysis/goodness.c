@@ -135,12 +135,12 @@ static double upper_tail(double z, double skewness)
     return gamma_tail(shape + z * 2 / skewness, shape, skewness > 0);
 }
 
-double spec_goodness_sum_p(double deviation, double variance, double third, double step)
+double spec_goodness_sum_p(double deviation, double variance, double third)
 {
     if (variance == 0) return 1;
     const double spread = sqrt(variance), skewness = third / (variance * spread);
-    const double above = upper_tail((deviation - step / 2) / spread, skewness);
-    const double below = upper_tail(-(deviation + step / 2) / spread, -skewness);
+    const double above = upper_tail(deviation / spread, skewness);
+    const double below = upper_tail(-deviation / spread, -skewness);
     return fmin(1, 2 * fmin(above, below));
 }
 

@@ -41,10 +41,10 @@ double spec_goodness_williams(const spec_goodness *g);
 
 /* Two-sided p-value of a sum of independent terms, from its deviation from what is expected, its variance and its third
  * central moment: twice the smaller tail of the gamma law that has these moments, moved and, for a negative third
- * moment, mirrored; the normal law where that is 0. For counts step = 1, and half a step is taken off (0: no steps).
- * For events of known chances the gamma's tails are the heavier ones: rare events give p-values that are too large, never
- * too small by more than the law's own steps. 1 where the variance is 0; NaN for a negative one. */
-double spec_goodness_sum_p(double deviation, double variance, double third, double step);
+ * moment, mirrored; the normal law where that is 0. Counts are the caller's to smooth, by adding a uniform number in
+ * [-1/2,1/2). For events of known chances the gamma's tails are the heavier ones: a p-value far out is too large rather
+ * than too small. 1 where the variance is 0; NaN for a negative one. */
+double spec_goodness_sum_p(double deviation, double variance, double third);
 
 /* Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1], and its two-sided p-value.
  *

@@ -19,7 +19,7 @@ static void clear_event(spec_event_count *event)
 void spec_evidence_clear(spec_evidence *e)
 {
     assert(e->came != NULL);
-    e->rounds = e->tokens = e->accepted = e->emitted = 0;
+    e->rounds = e->tokens = e->accepted = e->emitted = e->salt = 0;
     e->n_came = 0;
     memset(e->pit, 0, sizeof e->pit);
     memset(e->near, 0, sizeof e->near);
@@ -187,6 +187,7 @@ void spec_evidence_merge(spec_evidence *into, const spec_evidence *fork)
         for (int c = 0; c < 2; c++) into->near[k][c] += fork->near[k][c];
     for (int k = 0; k < SPEC_EVENTS; k++) merge_event(&into->event[k], &fork->event[k]);
     if (into->hard.hard == SPEC_HARD_NONE) into->hard = fork->hard;
+    into->salt += fork->salt;
     into->rounds += fork->rounds;
     into->tokens += fork->tokens;
     into->accepted += fork->accepted;

@@ -42,7 +42,7 @@ typedef struct {
     const char *name;
     double log_e;     /* natural logarithm of its e-value: under the null, E[e] <= 1 at any time of stopping; NaN: none */
     double statistic; /* of the test with a fixed number of draws; NaN: none */
-    double df, p;
+    double df, p;     /* df: 0 where p is no uniform number under the null, but at least one */
     double n;         /* draws it is about */
     double seen, expected; /* of a test about one number: its mean, and what that should be; else NaN */
     double gain[SPEC_BETS_MAX]; /* logarithms of the capitals of its bets, each of which began with 1; log_e is of */

@@ -65,6 +65,7 @@ struct spec_evidence {
     uint64_t near[SPEC_NEARS][2];  /* pairs that are not, and that are */
     uint64_t (*kept)[2][2];        /* (n_states) first tokens after a root: drafted, came of the draft's surplus */
     spec_exhibit hard;
+    uint64_t salt;                 /* of our chance, to smooth counts by */
 
     /* Of a fork: the tokens in order, to be counted where it is merged. */
     spec_came_token *came;         /* (capacity); NULL otherwise */

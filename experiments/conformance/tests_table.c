@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MIN_EXPECTED = 10, WEIGHTS = 4 };
+enum { MIN_EXPECTED = 10, LEAST_VARIANCE = 5, WEIGHTS = 4 };
 
 /* Prior draws of Dirichlet bets, for each cell: few learn fast, many find small differences. */
 static const double priors[WEIGHTS] = {0.5, 20.0, 500.0, 10000.0};
@@ -165,12 +165,27 @@ static void find_blocks(spec_finding *ret, const spec_evidence *e, int setting)
     set_g(ret, &sum);
 }
 
-static void set_events(spec_finding *ret, double n, double hits, double expected, double variance, double third)
+/* A uniform number in [-1/2,1/2) for each test, so that p-values of counts are uniform; it depends on our chance alone. */
+static double smoothing(const spec_evidence *e, const spec_finding *of)
 {
+    uint64_t x = e->salt;
+    for (const char *c = of->name; *c != '\0'; c++) x = (x ^ (unsigned char)*c) * 0x100000001b3u;
+    x ^= x >> 32;
+    return (double)(x * 0x9e3779b97f4a7c15u >> 11) * 0x1p-53 - 0.5;
+}
+
+/* Rare events are judged without smoothing, and then p is no uniform number, but at least one. */
+static void set_events(spec_finding *ret, const spec_evidence *e, double n, double hits, double expected,
+                       double variance, double third)
+{
+    const bool rare = variance < LEAST_VARIANCE;
+    const double deviation = hits - expected;
     ret->n = n;
     if (n == 0.0) return;
     ret->statistic = variance > 0.0 ? (hits - expected) / sqrt(variance) : 0.0;
-    ret->p = spec_goodness_sum_p(hits - expected, variance, third, 1.0);
+    ret->p = rare ? spec_goodness_sum_p(copysign(fmax(fabs(deviation) - 0.5, 0.0), deviation), variance, third)
+                  : spec_goodness_sum_p(deviation + smoothing(e, ret), variance, third);
+    if (rare) ret->df = 0.0;
     ret->seen = hits / n;
     ret->expected = expected / n;
 }
@@ -202,7 +217,7 @@ static void find_set(spec_finding *ret, const spec_evidence *e, int set)
         variance += visits * spread;
         third += visits * spread * (1.0 - 2.0 * mass);
     }
-    set_events(ret, n, all_hits, expected, variance, third);
+    set_events(ret, e, n, all_hits, expected, variance, third);
 }
 
 /* The mean of the tilt, whose standard deviation is 1 or less. */
@@ -227,7 +242,7 @@ static void find_tilt(spec_finding *ret, const spec_evidence *e, int setting)
     }
     if (!(variance > 0.0)) return;
     ret->statistic = sum / sqrt(variance);
-    ret->p = spec_goodness_sum_p(sum, variance, third, 0.0);
+    ret->p = spec_goodness_sum_p(sum, variance, third);
     ret->seen = sum / ret->n;
     ret->expected = 0.0;
 }
@@ -290,17 +305,17 @@ static bool has_places(const spec_evidence *e)
     return e->fixture->levels > 1 || e->scope == SPEC_SCOPE_STREAM;
 }
 
-static void set_event(spec_finding *ret, const spec_event_count *event)
+static void set_event(spec_finding *ret, const spec_evidence *e, const spec_event_count *event)
 {
     ret->n_bets = SPEC_LAMBDAS;
     for (int j = 0; j < SPEC_LAMBDAS; j++) ret->gain[j] = event->gain[j] + log(event->factor[j]);
-    set_events(ret, (double)event->n, (double)event->hits, event->expected, event->variance,
-               event->third);
+    set_events(ret, e, (double)event->n, (double)event->hits, event->expected,
+               event->variance, event->third);
 }
 
 static void find_event(spec_finding *ret, const spec_evidence *e, int kind)
 {
-    set_event(ret, &e->event[kind]);
+    set_event(ret, e, &e->event[kind]);
 }
 
 static void find_near(spec_finding *ret, const spec_evidence *e, int kind)
@@ -308,13 +323,13 @@ static void find_near(spec_finding *ret, const spec_evidence *e, int kind)
     spec_event_count event = {.n = 0};
     for (int j = 0; j < SPEC_LAMBDAS; j++) event.factor[j] = 1.0;
     spec_event_add_many(&event, e->near[kind][1], e->near[kind][0] + e->near[kind][1], 0.25);
-    set_event(ret, &event);
+    set_event(ret, e, &event);
 }
 
 static void find_again(spec_finding *ret, const spec_evidence *e, int setting)
 {
     (void)setting;
-    set_event(ret, &e->again);
+    set_event(ret, e, &e->again);
 }
 
 const spec_test spec_tests[] = {
@@ -367,7 +382,10 @@ int spec_evidence_findings(spec_finding *ret, const spec_evidence *e)
                                   .expected = NAN};
         test->finding(finding, e, test->setting);
         finding->log_e = spec_evalue_mean(finding->gain, finding->n_bets);
-        if (isnan(finding->p)) finding->p = spec_evalue_p(finding->log_e);
+        if (isnan(finding->p)) {
+            finding->p = spec_evalue_p(finding->log_e);
+            finding->df = 0.0;
+        }
         if (finding->n == 0.0) finding->df = 0.0; /* nothing seen says nothing */
     }
     return n;
