@@ -55,7 +55,7 @@ static uint64_t mix(uint64_t x)
 static void toss(const spec_batch *batch, int i, gsl_rng *rng)
 {
     const bool edges = spec_evidence_is_edge(batch, i);
-    for (int k = 0; k < batch->n_coins; k++) {
+    for (int k = 0; k < batch->n_coins && batch->coin != NULL; k++) {
         const uint64_t word = gsl_rng_get(rng);
         float *coin = &batch->coin[(size_t)i * (size_t)batch->n_coins + (size_t)k];
         *coin = (float)(word >> 40) * 0x1p-24f;
