@@ -137,7 +137,7 @@ static double upper_tail(double z, double skewness)
 
 double spec_goodness_sum_p(double deviation, double variance, double third)
 {
-    if (variance == 0) return 1;
+    if (!(variance > 0)) return variance == 0 ? 1 : NAN;
     const double spread = sqrt(variance), skewness = third / (variance * spread);
     const double above = upper_tail(deviation / spread, skewness);
     const double below = upper_tail(-deviation / spread, -skewness);

@@ -57,6 +57,7 @@ bool spec_fixture_fits(const spec_fixture *fixture, const spec_sampler_about *ab
     else if (applies && !about->sampling) why = "the sampler applies no sampling parameters";
     else if (fixture->shorter && !about->padding) why = "the sampler takes no padding";
     else if (fixture->repeats && !about->seeded) why = "the sampler is not seeded";
+    else if (fixture->coins && !about->coins) why = "the sampler takes no coins";
     else if (about->max_vocab > 0 && fixture->vocab > about->max_vocab) why = "too many tokens for the sampler";
     else if (about->max_nodes > 0 && fixture->n_nodes > about->max_nodes) why = "too long a draft for the sampler";
     if (opt_why != NULL) *opt_why = why;

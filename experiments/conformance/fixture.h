@@ -30,6 +30,7 @@ typedef struct {
     bool shorter;          /* drafts of all lengths 0..n_nodes in one batch, the rest padding or left out */
     int batch;             /* rounds in a batch that the sampler is given */
     bool repeats;          /* every round is asked twice, with the same seed and offset */
+    bool coins;            /* the sampler is given its uniform numbers */
     spec_sampling sampling; /* what the sampler is to apply; SPEC_SAMPLING_NONE: nothing */
     float *target, *draft; /* (n_states, V) what the sampler is given, before sampling parameters are applied */
     double *target_law, *draft_law; /* (n_states, V) after they are: the law that is promised */

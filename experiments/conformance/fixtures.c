@@ -31,6 +31,7 @@ const spec_fixture_kind *const spec_fixtures[] = {
     &spec_fixture_batch_3.kind,
     &spec_fixture_batch_64.kind,
     &spec_fixture_repeats_4.kind,
+    &spec_fixture_coins_8.kind,
     &spec_fixture_one_1.kind,
     &spec_fixture_tile_33.kind,
     &spec_fixture_tile_257.kind,

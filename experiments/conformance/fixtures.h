@@ -16,7 +16,8 @@ extern const spec_recipe spec_fixture_no_draft_4, spec_fixture_long_4, spec_fixt
     spec_fixture_shorter_4, spec_fixture_shorter_batch_3, spec_fixture_fixed_4, spec_fixture_fixed_zeros_8;
 
 /* fixtures_batches.c */
-extern const spec_recipe spec_fixture_batch_1, spec_fixture_batch_3, spec_fixture_batch_64, spec_fixture_repeats_4;
+extern const spec_recipe spec_fixture_batch_1, spec_fixture_batch_3, spec_fixture_batch_64, spec_fixture_repeats_4,
+    spec_fixture_coins_8;
 
 /* fixtures_sizes.c */
 extern const spec_recipe spec_fixture_one_1, spec_fixture_tile_33, spec_fixture_tile_257, spec_fixture_vocab_1000,

@@ -28,3 +28,11 @@ const spec_recipe spec_fixture_repeats_4 = {
     .vocab = 4, .nodes = 2, .variants = 2, .repeats = true,
     .target = {SPEC_PROFILE_STEPS, 1.5}, .draft = {SPEC_PROFILE_STEPS, 1.5}, .order = SPEC_ORDER_REVERSED,
 };
+
+const spec_recipe spec_fixture_coins_8 = {
+    .kind = {"coins-8", "coins from us, 0 and the last float below 1 among them: comparisons of the wrong kind",
+             SPEC_SCOPE_VERIFY, spec_recipe_open},
+    .vocab = 8, .nodes = 2, .variants = 2, .coins = true,
+    .target = {SPEC_PROFILE_STEPS, 2.0}, .draft = {SPEC_PROFILE_STEPS, 2.0}, .order = SPEC_ORDER_REVERSED,
+    .edits = SPEC_EDIT_TARGET_ZEROS,
+};

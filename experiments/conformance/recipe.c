@@ -192,6 +192,7 @@ int spec_recipe_open(spec_fixture *fixture, spec_error *error)
     fixture->blind = recipe->blind;
     fixture->shorter = recipe->shorter;
     fixture->repeats = recipe->repeats;
+    fixture->coins = recipe->coins;
     if (recipe->drawn != 0) fixture->drawn = recipe->drawn;
     if (recipe->batch != 0) fixture->batch = recipe->batch;
     if (recipe->sampling.top_p > 0.0f) fixture->sampling = recipe->sampling;

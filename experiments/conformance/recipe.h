@@ -47,7 +47,7 @@ typedef struct {
     const int *opt_parent;      /* (nodes); NULL: a chain */
     uint32_t drawn;             /* 0: SPEC_DRAWN_IID */
     int batch;                  /* 0: 256 */
-    bool blind, shorter, repeats;
+    bool blind, shorter, repeats, coins;
     spec_sampling sampling;     /* all 0: nothing to apply */
     spec_profile target, draft;
     spec_order order;

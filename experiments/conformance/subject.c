@@ -140,6 +140,11 @@ static size_t lay_all(spec_batch *batch, void *memory, int capacity, int nodes, 
     return used;
 }
 
+int spec_batch_coins(const spec_fixture *fixture)
+{
+    return fixture->coins ? 3 * fixture->n_nodes + 1 : 0;
+}
+
 size_t spec_batch_bytes(int capacity, int nodes, int n_coins)
 {
     spec_batch counted;

@@ -79,6 +79,8 @@ void spec_subject_close(spec_subject *subject);
 
 /* A batch in one block of memory: the bytes it takes, and its arrays laid out over `memory` (16-byte aligned, zeroed by
  * the caller). For kinds. */
+/* How many coins a round of the fixture is given: to draw, accept and correct; or 0. */
+int spec_batch_coins(const spec_fixture *fixture);
 size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
 void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
 

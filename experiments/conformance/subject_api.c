@@ -24,8 +24,7 @@ int spec_subject_open_api(spec_subject *subject, const spec_sampler_api *api, co
 int spec_subject_begin_api(spec_subject *subject, spec_error *error)
 {
     own *o = own_of(subject);
-    const int nodes = subject->fixture->n_nodes;
-    const int n_coins = subject->about.coins ? 3 * nodes + 1 : 0; /* to draw, accept and correct; more: its own */
+    const int nodes = subject->fixture->n_nodes, n_coins = spec_batch_coins(subject->fixture);
     free(o->memory);
     o->memory = calloc(1, spec_batch_bytes(subject->capacity, nodes, n_coins));
     if (o->memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");

@@ -141,9 +141,9 @@ static int begin_exec(spec_subject *subject, spec_error *error)
     spec_error why = {{0}};
     int status = GSL_SUCCESS;
     free(o->memory);
-    o->memory = calloc(1, spec_batch_bytes(subject->capacity, f->n_nodes, 0));
+    o->memory = calloc(1, spec_batch_bytes(subject->capacity, f->n_nodes, spec_batch_coins(f)));
     if (o->memory == NULL) return no_memory(error);
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, 0);
+    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, spec_batch_coins(f));
     o->chunk = f->batch < subject->capacity ? f->batch : subject->capacity;
     if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch) o->chunk = o->hello.about.max_batch;
     SPEC_TRY(o->hello.protocol->put_begin(&o->out, f, subject->scope, o->hello.about.rows, error));

@@ -139,8 +139,10 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     own *o = own_of(subject);
     const spec_fixture *f = subject->fixture;
     const size_t cells = (size_t)f->n_states * (size_t)f->vocab, rows = cells * sizeof *f->target;
-    const size_t batch_bytes = spec_batch_bytes(subject->capacity, f->n_nodes, 0);
-    spec_plugin_block head = {.fixture = *f, .scope = subject->scope, .capacity = subject->capacity};
+    const int coins = spec_batch_coins(f);
+    const size_t batch_bytes = spec_batch_bytes(subject->capacity, f->n_nodes, coins);
+    spec_plugin_block head = {.fixture = *f, .scope = subject->scope, .capacity = subject->capacity,
+                              .n_coins = coins};
     int status = GSL_SUCCESS;
     head.target = aligned(sizeof head);
     head.draft = head.target + aligned(rows);
@@ -150,7 +152,7 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     free(o->memory);
     o->memory = calloc(1, batch_bytes);
     if (o->memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, 0);
+    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, coins);
     SPEC_TRY(fit_block(o, head.text, error));
     o->batch = head.batch;
     o->text = head.text;
@@ -158,7 +160,7 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     memcpy(at(o, head.target), f->target, rows);
     memcpy(at(o, head.draft), f->draft, rows);
     memcpy(at(o, head.next), f->next, cells * sizeof *f->next);
-    spec_batch_lay(&o->theirs, at(o, head.batch), subject->capacity, f->n_nodes, 0);
+    spec_batch_lay(&o->theirs, at(o, head.batch), subject->capacity, f->n_nodes, coins);
     SPEC_TRY(call(subject, SPEC_PLUGIN_BEGIN, error));
 done:
     return status;
@@ -189,7 +191,8 @@ static int generate_plugin(spec_subject *subject, int start, int K, uint64_t see
     const size_t bytes = (size_t)n_tokens * sizeof *ret_token;
     int status = GSL_SUCCESS;
     SPEC_TRY(fit_block(o, o->text + bytes, error));
-    spec_batch_lay(&o->theirs, at(o, o->batch), subject->capacity, subject->fixture->n_nodes, 0);
+    spec_batch_lay(&o->theirs, at(o, o->batch), subject->capacity, subject->fixture->n_nodes,
+                   spec_batch_coins(subject->fixture));
     o->block->start = start;
     o->block->K = K;
     o->block->seed = o->seed = seed;

@@ -74,7 +74,8 @@ typedef struct {
     spec_sampling sampling;
     uint64_t request;      /* of which request: rows differ between requests */
     uint64_t seed, offset; /* of the request's random numbers: every round of a request has another offset */
-    const float *coin;     /* (n_coins) uniform numbers in [0,1), in the order the sampler needs them; NULL: its own */
+    const float *coin;     /* (n_coins) uniform numbers in [0,1), in the order the sampler needs them; NULL, or all
+                              of them used: its own */
     int32_t n_coins;
 
     int32_t *ret_token;      /* (n_nodes+1) the tokens that this round emits */

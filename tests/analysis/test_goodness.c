@@ -164,7 +164,7 @@ static void what_is_no_law_is_refused(void **state)
     static const double laws[][2] = {{0.5, 0.4}, {0.5, 0.6}, {1.5, -0.5}, {NAN, 0.5}, {0.5, 0.5 + 1e-8}, {0.5, 0.5 - 1e-8}};
     spec_goodness fit;
     for (int i = 0; i < 6; i++) {
-        fit = (spec_goodness){1, 1, 1, 1};
+        fit = (spec_goodness){1, 1, 1, 1, 1};
         assert_int_equal(spec_goodness_chi_square(&fit, counts, laws[i], 2, 5, 0), GSL_EDOM);
         assert_true(fit.statistic == 0 && fit.df == 0 && fit.p == 0 && fit.pooled == 0);
     }
@@ -390,6 +390,65 @@ static void normal_p_is_two_sided(void **state)
     assert_true(isnan(spec_normal_p(NAN)));
 }
 
+/* Sixteen cells of five expected counts, 20,000 tables: G alone has a mean too large by 1 + 1/(6 df) sum 1/expected. */
+static void williams_brings_the_mean_of_g_to_that_of_chi_square(void **state)
+{
+    (void)state;
+    enum { CELLS = 16, N = 80, TABLES = 20000 };
+    double law[CELLS], mean = 0, plain = 0;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    for (int i = 0; i < CELLS; i++) law[i] = 1.0 / CELLS;
+    for (int t = 0; t < TABLES; t++) {
+        unsigned int drawn[CELLS];
+        uint64_t counts[CELLS];
+        spec_goodness g;
+        gsl_ran_multinomial(rng, CELLS, N, law, drawn);
+        for (int i = 0; i < CELLS; i++) counts[i] = drawn[i];
+        assert_int_equal(spec_goodness_g(&g, counts, law, CELLS, 5, 0), GSL_SUCCESS);
+        assert_near(g.inverse, CELLS / 5.0 - 1.0 / N, 1e-12);
+        plain += g.statistic / TABLES;
+        mean += spec_goodness_williams(&g) / TABLES;
+    }
+    /* The standard error is sqrt(30/20,000) = .04; without the correction it is .53 too large. */
+    assert_within(mean, 15, 0.2);
+    assert_true(plain > 15.35);
+    assert_nan(spec_goodness_williams(&(spec_goodness){.statistic = 1}));
+    gsl_rng_free(rng);
+}
+
+static void sums_of_events_have_the_tails_of_their_moments(void **state)
+{
+    (void)state;
+    static const double chances[] = {0.27, 0.02, 0.94};
+    for (int c = 0; c < 3; c++) {
+        const unsigned int n = 20000;
+        const double chance = chances[c], mean = n * chance, variance = mean * (1 - chance);
+        const double third = variance * (1 - 2 * chance);
+        for (int z = 1; z <= 6; z++) {
+            /* half-way between two counts both tails are those of the counts beyond */
+            const double above = floor(mean + z * sqrt(variance)) + 0.5, below = ceil(mean - z * sqrt(variance)) - 0.5;
+            const double tail = gsl_cdf_binomial_Q((unsigned int)(above - 0.5), chance, n);
+            const double other = gsl_cdf_binomial_P((unsigned int)(below - 0.5), chance, n);
+            assert_near(spec_goodness_sum_p(above - mean, variance, third), 2 * tail, z < 5 ? 0.03 : 0.2);
+            assert_near(spec_goodness_sum_p(below - mean, variance, third), 2 * other, z < 5 ? 0.03 : 0.2);
+        }
+    }
+    /* Ten standard deviations of rare events: Poisson's tail, where the normal law says 1e-23. */
+    const double poisson = gsl_cdf_poisson_Q(25, 5);
+    const double p = spec_goodness_sum_p(25.5 - 5, 5, 5);
+    assert_true(p > 2 * poisson && p < 2e4 * poisson);
+    assert_near(spec_goodness_sum_p(2.385, 1, 0), spec_normal_p(2.385), 1e-14);
+    assert_near(spec_goodness_sum_p(2.385, 1, 1e-3), spec_normal_p(2.385), 3e-3);
+    assert_same(spec_goodness_sum_p(-2.385, 1, 0.27), spec_goodness_sum_p(2.385, 1, -0.27));
+    assert_same(spec_goodness_sum_p(0, 1, 0), 1);
+    assert_same(spec_goodness_sum_p(3, 0, 0), 1);
+    assert_same(spec_goodness_sum_p(1e7, 1, 0.27), 0);
+    assert_same(spec_goodness_sum_p(1e7, 1, 1e-3), 0);
+    assert_same(spec_goodness_sum_p(-1e7, 1, 0.27), 0);
+    assert_nan(spec_goodness_sum_p(1, -1, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +471,8 @@ int main(void)
         cmocka_unit_test(holm_adjusts_a_hand_worked_family),
         cmocka_unit_test(holm_knows_ties_ones_and_not_a_number),
         cmocka_unit_test(normal_p_is_two_sided),
+        cmocka_unit_test(williams_brings_the_mean_of_g_to_that_of_chi_square),
+        cmocka_unit_test(sums_of_events_have_the_tails_of_their_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
