@@ -21,6 +21,7 @@ typedef struct {
     const char *mistake; /* one line */
     const char *where;   /* where it was seen: "vllm-project/vllm #54282", or "" */
     bool chains_only;    /* takes no trees */
+    bool everywhere;     /* makes sense in all scopes, though one is enough to find it */
     bool coins;          /* takes its random numbers from the caller */
     spec_plain_hooks hooks;
 } spec_mutant;

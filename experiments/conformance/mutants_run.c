@@ -26,8 +26,8 @@ static int run_text(spec_evidence *next, spec_subject *subject, gsl_rng *rng, sp
     return status;
 }
 
-int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const spec_fixture *fixture, uint64_t draws,
-                     uint64_t seed, spec_error *error)
+int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const spec_fixture *fixture, uint32_t scope,
+                     uint64_t draws, uint64_t seed, spec_error *error)
 {
     const int n = rounds_of_batch(fixture);
     spec_subject subject = {.kind = NULL};
@@ -38,13 +38,13 @@ int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const s
     if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     snprintf(spec, sizeof spec, "mutant:%s", mutant->name);
     SPEC_TRY(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
-    SPEC_TRY(spec_subject_begin(&subject, fixture, mutant->scope, n, error));
+    SPEC_TRY(spec_subject_begin(&subject, fixture, scope, n, error));
     SPEC_TRY(spec_evidence_fork(&next, evidence, (size_t)(n * fixture->levels + TEXT_TOKENS), error));
     for (uint64_t b = 0; spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
         const uint64_t first = b * (uint64_t)n;
         spec_rng_stream(rng, seed, b);
         spec_evidence_clear(next);
-        if (mutant->scope == SPEC_SCOPE_STREAM) {
+        if (scope == SPEC_SCOPE_STREAM) {
             SPEC_TRY(run_text(next, &subject, rng, error));
         } else {
             spec_evidence_ask(next, &subject.batch, n, first, seed, rng);
@@ -141,7 +141,7 @@ static int distance_on(spec_mutants_distance *ret, const spec_mutant *mutant, co
     int status = GSL_SUCCESS;
     for (int i = 0; i < 2; i++) {
         SPEC_TRY(spec_evidence_init(&half[i], fixture, mutant->scope, error));
-        SPEC_TRY(spec_mutants_run(half[i], mutant, fixture, draws / 2, seed + (uint64_t)i, error));
+        SPEC_TRY(spec_mutants_run(half[i], mutant, fixture, mutant->scope, draws / 2, seed + (uint64_t)i, error));
     }
     find_spots(at, half[0], fixture);
     *ret = measure(&at[0], half[0], half[1], fixture);

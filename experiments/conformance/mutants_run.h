@@ -6,9 +6,10 @@
 #include "experiments/conformance/evidence.h"
 #include "experiments/conformance/mutants.h"
 
-/* Add at least `draws` tokens of the mutant's to the evidence, or fewer where a hard rule is broken before. */
-int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const spec_fixture *fixture, uint64_t draws,
-                     uint64_t seed, spec_error *error);
+/* Add at least `draws` tokens of the mutant's to the evidence, in a scope in which it makes sense; fewer where a hard rule
+ * is broken before. */
+int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const spec_fixture *fixture, uint32_t scope,
+                     uint64_t draws, uint64_t seed, spec_error *error);
 
 /* A lower bound of the total variation between the mutant's law and the promised one, and its standard error: where the
  * difference lies is learnt from the first half of the draws, and how large it is there from the second. */

@@ -1,3 +1,4 @@
+#include "experiments/conformance/nearest.h"
 #include "experiments/conformance/validate_run.h"
 
 #include "models/names.h"
@@ -120,7 +121,13 @@ int spec_validate(spec_validation *ret, const char *subject, const spec_validate
     ret->stopped = spec_validate_is_stopped(&r);
     if (ret->stopped && !plan->endless) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     const int worst = spec_validate_judge(&r, failed, fresh_p);
-    if (worst >= 0) SPEC_TRY(spec_validate_reproduce(&r, worst));
+    if (worst >= 0) {
+        const spec_trial *t = &r.trial[worst];
+        SPEC_TRY(spec_validate_reproduce(&r, worst));
+        if (ret->verdict == SPEC_VERDICT_FAIL)
+            SPEC_TRY(spec_nearest(ret->hint, &ret->n_hints, t->evidence, &t->fixture, ret->result[worst].scope,
+                                  plan->seed, error));
+    }
     ret->seconds = spec_validate_seconds(&r);
 done:
     spec_validate_free_run(&r);

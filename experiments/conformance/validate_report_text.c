@@ -293,7 +293,7 @@ void spec_validate_report_reproducer(const spec_validation *v, FILE *out)
     for (int i = 0; i < v->n_hints; i++)
         fprintf(out, "    %s%s%s%s  (%.3g a draw behind the best)\n", v->hint[i].name,
                 v->hint[i].where[0] != '\0' ? " (" : "", v->hint[i].where, v->hint[i].where[0] != '\0' ? ")" : "",
-                -v->hint[i].log_likelihood);
+                0.0 - v->hint[i].log_likelihood);
 }
 
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error)
