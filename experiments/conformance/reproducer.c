@@ -41,12 +41,27 @@ int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evid
 }
 
 /* How far a token's count is from what it should be, in standard deviations, and one count more. */
-static double deviation(const spec_reproducer *c, const spec_reproducer_case *found, int token)
+static double deviation(const spec_reproducer_case *found, int state, int token)
 {
-    const double law = found->fixture->target_law[(size_t)c->state * (size_t)c->vocab + (size_t)token];
-    const double n = (double)c->n;
-    const double count = (double)spec_evidence_count(found->evidence, c->state, token);
+    const double law = found->fixture->target_law[(size_t)state * (size_t)found->fixture->vocab + (size_t)token];
+    const double n = (double)spec_evidence_visits(found->evidence, state);
+    const double count = (double)spec_evidence_count(found->evidence, state, token);
     return (count - n * law) / sqrt(n * law * (1.0 - law) + 1.0);
+}
+
+/* The state of the token that is furthest off: in large vocabularies the rest hides it from the total variation. */
+static int furthest_state(const spec_reproducer_case *found)
+{
+    double furthest = -1.0;
+    int worst = 0;
+    for (int s = 0; s < found->fixture->n_states; s++)
+        for (int x = 0; x < found->fixture->vocab; x++) {
+            const double z = fabs(deviation(found, s, x));
+            if (z <= furthest) continue;
+            furthest = z;
+            worst = s;
+        }
+    return worst;
 }
 
 static bool is_shown(const spec_reproducer *c, int token)
@@ -78,7 +93,7 @@ static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, i
         double furthest = -1.0;
         int token = -1;
         for (int x = 0; x < c->vocab; x++) {
-            const double z = fabs(deviation(c, found, x));
+            const double z = fabs(deviation(found, c->state, x));
             if (z <= furthest || is_shown(c, x)) continue;
             furthest = z;
             token = x;
@@ -92,7 +107,7 @@ static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *f
 {
     int most = 0;
     for (int x = 1; x < c->vocab; x++)
-        if (deviation(c, found, x) > deviation(c, found, most)) most = x;
+        if (deviation(found, c->state, x) > deviation(found, c->state, most)) most = x;
     return most;
 }
 
@@ -309,6 +324,7 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     memcpy(ret->parent, f->parent, sizeof ret->parent);
     if (rng == NULL || a.drafted == NULL || a.came == NULL) SPEC_TRY(GSL_ENOMEM);
     ret->state = spec_reproducer_state(f, found->evidence, &ret->tv);
+    if (ret->tv == 0.0) ret->state = furthest_state(found);
     if (hard != NULL) {
         ret->round = *hard;
         ret->state = find_offence(found, hard, &offender);

@@ -23,7 +23,7 @@ typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
     int state, vocab;
-    double tv;                    /* of that state, less what chance would show; 0: no state by itself shows it */
+    double tv;                    /* of that state, less what chance would show, which may be all of it */
     int n_shown;                  /* the tokens that differ most; all of a small vocabulary, in order of ids */
     int32_t token[SPEC_REPRODUCER_TOKENS];
     double target[SPEC_REPRODUCER_TOKENS], draft[SPEC_REPRODUCER_TOKENS];
