@@ -1,5 +1,6 @@
 #include "experiments/conformance/caller.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,13 @@ struct spec_caller {
     float *gathered[SIDES];  /* (chunk, nodes+1, V), or NULL where in place */
     spec_step *step;         /* (chunk) */
     int32_t *token;          /* (chunk, nodes) */
+    float *coin;             /* (chunk, spec_batch_coins) */
     int32_t parent[SPEC_FIXTURE_NODES_MAX];
     int32_t *out;            /* (chunk, stride) the outputs of a round between guards */
     float *row[SIDES];       /* (V) scope S: what the models hand out */
     int start;
-    int32_t *context, *state; /* (n_context), (n_context+1): of the last call, so that what it shares is not walked again */
+    int32_t *context, *state; /* (n_context), (n_context+1): of the last call, so that what it shares is not walked
+                                 again */
     int64_t n_context, context_capacity;
 };
 
@@ -97,6 +100,8 @@ static void forget_fixture(spec_caller *caller)
     }
     free(caller->step);
     free(caller->token);
+    free(caller->coin);
+    caller->coin = NULL;
     free(caller->out);
     free(caller->context);
     free(caller->state);
@@ -141,8 +146,11 @@ int spec_caller_begin(spec_caller *caller, const spec_fixture *fixture, uint32_t
     }
     caller->step = calloc(chunk, sizeof *caller->step);
     caller->token = malloc((chunk * nodes + 1) * sizeof *caller->token);
+    caller->coin = malloc((chunk * (size_t)spec_batch_coins(fixture) + 1) * sizeof(float));
     caller->out = malloc(chunk * (size_t)layout_of(fixture).stride * sizeof *caller->out);
-    return caller->step != NULL && caller->token != NULL && caller->out != NULL ? GSL_SUCCESS : no_memory(error);
+    return caller->step != NULL && caller->token != NULL && caller->coin != NULL && caller->out != NULL
+               ? GSL_SUCCESS
+               : no_memory(error);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -159,6 +167,11 @@ static const float *rows_of(spec_caller *caller, int side, const spec_batch *bat
     return rows;
 }
 
+static const float *coins_of(const spec_batch *batch, int i)
+{
+    return batch->coin + (size_t)i * (size_t)batch->n_coins;
+}
+
 static void fill_step(spec_caller *caller, const spec_batch *batch, int i, int c)
 {
     const spec_fixture *fixture = caller->fixture;
@@ -166,7 +179,9 @@ static void fill_step(spec_caller *caller, const spec_batch *batch, int i, int c
     const size_t nodes = (size_t)batch->nodes;
     const bool draws = caller->scope == SPEC_SCOPE_DRAFT, fixed = fixture->drawn == SPEC_DRAWN_FIXED;
     int32_t *out = caller->out + (size_t)c * (size_t)at.stride, *token = caller->token + (size_t)c * nodes;
+    float *coin = batch->coin != NULL ? caller->coin + (size_t)c * (size_t)batch->n_coins : NULL;
     for (int k = 0; k < at.stride; k++) out[k] = UNTOUCHED;
+    if (coin != NULL) memcpy(coin, coins_of(batch, i), (size_t)batch->n_coins * sizeof *coin);
     memcpy(token, batch->token + (size_t)i * nodes, nodes * sizeof *token);
     caller->step[c] = (spec_step){
         .size = sizeof(spec_step),
@@ -181,8 +196,8 @@ static void fill_step(spec_caller *caller, const spec_batch *batch, int i, int c
         .request = batch->request[i],
         .seed = batch->seed[i],
         .offset = batch->offset[i],
-        .coin = batch->coin != NULL ? batch->coin + (size_t)i * (size_t)batch->n_coins : NULL,
-        .n_coins = batch->coin != NULL ? batch->n_coins : 0,
+        .coin = coin,
+        .n_coins = batch->n_coins,
         .ret_token = out + at.token,
         .ret_n_emitted = out + at.n_emitted,
         .ret_n_accepted = out + at.n_accepted,
@@ -218,6 +233,9 @@ static void take_step(spec_caller *caller, spec_batch *batch, int i, int c)
     if (draws) memcpy(batch->token + (size_t)i * nodes, out + at.draft, (size_t)n * sizeof *out);
     else if (memcmp(caller->token + (size_t)c * nodes, batch->token + (size_t)i * nodes, nodes * sizeof *out) != 0)
         fault |= SPEC_FAULT_INPUT;
+    if (batch->coin != NULL &&
+        memcmp(caller->step[c].coin, coins_of(batch, i), (size_t)batch->n_coins * sizeof(float)) != 0)
+        fault |= SPEC_FAULT_INPUT;
     for (int side = 0; side < SIDES && !caller->in_place; side++) {
         const size_t vocab = (size_t)caller->fixture->vocab;
         const float *rows = caller->gathered[side] + (size_t)c * (nodes + 1) * vocab;
@@ -251,6 +269,7 @@ static bool shared_inputs_changed(spec_caller *caller)
 
 int spec_caller_run(spec_caller *caller, spec_batch *batch, int n, spec_error *error)
 {
+    assert(batch->n_coins <= spec_batch_coins(caller->fixture));
     (void)shared_inputs_changed(caller); /* before the first call: fills in the parents */
     for (int from = 0; from < n; from += caller->chunk) {
         const int m = n - from < caller->chunk ? n - from : caller->chunk;

@@ -18,8 +18,8 @@
 
 const char spec_keeper_name[] = "speclab-keeper";
 
-/* Milliseconds between two looks at the child's memory, and for those that escaped its group to end; what a child may be
- * nested for its memory to be counted. */
+/* Milliseconds between two looks at the child's memory, and for those that escaped its group to end; generations whose
+ * memory is counted. */
 enum { LOOK_MS = 20, ESCAPED_MS = 2000, NESTED = 8 };
 
 static int run_command(const char *about)

@@ -1,8 +1,8 @@
 /* keeper: the process between speclab and a child that may do anything. It starts the child, reads what it says on
  * standard error, watches its memory, and ends all that came of it: when told to, and when speclab is gone.
  * A keeper is this very program, started anew: any program that this file is linked into becomes one, before main, when
- * its name is spec_keeper_name. So neither keeper nor child inherits threads, locks or OpenMP's state, and the keeper may
- * fork. The other side is ward.h; nobody else needs this header. */
+ * its name is spec_keeper_name. So neither keeper nor child inherits threads, locks or OpenMP's state, and the keeper
+ * may fork. The other side is ward.h; nobody else needs this header. */
 #ifndef SPECLAB_KEEPER_H
 #define SPECLAB_KEEPER_H
 

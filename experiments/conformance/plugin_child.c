@@ -74,8 +74,8 @@ static int load(child *c, spec_error *error)
     c->block->place = SPEC_PLUGIN_IN_ABI;
     const uint32_t version = abi();
     if (version != SPEC_SAMPLER_ABI)
-        return spec_fail(error, GSL_EFAILED, "it was made for version %u of the interface; this speclab has %u", version,
-                         (unsigned)SPEC_SAMPLER_ABI);
+        return spec_fail(error, GSL_EFAILED, "it was made for version %u of the interface; this speclab has %u",
+                         version, (unsigned)SPEC_SAMPLER_ABI);
     return GSL_SUCCESS;
 }
 

@@ -102,7 +102,8 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
     if (about->rows > SPEC_ROWS_LOGITS)
         return spec_fail(error, GSL_EFAILED, "its rows are %u: one of SPEC_ROWS_*", about->rows);
     for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
-        if (flag[i] != 0 && flag[i] != 1) return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
+        if (flag[i] != 0 && flag[i] != 1)
+            return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
     if (about->max_batch < 0 || about->max_nodes < 0 || about->max_vocab < 0)
         return spec_fail(error, GSL_EFAILED, "its max_batch, max_nodes or max_vocab is negative");
     return GSL_SUCCESS;

@@ -77,10 +77,11 @@ extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subj
 int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits, spec_error *error);
 void spec_subject_close(spec_subject *subject);
 
+/* How many coins a round of the fixture is given: to draw, accept and correct; or 0. For kinds. */
+int spec_batch_coins(const spec_fixture *fixture);
+
 /* A batch in one block of memory: the bytes it takes, and its arrays laid out over `memory` (16-byte aligned, zeroed by
  * the caller). For kinds. */
-/* How many coins a round of the fixture is given: to draw, accept and correct; or 0. */
-int spec_batch_coins(const spec_fixture *fixture);
 size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
 void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
 

@@ -46,7 +46,8 @@ static int fit_block(own *o, size_t bytes, spec_error *error)
     void *block = posix_fallocate(o->file, 0, (off_t)bytes) == 0
                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file, 0)
                       : MAP_FAILED;
-    if (block == MAP_FAILED) return spec_fail(error, GSL_ENOMEM, "out of memory for a shared block of %zu bytes", bytes);
+    if (block == MAP_FAILED)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for a shared block of %zu bytes", bytes);
     if (o->block != NULL) munmap(o->block, o->bytes);
     o->block = block;
     o->bytes = bytes;
@@ -77,13 +78,14 @@ static int blame(const spec_subject *subject, uint32_t verb, const char *why, sp
         while (i < o->n && !(o->theirs.fault[i] & SPEC_FAULT_RUNNING)) i++;
         if (i < o->n)
             snprintf(where, sizeof where, ", fixture %.40s, scope %s, rounds from seed %llu, offset %llu on",
-                     subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V", (unsigned long long)batch->seed[i],
-                     (unsigned long long)batch->offset[i]);
+                     subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V",
+                     (unsigned long long)batch->seed[i], (unsigned long long)batch->offset[i]);
     } else if (verb == SPEC_PLUGIN_GENERATE) {
         snprintf(where, sizeof where, ", fixture %.40s, seed %llu", subject->fixture->kind->name,
                  (unsigned long long)o->seed);
     }
-    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "in a call", where, why);
+    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "in a call", where,
+                     why);
 }
 
 static int call(spec_subject *subject, uint32_t verb, spec_error *error)

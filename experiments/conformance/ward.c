@@ -211,8 +211,7 @@ int spec_ward_start(spec_ward **ret, const char *role, const char *about, int op
     made = make_pair(answers, false) && made;
     const int block = opt_block >= 0 ? fcntl(opt_block, F_DUPFD_CLOEXEC, FIRST_FD) : -1;
     const int given[4] = {commands[ITS], answers[ITS], lifeline[ITS], block};
-    char name[sizeof "speclab-keeper"], *argv[] = {name, (char *)(uintptr_t)role, (char *)(uintptr_t)about, memory, NULL};
-    memcpy(name, spec_keeper_name, sizeof name);
+    char *argv[] = {(char *)(uintptr_t)spec_keeper_name, (char *)(uintptr_t)role, (char *)(uintptr_t)about, memory, NULL};
     snprintf(memory, sizeof memory, "%llu", (unsigned long long)limits->memory);
     const int code = made ? spawn(&ward->keeper, argv, given) : errno;
     ward->commands = commands[MINE];

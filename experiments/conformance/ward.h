@@ -1,6 +1,6 @@
 /* ward: a child process that may crash, hang, flood, fork or lie, and a channel to it: its standard input and output.
  * Every call ends within its time-out, and every way to end is one line of error. When a ward has ended, by itself or
- * by _end, no process of it is left. A ward is one thread's; any number may live at once. keeper.h is the other side. */
+ * by _end, no process of it is left. A ward is one thread's; many may live at once. keeper.h is the other side. */
 #ifndef SPECLAB_WARD_H
 #define SPECLAB_WARD_H
 
@@ -18,8 +18,8 @@ int spec_ward_start(spec_ward **ret, const char *role, const char *about, int op
 /* A new call begins: from here on it has limits.timeout seconds. */
 void spec_ward_begin(spec_ward *ward);
 
-/* Write everything; read at least `least` and at most `most` bytes. GSL_EFAILED where the child crashed, ended, stopped,
- * took too much memory, closed its end, or let the time-out pass: "it crashed (signal 11, Segmentation fault)", for the
+/* Write everything; read at least `least` and at most `most` bytes. GSL_EFAILED where the child crashed, ended, stopped
+ * itself, took too much memory, closed its end, or let the time-out pass: "it crashed (signal 11, Segmentation fault)", for the
  * caller to say who and at what. It has then ended, and fails all further calls. */
 int spec_ward_write(spec_ward *ward, const void *bytes, size_t n, spec_error *error);
 int spec_ward_read(spec_ward *ward, void *bytes, size_t least, size_t most, size_t *opt_ret_n, spec_error *error);

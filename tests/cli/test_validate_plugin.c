@@ -50,9 +50,11 @@ static void a_broken_one_is_one_line_and_exit_2(void **state)
         "hostile.so: in spec_sampler_step, fixture plain-4, scope V, rounds from seed ");
     run("HOSTILE=hang", command("", "hostile.so", "--timeout 0.3"), 2, NULL, ": it did not answer within 0.3 s\n");
     run("HOSTILE=leak", command("", "hostile.so", "--memory 200M"), 2, NULL, ": it took more than 200 MB of memory\n");
-    run("HOSTILE=exit with words", command("", "hostile.so", ""), 2, NULL, ": it exited with code 3; it said: 'last words'\n");
+    run("HOSTILE=exit with words", command("", "hostile.so", ""), 2, NULL,
+        ": it exited with code 3; it said: 'last words'\n");
     run("HOSTILE=fork away", command("", "hostile.so", ""), 2, NULL, ": it crashed (signal 11, Segmentation fault)\n");
-    run(NULL, command("", "bare.so", ""), 2, NULL, "bare.so: while it was loaded: it does not export spec_sampler_open\n");
+    run(NULL, command("", "bare.so", ""), 2, NULL,
+        "bare.so: while it was loaded: it does not export spec_sampler_open\n");
     run(NULL, command("", "newcomer.so", "--options wring"), 2, NULL,
         "newcomer.so: in spec_sampler_open: the sampler's open returned 2: the only option is 'wrong'\n");
 }

@@ -78,6 +78,7 @@ int spec_sampler_describe(spec_sampler_about *about)
     strcpy(about->name, "hostile");
     about->scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT;
     about->seeded = 1;
+    if (is("coin written")) about->coins = 1;
     if (is("no name")) about->name[0] = '\0';
     if (is("endless name")) memset(about->name, 'x', sizeof about->name);
     if (is("name with colours")) strcpy(about->name, "\033[31mred");
@@ -191,6 +192,7 @@ int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
         for (int k = 0; step->ret_draft != NULL && k < step->n_nodes; k++) step->ret_draft[k] = 0;
         if (i != 1) continue;
         if (is("token written")) token[0] = 1 - token[0];
+        if (is("coin written")) *(float *)step->coin = 2.0f;
         if (is("row written")) target[0] += 0.25f;
         if (is("overrun")) step->ret_token[step->n_nodes + 1] = 0;
         if (is("underrun")) step->ret_token[-1] = 0;

@@ -7,6 +7,8 @@
 
 typedef struct {
     uint64_t random;
+    const float *coin; /* the caller's, n_coins of them left */
+    int n_coins;
     uint64_t drafted, accepted, emitted;
     int wrong;
     const char *error;
@@ -22,6 +24,7 @@ int spec_sampler_describe(spec_sampler_about *about)
     strcpy(about->name, "newcomer");
     about->scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
     about->trees = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT;
+    about->coins = 1;
     about->padding = 1;
     about->seeded = 1;
     return 0;
@@ -64,13 +67,19 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static void begin(sampler *s, uint64_t seed, uint64_t offset)
+static void begin(sampler *s, uint64_t seed, uint64_t offset, const float *coin, int n_coins)
 {
+    s->coin = coin;
+    s->n_coins = coin != NULL ? n_coins : 0;
     s->random = mix(mix(seed + 0x9e3779b97f4a7c15u) + offset);
 }
 
 static double uniform(sampler *s)
 {
+    if (s->n_coins > 0) {
+        s->n_coins--;
+        return (double)*s->coin++;
+    }
     s->random += 0x9e3779b97f4a7c15u;
     return (double)(mix(s->random) >> 11) / 9007199254740992.0;
 }
@@ -141,7 +150,7 @@ int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
     for (int i = 0; i < n_steps; i++) {
         spec_step *step = &steps[i];
         int n = step->n_nodes;
-        begin(s, step->seed, step->offset);
+        begin(s, step->seed, step->offset, step->coin, step->n_coins);
         while (step->token != NULL && n > 0 && step->token[n - 1] < 0) n--;
         if (step->token == NULL) {
             for (int k = 0; k < n; k++)
@@ -175,7 +184,7 @@ int spec_sampler_generate(void *self, const spec_models *models, const int32_t *
         return 1;
     }
     if (n > 0) memcpy(text, context, (size_t)n * sizeof *text);
-    begin(s, seed, 0);
+    begin(s, seed, 0, NULL, 0);
     while (n < n_context + n_tokens) {
         int k, correction = -1;
         for (k = 0; k < K; k++) {

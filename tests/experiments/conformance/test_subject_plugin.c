@@ -26,13 +26,13 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* ---- fixtures of our own ------------------------------------------------------------------------------------------ */
+/* ---- fixtures of our own ----------------------------------------------------------------------------------------- */
 
 static int open_fixture(spec_fixture *f, const int *opt_parent, spec_error *error)
 {
     int status = spec_fixture_alloc(f, V, opt_parent, NODES, 4, error);
     if (status != GSL_SUCCESS) return status;
-    f->blind = opt_parent == NULL;
+    f->blind = f->coins = opt_parent == NULL;
     f->batch = 128;
     for (int s = 0; s < f->n_states; s++)
         for (int draft = 0; draft < 2; draft++) {
@@ -77,7 +77,7 @@ static void stand_free(stand *s)
     gsl_rng_free(s->rng);
 }
 
-/* ---- the right one ------------------------------------------------------------------------------------------------ */
+/* ---- the right one ----------------------------------------------------------------------------------------------- */
 
 /* Two routes: the library in this process, and the same library in a child. */
 static void load_here(spec_sampler_api *api, void **ret_library, const char *path)
@@ -117,9 +117,11 @@ static void the_child_answers_as_this_process_would(void **state)
         assert_int_equal(spec_subject_begin(&subject, &s.fixture, cases[c].scope, BATCH, &error), GSL_SUCCESS);
         assert_int_equal(spec_caller_begin(caller, &s.fixture, cases[c].scope, BATCH, &error), GSL_SUCCESS);
         const spec_batch *there = &subject.batch;
-        const size_t bytes = spec_batch_bytes(BATCH, NODES, 0);
+        const int n_coins = spec_batch_coins(&s.fixture);
+        const size_t bytes = spec_batch_bytes(BATCH, NODES, n_coins);
         void *memory = calloc(1, bytes);
-        spec_batch_lay(&here, memory, BATCH, NODES, 0);
+        spec_batch_lay(&here, memory, BATCH, NODES, n_coins);
+        assert_true((n_coins > 0) == (cases[c].kind == &chain) && (n_coins > 0) == (there->coin != NULL));
         for (uint64_t b = 0; b < 3; b++) {
             spec_evidence_ask(s.evidence, &subject.batch, BATCH, b * BATCH, 42, s.rng);
             memcpy(memory, there->n_nodes, bytes);
@@ -199,7 +201,7 @@ static void a_sampler_written_from_the_header_alone_is_lossless(void **state)
     assert_true(least_p("wrong", &chain, SPEC_SCOPE_STREAM) < 1e-12);
 }
 
-/* ---- those that are not ------------------------------------------------------------------------------------------- */
+/* ---- those that are not ------------------------------------------------------------------------------------------ */
 
 /* `line` with '*' for anything. */
 static bool is_like(const char *text, const char *line)
@@ -246,8 +248,8 @@ static void a_library_that_cannot_be_used_says_why(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bool hangs = strncmp(cases[i].deed, "hang", 4) == 0;
         setenv("HOSTILE", cases[i].deed, 1);
-        expect(cases[i].deed, spec_subject_open(&subject, path_of("hostile.so"), hangs ? &hasty : &patient, &error), &error,
-               cases[i].line);
+        const int status = spec_subject_open(&subject, path_of("hostile.so"), hangs ? &hasty : &patient, &error);
+        expect(cases[i].deed, status, &error, cases[i].line);
         assert_null(subject.kind);
         spec_subject_close(&subject);
         orphans_none();
@@ -389,6 +391,7 @@ static void what_no_sampler_may_do_to_memory_is_noted_at_its_round(void **state)
         uint32_t scope;
     } cases[] = {
         {"token written", SPEC_FAULT_INPUT, SPEC_HARD_INPUT, SPEC_SCOPE_VERIFY},
+        {"coin written", SPEC_FAULT_INPUT, SPEC_HARD_INPUT, SPEC_SCOPE_VERIFY},
         {"overrun", SPEC_FAULT_OVERRUN, SPEC_HARD_OVERRUN, SPEC_SCOPE_VERIFY},
         {"underrun", SPEC_FAULT_OVERRUN, SPEC_HARD_OVERRUN, SPEC_SCOPE_VERIFY},
         {"untouched", SPEC_FAULT_UNTOUCHED, SPEC_HARD_UNTOUCHED, SPEC_SCOPE_VERIFY},
@@ -443,7 +446,8 @@ static int ask_for_rows(void *self, const spec_models *models, const int32_t *co
     static const int32_t texts[][2] = {{1, V}, {-1, 1}, {1, INT32_MAX}, {1, 2}};
     (void)self, (void)context, (void)n_context, (void)K, (void)sampling, (void)seed;
     for (int64_t i = 0; i < n_tokens; i++)
-        ret_token[i] = models->target(models->self, texts[i], 2) != NULL && models->draft(models->self, texts[i], 2) != NULL;
+        ret_token[i] =
+            models->target(models->self, texts[i], 2) != NULL && models->draft(models->self, texts[i], 2) != NULL;
     return 0;
 }
 
@@ -493,7 +497,8 @@ static void threads_have_children_of_their_own(void **state)
             stand_init(&s[i], &chain, SPEC_SCOPE_VERIFY);
         }
         int status = spec_subject_open(&subject[i], path, &patient, NULL);
-        if (status == GSL_SUCCESS) status = spec_subject_begin(&subject[i], &s[i].fixture, SPEC_SCOPE_VERIFY, BATCH, NULL);
+        if (status == GSL_SUCCESS)
+            status = spec_subject_begin(&subject[i], &s[i].fixture, SPEC_SCOPE_VERIFY, BATCH, NULL);
         for (int b = 0; b < 20 && status == GSL_SUCCESS; b++) {
             spec_evidence_ask(s[i].evidence, &subject[i].batch, BATCH, 0, 42, s[i].rng);
             status = spec_subject_run(&subject[i], BATCH, NULL);
@@ -522,7 +527,8 @@ static void the_header_is_one_for_c99_and_for_cpp(void **state)
             continue;
         }
         snprintf(command, sizeof command,
-                 "echo '#include <speclab/sampler.h>' | %s -Wall -Wextra -Werror -Iinclude -fsyntax-only -", compilers[i]);
+                 "echo '#include <speclab/sampler.h>' | %s -Wall -Wextra -Werror -Iinclude -fsyntax-only -",
+                 compilers[i]);
         assert_int_equal(system(command), 0);
     }
 }
