@@ -28,13 +28,26 @@ class Round:
     __slots__ = ("n", "tokens", "parents", "target", "draft", "drawn", "sampling", "request", "seed", "offset", "coins")
 
 
+class Coins(random.Random):
+    """The uniform numbers that speclab brought for a round (hello: coins=True), then numbers of its own."""
+
+    coins = iter(())
+
+    def random(self):
+        for coin in self.coins:
+            return coin
+        return super().random()
+
+
 def each(step):
     """A function of one round as the function of a batch that serve() wants: step(target, draft, tokens, rng) for
     verify, and step(target, draft, n, rng), which returns the drafted and the emitted tokens, for draw."""
 
     def one(r):
-        RNG.seed(r.seed << 64 | r.offset)
-        return step(r.target, r.draft, r.n if r.tokens is None else r.tokens, RNG)
+        rng = Coins() if r.coins else RNG
+        rng.seed(r.seed << 64 | r.offset)
+        rng.coins = iter(r.coins or ())
+        return step(r.target, r.draft, r.n if r.tokens is None else r.tokens, rng)
 
     return lambda rounds: [one(r) for r in rounds]
 

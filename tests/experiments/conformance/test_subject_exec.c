@@ -251,10 +251,11 @@ static void counters_are_asked_of_those_who_have_them(void **state)
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-/* The fixtures have chains that are drawn and fixed; texts; rows that are known before the draft. */
+/* The fixtures have chains that are drawn and fixed, coins for those who take them, texts, and rows that are known
+ * before the draft. */
 static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validate_verdict verdict)
 {
-    static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "text-5-3", NULL};
+    static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "coins-8", "text-5-3", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     spec_validation result;
     spec_error error = {{0}};
