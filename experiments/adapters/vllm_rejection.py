@@ -3,10 +3,12 @@
 
     speclab validate --exec 'python3 vllm_rejection.py'
 
-Maps the rounds of a batch on rejection_sample() of vllm/v1/sample/rejection_sampler.py in vllm-project/vllm (read at
-0097a7bb and 7f6fc1c5, between which the call did not change): the drafts of all requests lie one after another without
-padding, the target's rows beside them, and the bonus token is drawn outside, from the last row. Its kernels need a GPU.
+Maps the rounds of a batch on rejection_sample() of vllm/v1/sample/rejection_sampler.py in vllm-project/vllm (read in
+v0.33.0; before, it took target_probs instead of target_logits): the drafts of all requests lie one after another
+without padding, the target's rows beside them, and the bonus token is drawn outside, from the last row. Its kernels
+need a GPU.
 """
+import inspect
 from types import SimpleNamespace
 
 import torch
@@ -15,6 +17,7 @@ from vllm.v1.sample.rejection_sampler import rejection_sample
 import client
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LOGITS = "target_logits" in inspect.signature(rejection_sample).parameters
 
 
 def tensor(data, dtype):
@@ -38,7 +41,7 @@ def verify(rounds):
         max(n),
         tensor(ends, torch.int32),
         draft,
-        target,
+        target.log() if LOGITS else target,
         bonus,
         SimpleNamespace(
             all_greedy=False, all_random=True, generators={}, temperature=torch.ones((len(n),), device=DEVICE)

@@ -28,6 +28,9 @@ class Tensor:
         item = self.data[i]
         return Tensor(item, self.shape[1:]) if isinstance(item, list) else item
 
+    def log(self):
+        return Tensor([[math.log(x) if x > 0 else -math.inf for x in row] for row in self.data], self.shape)
+
     def softmax(self, axis):
         return Tensor([softmax(row) for row in self.data], self.shape)
 

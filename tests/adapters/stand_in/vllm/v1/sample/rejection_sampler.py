@@ -7,9 +7,10 @@ import torch
 WRONG = os.environ.get("SPECLAB_STAND_IN") == "wrong"
 
 
-def rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_probs,
-                     bonus_token_ids, sampling_metadata):
-    tokens, target = draft_token_ids.tolist(), target_probs.tolist()
+def rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
+                     bonus_token_ids, sampling_metadata, synthetic_mode=False, synthetic_conditional_rates=None,
+                     use_fp64_gumbel=False, fly_window_size=None, fly_entropy_threshold=None, fly_entropy_top_k=3):
+    tokens, target = draft_token_ids.tolist(), target_logits.softmax(-1).tolist()
     draft = None if draft_probs is None else draft_probs.tolist()
     assert draft_token_ids.shape == (sum(num_draft_tokens),) and not sampling_metadata.all_greedy
     assert len(target) == len(tokens) and (draft is None or len(draft) == len(tokens))
