@@ -97,8 +97,8 @@ static void say_without_rows(spec_validation *v, double share)
 {
     if (v->draws == 0) say(v, SPEC_VERDICT_INCONCLUSIVE, "no token");
     else if (isnan(share))
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "nothing seen, but there is too little to see it by: log rows, or more tokens "
-            "with the log-probabilities of both models");
+        say(v, SPEC_VERDICT_INCONCLUSIVE, "nothing seen, but there is too little to see it by: log rows, or more "
+            "tokens with the log-probabilities of both models");
     else
         say(v, SPEC_VERDICT_INCONCLUSIVE, "nothing seen; with log-probabilities alone a share of %.2g of tokens taken "
             "from the draft untested would have been, with a chance of %g, and little else: log rows", share,

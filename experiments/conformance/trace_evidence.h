@@ -42,7 +42,7 @@ spec_hard spec_trace_evidence_hard(const spec_trace_evidence *evidence, uint64_t
 double spec_trace_evidence_accepted(const spec_trace_evidence *evidence);
 
 /* What would have been found with that power, where log_needed is the capital that one test needs by itself.
- * _detectable: the TV from uniform of the tokens' places in the target's cumulative law, in 32 cells; NaN: there are no rows.
+ * _detectable: the TV from uniform of the tokens' places in the target's cumulative law, in 32 cells; NaN: no rows.
  * _share: the share of tokens taken from the draft without a test; NaN: there are no ratios, or none would do. */
 double spec_trace_evidence_detectable(const spec_trace_evidence *evidence, double log_needed, double power);
 double spec_trace_evidence_share(const spec_trace_evidence *evidence, double log_needed, double power);

@@ -14,8 +14,8 @@ typedef enum {
 
 extern const char *const spec_trace_contents_names[]; /* "rows", "top", "logprobs", NULL */
 
-/* Write at least n_tokens tokens of `subject` ("rule:token") to `file`. GSL_EINVAL for a fixture of other
- * drafts than whole chains, and a sampler that cannot verify them; GSL_EFAILED where it broke, or the file could not be written. */
+/* Write at least n_tokens tokens of `subject` ("rule:token") to `file`. GSL_EINVAL for a fixture of other drafts than
+ * whole chains, and a sampler that cannot verify them; GSL_EFAILED where it broke, or the file could not be written. */
 int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *kind, spec_trace_contents contents,
                      uint64_t n_tokens, uint64_t seed, spec_error *error);
 

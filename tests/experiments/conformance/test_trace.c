@@ -93,8 +93,8 @@ static void every_malformed_line_is_refused_with_its_number(void **state)
         {"{\"token\": 1, \"target_top\": [[3, -1]]}\n", "\"target_top\" is 3: it is from 0 to 2"},
         {"{\"token\": 1, \"position\": 0}\n", "position 0 comes after 0 in the same request"},
         {"{\"token\": 1, \"position\": 7}\n",
-         "position 7 comes after 0: every token is needed, unless the head says \"sampled\": true, that the missing ones "
-         "were chosen whatever they are"},
+         "position 7 comes after 0: every token is needed, unless the head says \"sampled\": true, that the missing "
+         "ones were chosen whatever they are"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512], line[512];
@@ -110,12 +110,12 @@ static void what_would_bias_a_test_is_refused(void **state)
 {
     (void)state;
     refuses(HEAD "{\"token\": 1, \"target_top\": [[1, -0.1]]}\n{\"token\": 2, \"target_top\": [[1, -0.1], [2, -3]]}\n",
-            "t.jsonl:3: \"target_top\" has 2 pairs, those before had 1: always log the same number of most probable tokens, "
-            "whether the emitted one is among them or not");
+            "t.jsonl:3: \"target_top\" has 2 pairs, those before had 1: always log the same number of most probable "
+            "tokens, whether the emitted one is among them or not");
     refuses(HEAD "{\"token\": 1, \"target_logprob\": -0.1, \"draft_logprob\": -1, \"drafted\": 1, \"accepted\": true}\n"
                  "{\"token\": 1, \"target_logprob\": -0.1, \"drafted\": 2, \"accepted\": false}\n",
-            "t.jsonl: the draft's side is there for each accepted token, and for no correction: whether it is logged must "
-            "not depend on the token");
+            "t.jsonl: the draft's side is there for each accepted token, and for no correction: whether it is logged "
+            "must not depend on the token");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"temperature\": 0.7}\n" GOOD,
             "t.jsonl:2: temperature and filters can be applied to whole rows alone: log what is left after them");
 }
@@ -174,7 +174,8 @@ static void rows_are_read_as_laws_over_cells(void **state)
 
     /* Tokens 4 and 7 are in both lists: three cells. */
     r = read_one("{\"speclab_trace\": 1, \"vocab\": 9}\n"
-                 "{\"token\": 2, \"target_top\": [[4, -1], [2, -2], [7, -3]], \"draft_top\": [[7, -1.5], [4, -0.7], [0, -2]]}\n",
+                 "{\"token\": 2, \"target_top\": [[4, -1], [2, -2], [7, -3]], "
+                 "\"draft_top\": [[7, -1.5], [4, -0.7], [0, -2]]}\n",
                  &reader, &file);
     assert_true(!r.whole && r.n_cells == 3 && r.cell == 2);
     assert_true(r.id[0] == 4 && r.id[1] == 7 && r.id[2] == -1);
@@ -255,10 +256,12 @@ static void wrong_samplers_fail_whatever_the_trace_holds(void **state)
     (void)state;
     for (int c = 0; c < SPEC_TRACE_CONTENTS; c++) {
         const spec_trace_contents contents = (spec_trace_contents)c;
-        assert_int_equal(verdict_of("rule:resample-target", "zipf-16", contents, 20000, "the law of"), SPEC_VERDICT_FAIL);
+        assert_int_equal(verdict_of("rule:resample-target", "zipf-16", contents, 20000, "the law of"),
+                         SPEC_VERDICT_FAIL);
         assert_int_equal(verdict_of("mutant:accept-all", "zipf-16", contents, 4000, "the law of"), SPEC_VERDICT_FAIL);
     }
-    assert_int_equal(verdict_of("mutant:accept-all", "target-zeros-8", SPEC_TRACE_LOGPROBS, 1000, "whose probability is 0"),
+    assert_int_equal(verdict_of("mutant:accept-all", "target-zeros-8", SPEC_TRACE_LOGPROBS, 1000,
+                                "whose probability is 0"),
                      SPEC_VERDICT_FAIL);
 }
 

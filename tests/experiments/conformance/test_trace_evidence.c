@@ -3,6 +3,7 @@
 #include "sim/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
+#include "tests/support/tree_round.h"
 
 #include <gsl/gsl_sort.h>
 #include <string.h>
@@ -165,6 +166,52 @@ static void every_bet_is_fair_over_all_texts(void **state)
     assert_near(mean[1], leaky[1], 1e-12);
     for (int k = 2; k < NAMES; k++) assert_near(mean[k], 1.0, 1e-12);
     gsl_rng_free(rng);
+}
+
+/* How far a token's law is from the target's, given that its round came to its place: the largest difference of a
+ * chance, over all places and texts before. */
+static double place_distance(const table_model *target, const table_model *draft, const char *rule, int K)
+{
+    const int vocab = target->head.vocab;
+    double worst = 0.0;
+    tree_round law;
+    const spec_decoder_config config = tree_round_config(&target->head, &draft->head, rule, "chain", K);
+    tree_round_enumerate(&law, &config);
+    for (int i = 0, texts = 1; i <= K; i++, texts *= vocab)
+        for (int text = 0; text < texts; text++) {
+            double came[4] = {0.0}, sum = 0.0;
+            int before[TREE_ROUND_LENGTH];
+            for (int k = i - 1, rest = text; k >= 0; k--, rest /= vocab) before[k] = rest % vocab;
+            const double *row = table_model_row(target, before, (size_t)i);
+            for (int n = i + 1, ends = 1; n <= K + 1; n++, ends *= vocab)
+                for (int y = 0; y < vocab; y++)
+                    for (int end = 0; end < ends; end++)
+                        came[y] += law.prefix[n][(text * vocab + y) * ends + end];
+            for (int y = 0; y < vocab; y++) sum += came[y];
+            for (int y = 0; y < vocab; y++) worst = fmax(worst, fabs(came[y] - sum * row[y]));
+        }
+    return worst;
+}
+
+static void a_place_that_a_round_has_come_to_may_be_given_for_token_block_and_match(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"token", "block", "match"};
+    uint64_t noise = 7;
+    double without = 0.0;
+    for (int family = 0; family < PAIR_FAMILIES; family++)
+        for (int pair = 0; pair < 10; pair++) {
+            table_model target, draft;
+            const int vocab = 2 + pair % 2, K = 1 + pair % 3;
+            table_model_init(&target, vocab);
+            table_model_init(&draft, vocab);
+            table_pair_randomize(&target, &draft, (pair_family)family, &noise);
+            for (int r = 0; r < 3; r++) assert_within(place_distance(&target, &draft, rules[r], K), 0.0, 1e-12);
+            without = fmax(without, place_distance(&target, &draft, "block-greedy", K));
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+    assert_true(without > 0.01); /* a rule for which it may not */
 }
 
 /* ---- by chance --------------------------------------------------------------------------------------------------- */
@@ -335,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bet_is_fair_over_all_texts),
+        cmocka_unit_test(a_place_that_a_round_has_come_to_may_be_given_for_token_block_and_match),
         cmocka_unit_test(a_right_engine_has_uniform_p_values_and_small_capitals),
         cmocka_unit_test(each_mistake_is_found_by_the_test_that_is_made_for_it),
         cmocka_unit_test(what_is_said_to_be_detectable_is_found),
