@@ -25,6 +25,7 @@ static const struct {
     {"multi-draft, V = 32,000, n = 4", spec_bench_multi_draft},
     {"n-grams", spec_bench_ngram},
     {"conformance, V = 64, batches of 256", spec_bench_conformance},
+    {"traces", spec_bench_trace},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };
