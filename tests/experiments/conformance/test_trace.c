@@ -291,6 +291,24 @@ static void a_lossy_engine_may_say_so_and_a_test_may_be_chosen(void **state)
     assert_string_equal(error.text, "/nowhere/t: No such file or directory");
 }
 
+/* What an engine did is suspicious, and no more: the text may be right all the same. */
+static void a_coin_that_always_shows_the_same_is_suspicious_and_no_fail(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    spec_validation v;
+    spec_error error = {{0}};
+    fputs("{\"speclab_trace\": 1, \"vocab\": 1}\n", file);
+    for (int i = 0; i < 1000; i++)
+        fputs("{\"token\": 0, \"target\": [1], \"target_logprob\": 0, \"coin\": 0.27}\n", file);
+    rewind(file);
+    assert_int_equal(spec_trace_validate_file(&v, file, "t", &SPEC_VALIDATE_PLAN_DEFAULT, &error), GSL_SUCCESS);
+    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(v.reason, "suspicious, by the test 'coin'"));
+    spec_validation_free(&v);
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +320,7 @@ int main(void)
         cmocka_unit_test(thousands_of_requests_keep_their_positions),
         cmocka_unit_test(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_show),
         cmocka_unit_test(wrong_samplers_fail_whatever_the_trace_holds),
+        cmocka_unit_test(a_coin_that_always_shows_the_same_is_suspicious_and_no_fail),
         cmocka_unit_test(a_lossy_engine_may_say_so_and_a_test_may_be_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
