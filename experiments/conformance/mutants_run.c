@@ -99,7 +99,8 @@ static void find_spots(spot ret[2], const spec_evidence *e, const spec_fixture *
     }
     for (int k = 0; k < n_findings; k++) {
         const double more = finding[k].seen - finding[k].expected, tv = fabs(more) - sqrt(1.0 / finding[k].n);
-        if (tv > ret[1].tv) /* NaN: a test that is not about one number */
+        /* Others are not about the share of an event. */
+        if (finding[k].expected > 0.0 && finding[k].expected < 1.0 && tv > ret[1].tv)
             ret[1] = (spot){.state = -1, .test = finding[k].name, .sign = more > 0.0 ? 1.0 : -1.0, .tv = tv};
     }
 }
