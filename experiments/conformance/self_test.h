@@ -29,7 +29,7 @@ typedef struct {
 } spec_self_test_plan;
 
 #define SPEC_SELF_TEST_PLAN_DEFAULT                                                                                    \
-    ((spec_self_test_plan){.runs = 3, .draws = SPEC_VALIDATE_DRAWS, .distance_draws = 20000, .seed = 42})
+    ((spec_self_test_plan){.runs = 3, .draws = SPEC_VALIDATE_DRAWS, .distance_draws = 10000, .seed = 42})
 
 typedef struct {
     spec_self_test_line *line; /* (n) */
