@@ -46,6 +46,7 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     char spec[96];
     snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
     how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
+    how.hints = false;
     how.threads = plan->threads;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);

@@ -124,7 +124,7 @@ int spec_validate(spec_validation *ret, const char *subject, const spec_validate
     if (worst >= 0) {
         const spec_trial *t = &r.trial[worst];
         SPEC_TRY(spec_validate_reproduce(&r, worst));
-        if (ret->verdict == SPEC_VERDICT_FAIL)
+        if (plan->hints && ret->verdict == SPEC_VERDICT_FAIL)
             SPEC_TRY(spec_nearest(ret->hint, &ret->n_hints, t->evidence, &t->fixture, ret->result[worst].scope,
                                   plan->seed, error));
     }

@@ -28,6 +28,7 @@ typedef struct {
     int threads;
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
     uint32_t scopes;     /* of those the sampler has; 0: all */
+    bool hints;          /* look for the known mistakes that are near to a FAIL */
     spec_subject_limits limits;
     bool endless;        /* go on, in ever larger stages, until a FAIL, limits.opt_stop or the time is over; a stop
                             gives the verdict so far. Otherwise a stop is GSL_EFAILED, "interrupted" */
@@ -38,7 +39,7 @@ typedef struct {
 
 #define SPEC_VALIDATE_DRAWS 20000000ull
 #define SPEC_VALIDATE_PLAN_DEFAULT                                                                                     \
-    ((spec_validate_plan){.alpha = 1e-6, .power = 0.9, .draws = SPEC_VALIDATE_DRAWS, .seed = 42,                       \
+    ((spec_validate_plan){.alpha = 1e-6, .power = 0.9, .draws = SPEC_VALIDATE_DRAWS, .seed = 42, .hints = true,        \
                           .limits = SPEC_SUBJECT_LIMITS_DEFAULT})
 
 /* One fixture in one scope. */

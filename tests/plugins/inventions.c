@@ -1,7 +1,7 @@
 /* inventions: a copy of the token rule with one mistake planted in it, chosen by --options NAME. None is in the table of
  * known mistakes, and speclab was not changed to find them: tests/inventions.sh counts which it finds. Without a name,
  * or with "none", it is right. */
-#include "speclab/sampler.h"
+#include <speclab/sampler.h>
 
 #include <math.h>
 #include <stdio.h>

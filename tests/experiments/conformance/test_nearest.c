@@ -12,7 +12,7 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
     spec_validation v;
     spec_error error = {{0}};
     int found = 0;
-    plan.draws = 400000;
+    plan.draws = 100000;
     plan.seed = spec_test_seed();
     plan.opt_only = only;
     if (spec_validate(&v, sampler, &plan, &error) != GSL_SUCCESS) fail_msg("%s: %s", sampler, error.text);
