@@ -59,4 +59,4 @@ def generate(models, start, K, n_tokens, rng):
 
 if __name__ == "__main__":
     client.serve(client.each(step), client.each(draw), generate, frames="json" if "json" in sys.argv else "binary",
-                 name="token rule in Python", padding=True, seeded=True, coins=True)
+                 name="token rule in Python", padding=True, seeded=True, coins=True, max_vocab=4096)
