@@ -168,7 +168,7 @@ const spec_bench_row spec_bench_conformance[] = {
     {ROW("pipe: a process in C, verified", "exec:@/clients/token_client", "blind-64", 1, BATCH, false, false),
      .asked = 200e3},
     {ROW("pipe: the same, one round a question", "exec:@/clients/token_client", "batch-1", 1, BATCH, false, false)},
-    {ROW("pipe: the same, counted too, 2 threads", "exec:@/clients/token_client", "blind-64", 2, BATCH, false, true)},
+    {ROW("pipe: the same, counted too", "exec:@/clients/token_client", "blind-64", 1, BATCH, false, true)},
     {ROW("pipe: a process in Python, verified", "exec:python3 experiments/adapters/token_sampler.py", "blind-64", 1,
          BATCH, false, false),
      .asked = 20e3},
