@@ -115,8 +115,8 @@ double spec_goodness_williams(const spec_goodness *g)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* The tail of a gamma law beyond `at`, upper or lower: for large shapes its cube root is all but normal [Wilson31]. GSL's
- * fails there, and far out, where Chernoff's bound is below the smallest double. */
+/* The tail of a gamma law beyond `at`, upper or lower: for large shapes its cube root is all but normal [Wilson31].
+ * GSL's fails there, and far out, where Chernoff's bound is below the smallest double. */
 static double gamma_tail(double at, double shape, bool upper)
 {
     const double large = 1e4, smallest = -745;

@@ -12,7 +12,7 @@ typedef struct {
     double statistic; /* +inf where something impossible was seen */
     int df;           /* after pooling, >= 0 */
     double p;         /* 1 where df = 0; 0 where something impossible was seen */
-    double inverse;   /* sum of 1/expected over the cells after pooling, less 1/all: what Williams' correction of G needs */
+    double inverse;   /* sum of 1/expected over the cells after pooling, less 1/all: for Williams' correction */
     int pooled;       /* cells that went into the pool; 0 or >= 2, or 1 where there is only one cell */
 } spec_goodness;
 
@@ -35,15 +35,16 @@ int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const d
 int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
                     double min_expected, int fitted);
 
-/* Williams' correction [Williams76]: G of few counts is too large by the factor 1 + inverse/(6 df), and G divided by that
+/* Williams' correction [Williams76]: G of few counts is too large by the factor 1 + inverse/(6 df); divided by it, it
  * is compared with chi-square. NaN where df = 0. */
 double spec_goodness_williams(const spec_goodness *g);
 
 /* Two-sided p-value of a sum of independent terms, from its deviation from what is expected, its variance and its third
  * central moment: twice the smaller tail of the gamma law that has these moments, moved and, for a negative third
  * moment, mirrored; the normal law where that is 0. Counts are the caller's to smooth, by adding a uniform number in
- * [-1/2,1/2). For events of known chances the gamma's tails are the heavier ones: a p-value far out is too large rather
- * than too small. 1 where the variance is 0; NaN for a negative one. */
+ * [-1/2,1/2). For events of one chance the gamma's tails are the heavier ones: a p-value far out is too large rather
+ * than too small. 1 where the variance is 0; NaN for a negative one.
+ * docs/formulas.md#counts. */
 double spec_goodness_sum_p(double deviation, double variance, double third);
 
 /* Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1], and its two-sided p-value.

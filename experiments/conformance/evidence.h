@@ -40,7 +40,7 @@ typedef struct {
 enum { SPEC_BETS_MAX = 10 };
 typedef struct {
     const char *name;
-    double log_e;     /* natural logarithm of its e-value: under the null, E[e] <= 1 at any time of stopping; NaN: none */
+    double log_e;     /* natural logarithm of its e-value: under the null, E[e] <= 1 at any time of stopping */
     double statistic; /* of the test with a fixed number of draws; NaN: none */
     double df, p;     /* df: 0 where p is no uniform number under the null, but at least one */
     double n;         /* draws it is about */
@@ -70,8 +70,8 @@ void spec_evidence_free(spec_evidence *evidence);
 
 /* Fill the batch's inputs with n rounds, from round first_index of the fixture's run on. A round's start, draft and
  * coins are drawn from `rng` alone; the seeds that the sampler is given are hashes of `seed` and the index. Where the
- * batch has coins, those of every 16th round lie on the edges of [0,1), 0 and the largest float below 1 among them: such
- * a round is judged by the hard rules alone. */
+ * batch has coins, those of every 16th round lie on the edges of [0,1), 0 and the last float below 1 among them: such a
+ * round is judged by the hard rules alone. */
 void spec_evidence_ask(const spec_evidence *evidence, spec_batch *batch, int n, uint64_t first_index, uint64_t seed,
                        gsl_rng *rng);
 

@@ -165,7 +165,7 @@ static void find_blocks(spec_finding *ret, const spec_evidence *e, int setting)
     set_g(ret, &sum);
 }
 
-/* A uniform number in [-1/2,1/2) for each test, so that p-values of counts are uniform; it depends on our chance alone. */
+/* A uniform number in [-1/2,1/2) for each test, of our chance alone, so that p-values of counts are uniform. */
 static double smoothing(const spec_evidence *e, const spec_finding *of)
 {
     uint64_t x = e->salt;
@@ -338,8 +338,8 @@ const spec_test spec_tests[] = {
     {"again", "tokens that came too often come so again: large vocabularies", NULL, find_again, 0},
     {"pairs", "a token and the next: what goes wrong from place to place", has_pairs, find_pairs, 0},
     {"blocks", "three tokens and more: verifiers of whole blocks", has_blocks, find_blocks, 0},
-    {"draft-more", "tokens the draft likes better: drafts accepted too often, or the residual forgotten", NULL, find_set,
-     SPEC_SET_DRAFT_MORE},
+    {"draft-more", "tokens the draft likes better: drafts accepted too often, or the residual forgotten", NULL,
+     find_set, SPEC_SET_DRAFT_MORE},
     {"kept", "the same, given how many of them were drafted: small differences where most drafts are kept", has_kept,
      find_kept, 0},
     {"tilt", "how much better the draft likes them: drafts and residuals of the wrong temperature", NULL, find_tilt, 0},

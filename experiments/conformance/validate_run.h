@@ -1,6 +1,6 @@
 /* validate_run: the fixtures and samplers of one validation while it runs, for validate*.c; nobody else needs this
- * header. validate_trials.c asks and counts, validate_judge.c reads what the tests say, validate.c decides when and what
- * next. */
+ * header. validate_trials.c asks and counts, validate_judge.c reads what the tests say, validate.c decides when and
+ * what next. */
 #ifndef SPECLAB_VALIDATE_RUN_H
 #define SPECLAB_VALIDATE_RUN_H
 
