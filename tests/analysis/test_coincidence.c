@@ -15,8 +15,14 @@ static double value(acceptance *of, const double *target, const double *draft, i
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     const double accepted = of(&order, n);
+    assert_false(accepted > 1);
     spec_ratio_order_free(&order);
     return accepted;
+}
+
+static double overlap(const spec_ratio_order *order, int n)
+{
+    return spec_ratio_order_common(order, n);
 }
 
 /* Mass of a law (V) on the tokens from..n-1 of a tuple, each once. */
@@ -75,6 +81,8 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
             assert_within(value(spec_match_greedy_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
                           1e-13);
         }
+        assert_within(value(spec_naive_tree_hub_acceptance, target, draft, V, 1),
+                      value(overlap, target, draft, V, 1), 0);
         tuples_hub(&all, draft, V);
         assert_within(value(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V),
                       1e-13);
@@ -106,6 +114,36 @@ static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **s
             assert_within(value(spec_match_without_acceptance, target, even, V, n[i]), n[i] / (double)V, 1e-13);
     }
     gsl_rng_free(rng);
+}
+
+/* Draft probabilities that add nothing to 1, and that no time of the race reaches. */
+static void the_least_draft_probabilities_do_no_harm(void **state)
+{
+    const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074}, one[] = {1, 0x1p-1074, 0};
+    (void)state;
+    assert_within(value(spec_match_race_acceptance, target, two, 3, 2), 0.8, 1e-14);
+    assert_within(value(spec_match_without_acceptance, target, two, 3, 2), 0.8, 1e-15);
+    assert_within(value(spec_naive_tree_hub_acceptance, target, one, 3, 2), 0.8, 1e-15); /* .5 + .5 .3/.5 */
+}
+
+/* What a function leaves in the order's scratch is nothing to the next one. */
+static void one_order_serves_all(void **state)
+{
+    const double target[] = {0.25, 0.25, 0.5}, drafts[][3] = {{0.5, 0.25, 0.25}, {1, 0, 0}};
+    spec_ratio_order order;
+    (void)state;
+    assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        static acceptance *const all[] = {spec_match_without_acceptance, spec_naive_tree_without_acceptance,
+                                          spec_naive_tree_hub_acceptance};
+        assert_int_equal(spec_ratio_order_sort(&order, target, drafts[i]), GSL_SUCCESS);
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+            assert_within(spec_match_greedy_acceptance(&order, 2),
+                          value(spec_match_greedy_acceptance, target, drafts[i], 3, 2), 0);
+            assert_within(all[k](&order, 2), value(all[k], target, drafts[i], 3, 2), 0);
+        }
+    }
+    spec_ratio_order_free(&order);
 }
 
 static void outside_of_the_domain_there_is_no_number(void **state)
@@ -140,6 +178,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas_are_the_sums_over_every_tuple),
         cmocka_unit_test(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft),
+        cmocka_unit_test(the_least_draft_probabilities_do_no_harm),
+        cmocka_unit_test(one_order_serves_all),
         cmocka_unit_test(outside_of_the_domain_there_is_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static void the_closed_form_is_the_game_on_every_tuple(void **state)
         assert_within(spec_khisti_acceptance(&order, n), accepted, 1e-12);
         assert_true(judged > spec_ratio_order_common(&order, 1) - 1e-12);
         assert_true(accepted < spec_optimal_iid(&order, n) + 1e-12);
+        assert_true(spec_khisti_acceptance(&order, n) <= 1 && spec_khisti_judged(&order, n) <= 1);
         by_chance += accepted > judged + 1e-6;
         spec_ratio_order_free(&order);
     }
@@ -111,25 +112,49 @@ static void the_closed_form_is_the_game_on_every_tuple(void **state)
 static void the_domain_has_edges(void **state)
 {
     (void)state;
-    enum { V = SPEC_TOURNAMENT_VOCAB_MAX + 1 };
+    enum { MAX = SPEC_TOURNAMENT_VOCAB_MAX, V = MAX + 1 };
     static double row[V], skew[V];
     const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_nan(spec_khisti_acceptance(&order, 2)); /* not sorted */
+    assert_nan(spec_khisti_judged(&order, 2));
     spec_ratio_order_sort(&order, target, draft);
     assert_nan(spec_khisti_acceptance(&order, 0));
     assert_nan(spec_khisti_acceptance(&order, SPEC_DRAFTS_MAX + 1));
+    assert_nan(spec_khisti_judged(&order, 0));
+    assert_nan(spec_khisti_judged(&order, SPEC_DRAFTS_MAX + 1));
     assert_within(spec_khisti_acceptance(&order, 1), 0.7, 1e-15);
+    assert_within(spec_khisti_judged(&order, 1), 0.7, 1e-15);
+    assert_within(spec_khisti_acceptance(&order, SPEC_DRAFTS_MAX), 1, 1e-12);
     assert_within(spec_khisti_judged(&order, 2), 0.828, 1e-14); /* by hand: share .8, law (.328, .3, .372) */
     spec_ratio_order_free(&order);
 
-    for (int x = 0; x < V; x++) row[x] = 1.0 / V;
-    for (int x = 0; x < V; x++) skew[x] = 2.0 * (x + 1) / V / (V + 1);
-    assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
-    spec_ratio_order_sort(&order, skew, row);
-    assert_nan(spec_khisti_acceptance(&order, 2));
-    assert_true(spec_khisti_judged(&order, 2) > 0.99 * spec_optimal_iid(&order, 2));
+    for (int vocab = MAX; vocab <= V; vocab++) {
+        for (int x = 0; x < vocab; x++) row[x] = 1.0 / vocab;
+        for (int x = 0; x < vocab; x++) skew[x] = 2.0 * (x + 1) / vocab / (vocab + 1);
+        assert_int_equal(spec_ratio_order_init(&order, vocab), GSL_SUCCESS);
+        spec_ratio_order_sort(&order, skew, row);
+        const double judged = spec_khisti_judged(&order, 2), optimal = spec_optimal_iid(&order, 2);
+        assert_true(judged > 0.99 * optimal);
+        if (vocab > MAX) assert_nan(spec_khisti_acceptance(&order, 2));
+        else assert_true(spec_khisti_acceptance(&order, 2) >= judged && spec_khisti_acceptance(&order, 2) <= optimal);
+        spec_ratio_order_free(&order);
+    }
+}
+
+/* Token 1 ties with token 0, so that its law falls below the least double: (.04, 0, .77, .19), then (.008, 0, .721,
+ * .271). A draft of token 3 wins, so that the correction, which is token 3, is never one that lost. */
+static void a_law_that_underflows_has_no_ratio(void **state)
+{
+    (void)state;
+    const double target[4] = {0, 0, 0.1, 0.9}, draft[4] = {0.2, 0x1p-1074, 0.7, 0.1};
+    spec_ratio_order order;
+    assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
+    spec_ratio_order_sort(&order, target, draft);
+    assert_within(spec_khisti_acceptance(&order, 2), 0.29, 1e-15);
+    assert_within(spec_khisti_judged(&order, 3), 0.371, 1e-15);
+    assert_within(spec_khisti_acceptance(&order, 3), 0.371, 1e-15);
     spec_ratio_order_free(&order);
 }
 
@@ -138,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_closed_form_is_the_game_on_every_tuple),
         cmocka_unit_test(the_domain_has_edges),
+        cmocka_unit_test(a_law_that_underflows_has_no_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,6 +316,32 @@ static void at_temperature_zero_it_keeps_what_greedy_keeps(void **state)
     }
 }
 
+/* Ratios 2, then 255/256 each: the product is capped by block at the first token, and by hsd not at all. */
+static void the_longest_chain_is_judged(void **state)
+{
+    enum { K = SPEC_K_MAX };
+    static const double drafted[2] = {0.5, 0.5}, likes[2] = {1.0, 0.0}, less[2] = {255.0 / 512.0, 257.0 / 512.0};
+    const spec_rule *const rules[] = {&spec_verify_block, &spec_verify_hsd};
+    const double capped = pow(255.0 / 256.0, K - 1), joint = 2.0 * capped;
+    int token[K + 1], node[K];
+    const double *on[K + 1] = {likes};
+    (void)state;
+    spec_draft draft;
+    assert_int_equal(spec_draft_init(&draft, K, 2, NULL), GSL_SUCCESS);
+    for (int i = 0; i < K; i++) spec_draft_append(&draft, 0, i - 1, drafted, true);
+    for (int i = 1; i <= K; i++) on[i] = less;
+    for (int r = 0; r < 2; r++) {
+        double weight[2], asked[2];
+        spec_round round = {.token = token, .node = node};
+        spec_script script;
+        spec_script_init(&script, (const int[]){1, 1}, 2, asked);
+        rules[r]->verify(&round, rules[r], &draft, on, weight, &script.chance);
+        assert_int_equal(round.n_accepted, K);
+        assert_within(asked[0], r == 0 ? capped : joint, 1e-13);
+    }
+    spec_draft_free(&draft);
+}
+
 static void it_claims_to_be_lossless(void **state)
 {
     (void)state;
@@ -339,6 +365,7 @@ int main(void)
         cmocka_unit_test(the_law_is_the_targets_and_what_is_kept_has_the_closed_form),
         cmocka_unit_test(the_papers_example_keeps_eleven_ninths),
         cmocka_unit_test(at_temperature_zero_it_keeps_what_greedy_keeps),
+        cmocka_unit_test(the_longest_chain_is_judged),
         cmocka_unit_test(it_claims_to_be_lossless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

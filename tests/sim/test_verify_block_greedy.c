@@ -364,6 +364,28 @@ static void the_next_round_has_the_excess_for_its_target(void **state)
     scripted_free(&s);
 }
 
+/* The same first round; then a chain that was chosen, 0, 2, 1. The first place has (5/2 (.5, .3, .2) - (1, 0, 0))+ =
+ * (.25, .75, .5), the second (5/4 (.27, .4, .33) - (0, 0, 1))+ = (.3375, .5, 0): the whole is never kept. */
+static void a_chosen_token_is_taken_off_the_excess_whole(void **state)
+{
+    (void)state;
+    const int chosen[] = {0, 2, 1}, answer[] = {0, 0, 1, 0};
+    scripted s;
+    spec_script script;
+    scripted_init(&s);
+    verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
+    spec_draft_reset(&s.draft);
+    for (int i = 0; i < 3; i++) spec_draft_append(&s.draft, chosen[i], i - 1, NULL, false);
+    spec_script_init(&script, answer, 4, s.asked);
+    s.rule.verify(&s.round, &s.rule, &s.draft, s.rows, s.weight, &script.chance);
+    assert_false(script.broken);
+    assert_int_equal(script.used, 4);
+    assert_within(s.asked[2], 1.0 / 6.0, 1e-15); /* the first place kept: 1/6 of it, and nothing of it is drafted */
+    assert_within(s.asked[3], 0.3375 / 0.8375, 1e-15);
+    assert_int_equal(s.round.n_accepted, 1);
+    scripted_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +397,7 @@ int main(void)
         cmocka_unit_test(trees_and_lengths_that_depend_on_the_draft_are_refused),
         cmocka_unit_test(a_prefix_that_the_target_likes_better_is_kept_for_certain),
         cmocka_unit_test(the_next_round_has_the_excess_for_its_target),
+        cmocka_unit_test(a_chosen_token_is_taken_off_the_excess_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

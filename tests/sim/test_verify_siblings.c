@@ -244,11 +244,13 @@ static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
 {
     (void)state;
     static const double almost[3] = {0x1.fffffffffffffp-2, 0.5, 0.0}, even[3] = {0.5, 0.5, 0.0};
-    static const double hub[3] = {0.25, 0.25, 0.5};
+    static const double hub[3] = {0.25, 0.25, 0.5}, spent[3] = {1.0, 0.0, 0.0};
+    static const double nearly[3] = {0.25, 0.375 - 0x1p-54, 0.375};
     const scripted cases[] = {
         {"rrs", SPEC_SIBLINGS_IID, almost, even, 3, 2, 0, {0, 0}, 2, {0, 1}, {0.0, 0.5}, 0, 1},
         {"rrsw", SPEC_SIBLINGS_WITHOUT, almost, even, 3, 2, 0, {0, 1}, 3, {0, 0, 1}, {0.0, 0.5, 0.5}, 1, 0},
         {"rrsw", SPEC_SIBLINGS_WITHOUT, almost, even, 3, 2, 0, {0, 1}, 3, {0, 1, 1}, {0.0, 0.5, 0.5}, 1, 1},
+        {"rrsw", SPEC_SIBLINGS_WITHOUT, nearly, spent, 3, 2, 0, {0, 1}, 3, {0, 0, 2}, {0.75, 0.0, 0.375}, 0, 2},
         {"spechub", SPEC_SIBLINGS_HUB, almost, hub, 3, 2, 0, {2, 0}, 3, {0, 0, 1}, {0.0, 1.0, 0.5}, 0, 1},
         {"token-rest", SPEC_SIBLINGS_GREEDY, almost, hub, 3, 2, 1, {2, 0}, 2, {0, 1}, {0.0, 0.5}, 0, 1},
     };
