@@ -175,6 +175,32 @@ static void kseq_finds_rho_in_any_vocabulary(void **state)
     }
 }
 
+/* Rows that agree but for a long tail, in which the guesses climb for more passes than are allowed. Any rho >= 1 is at
+ * least the ratio of the head, and n would accept 1/32 of it. */
+static void kseq_stays_near_its_rho_where_many_passes_are_needed(void **state)
+{
+    (void)state;
+    enum { V = 17, N = 32 };
+    double both[2][V], weight[V], asked[1], tail[2] = {0.0, 0.0};
+    int token[2], node[1];
+    for (int x = 1; x < V; x++) {
+        tail[1] += both[1][x] = ldexp(pow(7.0 / 16.0, x), -21);
+        tail[0] += both[0][x] = 27.0 / 32.0 * pow(17.0 / 16.0, x) * both[1][x];
+    }
+    for (int i = 0; i < 2; i++) both[i][0] = 1.0 - tail[i];
+    spec_draft draft;
+    spec_script script;
+    spec_round round = {.token = token, .node = node};
+    const double *rows[N + 1];
+    assert_int_equal(spec_draft_init(&draft, N, V, NULL), GSL_SUCCESS);
+    for (int i = 0; i <= N; i++) rows[i] = both[0];
+    for (int i = 0; i < N; i++) spec_draft_append(&draft, 0, -1, both[1], true);
+    spec_script_init(&script, (const int[]){1}, 1, asked);
+    spec_verify_kseq.verify(&round, &spec_verify_kseq, &draft, rows, weight, &script.chance);
+    assert_in_range((int)(100.0 * asked[0]), 25, 100);
+    spec_draft_free(&draft);
+}
+
 static void spechub_serves_the_spokes_and_then_the_hub(void **state)
 {
     (void)state;
@@ -287,6 +313,7 @@ int main(void)
         cmocka_unit_test(rrsw_judges_siblings_by_what_was_left_of_the_row),
         cmocka_unit_test(kseq_tests_all_alike),
         cmocka_unit_test(kseq_finds_rho_in_any_vocabulary),
+        cmocka_unit_test(kseq_stays_near_its_rho_where_many_passes_are_needed),
         cmocka_unit_test(spechub_serves_the_spokes_and_then_the_hub),
         cmocka_unit_test(token_rest_judges_the_drawn_one),
         cmocka_unit_test(naive_tree_corrects_into_any_sibling),
