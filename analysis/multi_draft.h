@@ -1,5 +1,5 @@
-/* multi_draft: the chance that one position is accepted when n draft tokens compete for it, in closed form for every
- * rule. Accepted means that the token emitted is one of those drafted, be it by a test or because the residual happens
+/* multi_draft: the chance that one position is accepted when n draft tokens compete for it, in closed form; of rrsw in
+ * rrsw.h, of matches among drafts that are not iid in coincidence.h, of khisti in tournament.h. Accepted means that the token emitted is one of those drafted, be it by a test or because the residual happens
  * to give it, so that the tokens drafted behind it stay of use. All take a sorted pair of rows (ratio_order) and 1 <= n
  * <= SPEC_DRAFTS_MAX; NaN outside. docs/formulas.md#multi-draft. */
 #ifndef SPECLAB_MULTI_DRAFT_H
@@ -36,17 +36,6 @@ double spec_naive_tree_acceptance(const spec_ratio_order *order, int n);
  * O(n log V). */
 double spec_rrs_acceptance(const spec_ratio_order *order, int n);
 
-/* Recursive rejection over n drafts drawn without replacement. Where the draft has fewer than n tokens, those it cannot
- * draw follow, each as likely as the others, until V tokens are drawn: then 1.
- *
- *     1 - sum over ordered n-1 tuples, a product of chances of rejection           docs/formulas.md#multi-draft
- *
- * The residual after the rejections of a tuple is again (target - c draft)+, so that the last test is a sum by prefix:
- * O(V log V) for n = 2, O(V^(n-1) log V) beyond; a draft with at most n tokens, O(V).
- *   returns the chance, to 1e-14 or so; NaN where D^(n-1) > 2e9 (n > 2), D being the tokens with draft > 0: n = 3 up to
- *           D = 44,721, n = 4 up to 1,259. */
-double spec_rrsw_acceptance(const spec_ratio_order *order, int n);
-
 /* K-SEQ, [SunZ23]: each of n iid drafts is accepted with chance min(1, target / (rho draft)), one rho for all.
  *
  *     accepted(rho) = 1 - (1 - m(rho)/rho)^n,   m(rho) = sum_x min(target, rho draft)
@@ -74,19 +63,5 @@ double spec_greedy_drafting_acceptance(const spec_ratio_order *order, int n);
 /* SpecHub [SunR24], two drafts of which one is the draft's most probable token, the hub: greedy drafting's value for
  * two, as the hub's share is always used up. NaN unless n = 2. */
 double spec_spechub_acceptance(const spec_ratio_order *order, int n);
-
-/* Target and draft sampled with common random numbers [Daliri24], one draft; no rule compares probabilities, and the
- * output does not depend on the draft. The chance that they agree:
- *
- *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))       docs/formulas.md#coupling
- *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
- *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
- *
- * The bound counts only that one dart decides for both; without communication no scheme has more in the worst case.
- * bound <= MinHash <= Gumbel <= 1 - TV, for every pair of rows. NaN unless n = 1. O(V), the bound O(log V). Checked by:
- * simulation of races and darts; enumeration of the rules (tests/sim/test_verify_coupling.c). */
-double spec_gumbel_acceptance(const spec_ratio_order *order, int n);
-double spec_minhash_acceptance(const spec_ratio_order *order, int n);
-double spec_coupling_bound(const spec_ratio_order *order, int n);
 
 #endif

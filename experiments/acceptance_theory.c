@@ -1,8 +1,10 @@
 #include "experiments/acceptance_theory.h"
 
 #include "analysis/coincidence.h"
+#include "analysis/coupling.h"
 #include "analysis/optimal.h"
 #include "analysis/overlap.h"
+#include "analysis/rrsw.h"
 #include "analysis/tournament.h"
 #include "models/row.h"
 #include "sim/transport_sets.h"
@@ -41,7 +43,7 @@ static double as_if_drawn(const spec_rule *rule, bool chosen, const double *targ
 }
 
 /* Both sampled with common noise; a chosen token says nothing of it. */
-static double coupled(double (*acceptance)(const spec_ratio_order *order, int n), bool chosen, const double *target,
+static double coupled(double (*acceptance)(const spec_ratio_order *order), bool chosen, const double *target,
                       const double *draft, int vocab)
 {
     spec_ratio_order order = {0};
@@ -49,7 +51,7 @@ static double coupled(double (*acceptance)(const spec_ratio_order *order, int n)
     if (chosen) return target[spec_row_argmax(draft, vocab)];
     if (spec_ratio_order_init(&order, vocab) == GSL_SUCCESS &&
         spec_ratio_order_sort(&order, target, draft) == GSL_SUCCESS)
-        value = acceptance(&order, 1);
+        value = acceptance(&order);
     spec_ratio_order_free(&order);
     return value;
 }
@@ -57,13 +59,13 @@ static double coupled(double (*acceptance)(const spec_ratio_order *order, int n)
 static double gumbel(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
 {
     (void)rule;
-    return coupled(spec_gumbel_acceptance, chosen, target, draft, vocab);
+    return coupled(spec_coupling_gumbel, chosen, target, draft, vocab);
 }
 
 static double minhash(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
 {
     (void)rule;
-    return coupled(spec_minhash_acceptance, chosen, target, draft, vocab);
+    return coupled(spec_coupling_minhash, chosen, target, draft, vocab);
 }
 
 /* ---- siblings ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 #include "experiments/rank_acceptance.h"
 
-#include "analysis/multi_draft.h"
+#include "analysis/rrsw.h"
 #include "models/row.h"
 #include "sim/rng.h"
 #include "sim/sources.h"

@@ -1,22 +1,16 @@
 /* Tokens that happen to be among the drafts: the formulas against every tuple of drafts. */
 #include "analysis/coincidence.h"
 
-#include "tests/support/near.h"
-#include "tests/support/support.h"
+#include "tests/support/order_value.h"
 #include "tests/support/tuples.h"
 
 #include <gsl/gsl_rng.h>
 
-typedef double acceptance(const spec_ratio_order *order, int n);
-
-static double value(acceptance *of, const double *target, const double *draft, int V, int n)
+/* A chance is never above 1, whatever rounding does. */
+static double at_most_one(acceptance *of, const double *target, const double *draft, int V, int n)
 {
-    spec_ratio_order order;
-    assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
-    assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
-    const double accepted = of(&order, n);
+    const double accepted = value(of, target, draft, V, n);
     assert_false(accepted > 1);
-    spec_ratio_order_free(&order);
     return accepted;
 }
 
@@ -70,23 +64,23 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
         tuples_row(target, V, i / 20 % 4, rng);
         tuples_row(draft, V, i / 80 % 4, rng);
         tuples_without_replacement(&all, draft, V, n);
-        assert_within(value(spec_match_without_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
+        assert_within(at_most_one(spec_match_without_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
                       1e-13);
         if (n <= 2 || n >= V)
-            assert_within(value(spec_naive_tree_without_acceptance, target, draft, V, n),
+            assert_within(at_most_one(spec_naive_tree_without_acceptance, target, draft, V, n),
                           naive_tree_by_tuples(&all, target, draft, V), 1e-13);
-        else assert_nan(value(spec_naive_tree_without_acceptance, target, draft, V, n));
+        else assert_nan(at_most_one(spec_naive_tree_without_acceptance, target, draft, V, n));
         if (n <= V) {
             tuples_greedy(&all, draft, V, n);
-            assert_within(value(spec_match_greedy_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
+            assert_within(at_most_one(spec_match_greedy_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
                           1e-13);
         }
-        assert_within(value(spec_naive_tree_hub_acceptance, target, draft, V, 1),
-                      value(overlap, target, draft, V, 1), 0);
+        assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, draft, V, 1),
+                      at_most_one(overlap, target, draft, V, 1), 0);
         tuples_hub(&all, draft, V);
-        assert_within(value(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V),
+        assert_within(at_most_one(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V),
                       1e-13);
-        assert_within(value(spec_naive_tree_hub_acceptance, target, draft, V, 2),
+        assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, draft, V, 2),
                       naive_tree_by_tuples(&all, target, draft, V), 1e-13);
     }
     gsl_rng_free(rng);
@@ -105,13 +99,13 @@ static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **s
     for (int kind = 0; kind < 3; kind++) {
         tuples_row(target, V, 0, rng);
         tuples_row(draft, V, kind, rng);
-        assert_within(value(spec_match_race_acceptance, target, draft, V, 2),
-                      value(spec_match_without_acceptance, target, draft, V, 2), 1e-13);
-        assert_within(value(spec_match_race_acceptance, target, draft, V, 1),
-                      value(spec_match_acceptance, target, draft, V, 1), 1e-13);
+        assert_within(at_most_one(spec_match_race_acceptance, target, draft, V, 2),
+                      at_most_one(spec_match_without_acceptance, target, draft, V, 2), 1e-13);
+        assert_within(at_most_one(spec_match_race_acceptance, target, draft, V, 1),
+                      at_most_one(spec_match_acceptance, target, draft, V, 1), 1e-13);
         const int n[] = {3, 6, 7, 24, 25, 64};
         for (size_t i = 0; i < sizeof n / sizeof n[0]; i++)
-            assert_within(value(spec_match_without_acceptance, target, even, V, n[i]), n[i] / (double)V, 1e-13);
+            assert_within(at_most_one(spec_match_without_acceptance, target, even, V, n[i]), n[i] / (double)V, 1e-13);
     }
     gsl_rng_free(rng);
 }
@@ -121,9 +115,9 @@ static void the_least_draft_probabilities_do_no_harm(void **state)
 {
     const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074}, one[] = {1, 0x1p-1074, 0};
     (void)state;
-    assert_within(value(spec_match_race_acceptance, target, two, 3, 2), 0.8, 1e-14);
-    assert_within(value(spec_match_without_acceptance, target, two, 3, 2), 0.8, 1e-15);
-    assert_within(value(spec_naive_tree_hub_acceptance, target, one, 3, 2), 0.8, 1e-15); /* .5 + .5 .3/.5 */
+    assert_within(at_most_one(spec_match_race_acceptance, target, two, 3, 2), 0.8, 1e-14);
+    assert_within(at_most_one(spec_match_without_acceptance, target, two, 3, 2), 0.8, 1e-15);
+    assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, one, 3, 2), 0.8, 1e-15); /* .5 + .5 .3/.5 */
 }
 
 /* What a function leaves in the order's scratch is nothing to the next one. */
@@ -139,8 +133,8 @@ static void one_order_serves_all(void **state)
         assert_int_equal(spec_ratio_order_sort(&order, target, drafts[i]), GSL_SUCCESS);
         for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
             assert_within(spec_match_greedy_acceptance(&order, 2),
-                          value(spec_match_greedy_acceptance, target, drafts[i], 3, 2), 0);
-            assert_within(all[k](&order, 2), value(all[k], target, drafts[i], 3, 2), 0);
+                          at_most_one(spec_match_greedy_acceptance, target, drafts[i], 3, 2), 0);
+            assert_within(all[k](&order, 2), at_most_one(all[k], target, drafts[i], 3, 2), 0);
         }
     }
     spec_ratio_order_free(&order);
@@ -155,21 +149,21 @@ static void outside_of_the_domain_there_is_no_number(void **state)
     spec_ratio_order order;
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        assert_nan(value(all[i], target, draft, 3, 0));
-        assert_nan(value(all[i], target, draft, 3, SPEC_DRAFTS_MAX + 1));
+        assert_nan(at_most_one(all[i], target, draft, 3, 0));
+        assert_nan(at_most_one(all[i], target, draft, 3, SPEC_DRAFTS_MAX + 1));
         assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, target, (double[]){0.5, 0.6, 0}), GSL_EDOM);
         assert_nan(all[i](&order, 1));
         spec_ratio_order_free(&order);
     }
-    assert_nan(value(spec_match_race_acceptance, target, draft, 3, 2)); /* the race has two clocks alone */
-    assert_nan(value(spec_naive_tree_hub_acceptance, target, draft, 3, 3));
+    assert_nan(at_most_one(spec_match_race_acceptance, target, draft, 3, 2)); /* the race has two clocks alone */
+    assert_nan(at_most_one(spec_naive_tree_hub_acceptance, target, draft, 3, 3));
     const double one[] = {1};
     for (int n = 1; n < 3; n++) {
-        assert_within(value(spec_match_without_acceptance, one, one, 1, n), 1, 0);
-        assert_within(value(spec_match_greedy_acceptance, one, one, 1, n), 1, 0);
-        assert_within(value(spec_naive_tree_without_acceptance, one, one, 1, n), 1, 0);
-        assert_within(value(spec_naive_tree_hub_acceptance, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_match_without_acceptance, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_match_greedy_acceptance, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_naive_tree_without_acceptance, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_naive_tree_hub_acceptance, one, one, 1, n), 1, 0);
     }
 }
 

@@ -3,29 +3,14 @@
 #include "analysis/optimal.h"
 
 #include "analysis/overlap.h"
-#include "tests/support/near.h"
-#include "tests/support/support.h"
+#include "analysis/rrsw.h"
+#include "tests/support/order_value.h"
 #include "tests/support/tuples.h"
 
 #include <gsl/gsl_sf_gamma.h>
 #include <string.h>
 
 enum { V_MAX = TUPLES_V };
-
-static const double target1[3] = {0.5, 0.3, 0.2}, draft1[3] = {0.2, 0.5, 0.3};
-static const double target2[3] = {0.3, 0.4, 0.3}, draft2[3] = {0.6, 0.3, 0.1};
-
-typedef double acceptance(const spec_ratio_order *order, int n);
-
-static double value(acceptance *of, const double *target, const double *draft, int V, int n)
-{
-    spec_ratio_order order;
-    assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
-    spec_ratio_order_sort(&order, target, draft);
-    double accepted = of(&order, n);
-    spec_ratio_order_free(&order);
-    return accepted;
-}
 
 /* `python3 vectors.py`, as exact fractions; `python3 single.py` finds them by subsets and by flow. */
 static void known_vectors(void **state)

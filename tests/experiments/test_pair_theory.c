@@ -1,7 +1,7 @@
 #include "experiments/pair_theory.h"
 
 #include "analysis/capped_geometric.h"
-#include "analysis/multi_draft.h"
+#include "analysis/rrsw.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
