@@ -34,6 +34,7 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s is built from a target, so it can only be a draft", kind->name));
     }
     SPEC_TRY(spec_transform_read(&transform, &settings, error));
+    if (kind->heats) transform.temperature = 1.0;
 
     SPEC_TRY(kind->open(&model, &settings, opt_target, error));
     assert(model->vocab >= 1 && model->order >= -1 && model->order <= SPEC_ORDER_MAX);
@@ -92,6 +93,14 @@ const double *spec_session_row(spec_session *session, const int *context, size_t
     return session->model->kind->row(session->model, session->data, context, n, scratch, error);
 }
 
+bool spec_session_share(spec_session *draft, spec_session *target)
+{
+    while (draft->model->kind->session_base != NULL) draft = draft->model->kind->session_base(draft->data);
+    while (target->model->kind->session_base != NULL) target = target->model->kind->session_base(target->data);
+    const spec_model_kind *kind = draft->model->kind;
+    return kind->session_share != NULL && kind->session_share(draft->model, draft->data, target->model, target->data);
+}
+
 size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token,
                          const int *opt_parent, int node)
 {
@@ -107,14 +116,14 @@ size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n,
 
 /* A chain's contexts are the prefixes of one array: the tail of the context and then the tokens. */
 static int score_chain(spec_session *session, const int *context, size_t n, const int *token, int n_nodes,
-                       const double **ret_row, double *scratch, spec_error *error)
+                       int first, const double **ret_row, double *scratch, spec_error *error)
 {
     const spec_model *model = session->model;
     const size_t order = (size_t)model->order, kept = n < order ? n : order;
     int *history = session->history;
     for (size_t i = 0; i < kept; i++) history[i] = context[n - kept + i];
     for (int i = 0; i < n_nodes; i++) history[kept + (size_t)i] = token[i];
-    for (int i = 0; i <= n_nodes; i++) {
+    for (int i = first; i <= n_nodes; i++) {
         ret_row[i] = model->kind->row(model, session->data, history, kept + (size_t)i,
                                       scratch + (size_t)i * (size_t)model->vocab, error);
         if (ret_row[i] == NULL) return GSL_EFAILED;
@@ -123,10 +132,10 @@ static int score_chain(spec_session *session, const int *context, size_t n, cons
 }
 
 static int score_tree(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
-                      int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+                      int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
 {
     const spec_model *model = session->model;
-    for (int i = 0; i <= n_nodes; i++) {
+    for (int i = first; i <= n_nodes; i++) {
         const size_t length = spec_session_tail(session->history, model->order, context, n, token, parent, i - 1);
         ret_row[i] = model->kind->row(model, session->data, session->history, length,
                                       scratch + (size_t)i * (size_t)model->vocab, error);
@@ -136,14 +145,15 @@ static int score_tree(spec_session *session, const int *context, size_t n, const
 }
 
 int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
-                       int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+                       int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
 {
-    assert(n_nodes >= 0 && n_nodes <= SPEC_NODES_MAX);
+    assert(n_nodes >= 0 && n_nodes <= SPEC_NODES_MAX && first >= 0 && first <= n_nodes);
     const spec_model *model = session->model;
     if (model->kind->score != NULL) {
-        return model->kind->score(model, session->data, context, n, token, parent, n_nodes, ret_row, scratch, error);
+        return model->kind->score(model, session->data, context, n, token, parent, n_nodes, first, ret_row, scratch,
+                                  error);
     }
     assert(model->order >= 0); /* a kind that reads the whole text must score it itself */
-    if (parent == NULL) return score_chain(session, context, n, token, n_nodes, ret_row, scratch, error);
-    return score_tree(session, context, n, token, parent, n_nodes, ret_row, scratch, error);
+    if (parent == NULL) return score_chain(session, context, n, token, n_nodes, first, ret_row, scratch, error);
+    return score_tree(session, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
 }

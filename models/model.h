@@ -16,8 +16,10 @@ enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
 typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
+typedef struct spec_session spec_session;
 
 /* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text and
+ * window and
  * one_hot; spec_model_open fills kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
@@ -25,6 +27,7 @@ struct spec_model {
     int vocab;       /* V >= 1 */
     int order;       /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all of them (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
+    int window;      /* most tokens of a context and a draft after it together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
 };
 
@@ -35,6 +38,7 @@ struct spec_model_kind {
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
+    bool heats;            /* open reads `temperature` itself and applies it: the kind has the logits */
 
     /* Build a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive the new one. The kind
      * reads its own keys from `settings`; the caller checks for unknown ones and applies temperature, top_k, top_p,
@@ -48,15 +52,22 @@ struct spec_model_kind {
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
                          spec_error *error);
 
-    /* The four below may be NULL: no session data; rows one at a time; no text. */
+    /* Those below may be NULL: no session data; not a wrapper; nothing to share; rows one at a time; no text. */
     int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
     void (*session_free)(const spec_model *model, void *session);
+
+    /* The session of the model that a wrapper changes the rows of. */
+    spec_session *(*session_base)(void *session);
+
+    /* Let a draft's session read what the session of the very target it was built from keeps of the same text; false
+     * where they have nothing in common. `target` outlives the session, and one thread uses both. */
+    bool (*session_share)(const spec_model *model, void *session, const spec_model *target, void *target_session);
 
     /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A stateful model keeps
      * what it computed for the context and finds how much of it still holds by comparing tokens: that is the roll
      * back. */
     int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token,
-                 const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error);
 
     /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
@@ -80,11 +91,11 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
 void spec_model_close(spec_model *model); /* NULL is fine */
 
 /* One text being read by one thread. */
-typedef struct {
+struct spec_session {
     const spec_model *model;
     void *data;   /* the kind's own */
     int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX) for the default _score; NULL where the kind has its own */
-} spec_session;
+};
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
 void spec_session_free(spec_session *session); /* a zeroed one is fine */
@@ -93,10 +104,16 @@ void spec_session_free(spec_session *session); /* a zeroed one is fine */
 const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch, spec_error *error);
 
 /* Rows for verification in one pass: ret_row[0] after `context`, ret_row[i+1] after node i, whose tokens are token[i]
- * and whose parents parent[i] (-1: the root; parents come before children; NULL: a chain). `scratch` is (n_nodes+1, V).
+ * and whose parents parent[i] (-1: the root; parents come before children; NULL: a chain). Only ret_row[first..n_nodes]
+ * are filled, 0 <= first <= n_nodes: a tree that grows level by level asks for its new rows alone, and a stateful model
+ * then computes no more than these. `scratch` is (n_nodes+1, V), of which the rows from `first` on are used.
  * A row does not depend on how many nodes are scored with it, bit for bit. */
 int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
-                       int n_nodes, const double **ret_row, double *scratch, spec_error *error);
+                       int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error);
+
+/* Let a draft's session share what the target's session keeps of the same text, where its kind can; see
+ * spec_model_kind.session_share. Through wrappers on either side. */
+bool spec_session_share(spec_session *draft, spec_session *target);
 
 /* The end of the text that leads to `node` of a tree (-1: the root): the last `order` tokens of the context followed by
  * the path, or fewer where there are not as many. Fills ret_tail (order), oldest first; returns how many. */

@@ -165,13 +165,14 @@ static const double *perturb_row(const spec_model *head, void *data, const int *
 
 /* A target that reads the whole text scores the tree in one pass, as it would for itself. */
 static int perturb_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
-                         const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+                         const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                         spec_error *error)
 {
     int status = GSL_SUCCESS;
     const perturb *model = (const perturb *)head;
     perturb_session *session = data;
-    SPEC_TRY(spec_session_score(&session->target, context, n, token, parent, n_nodes, ret_row, scratch, error));
-    for (int i = 0; i <= n_nodes; i++) {
+    SPEC_TRY(spec_session_score(&session->target, context, n, token, parent, n_nodes, first, ret_row, scratch, error));
+    for (int i = first; i <= n_nodes; i++) {
         int tail[SPEC_ORDER_MAX];
         const size_t length = spec_session_tail(tail, model->key_order, context, n, token, parent, i - 1);
         const uint64_t key = spec_noise_key(model->seed, tail, length, model->key_order);

@@ -240,6 +240,11 @@ static void free_session(const spec_model *model, void *data)
     free(session);
 }
 
+static spec_session *base_session(void *session)
+{
+    return &((transformed_session *)session)->base;
+}
+
 static const double *transform_into(double *scratch, const double *row, const spec_model *model, int *order)
 {
     if (row != scratch) memcpy(scratch, row, (size_t)model->vocab * sizeof scratch[0]);
@@ -257,12 +262,13 @@ static const double *transformed_row(const spec_model *model, void *data, const 
 }
 
 static int transformed_score(const spec_model *model, void *data, const int *context, size_t n, const int *token,
-                             const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+                             const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                             spec_error *error)
 {
     int status = GSL_SUCCESS;
     transformed_session *session = data;
-    SPEC_TRY(spec_session_score(&session->base, context, n, token, parent, n_nodes, ret_row, scratch, error));
-    for (int i = 0; i <= n_nodes; i++) {
+    SPEC_TRY(spec_session_score(&session->base, context, n, token, parent, n_nodes, first, ret_row, scratch, error));
+    for (int i = first; i <= n_nodes; i++) {
         ret_row[i] = transform_into(scratch + (size_t)i * (size_t)model->vocab, ret_row[i], model, session->order);
     }
 done:
@@ -280,6 +286,7 @@ int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_tra
     model->wrapper.kind.score = transformed_score;
     model->wrapper.kind.session_init = init_session;
     model->wrapper.kind.session_free = free_session;
+    model->wrapper.kind.session_base = base_session;
     model->transform = *transform;
     *ret_model = &model->wrapper.head;
     model = NULL;

@@ -38,6 +38,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->kind.close = close_wrapper;
     wrapper->kind.session_init = NULL;
     wrapper->kind.session_free = NULL;
+    wrapper->kind.session_share = NULL;
     wrapper->kind.score = NULL;
     if (base->kind->token_text != NULL) wrapper->kind.token_text = token_text;
     if (base->kind->tokenize != NULL) wrapper->kind.tokenize = tokenize;
@@ -46,4 +47,10 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->head.kind = &wrapper->kind;
     wrapper->head.spec = spec;
     return GSL_SUCCESS;
+}
+
+const spec_model *spec_wrapper_innermost(const spec_model *model)
+{
+    while (model->kind->close == close_wrapper) model = base_of(model);
+    return model;
 }

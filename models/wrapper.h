@@ -14,7 +14,10 @@ typedef struct {
 } spec_wrapper;
 
 /* Set up the head from `base`, which it owns from now on; the caller then replaces kind.row and what belongs to it
- * (_score and the session's two functions are the base's no more: NULL). On failure the base stays the caller's. */
+ * (_score and the session's functions are the base's no more: NULL). On failure the base stays the caller's. */
 int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error);
+
+/* The model inside all wrappers around it; itself where there is none. */
+const spec_model *spec_wrapper_innermost(const spec_model *model);
 
 #endif

@@ -3,7 +3,7 @@
 #include "models/names.h"
 #include "models/settings.h"
 #include "sim/acceptance_kernels.h"
-#include "sim/cpu.h"
+#include "models/cpu.h"
 
 #include <assert.h>
 #include <math.h>

@@ -185,7 +185,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy,
                                 chance, error));
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
-                                draft->branches ? draft->parent : NULL, draft->n_nodes, decoder->target_row,
+                                draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
                                 decoder->target_store, error));
     decoder->rule.verify(round, &decoder->rule, draft, decoder->target_row, decoder->weight, chance);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);

@@ -1,6 +1,6 @@
 #include "sim/excess.h"
 
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "sim/excess_loops.h"
 
 enum { BLOCK = SPEC_EXCESS_BLOCK };

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_FLOAT_ROWS_H
 #define SPECLAB_FLOAT_ROWS_H
 
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "sim/rng.h"
 
 #include <stdbool.h>

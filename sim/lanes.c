@@ -1,6 +1,6 @@
 #include "sim/lanes.h"
 
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "sim/lanes_step.h"
 #include "sim/rng.h"
 

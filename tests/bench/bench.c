@@ -1,6 +1,6 @@
 #include "tests/bench/bench.h"
 
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "tests/bench/yardstick.h"
 
 #include <gsl/gsl_sort.h>

@@ -44,7 +44,7 @@ static void check_model(const spec_model *model, spec_error *error)
     if (scratch == NULL || spec_session_init(&session, model, error) != GSL_SUCCESS) abort();
     const double *one = spec_session_row(&session, context, 2, scratch, error);
     if (one != NULL) check_row(one, model->vocab);
-    if (spec_session_score(&session, context, 1, token, parent, 2, row, scratch, error) == GSL_SUCCESS) {
+    if (spec_session_score(&session, context, 1, token, parent, 2, 0, row, scratch, error) == GSL_SUCCESS) {
         for (int i = 0; i < 3; i++) check_row(row[i], model->vocab);
     }
     spec_session_free(&session);

@@ -101,7 +101,7 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
                     shape % 2 == 0 ? i - 1 : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
             }
             const int *shape_parent = shape % 3 == 0 ? (shape % 2 == 0 ? NULL : parent) : parent;
-            assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, row, scratch, NULL),
+            assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, 0, row, scratch, NULL),
                              0);
             for (int i = -1; i < NODES; i++) {
                 int path[20 + NODES], depth = 0;
@@ -140,9 +140,9 @@ static void the_largest_draft_is_scored(void **state)
     int *token = calloc(SPEC_NODES_MAX, sizeof *token), context[30] = {1, 0, 1};
     const double **row = calloc(SPEC_NODES_MAX + 1, sizeof *row);
     double *scratch = calloc((SPEC_NODES_MAX + 1) * 2, sizeof *scratch);
-    assert_int_equal(spec_session_score(&o.session, context, 30, token, NULL, SPEC_NODES_MAX, row, scratch, NULL), 0);
+    assert_int_equal(spec_session_score(&o.session, context, 30, token, NULL, SPEC_NODES_MAX, 0, row, scratch, NULL), 0);
     assert_memory_equal(row[SPEC_NODES_MAX], row_after(&o, token, SPEC_NODES_MAX), 2 * sizeof(double));
-    assert_int_equal(spec_session_score(&o.session, NULL, 0, NULL, NULL, 0, row, scratch, NULL), 0);
+    assert_int_equal(spec_session_score(&o.session, NULL, 0, NULL, NULL, 0, 0, row, scratch, NULL), 0);
     assert_memory_equal(row[0], row_after(&o, NULL, 0), 2 * sizeof(double));
     free(token);
     free(row);

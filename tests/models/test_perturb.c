@@ -210,7 +210,7 @@ static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
     const size_t length[] = {2, 3, 4, 4, 5, 3};
     double scratch[6 * 6];
     const double *row[6];
-    assert_int_equal(spec_session_score(&draft.session, context, 2, token, parent, 5, row, scratch, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_session_score(&draft.session, context, 2, token, parent, 5, 0, row, scratch, NULL), GSL_SUCCESS);
     for (int i = 0; i < 6; i++) assert_memory_equal(row[i], row_after(&draft, path[i], length[i]), 6 * sizeof(double));
     close_model(&draft);
     close_model(&target);
@@ -236,7 +236,7 @@ static void hostile_specs_are_refused(void **state)
     const int token[] = {1, 2};
     const double *row[3];
     double scratch[15];
-    assert_int_not_equal(spec_session_score(&draft.session, NULL, 0, token, NULL, 2, row, scratch, &error),
+    assert_int_not_equal(spec_session_score(&draft.session, NULL, 0, token, NULL, 2, 0, row, scratch, &error),
                          GSL_SUCCESS);
     assert_string_equal(error.text,
                         "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");

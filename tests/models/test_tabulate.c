@@ -31,9 +31,10 @@ static const double *hashed_row(const spec_model *model, void *session, const in
 
 /* Reads the whole text: the rows of a tree come from its own _score, which knows each node's whole path. */
 static int hashed_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
-                        const int *parent, int n_nodes, const double **ret_row, double *scratch, spec_error *error)
+                        const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                        spec_error *error)
 {
-    for (int i = 0; i <= n_nodes; i++) {
+    for (int i = first; i <= n_nodes; i++) {
         int path[64];
         assert_true(n + (size_t)n_nodes <= 64);
         size_t length = 0, depth = 0;
@@ -185,7 +186,7 @@ static void what_wraps_a_stateful_model_scores_through_it(void **state)
         const double *row[5];
         assert_int_equal(spec_session_init(&session, models[m], &error), GSL_SUCCESS);
         assert_null(session.history);
-        assert_int_equal(spec_session_score(&session, context, 20, token, tree, 4, row, scratch, &error), GSL_SUCCESS);
+        assert_int_equal(spec_session_score(&session, context, 20, token, tree, 4, 0, row, scratch, &error), GSL_SUCCESS);
         for (int i = 0; i < 5; i++) {
             int whole[24];
             memcpy(whole, context, sizeof context);

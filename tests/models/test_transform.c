@@ -301,7 +301,7 @@ static void a_wrapped_model_transforms_every_row(void **state)
     double scratch[80], expected[20];
     for (int shape = 0; shape < 2; shape++) {
         assert_int_equal(
-            spec_session_score(&o.session, context, 2, token, shape == 0 ? NULL : tree, 3, row, scratch, NULL), 0);
+            spec_session_score(&o.session, context, 2, token, shape == 0 ? NULL : tree, 3, 0, row, scratch, NULL), 0);
         for (int i = 0; i < 4; i++) {
             int path[5] = {7, 3, 1, 2, 19};
             const size_t length = shape == 0 ? 2 + (size_t)i : i == 0 ? 2 : i == 1 ? 3 : 4;

@@ -1,6 +1,6 @@
 #include "sim/acceptance.h"
 #include "sim/acceptance_kernels.h"
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "tests/support/battery.h"
 #include "tests/support/support.h"
 

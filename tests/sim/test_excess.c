@@ -1,5 +1,5 @@
 #include "sim/excess.h"
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"

@@ -1,4 +1,4 @@
-#include "sim/cpu.h"
+#include "models/cpu.h"
 #include "sim/lanes.h"
 #include "sim/lanes_step.h"
 #include "sim/rng.h"

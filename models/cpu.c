@@ -1,4 +1,4 @@
-#include "sim/cpu.h"
+#include "models/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
