@@ -1,0 +1,64 @@
+/* checkpoint: a Llama-family model as its file has it, whatever the file's format: shape, tensors, tokenizer.
+ * A loader (llama2c, gguf, random) fills one, having checked that every tensor lies inside the file and has the size
+ * that the shape asks for. The checkpoint owns the mapping and what else its tensors point to. */
+#ifndef SPECLAB_CHECKPOINT_H
+#define SPECLAB_CHECKPOINT_H
+
+#include "models/settings.h"
+#include "models/transformer/tensor.h"
+#include "models/transformer/tokenizer.h"
+
+/* How rotary embedding pairs the dimensions of a head. */
+typedef enum {
+    SPEC_ROPE_ADJACENT, /* 2i with 2i + 1: llama2.c, GGUF's llama */
+    SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2 */
+} spec_rope_pairs;
+
+enum { SPEC_HEAD_DIM_MAX = 256, SPEC_LAYERS_MAX = 512, SPEC_DIM_MAX = 1 << 16, SPEC_CONTEXT_MAX = 1 << 20 };
+
+/* The numbers that the forward pass needs. All >= 1; n_heads is a multiple of n_kv_heads; head_dim is even. */
+typedef struct {
+    int dim, n_layers, n_heads, n_kv_heads, head_dim, ffn_dim, vocab;
+    int context;             /* positions it was trained for, at most SPEC_CONTEXT_MAX */
+    float norm_eps;          /* of the root mean square */
+    double rope_base;        /* angle of pair i at a position: position * base^(-2i/head_dim) / factor[i] */
+    spec_rope_pairs rope_pairs;
+    const float *opt_rope_factor; /* (head_dim/2), > 0, or NULL for ones (rope scaling of Llama 3, linear scaling) */
+} spec_shape;
+
+typedef struct {
+    spec_tensor attention_norm;      /* (dim) F32 */
+    spec_tensor query;               /* (n_heads * head_dim, dim) */
+    spec_tensor key, value;          /* (n_kv_heads * head_dim, dim) */
+    spec_tensor query_bias, key_bias, value_bias; /* F32, or data NULL (qwen2 has them) */
+    spec_tensor attention_output;    /* (dim, n_heads * head_dim) */
+    spec_tensor ffn_norm;            /* (dim) F32 */
+    spec_tensor gate, up;            /* (ffn_dim, dim) */
+    spec_tensor down;                /* (dim, ffn_dim) */
+} spec_checkpoint_layer;
+
+typedef struct spec_checkpoint spec_checkpoint;
+struct spec_checkpoint {
+    spec_shape shape;
+    spec_tensor embedding;        /* (vocab, dim) */
+    spec_tensor output;           /* (vocab, dim); the embedding itself where the two are tied */
+    spec_tensor final_norm;       /* (dim) F32 */
+    spec_checkpoint_layer *layer; /* (n_layers) */
+    spec_tokenizer *opt_tokenizer;
+    int begin_of_text;            /* the token that a text begins with, or -1 */
+    bool adds_begin;              /* every text begins with it; else only the empty context is given it */
+    int end_of_text;              /* the token that ends a text, or -1 */
+    void *owned;                  /* what the loader keeps: mapping, converted vectors */
+    void (*free_owned)(void *owned);
+};
+
+/* The loaders. `settings` has the path and the keys of the model's spec: see the usage lines in transformer_kinds.c.
+ * GSL_EINVAL with one line naming the file for what is truncated, foreign, hostile or not supported; non-finite norms
+ * and scales too. Nothing is allocated that the file's size does not cover. On failure *ret is zeroed. */
+int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+
+void spec_checkpoint_free(spec_checkpoint *checkpoint); /* a zeroed one is fine */
+
+#endif

@@ -1,0 +1,50 @@
+/* tensor: weights as files hold them: a matrix of rows in one of five types, and the conversion of a row.
+ * Quantised types are those of ggml: blocks of 32 weights along a row with one F16 scale. A tensor borrows its data,
+ * which may lie in a mapped file, at any alignment and from a hostile hand: its size has been checked, its values have
+ * not. */
+#ifndef SPECLAB_TENSOR_H
+#define SPECLAB_TENSOR_H
+
+#include "speclab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    SPEC_TENSOR_F32,
+    SPEC_TENSOR_F16,
+    SPEC_TENSOR_BF16,
+    SPEC_TENSOR_Q8_0, /* scale (F16), 32 x int8: w = scale * q; 34 bytes a block */
+    SPEC_TENSOR_Q4_0, /* scale (F16), 16 bytes: weight j in the low, j + 16 in the high nibble of byte j:
+                         w = scale * (q - 8); 18 bytes a block */
+    SPEC_TENSOR_TYPES
+} spec_tensor_type;
+
+enum { SPEC_TENSOR_BLOCK = 32 }; /* weights that share a scale, in the quantised types */
+
+extern const char *const spec_tensor_type_names[]; /* "f32", "f16", "bf16", "q8_0", "q4_0", NULL */
+
+typedef struct {
+    spec_tensor_type type;
+    int rows, cols;   /* a vector is one row; quantised: cols is a multiple of SPEC_TENSOR_BLOCK */
+    const void *data; /* (rows, cols), row after row without gaps; NULL: there is no such tensor */
+} spec_tensor;
+
+/* Bytes of a row of `cols` weights; 0 where the type cannot hold so many (no multiple of the block). */
+size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
+
+/* Row `row` as floats: (cols). Exact for every type. */
+void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row);
+
+/* Write a row of `cols` floats in another type: rounding to nearest (ties to even), F16 beyond its range to infinity.
+ * Q8_0: scale = max|w| / 127; Q4_0: scale = the weight of largest magnitude / -8, as ggml does. */
+void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
+
+/* The conversions of one value. */
+float spec_tensor_from_f16(uint16_t half);
+uint16_t spec_tensor_to_f16(float value);
+float spec_tensor_from_bf16(uint16_t half);
+uint16_t spec_tensor_to_bf16(float value);
+
+#endif

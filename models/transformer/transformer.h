@@ -1,0 +1,39 @@
+/* transformer: a transformer as a model: rows after a context and after the nodes of a tree, in passes of at most
+ * SPEC_COLUMNS_MAX tokens over a key-value cache that rolls back by comparing tokens.
+ * The kinds llama2c, gguf and random load a checkpoint; layers and quantised are drafts made of such a target. A model
+ * owns its checkpoint and weights, or borrows the target's; sessions own their caches, or share the target's. */
+#ifndef SPECLAB_TRANSFORMER_H
+#define SPECLAB_TRANSFORMER_H
+
+#include "models/model.h"
+#include "models/transformer/forward.h"
+#include "models/transformer/sequence.h"
+
+typedef struct {
+    spec_model head;
+    spec_checkpoint own_checkpoint;
+    spec_weights own_weights;
+    const spec_checkpoint *checkpoint; /* its own, or the target's */
+    const spec_weights *weights;       /* its own, or the target's */
+    int *layer, n_layers;              /* the layers that it runs, ascending */
+    double temperature;
+} spec_transformer;
+
+/* The transformer inside a model, through the wrappers around it; NULL where it is something else. */
+const spec_transformer *spec_transformer_of(const spec_model *model);
+
+/* What the kinds share: a table line's functions. */
+const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,
+                                   double *scratch, spec_error *error);
+int spec_transformer_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
+                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                           spec_error *error);
+int spec_transformer_session_init(const spec_model *model, void **ret_session, spec_error *error);
+void spec_transformer_session_free(const spec_model *model, void *session);
+bool spec_transformer_session_share(const spec_model *model, void *session, const spec_model *target,
+                                    void *target_session);
+size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
+size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
+void spec_transformer_close(spec_model *model);
+
+#endif
