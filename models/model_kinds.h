@@ -14,5 +14,8 @@ extern const spec_model_kind spec_model_markov;
 extern const spec_model_kind spec_model_ngram;
 extern const spec_model_kind spec_model_perturb;
 extern const spec_model_kind spec_model_cases;
+extern const spec_model_kind spec_model_llama2c;
+extern const spec_model_kind spec_model_gguf;
+extern const spec_model_kind spec_model_random;
 
 #endif

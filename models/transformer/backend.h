@@ -47,7 +47,8 @@ typedef struct {
 struct spec_backend {
     const char *name;
 
-    /* Memory. _alloc gives zeros. _put and _get copy between the host's memory and the backend's. */
+    /* Memory. _alloc gives zeros. _put and _get copy between the host's memory and the backend's. Freeing NULL or what
+     * is zeroed is fine, here and below. */
     int (*alloc)(void **ret_memory, size_t bytes, spec_error *error);
     void (*free)(void *memory);
     void (*put)(void *to, const void *host, size_t bytes);

@@ -30,10 +30,19 @@ void spec_sequence_free(spec_sequence *sequence);
  * what it holds is cut there: at most n - 1 tokens stay, so that there is always one to be computed. */
 int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text, size_t n);
 
-/* The text grew by n tokens, computed in place. */
+/* The text grew by n tokens, computed in place; there is no tree on it yet. */
 void spec_sequence_append(spec_sequence *sequence, const int *token, int n);
 
-/* How many of these nodes it holds already as its first, where its text is exactly this one; else 0. */
+/* Nodes from..n_nodes-1 of a tree on the text were computed, those before them being held already. */
+void spec_sequence_grow(spec_sequence *sequence, const int *token, const int *opt_parent, int from, int n_nodes);
+
+/* Nothing is held any more. */
+void spec_sequence_forget(spec_sequence *sequence);
+
+/* Hold the text that another one holds, without a tree. */
+void spec_sequence_follow(spec_sequence *sequence, const spec_sequence *other);
+
+/* How many of these nodes it holds already as its first, where its text is exactly this one; else -1. */
 int spec_sequence_matches(const spec_sequence *sequence, const int *text, size_t n, const int *token,
                           const int *opt_parent, int n_nodes);
 

@@ -16,11 +16,17 @@ typedef struct {
     const spec_checkpoint *checkpoint; /* its own, or the target's */
     const spec_weights *weights;       /* its own, or the target's */
     int *layer, n_layers;              /* the layers that it runs, ascending */
+    int context;                       /* positions of a text, that of the begin of text among them */
     double temperature;
 } spec_transformer;
 
 /* The transformer inside a model, through the wrappers around it; NULL where it is something else. */
 const spec_transformer *spec_transformer_of(const spec_model *model);
+
+/* Begin a model over a checkpoint, the layers all of them; for a kind's open, which fills what is its own before or
+ * after. The model holds the team until it is closed. */
+int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
+                          spec_settings *settings, spec_error *error);
 
 /* What the kinds share: a table line's functions. */
 const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,

@@ -1,0 +1,312 @@
+#include "models/transformer/transformer.h"
+
+#include "models/transformer/team.h"
+#include "models/wrapper.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
+                          spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_shape *shape = &checkpoint->shape;
+    model->checkpoint = checkpoint;
+    model->weights = weights;
+    model->context = shape->context;
+    SPEC_TRY(spec_settings_double(&model->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
+    model->head.vocab = shape->vocab;
+    model->head.order = -1;
+    model->head.end_of_text = checkpoint->end_of_text;
+    model->head.window = model->context - (checkpoint->adds_begin ? 1 : 0);
+    model->head.one_hot = model->temperature == 0.0;
+    model->layer = malloc((size_t)shape->n_layers * sizeof *model->layer);
+    if (model->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
+    for (int i = 0; i < shape->n_layers; i++) model->layer[i] = i;
+    model->n_layers = shape->n_layers;
+done:
+    return status;
+}
+
+void spec_transformer_close(spec_model *head)
+{
+    spec_transformer *model = (spec_transformer *)head;
+    spec_weights_free(&model->own_weights);
+    spec_checkpoint_free(&model->own_checkpoint);
+    free(model->layer);
+    free(model);
+    spec_team_release();
+}
+
+const spec_transformer *spec_transformer_of(const spec_model *model)
+{
+    model = spec_wrapper_innermost(model);
+    return model->kind->session_init == spec_transformer_session_init ? (const spec_transformer *)model : NULL;
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+/* Keys and values, and the books of whose they are. */
+typedef struct {
+    spec_kv kv;
+    spec_sequence sequence;
+} cache;
+
+typedef struct {
+    spec_forward forward;
+    cache own;
+    cache *opt_shared;  /* the target's, whose keys and values stand for this session's own */
+    uint64_t followed;  /* the changes of it that the books here know of */
+    int *text;          /* (context) the begin of text and the context */
+    size_t n_text;
+    int *path;          /* of the batch */
+    spec_batch batch;
+    double **row;       /* (SPEC_COLUMNS_MAX) */
+} session_data;
+
+void spec_transformer_session_free(const spec_model *head, void *data)
+{
+    (void)head;
+    session_data *session = data;
+    if (session == NULL) return;
+    const spec_weights *weights = session->forward.weights;
+    if (session->opt_shared == NULL && weights != NULL) weights->backend->kv_free(&session->own.kv);
+    spec_sequence_free(&session->own.sequence);
+    spec_forward_free(&session->forward);
+    free(session->text);
+    free(session->path);
+    free(session->row);
+    free(session);
+}
+
+int spec_transformer_session_init(const spec_model *head, void **ret_session, spec_error *error)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    int status = GSL_SUCCESS;
+    session_data *session = calloc(1, sizeof *session);
+    *ret_session = NULL;
+    if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
+    SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
+    SPEC_TRY(model->weights->backend->kv_init(&session->own.kv, &model->weights->shape, session->own.sequence.slots,
+                                              error));
+    session->text = malloc((size_t)model->context * sizeof *session->text);
+    session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
+    session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);
+    if (session->text == NULL || session->path == NULL || session->row == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for a text of %d tokens", model->context));
+    session->batch.path = session->path;
+    *ret_session = session;
+    session = NULL;
+done:
+    spec_transformer_session_free(head, session);
+    return status;
+}
+
+bool spec_transformer_session_share(const spec_model *head, void *data, const spec_model *target, void *target_data)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    session_data *session = data, *other = target_data;
+    if (target->kind->session_init != spec_transformer_session_init || session->opt_shared != NULL ||
+        other->opt_shared != NULL || model->weights != ((const spec_transformer *)target)->weights ||
+        model->context > ((const spec_transformer *)target)->context)
+        return false;
+    model->weights->backend->kv_free(&session->own.kv);
+    session->own.kv = other->own.kv;
+    session->opt_shared = &other->own;
+    session->followed = other->own.sequence.changes - 1;
+    return true;
+}
+
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
+
+static int take_text(session_data *session, const spec_transformer *model, const int *context, size_t n,
+                     spec_error *error)
+{
+    const spec_checkpoint *checkpoint = model->checkpoint;
+    size_t begin = 0;
+    if (n > (size_t)model->head.window)
+        return spec_fail(error, GSL_EINVAL, "a text of %zu tokens is too long: the model's context is %d", n,
+                         model->head.window);
+    if (checkpoint->adds_begin || n == 0) session->text[begin++] = checkpoint->begin_of_text;
+    if (begin > 0 && session->text[0] < 0)
+        return spec_fail(error, GSL_EINVAL, "the model has no token that begins a text: it needs a prompt");
+    if (n > 0) memcpy(session->text + begin, context, n * sizeof *context);
+    session->n_text = begin + n;
+    return GSL_SUCCESS;
+}
+
+/* Keep of the cache what the text still needs. */
+static void settle(session_data *session, cache *books)
+{
+    int from[SPEC_NODES_MAX], to;
+    const int kept = spec_sequence_settle(from, &to, &books->sequence, session->text, session->n_text);
+    if (kept > 0) session->forward.weights->backend->keep(&books->kv, from, to, kept);
+}
+
+/* A draft that shares the target's cache takes over what the target has computed since; its own tokens behind it are
+ * overwritten then. */
+static void follow(session_data *session)
+{
+    spec_sequence *shared = &session->opt_shared->sequence;
+    if (shared->changes == session->followed) return;
+    settle(session, session->opt_shared);
+    spec_sequence_follow(&session->own.sequence, shared);
+    session->followed = shared->changes;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
+/* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
+ * from `first` on, row 0 being that of the text's last token. */
+typedef struct {
+    const int *token, *opt_parent;
+    int n_nodes, text_from, node_from, first;
+} work;
+
+static int parent_of(const work *of, int node)
+{
+    return of->opt_parent != NULL ? of->opt_parent[node] : node - 1;
+}
+
+/* The deepest node's depth: tokens on its path. */
+static int deepest(const work *of)
+{
+    int deep = 0;
+    for (int node = 0; node < of->n_nodes; node++) {
+        int depth = 0;
+        for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
+        if (depth > deep) deep = depth;
+    }
+    return deep;
+}
+
+static void add_text(session_data *session, int place)
+{
+    spec_batch *batch = &session->batch;
+    const int u = batch->n++, begin = batch->path_begin[u];
+    batch->token[u] = session->text[place];
+    batch->position[u] = batch->slot[u] = batch->past[u] = place;
+    session->path[begin] = place;
+    batch->path_begin[u + 1] = begin + 1;
+}
+
+static void add_node(session_data *session, const work *of, int node)
+{
+    spec_batch *batch = &session->batch;
+    const int u = batch->n++, begin = batch->path_begin[u], past = (int)session->n_text;
+    int depth = 0;
+    for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
+    for (int at = node, i = depth; at >= 0; at = parent_of(of, at)) session->path[begin + --i] = past + at;
+    batch->token[u] = of->token[node];
+    batch->position[u] = past + depth - 1;
+    batch->slot[u] = past + node;
+    batch->past[u] = past;
+    batch->path_begin[u + 1] = begin + depth;
+}
+
+static void one_hot(double *row, int vocab, int token)
+{
+    memset(row, 0, (size_t)vocab * sizeof *row);
+    row[token] = 1.0;
+}
+
+/* Turn the pass's logits into rows. */
+static int take_rows(session_data *session, const spec_transformer *model, int n, spec_error *error)
+{
+    const spec_backend *backend = model->weights->backend;
+    spec_queue *queue = &session->forward.queue;
+    const float *logits = session->forward.logits;
+    if (model->temperature > 0.0)
+        return backend->rows(queue, session->row, logits, model->temperature, n, error);
+    int token[SPEC_COLUMNS_MAX];
+    const int status = backend->argmax(queue, token, logits, n, error);
+    for (int i = 0; i < n && status == GSL_SUCCESS; i++) one_hot(session->row[i], model->head.vocab, token[i]);
+    return status;
+}
+
+/* All of the work, SPEC_COLUMNS_MAX tokens a pass. */
+static int run_passes(session_data *session, const spec_transformer *model, const work *of, const double **ret_row,
+                      double *scratch, spec_error *error)
+{
+    spec_batch *batch = &session->batch;
+    const int n_text = (int)session->n_text - of->text_from, n = n_text + of->n_nodes - of->node_from;
+    for (int done = 0; done < n; done += batch->n) {
+        batch->n = 0;
+        int n_rows = 0;
+        for (int i = done; i < n && batch->n < SPEC_COLUMNS_MAX; i++) {
+            const int node = i - n_text + of->node_from;
+            if (i < n_text) add_text(session, of->text_from + i);
+            else add_node(session, of, node);
+            const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
+            if (row < of->first) continue;
+            ret_row[row] = session->row[n_rows++] = scratch + (size_t)row * (size_t)model->head.vocab;
+        }
+        const int status = spec_forward_pass(&session->forward, &session->own.kv, batch, model->layer,
+                                             model->n_layers, batch->n - n_rows, error);
+        if (status != GSL_SUCCESS) return status;
+        if (n_rows == 0) continue;
+        const int taken = take_rows(session, model, n_rows, error);
+        if (taken != GSL_SUCCESS) return taken;
+    }
+    return GSL_SUCCESS;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
+                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                           spec_error *error)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    session_data *session = data;
+    spec_sequence *sequence = &session->own.sequence;
+    work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(take_text(session, model, context, n, error));
+    for (int i = 0; i < n_nodes; i++) assert(token[i] >= 0 && token[i] < head->vocab && parent_of(&of, i) < i);
+    if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
+        session->n_text + (size_t)deepest(&of) > (size_t)model->context)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "a draft of %d tokens after %zu is too long: the model's context is %d",
+                           deepest(&of), n, head->window));
+
+    if (session->opt_shared != NULL) follow(session);
+    const int held = first > 0 ? spec_sequence_matches(sequence, session->text, session->n_text, token, parent, n_nodes)
+                               : -1;
+    if (held >= 0) {
+        of.text_from = (int)session->n_text;
+        of.node_from = held < first ? held : first - 1;
+    } else {
+        settle(session, &session->own);
+        of.text_from = sequence->length;
+    }
+    status = run_passes(session, model, &of, ret_row, scratch, error);
+    if (status == GSL_SUCCESS && held < 0)
+        spec_sequence_append(sequence, session->text + of.text_from, (int)session->n_text - of.text_from);
+    if (status == GSL_SUCCESS) spec_sequence_grow(sequence, token, parent, of.node_from, n_nodes);
+    else spec_sequence_forget(sequence);
+done:
+    return status;
+}
+
+const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,
+                                   double *scratch, spec_error *error)
+{
+    const double *row;
+    const int status = spec_transformer_score(model, session, context, n, NULL, NULL, 0, 0, &row, scratch, error);
+    return status == GSL_SUCCESS ? row : NULL;
+}
+
+size_t spec_transformer_token_text(const spec_model *head, int token, char *buffer, size_t size)
+{
+    const spec_tokenizer *tokenizer = ((const spec_transformer *)head)->checkpoint->opt_tokenizer;
+    if (tokenizer != NULL) return spec_tokenizer_text(tokenizer, token, buffer, size);
+    return (size_t)snprintf(buffer, size, "<%d>", token);
+}
+
+size_t spec_transformer_tokenize(const spec_model *head, const char *text, size_t length, int *token, size_t capacity)
+{
+    const spec_tokenizer *tokenizer = ((const spec_transformer *)head)->checkpoint->opt_tokenizer;
+    return tokenizer != NULL ? spec_tokenizer_encode(tokenizer, text, length, token, capacity) : 0;
+}

@@ -1,0 +1,70 @@
+#include "models/model_kinds.h"
+#include "models/transformer/team.h"
+#include "models/transformer/transformer.h"
+
+#include <stdlib.h>
+
+typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+
+static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_transformer *model = calloc(1, sizeof *model);
+    *ret_model = NULL;
+    if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_team_hold();
+    SPEC_TRY(load(&model->own_checkpoint, settings, error));
+    SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, &spec_backend_cpu,
+                               error));
+    SPEC_TRY(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
+    *ret_model = &model->head;
+    model = NULL;
+done:
+    if (model != NULL) spec_transformer_close(&model->head);
+    return status;
+}
+
+#define OPENS(name)                                                                                                    \
+    static int open_##name(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,              \
+                           spec_error *error)                                                                          \
+    {                                                                                                                  \
+        (void)opt_target;                                                                                              \
+        return open_checkpoint(ret_model, spec_##name##_load, settings, error);                                        \
+    }
+OPENS(llama2c)
+OPENS(gguf)
+OPENS(random)
+
+#define TRANSFORMER                                                                                                    \
+    .heats = true, .close = spec_transformer_close, .row = spec_transformer_row, .score = spec_transformer_score,      \
+    .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,                      \
+    .token_text = spec_transformer_token_text
+
+const spec_model_kind spec_model_llama2c = {
+    .name = "llama2c",
+    .usage = "llama2c:PATH?tokenizer=PATH&context=0&end=1",
+    .summary = "a transformer from a llama2.c checkpoint; its tokenizer.bin lies beside it",
+    .reference = "Touvron23",
+    .open = open_llama2c,
+    TRANSFORMER,
+    .tokenize = spec_transformer_tokenize,
+};
+
+const spec_model_kind spec_model_gguf = {
+    .name = "gguf",
+    .usage = "gguf:PATH?context=0",
+    .summary = "a transformer from a GGUF file: llama or qwen2, F32, F16, BF16, Q8_0 or Q4_0",
+    .reference = "Touvron23",
+    .open = open_gguf,
+    TRANSFORMER,
+    .tokenize = spec_transformer_tokenize,
+};
+
+const spec_model_kind spec_model_random = {
+    .name = "random",
+    .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&vocab=32000&context=1024&type=q8_0&seed=1",
+    .summary = "a transformer of any shape with random weights, for timing and for proofs",
+    .reference = "Touvron23",
+    .open = open_random,
+    TRANSFORMER,
+};
