@@ -38,7 +38,9 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row);
 
 /* Write a row of `cols` floats in another type: rounding to nearest (ties to even), F16 beyond its range to infinity.
- * Q8_0: scale = max|w| / 127; Q4_0: scale = the weight of largest magnitude / -8, as ggml does. */
+ * Q8_0: scale = max|w| / 127, w / scale rounded (ties away from zero); Q4_0: scale = the weight of largest magnitude
+ * / -8, w / scale + 8 rounded (ties up): the bytes of ggml's reference. A block with a weight that is not finite has a
+ * NaN for its scale. */
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
 
 /* The conversions of one value. */
