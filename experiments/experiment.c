@@ -43,21 +43,3 @@ void spec_result_free(spec_result *result)
     spec_table_free(&result->table);
     *result = (spec_result){0};
 }
-
-int spec_result_read(spec_result *result, const char *path, spec_error *error)
-{
-    char name[64];
-    const spec_measure *measure;
-    *result = (spec_result){0};
-    int status = spec_table_read_csv(&result->table, path, NULL, error);
-    if (status != GSL_SUCCESS) return status;
-    if (spec_table_provenance(&result->table, "measure", name, sizeof name) == NULL) return GSL_SUCCESS;
-    if (spec_measure_find(&measure, name, NULL) != GSL_SUCCESS)
-        return GSL_SUCCESS; /* of a later version: rows, but no verdict */
-    for (size_t r = 0; r < result->table.n_rows; r++) {
-        spec_check check = spec_measure_check(measure, &result->table, r);
-        result->holds += check == SPEC_CHECK_HOLDS;
-        result->fails += check == SPEC_CHECK_FAILS;
-    }
-    return GSL_SUCCESS;
-}

@@ -64,8 +64,4 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment, 
                         spec_error *error);
 void spec_result_free(spec_result *result);
 
-/* The result that a CSV file holds, with its rows judged by the measure that its provenance names (where it names one
- * we know). */
-int spec_result_read(spec_result *result, const char *path, spec_error *error);
-
 #endif

@@ -429,11 +429,6 @@ uint64_t spec_trace_evidence_rows(const spec_trace_evidence *e)
     return e->rows;
 }
 
-uint64_t spec_trace_evidence_ratios(const spec_trace_evidence *e)
-{
-    return (uint64_t)e->tilt[TILT_DRAFT].n;
-}
-
 spec_hard spec_trace_evidence_hard(const spec_trace_evidence *e, uint64_t *ret_line)
 {
     *ret_line = e->hard_line;

@@ -30,10 +30,9 @@ void spec_trace_evidence_add(spec_trace_evidence *evidence, const spec_trace_rec
  * number are NaN where too little was expected for a normal law. */
 int spec_trace_evidence_findings(spec_finding *ret, const spec_trace_evidence *evidence);
 
-/* Tokens; those with a row; those with a ratio of draft to target. */
+/* Tokens; those with a row. */
 uint64_t spec_trace_evidence_tokens(const spec_trace_evidence *evidence);
 uint64_t spec_trace_evidence_rows(const spec_trace_evidence *evidence);
-uint64_t spec_trace_evidence_ratios(const spec_trace_evidence *evidence);
 
 /* The first token that may never be, and its line. */
 spec_hard spec_trace_evidence_hard(const spec_trace_evidence *evidence, uint64_t *ret_line);

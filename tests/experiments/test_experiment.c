@@ -371,23 +371,6 @@ static void an_experiment_that_cannot_run_says_why(void **state)
     }
 }
 
-static void a_result_read_back_is_judged_again(void **state)
-{
-    char path[64];
-    size_t n;
-    spec_result result;
-    spec_error error = {""};
-    (void)state;
-    temporary(path);
-    char *bytes = run_to(path, grid_text, NULL, 1, false, NULL, &n);
-    assert_int_equal(spec_result_read(&result, path, &error), GSL_SUCCESS);
-    assert_int_equal(result.holds, 18);
-    assert_int_equal(result.fails, 0);
-    spec_result_free(&result);
-    free(bytes);
-    unlink(path);
-}
-
 static void a_hidden_check_cannot_be_resumed(void **state)
 {
     static const char text[] =
@@ -421,7 +404,6 @@ int main(void)
         cmocka_unit_test(a_stopped_run_keeps_its_rows_and_goes_on),
         cmocka_unit_test(a_full_disk_and_a_closed_pipe_are_told),
         cmocka_unit_test(an_experiment_that_cannot_run_says_why),
-        cmocka_unit_test(a_result_read_back_is_judged_again),
         cmocka_unit_test(a_hidden_check_cannot_be_resumed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
