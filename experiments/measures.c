@@ -1,5 +1,7 @@
 #include "experiments/measures.h"
 
+#include "models/vocabularies.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -70,9 +72,7 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
     if (draft[0] == '\0') goto done;
     SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft",
                               error));
-    if ((*ret_target)->vocab != (*ret_draft)->vocab)
-        status = spec_fail(error, GSL_EINVAL, "draft: it has %d tokens, the target %d: they must be the same",
-                           (*ret_draft)->vocab, (*ret_target)->vocab);
+    SPEC_TRY(spec_point_blame(spec_vocabularies_check(*ret_target, *ret_draft, error), "draft", error));
 done:
     return status;
 }

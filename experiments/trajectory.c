@@ -56,14 +56,26 @@ done:
     return status;
 }
 
+/* Most tokens of a text that both models can go on from, SPEC_TEXT_MAX at most. */
+static size_t text_limit(const spec_trajectory *plan)
+{
+    size_t limit = SPEC_TEXT_MAX;
+    const spec_model *const model[] = {plan->target, plan->opt_draft};
+    for (int i = 0; i < 2; i++)
+        if (model[i] != NULL && model[i]->window > 0 && (size_t)model[i]->window < limit)
+            limit = (size_t)model[i]->window;
+    return limit;
+}
+
 static void begin_text(walker *walk)
 {
     const spec_model *target = walk->plan->target;
+    const size_t limit = text_limit(walk->plan), most = limit > SPEC_PROMPT_MAX ? SPEC_PROMPT_MAX : limit - 1;
     walk->n = 0;
-    if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, SPEC_PROMPT_MAX);
+    if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, most);
     walk->prompt += SPEC_TRAJECTORY_BATCHES;
     size_t length = (size_t)walk->plan->length;
-    walk->n_at_end = length > 0 && length < SPEC_TEXT_MAX - walk->n ? walk->n + length : SPEC_TEXT_MAX;
+    walk->n_at_end = length > 0 && length < limit - walk->n ? walk->n + length : limit;
 }
 
 /* One position: look at it if the burn-in is over, then let the target say the next token. */

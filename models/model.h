@@ -18,16 +18,15 @@ typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
 typedef struct spec_session spec_session;
 
-/* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text and
- * window and
- * one_hot; spec_model_open fills kind and spec, and spec_model_close frees spec. */
+/* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text,
+ * window and one_hot; spec_model_open fills kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the text it was opened from */
     int vocab;       /* V >= 1 */
     int order;       /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all of them (stateful) */
     int end_of_text; /* the token that ends a text, or -1 */
-    int window;      /* most tokens of a context and a draft after it together; 0: no limit */
+    int window;      /* most tokens of a context and a path of a draft after it together; 0: no limit */
     bool one_hot;    /* every row has all its mass on one token (temperature 0) */
 };
 

@@ -1,6 +1,7 @@
 #include "sim/decode.h"
 
 #include "models/row.h"
+#include "models/vocabularies.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -19,14 +20,6 @@ static int reserve(spec_decoder *decoder, size_t more, spec_error *error)
     decoder->context = context;
     decoder->context_capacity = capacity;
     return GSL_SUCCESS;
-}
-
-static int check_vocabularies(const spec_decoder_config *config, spec_error *error)
-{
-    const spec_model *target = config->target, *draft = config->opt_draft;
-    if (draft == NULL || draft->vocab == target->vocab) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "the draft has %d tokens and the target %d: they must share one vocabulary",
-                     draft->vocab, target->vocab);
 }
 
 /* "token, match, ...": the rules whose claim holds for such siblings. */
@@ -103,7 +96,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     int status = GSL_SUCCESS;
     assert(config->target != NULL);
     *decoder = (spec_decoder){.config = *config};
-    SPEC_TRY(check_vocabularies(config, error));
+    if (config->opt_draft != NULL) SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
     decoder->policy = decoder->fresh_policy;
@@ -155,6 +148,10 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
         if (prompt[i] < 0 || prompt[i] >= vocab)
             return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d", i + 1, prompt[i],
                              vocab - 1);
+    const int window = decoder->config.target->window;
+    if (window > 0 && n > (size_t)window)
+        return spec_fail(error, GSL_EINVAL, "the prompt has %zu tokens, and the context of the target holds %d", n,
+                         window);
     decoder->n_context = 0;
     decoder->policy = decoder->fresh_policy;
     spec_rule_reset(&decoder->rule);
@@ -163,6 +160,31 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
     decoder->n_context = n;
     return GSL_SUCCESS;
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+static int room_of(const spec_model *model, size_t n)
+{
+    if (model->window == 0) return SPEC_K_MAX;
+    if (n > (size_t)model->window) return -1;
+    const size_t room = (size_t)model->window - n;
+    return room < SPEC_K_MAX ? (int)room : SPEC_K_MAX;
+}
+
+int spec_decoder_room(const spec_decoder *decoder)
+{
+    const spec_model *draft = decoder->drafter.session.model;
+    const int target = room_of(decoder->config.target, decoder->n_context);
+    const int room = draft != NULL ? room_of(draft, decoder->n_context) : target;
+    return target < 0 || room >= target ? target : room > 0 ? room : 0;
+}
+
+static int check_room(const spec_decoder *decoder, spec_error *error)
+{
+    const spec_model *target = decoder->config.target;
+    if (room_of(target, decoder->n_context) >= 0) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "the context of %d tokens is full", target->window);
 }
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */
@@ -179,11 +201,20 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     spec_draft *draft = &decoder->draft;
     spec_round *round = &decoder->round;
     int status = GSL_SUCCESS;
+    SPEC_TRY(check_room(decoder, error));
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
 
+    /* A draft that a window cuts short is cut by its place in the text, known before anything is drawn: the length is
+     * one that a policy may set. It is also one that a rule with a schedule may be given. What such a rule hands on
+     * covers places that the draft before it had, less the tokens emitted since; that draft was within the window, and
+     * the room has shrunk by just these tokens. */
+    spec_policy policy = decoder->policy;
+    const int room = spec_decoder_room(decoder);
+    if (policy.now > room) policy.now = room;
+
     draft->text = decoder->text;
-    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &decoder->policy,
-                                chance, error));
+    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &policy, chance,
+                                error));
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
                                 draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
                                 decoder->target_store, error));
@@ -243,7 +274,8 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
     *ret_n = 0;
     *ret_time = 0.0;
     while (n < n_tokens) {
-        const int status = reserve(decoder, 1, error);
+        int status = check_room(decoder, error);
+        if (status == GSL_SUCCESS) status = reserve(decoder, 1, error);
         if (status != GSL_SUCCESS) return status;
         const double *row =
             spec_session_row(&decoder->target, decoder->context, decoder->n_context, decoder->target_store, error);

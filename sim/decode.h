@@ -56,7 +56,7 @@ typedef struct {
 /* Does the rule's claim hold for what the strategy drafts, to lengths that the policy sets? */
 bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy);
 
-/* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (both sizes are named), trees of
+/* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (models/vocabularies.h), trees of
  * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, a strategy
  * that shares noise where the rule does not, and a tree with a policy that looks at its tokens: only a policy that sets
  * the length beforehand says how deep a tree is. */
@@ -64,11 +64,16 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
 void spec_decoder_free(spec_decoder *decoder);
 
 /* Begin a new text with this prompt (n may be 0); the policy forgets what it learnt. GSL_EINVAL for a token outside the
- * vocabulary. */
+ * vocabulary, and for a prompt beyond the target's window. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
+/* The longest path that a draft may have now, 0..SPEC_K_MAX, for both models' windows to hold it after the context: 0
+ * too where the draft model's is full, and plain decoding goes on. -1: the target's is full, and the text is over. */
+int spec_decoder_room(const spec_decoder *decoder);
+
 /* One round: the context grows by decoder->round.n_emitted tokens (an end of text among them ends nothing here), and
- * the round is added to the tally. On failure the context is as it was. */
+ * the round is added to the tally. A draft has no longer paths than there is room for. On failure, of which GSL_EINVAL
+ * is that there is no room, the context is as it was. */
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error);
 
 /* Rounds until the context has grown by n_tokens, to the token: the text is cut there (the tally counts whole rounds),

@@ -100,14 +100,17 @@ static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_
     const spec_model *target = w->decoder.config.target;
     size_t n = 0;
     w->decoder.text = text_number;
-    if (target->kind->prompt != NULL) n = target->kind->prompt(target, prompt_number, w->prompt, SPEC_PROMPT_MAX);
+    if (target->kind->prompt != NULL)
+        n = target->kind->prompt(target, prompt_number, w->prompt,
+                                 target->window > 0 && target->window < SPEC_PROMPT_MAX ? (size_t)target->window
+                                                                                        : SPEC_PROMPT_MAX);
     return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
 
 static bool text_is_over(const spec_decoder *decoder)
 {
     const spec_round *round = &decoder->round;
-    if (decoder->n_context > SPEC_TEXT_MAX) return true;
+    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < decoder->policy.now) return true;
     if (decoder->config.target->end_of_text < 0) return false;
     for (int i = 0; i < round->n_emitted; i++)
         if (round->token[i] == decoder->config.target->end_of_text) return true;

@@ -18,8 +18,8 @@ spec_round_source spec_acceptance_source(const spec_acceptance_config *config);
 
 /* Rounds of a decoder. Batch i begins a new text with the target's prompt number i (or the empty context), drops its
  * first `burn_in` rounds, and counts the rounds that follow. After a round that emitted the end of text, or when the
- * text is longer than SPEC_TEXT_MAX, a new one begins, its prompt chosen by the batch's stream. Not independent: what a
- * text says, and what a policy learnt, outlasts a round; batches are.
+ * text is longer than SPEC_TEXT_MAX or a window would cut the next draft, a new one begins, its prompt chosen by the
+ * batch's stream. Not independent: what a text says, and what a policy learnt, outlasts a round; batches are.
  *
  * Where both models are of order 0 without an end of text, in a vocabulary of SPEC_SOURCES_FIXED_VOCAB tokens or more,
  * and chain, fixed and token are the names, the same law is drawn through alias tables (sim/fixed_pair.h), in a time

@@ -81,7 +81,7 @@ static void a_wrong_model_rule_or_policy_names_its_option(void **state)
     spec_program_fails("accept --target probs:-0.5,1.5", 2, "speclab accept: --target: ");
     spec_program_fails("accept --target probs:0.5,nan", 2, "speclab accept: --target: ");
     spec_program_fails("accept --target probs:0.5,0.5", 2,
-                       "speclab accept: --draft: it has 3 tokens, the target 2: they must be the same");
+                       "speclab accept: --draft: the draft has 3 tokens and the target 2: they must share one");
 }
 
 static void a_plan_says_what_it_lacks(void **state)
@@ -164,7 +164,7 @@ static void a_bad_file_is_named_and_its_line_too(void **state)
     spec_program_fails("accept --target ngram:dir", 2, "speclab accept: --target: dir: is a folder");
     spec_program_fails("accept --target ngram:none*", 2, "speclab accept: --target: none*: no file matches");
     spec_program_fails("accept --target ngram:text.txt?tokens=words --draft ngram:text.txt", 2,
-                       "speclab accept: --draft: it has 256 tokens");
+                       "speclab accept: --draft: the draft has 256 tokens");
     spec_program_fails("plot empty -o x.svg", 2, "speclab plot: empty names no figure");
     spec_program_fails("plot none.csv", 2, "speclab plot: none.csv: No such file or directory");
     spec_program_fails("plot dir -o x.svg", 2, "speclab plot: dir: ");

@@ -345,7 +345,8 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         {"measure = \"predict\"; grid = { alpha = \"x\"; K = 1; };", "K=1;alpha=x: alpha: 'x' is not a number"},
         {"measure = \"predict\"; grid = { alpha = 0.5; K = 1.5; };", "K=1.5;alpha=0.5: K: '1.5' is not a whole number"},
         {"measure = \"overlap\"; grid = { target = \"zipf?V=3\"; draft = \"zipf?V=4\"; };",
-         "draft=zipf?V=4;target=zipf?V=3: draft: it has 4 tokens, the target 3: they must be the same"},
+         "draft=zipf?V=4;target=zipf?V=3: draft: the draft has 4 tokens and the target 3: they must share one "
+         "vocabulary"},
         {"measure = \"prove\"; grid = { target = \"zipf?V=3\"; draft = \"chain:zipf?V=3\"; rule = \"tokn\"; K = 1; };",
          "K=1;draft=chain:zipf?V=3;rule=tokn;target=zipf?V=3: rule: no rule"},
     };

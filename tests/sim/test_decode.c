@@ -346,6 +346,90 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
     stage_free(&other);
 }
 
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+/* Every rule that is lossless, with windows of one or both models that cut the drafts of a text of four tokens at each
+ * place there is. With a draft cut by what it says, or levels of block-greedy that reach past it, the law is off by more
+ * than 1e-3. */
+static void drafts_cut_at_a_window_leave_the_law_as_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *drafting, *policy;
+    } way[] = {{"token", "chain", "fixed"},        {"block", "chain", "fixed"},
+               {"block-greedy", "chain", "fixed"}, {"block-greedy", "chain", "heuristic"},
+               {"match", "greedy", "peak"},        {"token", "chain", "confidence"},
+               {"traversal", "tree?widths=2.1.1&siblings=without", "fixed"},
+               {"rrsw", "tree?widths=1.2.1&siblings=without", "fixed"}};
+    for (size_t c = 0; c < sizeof way / sizeof way[0]; c++)
+        for (int target = 3; target <= 5; target++)
+            for (int draft = 1; draft <= 5; draft += 2) {
+                stage s;
+                stage_init(&s, 2, PAIR_PLAIN, 27 + c);
+                s.target.head.window = target;
+                s.draft.head.window = draft;
+                s.config.rule = way[c].rule;
+                s.config.drafting = way[c].drafting;
+                s.config.policy = way[c].policy;
+                s.config.K = 3;
+                spec_output_law law;
+                spec_error error = {""};
+                if (spec_output_law_init(&law, &s.config, NULL, 0, 4, 0, &error) != GSL_SUCCESS)
+                    fail_msg("%s", error.text);
+                if (!(law.tv < 1e-12)) fail_msg("%s, windows %d and %d: tv %g", way[c].rule, target, draft, law.tv);
+                spec_output_law_free(&law);
+                stage_free(&s);
+            }
+}
+
+static void a_text_fills_the_window_and_no_more(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_EQUAL, 27);
+    s.target.head.window = 7;
+    s.target.fails_after = 8; /* no row is asked for beyond the window */
+    s.draft.fails_after = 7;
+    spec_decoder decoder;
+    stage_open_decoder(&decoder, &s.config);
+    const int prompt[8] = {1, 2};
+    spec_error error = {""};
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, 8, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "the prompt has 8 tokens, and the context of the target holds 7");
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_decoder_room(&decoder), 5);
+    int rounds = 0;
+    while (spec_decoder_room(&decoder) >= 0) {
+        const int room = spec_decoder_room(&decoder);
+        assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_SUCCESS);
+        assert_int_equal(decoder.round.n_drafted, room < 5 ? room : 5);
+        rounds++;
+    }
+    assert_int_equal(rounds, 1); /* equal models: all five accepted, and the bonus is the eighth token */
+    assert_int_equal(decoder.n_context, 8);
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "the context of 7 tokens is full");
+    assert_int_equal(decoder.n_context, 8);
+
+    int text[9];
+    size_t n;
+    double time;
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_decode_plain(&decoder, 6, text, &n, &s.chance, &time, &error), GSL_SUCCESS);
+    assert_int_equal(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "the context of 7 tokens is full");
+
+    s.draft.head.window = 3; /* the draft's is full before: plain decoding goes on */
+    spec_decoder_free(&decoder);
+    stage_open_decoder(&decoder, &s.config);
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, 5, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_decoder_room(&decoder), 0);
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_SUCCESS);
+    assert_int_equal(decoder.n_context, 6);
+    spec_decoder_free(&decoder);
+    stage_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +443,8 @@ int main(void)
         cmocka_unit_test(the_policy_forgets_on_reset_and_not_between_texts),
         cmocka_unit_test(failures_of_either_model_are_passed_on_and_change_nothing),
         cmocka_unit_test(what_cannot_be_decoded_is_refused_with_a_line),
+        cmocka_unit_test(drafts_cut_at_a_window_leave_the_law_as_it_is),
+        cmocka_unit_test(a_text_fills_the_window_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,21 @@ static void texts_do_not_grow_without_end(void **state)
     assert_int_equal(seen.prompts, 2);
 }
 
+static void a_new_text_begins_before_a_window_cuts_a_draft(void **state)
+{
+    (void)state;
+    certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0});
+    spec_tally tally;
+    zeros.model.window = 13; /* contexts of 1, 4, 7 and 10 tokens have room for 3 more */
+    run_one_batch(&tally, &zeros, &zeros, 2, 0, 5, 12);
+    assert_int_equal(tally.drafted, 24);
+    assert_int_equal(seen.prompts, 3 + 1);
+    zeros.model.window = 1; /* no room at all: every round is a text, and nothing fails */
+    run_one_batch(&tally, &zeros, &zeros, 2, 0, 5, 12);
+    assert_int_equal(tally.drafted, 0);
+    assert_int_equal(seen.prompts, 13);
+}
+
 static void a_prompt_outside_the_vocabulary_is_reported(void **state)
 {
     (void)state;
@@ -270,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_batch_begins_with_its_own_prompt_and_drops_its_burn_in),
         cmocka_unit_test(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream),
         cmocka_unit_test(texts_do_not_grow_without_end),
+        cmocka_unit_test(a_new_text_begins_before_a_window_cuts_a_draft),
         cmocka_unit_test(a_prompt_outside_the_vocabulary_is_reported),
         cmocka_unit_test(a_decoding_source_agrees_with_the_closed_form),
         cmocka_unit_test(small_and_large_vocabularies_have_the_same_law),
