@@ -1,0 +1,84 @@
+#include "models/transformer/product.h"
+
+#include "models/transformer/product_kernels.h"
+
+enum { COLUMNS = SPEC_PRODUCT_COLUMNS, BLOCK = SPEC_TENSOR_BLOCK, CUT = 1 << 17 /* bytes that the second cache keeps */ };
+
+const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
+{
+    switch (isa) {
+    default: return &spec_product_kernels_ref;
+    }
+}
+
+static bool quantised(spec_tensor_type type)
+{
+    return type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
+}
+
+/* Bytes of one column. */
+static size_t column_bytes(spec_tensor_type type, int cols)
+{
+    return quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X : (size_t)cols * sizeof(float);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+size_t spec_activation_bytes(int cols, int n)
+{
+    return (size_t)n * (size_t)cols * sizeof(float); /* blocks of 8 bits take less */
+}
+
+int spec_activation_pieces(int cols)
+{
+    return (cols + BLOCK - 1) / BLOCK;
+}
+
+void spec_activation_fill(void *ret_activation, const spec_product_kernels *kernels, spec_tensor_type type,
+                          const float *x, int cols, int n, int first, int end)
+{
+    unsigned char *group = ret_activation;
+    for (int begin = 0; begin < n; begin += COLUMNS) {
+        const int N = least(n - begin, COLUMNS);
+        if (quantised(type)) {
+            unsigned char *const block = group + (size_t)first * (size_t)(SPEC_PRODUCT_X * N);
+            for (int u = 0; u < N; u++) {
+                kernels->quantise(block, u, N, x + (size_t)(begin + u) * (size_t)cols + (size_t)first * BLOCK,
+                                  end - first, type == SPEC_TENSOR_Q8_0 ? -128 : -8);
+            }
+        } else {
+            for (int k = first * BLOCK; k < least(end * BLOCK, cols); k++) {
+                for (int u = 0; u < N; u++) {
+                    memcpy(group + sizeof *x * ((size_t)k * (size_t)N + (size_t)u),
+                           x + (size_t)(begin + u) * (size_t)cols + k, sizeof *x);
+                }
+            }
+        }
+        group += (size_t)N * column_bytes(type, cols);
+    }
+}
+
+void spec_product(float *y, const spec_product_kernels *kernels, const spec_matrix *w, const void *activation,
+                  const float *opt_bias, bool add, int n, int first, int end)
+{
+    const size_t bytes = spec_panels_bytes(w->type, w->cols), rows = (size_t)w->rows;
+    /* Where the weights are read again for the columns after the first 16, they come from the second cache. */
+    const int run = n <= COLUMNS || bytes == 0 ? end - first : 1 + (int)(CUT / bytes);
+    for (int p = first; p < end; p += run) {
+        const int row = p * SPEC_PANEL_ROWS, p_end = least(p + run, end);
+        const unsigned char *x = activation;
+        for (int begin = 0; begin < n; begin += COLUMNS) {
+            const spec_product_task task = {
+                .y = y + (size_t)begin * rows + row, .stride = rows,
+                .panel = (const unsigned char *)w->data + (size_t)p * bytes, .bytes = bytes,
+                .x = x, .cols = w->cols, .R = least(w->rows, p_end * SPEC_PANEL_ROWS) - row,
+                .N = least(n - begin, COLUMNS),
+                .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = add};
+            kernels->product[w->type](&task);
+            x += (size_t)task.N * column_bytes(w->type, w->cols);
+        }
+    }
+}
