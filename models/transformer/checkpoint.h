@@ -59,6 +59,17 @@ int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error 
 int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 
+/* What every loader asks of what it found, before it allocates anything by it: widths and counts within their bounds,
+ * heads that share evenly, an even head_dim, a sane epsilon and base. GSL_EINVAL, and a line that begins with path. */
+int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error);
+
+/* Whether all its weights are finite (quantised ones: their scales); the line names the tensor. Reads the whole file
+ * once, with all threads. */
+int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path, spec_error *error);
+
+/* Cut its context to the key `context` of a spec, 0: as it is. */
+int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings, spec_error *error);
+
 void spec_checkpoint_free(spec_checkpoint *checkpoint); /* a zeroed one is fine */
 
 #endif

@@ -126,6 +126,51 @@ void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row)
     }
 }
 
+/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`: it is infinite or no number. */
+static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) bad |= (half_at(data + i * stride) & exponent) == exponent;
+    return bad != 0;
+}
+
+static bool has_bad_float(const unsigned char *data, size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        bad |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return bad != 0;
+}
+
+static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
+{
+    const size_t n = (size_t)cols;
+    switch (type) {
+    case SPEC_TENSOR_F32: return has_bad_float(row, n);
+    case SPEC_TENSOR_F16: return has_bad_half(row, n, HALF_BYTES, 0x7c00);
+    case SPEC_TENSOR_BF16: return has_bad_half(row, n, HALF_BYTES, 0x7f80);
+    case SPEC_TENSOR_Q8_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q8_0_BYTES, 0x7c00);
+    case SPEC_TENSOR_Q4_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q4_0_BYTES, 0x7c00);
+    case SPEC_TENSOR_TYPES: break;
+    }
+    return false;
+}
+
+int spec_tensor_first_bad_row(const spec_tensor *tensor)
+{
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+    const unsigned char *data = tensor->data;
+    int first = tensor->rows;
+#pragma omp parallel for reduction(min : first) schedule(static) if ((size_t)tensor->rows * bytes > 1 << 20)
+    for (int i = 0; i < tensor->rows; i++) {
+        if (i < first && is_bad(tensor->type, data + (size_t)i * bytes, tensor->cols)) first = i;
+    }
+    return first < tensor->rows ? first : -1;
+}
+
 /* The weight of largest magnitude, the first of equals; NaN where one is not finite. */
 static float largest(const float *value)
 {

@@ -37,6 +37,9 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 /* Row `row` as floats: (cols). Exact for every type. */
 void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row);
 
+/* The first row with a weight that is not finite (quantised: with a scale that is not), or -1. Uses all threads. */
+int spec_tensor_first_bad_row(const spec_tensor *tensor);
+
 /* Write a row of `cols` floats in another type: rounding to nearest (ties to even), F16 beyond its range to infinity.
  * Q8_0: scale = max|w| / 127, w / scale rounded (ties away from zero); Q4_0: scale = the weight of largest magnitude
  * / -8, w / scale + 8 rounded (ties up): the bytes of ggml's reference. A block with a weight that is not finite has a
