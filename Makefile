@@ -61,11 +61,12 @@ $(BUILD)/%.o: %.c
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c -o $@ $<
 
-# Kernels for one instruction set are in files named *_avx2.c and *_avx512.c; elsewhere than x86-64 they compile to
-# nothing.
+# Kernels for one instruction set are in files named *_avx2.c, *_avx512.c and *_vnni.c; elsewhere than x86-64 they
+# compile to nothing.
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
-ISA_avx2   := -mavx2
-ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw
+ISA_avx2   := -mavx2 -mfma -mf16c
+ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c
+ISA_vnni   := $(ISA_avx512) -mavx512vnni
 endif
 
 $(LIB): $(LIB_OBJ)

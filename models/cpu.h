@@ -1,10 +1,12 @@
 /* cpu: which instruction set the vector kernels use, chosen at run time.
- * SPECLAB_ISA=portable|avx2|avx512 in the environment lowers the choice, for tests; results are the same for all.
+ * SPECLAB_ISA=portable|avx2|avx512|vnni in the environment lowers the choice, for tests; results are the same for all.
  * Asking costs some tens of nanoseconds: ask once for a batch, not for a draw. */
 #ifndef SPECLAB_CPU_H
 #define SPECLAB_CPU_H
 
-typedef enum { SPEC_ISA_PORTABLE, SPEC_ISA_AVX2, SPEC_ISA_AVX512 } spec_isa;
+/* Each has what those before it have. AVX2 counts with FMA and F16C, which all but a few processors with AVX2 have;
+ * AVX-512 with F, DQ, VL and BW; VNNI is AVX-512's. */
+typedef enum { SPEC_ISA_PORTABLE, SPEC_ISA_AVX2, SPEC_ISA_AVX512, SPEC_ISA_VNNI } spec_isa;
 
 /* The best instruction set that this machine has, or the one SPECLAB_ISA names if that is lower. Other values change
  * nothing. */

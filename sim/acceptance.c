@@ -21,6 +21,7 @@ static kernels kernels_of(spec_isa isa)
 {
     switch (isa) {
 #if defined(__x86_64__)
+    case SPEC_ISA_VNNI:
     case SPEC_ISA_AVX512:
         return (kernels){spec_acceptance_positional_avx512, spec_acceptance_markov_avx512};
     case SPEC_ISA_AVX2:

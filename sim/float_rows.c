@@ -59,6 +59,7 @@ const spec_float_rows_kernels *spec_float_rows_kernels_of(spec_isa isa)
 {
     switch (isa) {
 #if defined(__x86_64__)
+    case SPEC_ISA_VNNI:
     case SPEC_ISA_AVX512: return &spec_float_rows_kernels_avx512;
     case SPEC_ISA_AVX2: return &spec_float_rows_kernels_avx2;
 #endif

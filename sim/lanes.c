@@ -17,6 +17,7 @@ void spec_lanes_fill(spec_lanes *lanes, uint32_t *out, size_t n_steps)
 {
     switch (spec_cpu_isa()) {
 #if defined(__x86_64__)
+    case SPEC_ISA_VNNI:
     case SPEC_ISA_AVX512:
         spec_lanes_fill_avx512(lanes, out, n_steps);
         return;

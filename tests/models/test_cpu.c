@@ -6,7 +6,7 @@ static void the_environment_lowers_the_instruction_set(void **state)
 {
     (void)state;
     const spec_isa best = spec_cpu_best_isa();
-    for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= SPEC_ISA_AVX512; isa++) {
+    for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= SPEC_ISA_VNNI; isa++) {
         setenv("SPECLAB_ISA", spec_cpu_isa_name(isa), 1);
         assert_int_equal(spec_cpu_isa(), isa < best ? isa : best);
     }
@@ -32,6 +32,7 @@ static void names_are_those_of_the_environment_variable(void **state)
     assert_string_equal(spec_cpu_isa_name(SPEC_ISA_PORTABLE), "portable");
     assert_string_equal(spec_cpu_isa_name(SPEC_ISA_AVX2), "avx2");
     assert_string_equal(spec_cpu_isa_name(SPEC_ISA_AVX512), "avx512");
+    assert_string_equal(spec_cpu_isa_name(SPEC_ISA_VNNI), "vnni");
 }
 
 int main(void)
