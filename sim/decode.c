@@ -200,9 +200,11 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
 {
     spec_draft *draft = &decoder->draft;
     spec_round *round = &decoder->round;
+    const spec_clock *clock = &decoder->config.clock;
     int status = GSL_SUCCESS;
     SPEC_TRY(check_room(decoder, error));
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
+    const double begun = spec_clock_read(clock);
 
     /* A draft that a window cuts short is cut by its place in the text, known before anything is drawn: the length is
      * one that a policy may set. It is also one that a rule with a schedule may be given. What such a rule hands on
@@ -215,10 +217,13 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     draft->text = decoder->text;
     SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &policy, chance,
                                 error));
+    const double drafted = spec_clock_read(clock);
     SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
                                 draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
                                 decoder->target_store, error));
+    const double scored = spec_clock_read(clock);
     decoder->rule.verify(round, &decoder->rule, draft, decoder->target_row, decoder->weight, chance);
+    const double verified = spec_clock_read(clock);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 
     int *end = decoder->context + decoder->n_context;
@@ -230,6 +235,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
         opt_tally->time += round_time(decoder);
     }
     spec_policy_observe(&decoder->policy, round);
+    decoder->phases.draft += drafted - begun;
+    decoder->phases.score += scored - drafted;
+    decoder->phases.rule += verified - scored;
+    decoder->phases.rest += spec_clock_read(clock) - verified;
 done:
     return status;
 }

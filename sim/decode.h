@@ -6,6 +6,7 @@
 
 #include "models/model.h"
 #include "sim/chance.h"
+#include "sim/clock.h"
 #include "sim/drafter.h"
 #include "sim/policy.h"
 #include "sim/verify.h"
@@ -22,6 +23,14 @@ typedef struct {
 
 #define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
 
+/* Where the seconds of rounds went. */
+typedef struct {
+    double draft; /* the strategy, its calls of the draft model among them */
+    double score; /* the target's pass; a model that packs its cache and rolls it back does so there */
+    double rule;  /* verification */
+    double rest;  /* the books */
+} spec_phases;
+
 typedef struct {
     const spec_model *target;
     const spec_model *opt_draft; /* NULL for strategies that need none */
@@ -30,6 +39,7 @@ typedef struct {
     const char *rule;            /* verification rule, e.g. "token", "lenience?l=0.3" */
     int K;                       /* 0..SPEC_K_MAX */
     spec_costs costs;
+    spec_clock clock;            /* rounds are timed by it; off by default */
 } spec_decoder_config;
 
 #define SPEC_DECODER_DEFAULT                                                                                           \
@@ -47,6 +57,7 @@ typedef struct {
     const double **target_row;  /* (nodes+1) */
     double *target_store;       /* (nodes+1, V) */
     double *weight;             /* (V) */
+    spec_phases phases;         /* of all rounds since _init, where there is a clock; the caller may set it back */
     spec_round round;           /* the last one; K being the most that the policy may draft */
     uint64_t text;              /* its number, the caller's: texts of one seed of shared noise differ by it */
     int *context;               /* the text so far: prompt and emitted tokens */

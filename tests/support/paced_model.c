@@ -1,0 +1,76 @@
+#include "tests/support/paced_model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 16 };
+
+typedef struct {
+    int n;
+    int token[TEXT_MAX];
+} kept_text;
+
+static int session_init(const spec_model *head, void **ret_session, spec_error *error)
+{
+    (void)head;
+    *ret_session = calloc(1, sizeof(kept_text));
+    return *ret_session != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+}
+
+static void session_free(const spec_model *head, void *session)
+{
+    (void)head;
+    free(session);
+}
+
+static int score(const spec_model *head, void *session, const int *context, size_t n, const int *token,
+                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
+{
+    const paced_model *model = (const paced_model *)head;
+    kept_text *kept = session;
+    assert(parent == NULL && n + (size_t)n_nodes <= TEXT_MAX);
+    (void)parent;
+    int held = 0;
+    while (held < kept->n && (size_t)held + 1 < n && kept->token[held] == context[held]) held++;
+    const int computed = (n > 0 ? (int)n - held : 1) + n_nodes;
+    *model->now += model->first + (computed - 1) * model->more;
+    if (n > 0) memcpy(kept->token, context, n * sizeof *context);
+    if (n_nodes > 0) memcpy(kept->token + n, token, (size_t)n_nodes * sizeof *token);
+    kept->n = (int)n + n_nodes;
+    for (int i = first; i <= n_nodes; i++) {
+        ret_row[i] = model->base->kind->row(model->base, NULL, kept->token, n + (size_t)i,
+                                            scratch + (size_t)i * (size_t)head->vocab, error);
+        if (ret_row[i] == NULL) return GSL_EFAILED;
+    }
+    return GSL_SUCCESS;
+}
+
+static const double *row(const spec_model *head, void *session, const int *context, size_t n, double *scratch,
+                         spec_error *error)
+{
+    const double *only;
+    return score(head, session, context, n, NULL, NULL, 0, 0, &only, scratch, error) == GSL_SUCCESS ? only : NULL;
+}
+
+static const spec_model_kind paced_kind = {.name = "paced", .usage = "paced", .summary = "", .reference = "",
+                                           .row = row, .session_init = session_init, .session_free = session_free,
+                                           .score = score};
+
+const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first, double more, double *now)
+{
+    *model = (paced_model){.head = {.kind = &paced_kind, .spec = "paced", .vocab = base->vocab, .order = -1,
+                                    .end_of_text = base->end_of_text},
+                           .base = base, .first = first, .more = more, .now = now};
+    return &model->head;
+}
+
+static double tell(void *self)
+{
+    return *(double *)self;
+}
+
+spec_clock paced_clock(double *now)
+{
+    return (spec_clock){.seconds = tell, .self = now};
+}
