@@ -1,4 +1,5 @@
 #include "models/transformer/backend.h"
+#include "models/transformer/product.h"
 #include "models/transformer/team.h"
 #include "models/transformer/vector.h"
 
@@ -7,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,11 +17,19 @@
  * there are few columns, blocks are computed one by one. */
 enum { BLOCK = SPEC_VECTOR_BLOCK, LANES = SPEC_VECTOR_LANES, PAIRS_SPLIT = 64, ROW_CHUNK = 8 * SPEC_VECTOR_EXPS };
 
+enum {
+    CHUNK_BYTES = 1 << 16,   /* of weights, that one thread multiplies with at a time */
+    FILL_FLOATS = 1 << 15,   /* columns of fewer floats are laid out by one thread */
+    FILL_PIECES = 8
+};
+
 typedef struct {
     spec_shape shape;
     const spec_vector_kernels *kernels;
+    const spec_product_kernels *products;
     const spec_batch *batch;
     bool taken;
+    void *activation;      /* columns as the products read them */
     double *frequency;     /* (head_dim/2) radians a position */
     float *cosine, *sine;  /* (SPEC_COLUMNS_MAX, head_dim/2) */
     int max_blocks;        /* of the longest text that blocks are computed one by one for */
@@ -60,19 +70,54 @@ static void matrix_free(spec_matrix *matrix)
     *matrix = (spec_matrix){0};
 }
 
+typedef struct {
+    spec_matrix *matrix;
+    const spec_tensor *part;
+    int n_parts, panels; /* panels of a chunk */
+    atomic_bool failed;
+} pack_job;
+
+static int panels_of_chunk(const spec_matrix *matrix)
+{
+    const size_t bytes = spec_panels_bytes(matrix->type, matrix->cols);
+    return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
+}
+
+static int n_chunks(int n, int of_chunk)
+{
+    return (n + of_chunk - 1) / of_chunk;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void pack_chunk(void *job, int chunk)
+{
+    pack_job *j = job;
+    const int first = chunk * j->panels, end = least(first + j->panels, spec_panels_count(j->matrix->rows));
+    if (spec_panels_pack(j->matrix, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
+        atomic_store(&j->failed, true);
+}
+
 static int matrix_init(spec_matrix *matrix, spec_tensor_type type, const spec_tensor *part, int n_parts,
                        spec_error *error)
 {
     *matrix = (spec_matrix){.type = type, .cols = part[0].cols};
     for (int i = 0; i < n_parts; i++) matrix->rows += part[i].rows;
-    matrix->bytes = (size_t)matrix->rows * (size_t)matrix->cols * sizeof(float);
+    const int panels = spec_panels_count(matrix->rows);
+    matrix->bytes = (size_t)panels * spec_panels_bytes(type, matrix->cols);
     const int status = alloc_memory(&matrix->data, matrix->bytes, error);
     if (status != GSL_SUCCESS) return status;
     spec_team_hold();
-    float *row = matrix->data;
-    for (int i = 0; i < n_parts; i++)
-        for (int r = 0; r < part[i].rows; r++, row += matrix->cols) spec_tensor_row(row, &part[i], r);
-    return GSL_SUCCESS;
+    pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
+    const bool taken = spec_team_take();
+    spec_team_run(pack_chunk, &job, n_chunks(panels, job.panels), taken);
+    if (taken) spec_team_give_back();
+    if (!atomic_load(&job.failed)) return GSL_SUCCESS;
+    matrix_free(matrix);
+    return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
 }
 
 /* ---- keys and values --------------------------------------------------------------------------------------------- */
@@ -135,6 +180,7 @@ static void queue_free(spec_queue *queue)
     if (q != NULL) {
         spec_team_release();
         free(q->frequency);
+        free_memory(q->activation);
         free_memory(q->cosine);
         free_memory(q->partial);
         free(q->block_sum);
@@ -154,11 +200,15 @@ static int queue_init(spec_queue *queue, const spec_shape *shape, spec_error *er
     spec_team_hold();
     q->shape = *shape;
     q->kernels = spec_vector_kernels_of(spec_cpu_isa());
+    q->products = spec_product_kernels_of(spec_cpu_isa());
     q->max_blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1;
     const size_t group = (size_t)(shape->n_heads / shape->n_kv_heads);
     const size_t partials = PAIRS_SPLIT * group * (size_t)q->max_blocks * (size_t)(padded(shape->head_dim) + 2);
     SPEC_TRY(alloc_memory(&memory, partials * sizeof(float), error));
     q->partial = memory;
+    int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
+    if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
+    SPEC_TRY(alloc_memory(&q->activation, spec_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
     SPEC_TRY(alloc_memory(&memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
     q->cosine = memory;
     q->sine = q->cosine + SPEC_COLUMNS_MAX * half;
@@ -202,9 +252,7 @@ static int end(spec_queue *queue, spec_error *error)
 static void embed(spec_queue *queue, float *x, const spec_matrix *table)
 {
     const spec_batch *batch = ((cpu_queue *)queue->state)->batch;
-    const size_t cols = (size_t)table->cols;
-    for (int u = 0; u < batch->n; u++)
-        memcpy(x + (size_t)u * cols, (const float *)table->data + (size_t)batch->token[u] * cols, cols * sizeof *x);
+    for (int u = 0; u < batch->n; u++) spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
 }
 
 static void norm(spec_queue *queue, float *y, const float *x, const float *gain, int n)
@@ -216,35 +264,36 @@ static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
 }
 
 typedef struct {
+    const cpu_queue *q;
     float *y;
     const spec_matrix *w;
     const float *x, *opt_bias;
     bool add;
-    int n;
+    int n, panels; /* columns; panels of a chunk */
 } product_job;
 
-enum { PRODUCT_ROWS = 16 };
-
-static void multiply(void *job, int chunk)
+static void fill_chunk(void *job, int chunk)
 {
     const product_job *j = job;
-    const size_t rows = (size_t)j->w->rows, cols = (size_t)j->w->cols;
-    for (size_t r = (size_t)chunk * PRODUCT_ROWS; r < (size_t)(chunk + 1) * PRODUCT_ROWS && r < rows; r++)
-        for (size_t u = 0; u < (size_t)j->n; u++) {
-            const float *w = (const float *)j->w->data + r * cols, *x = j->x + u * cols;
-            float sum = 0.0f, *y = &j->y[u * rows + r];
-            for (size_t i = 0; i < cols; i++) sum = fmaf(w[i], x[i], sum);
-            if (j->opt_bias != NULL) sum += j->opt_bias[r];
-            *y = j->add ? *y + sum : sum;
-        }
+    const int first = chunk * FILL_PIECES, end = least(first + FILL_PIECES, spec_activation_pieces(j->w->cols));
+    spec_activation_fill(j->q->activation, j->q->products, j->w->type, j->x, j->w->cols, j->n, first, end);
+}
+
+static void multiply_chunk(void *job, int chunk)
+{
+    const product_job *j = job;
+    const int first = chunk * j->panels, end = least(first + j->panels, spec_panels_count(j->w->rows));
+    spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first, end);
 }
 
 static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x, const float *opt_bias, bool add,
                    int n)
 {
     const cpu_queue *q = queue->state;
-    product_job job = {y, w, x, opt_bias, add, n};
-    spec_team_run(multiply, &job, (w->rows + PRODUCT_ROWS - 1) / PRODUCT_ROWS, q->taken);
+    product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
+    const bool large = (size_t)n * (size_t)w->cols >= FILL_FLOATS;
+    spec_team_run(fill_chunk, &job, n_chunks(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
+    spec_team_run(multiply_chunk, &job, n_chunks(spec_panels_count(w->rows), job.panels), q->taken);
 }
 
 static size_t qkv_width(const spec_shape *shape)
