@@ -30,7 +30,9 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     SPEC_TRY(check(&to, "the number of key-value heads", shape->n_kv_heads, shape->n_heads));
     SPEC_TRY(check(&to, "the width of a head", shape->head_dim, SPEC_HEAD_DIM_MAX));
     SPEC_TRY(check(&to, "the vocabulary", shape->vocab, SPEC_VOCAB_MAX));
-    SPEC_TRY(check(&to, "the context", shape->context, SPEC_CONTEXT_MAX));
+    if (shape->context < 2 || shape->context > SPEC_CONTEXT_MAX)
+        return spec_fail(error, GSL_EINVAL, "%.300s: the context is %d positions, which is not between 2 and %d", path,
+                         shape->context, SPEC_CONTEXT_MAX);
     if (shape->n_heads % shape->n_kv_heads != 0)
         return spec_fail(error, GSL_EINVAL, "%.300s: %d heads cannot share %d key-value heads evenly", path,
                          shape->n_heads, shape->n_kv_heads);
@@ -76,6 +78,7 @@ int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *se
 {
     int most;
     const int status = spec_settings_int(&most, settings, "context", 0, 0, SPEC_CONTEXT_MAX, error);
+    if (most == 1) return spec_fail(error, GSL_EINVAL, "%.80s: context=1 leaves no room for a text", settings->name);
     if (most > 0 && most < checkpoint->shape.context) checkpoint->shape.context = most;
     return status;
 }

@@ -19,7 +19,7 @@ enum { SPEC_HEAD_DIM_MAX = 256, SPEC_LAYERS_MAX = 512, SPEC_DIM_MAX = 1 << 16, S
 /* The numbers that the forward pass needs. All >= 1; n_heads is a multiple of n_kv_heads; head_dim is even. */
 typedef struct {
     int dim, n_layers, n_heads, n_kv_heads, head_dim, ffn_dim, vocab;
-    int context;             /* positions it was trained for, at most SPEC_CONTEXT_MAX */
+    int context;             /* positions it was trained for, 2..SPEC_CONTEXT_MAX */
     float norm_eps;          /* of the root mean square */
     double rope_base;        /* angle of pair i at a position: position * base^(-2i/head_dim) / factor[i] */
     spec_rope_pairs rope_pairs;

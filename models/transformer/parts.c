@@ -51,6 +51,11 @@ int spec_part_copies(spec_part part, const spec_shape *shape)
     return of_layer(part) ? shape->n_layers : 1;
 }
 
+bool spec_part_is_vector(spec_part part)
+{
+    return table[part].rows == ONE;
+}
+
 void spec_part_shape(int *ret_rows, int *ret_cols, spec_part part, const spec_shape *shape)
 {
     *ret_rows = width_of(table[part].rows, shape);

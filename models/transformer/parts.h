@@ -28,7 +28,9 @@ typedef enum {
 /* How many of a part there are: a layer's own are n_layers. */
 int spec_part_copies(spec_part part, const spec_shape *shape);
 
-/* Rows and columns; one row: a vector, which is F32 in a checkpoint. */
+/* A vector has one row, and is F32 in a checkpoint. */
+bool spec_part_is_vector(spec_part part);
+
 void spec_part_shape(int *ret_rows, int *ret_cols, spec_part part, const spec_shape *shape);
 
 /* The part in a checkpoint; `layer` is 0 where there is one of it. */

@@ -223,6 +223,8 @@ static void shape_and_keys_are_as_they_are_given(void **state)
     spec_checkpoint_free(&model);
     assert_int_equal(load(&model, "a.bin", "?end=10", &error), GSL_EINVAL);
     assert_int_equal(load(&model, "a.bin", "?context=-1", &error), GSL_EINVAL);
+    assert_int_equal(load(&model, "a.bin", "?context=1", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "llama2c: context=1 leaves no room for a text");
 }
 
 /* ---- what is none ------------------------------------------------------------------------------------------------ */
