@@ -114,19 +114,18 @@ size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n,
     return used;
 }
 
-/* A chain's contexts are the prefixes of one array: the tail of the context and then the tokens. */
+/* A chain's contexts are the prefixes of one array: the tail before the first row, and then the tokens. */
 static int score_chain(spec_session *session, const int *context, size_t n, const int *token, int n_nodes,
                        int first, const double **ret_row, double *scratch, spec_error *error)
 {
     const spec_model *model = session->model;
-    const size_t order = (size_t)model->order, kept = n < order ? n : order;
     int *history = session->history;
-    for (size_t i = 0; i < kept; i++) history[i] = context[n - kept + i];
-    for (int i = 0; i < n_nodes; i++) history[kept + (size_t)i] = token[i];
+    size_t length = spec_session_tail(history, model->order, context, n, token, NULL, first - 1);
     for (int i = first; i <= n_nodes; i++) {
-        ret_row[i] = model->kind->row(model, session->data, history, kept + (size_t)i,
+        ret_row[i] = model->kind->row(model, session->data, history, length,
                                       scratch + (size_t)i * (size_t)model->vocab, error);
         if (ret_row[i] == NULL) return GSL_EFAILED;
+        if (i < n_nodes) history[length++] = token[i];
     }
     return GSL_SUCCESS;
 }

@@ -38,6 +38,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->kind.close = close_wrapper;
     wrapper->kind.session_init = NULL;
     wrapper->kind.session_free = NULL;
+    wrapper->kind.session_base = NULL;
     wrapper->kind.session_share = NULL;
     wrapper->kind.score = NULL;
     if (base->kind->token_text != NULL) wrapper->kind.token_text = token_text;

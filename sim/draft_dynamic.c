@@ -15,6 +15,7 @@
 struct spec_candidate {
     double value;
     int order, token, parent; /* order: which candidate this is, at last which node; parent: a candidate, or -1 */
+    int grown;                /* which of those that grow, where it is one of them */
     bool kept;
 };
 
@@ -29,9 +30,17 @@ static int depth_of(const spec_drafter *drafter, int K)
     return drafter->n_widths < K ? drafter->n_widths : K;
 }
 
+/* The nodes that grow in a tree of so many levels, but the root. */
+static int growing(int top, int depth)
+{
+    return depth > 0 ? (depth - 1) * top : 0;
+}
+
+/* The draft model is asked about one tree, that of the nodes that grow. */
 static int nodes(const spec_drafter *drafter, int K)
 {
-    const int most = candidates(drafter->top, depth_of(drafter, K));
+    const int depth = depth_of(drafter, K), most = candidates(drafter->top, depth);
+    if (growing(drafter->top, depth) > SPEC_NODES_MAX) return SPEC_NODES_MAX + 1;
     return drafter->best < most ? drafter->best : most;
 }
 
@@ -43,6 +52,8 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     SPEC_TRY(spec_settings_int(&drafter->n_widths, settings, "depth", 6, 1, SPEC_LEVELS_MAX, error));
     drafter->siblings = SPEC_SIBLINGS_TOP;
     drafter->widest = drafter->top;
+    const int most = growing(drafter->top, drafter->n_widths);
+    drafter->n_weights = 1 + (most < SPEC_NODES_MAX ? most : SPEC_NODES_MAX);
     drafter->candidate = malloc(2 * (size_t)candidates(drafter->top, drafter->n_widths) * sizeof *drafter->candidate);
     if (drafter->candidate == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory for a tree");
 done:
@@ -56,31 +67,32 @@ static int by_value(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The `top` best of the candidates from..n-1 that can grow, in the order of their values. Returns how many. */
-static int choose(int *ret_grows, const spec_drafter *drafter, int from, int n, int end_of_text)
+/* The `top` best of the candidates from..n-1 that can grow join the growth, in the order of their values. */
+static void choose(const spec_drafter *drafter, int from, int n, int end_of_text)
 {
-    const spec_candidate *all = drafter->candidate;
-    int held = 0;
+    spec_growth *growth = drafter->growth;
+    spec_candidate *all = drafter->candidate;
+    int *grows = growth->node + growth->n, held = 0;
     for (int i = from; i < n; i++) {
         if (all[i].token == end_of_text) continue;
-        if (held == drafter->top && !(all[i].value > all[ret_grows[held - 1]].value)) continue;
+        if (held == drafter->top && !(all[i].value > all[grows[held - 1]].value)) continue;
         int at = held < drafter->top ? held++ : held - 1;
-        for (; at > 0 && all[i].value > all[ret_grows[at - 1]].value; at--) ret_grows[at] = ret_grows[at - 1];
-        ret_grows[at] = i;
+        for (; at > 0 && all[i].value > all[grows[at - 1]].value; at--) grows[at] = grows[at - 1];
+        grows[at] = i;
     }
-    return held;
+    for (int i = 0; i < held; i++, growth->n++) {
+        spec_candidate *chosen = &all[grows[i]];
+        chosen->grown = growth->n;
+        growth->token[growth->n] = chosen->token;
+        growth->parent[growth->n] = chosen->parent < 0 ? -1 : all[chosen->parent].grown;
+    }
 }
 
-/* Append the children of a candidate on that level (-1, -1: the root) to the n there are; returns how many there are
- * then, or -1. */
-static int grow(spec_drafter *drafter, long n_path, int parent, int level, int n, double *store, spec_error *error)
+/* Append the children of a candidate (-1: the root), whose row this is, to the n there are; returns how many there are
+ * then. */
+static int add_children(const spec_drafter *drafter, int parent, const double *row, int n)
 {
     spec_candidate *all = drafter->candidate;
-    for (int i = level, node = parent; i >= 0; i--, node = all[node].parent)
-        drafter->path[n_path + i] = all[node].token;
-    const double *row =
-        spec_session_row(&drafter->session, drafter->path, (size_t)(n_path + level + 1), store, error);
-    if (row == NULL) return -1;
     int token[SPEC_TOP_MAX];
     const int born = spec_row_largest(token, drafter->top, row, drafter->session.model->vocab);
     const double value = parent < 0 ? 1.0 : all[parent].value;
@@ -107,22 +119,20 @@ static void submit(spec_draft *ret_draft, spec_drafter *drafter, int n)
 static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                          const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
+    spec_growth *growth = drafter->growth;
     const int depth = depth_of(drafter, policy->now), end_of_text = drafter->session.model->end_of_text;
-    const long n_path = spec_drafter_begin_path(drafter, context, n, depth);
-    if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
+    int grown = -1, all = 0; /* the next that grows, -1: the root; candidates so far */
     (void)chance;
-
-    int grows[SPEC_TOP_MAX] = {-1}, n_grows = 1, grown = 0; /* what grows, the root first; candidates so far */
-    for (int level = -1; level < depth - 1 && n_grows > 0; level++) {
-        const int born = grown;
-        for (int i = 0; i < n_grows; i++) {
-            grown = grow(drafter, n_path, grows[i], level, grown, drafter->weight, error);
-            if (grown < 0) return GSL_EFAILED;
-        }
-        drafter->n_calls++;
-        n_grows = choose(grows, drafter, born, grown, end_of_text);
+    growth->n = 0;
+    for (int level = 0; level < depth && grown < growth->n; level++) {
+        const int born = all;
+        const int status = spec_drafter_grow(drafter, context, n, grown + 1, drafter->weight, error);
+        if (status != GSL_SUCCESS) return status;
+        for (; grown < growth->n; grown++)
+            all = add_children(drafter, grown < 0 ? -1 : growth->node[grown], growth->row[grown + 1], all);
+        if (level < depth - 1) choose(drafter, born, all, end_of_text);
     }
-    submit(ret_draft, drafter, grown);
+    submit(ret_draft, drafter, all);
     return GSL_SUCCESS;
 }
 

@@ -159,37 +159,48 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
 
 /* ---- levels ------------------------------------------------------------------------------------------------------ */
 
-/* The path from the root to `node` of that level (-1: the root), after n_path tokens of context. */
-static void fill_path(int *path, size_t n_path, const spec_draft *draft, int node, int level)
+/* Where in the shape a node stands. */
+static int place_of(const spec_drafter *drafter, int node)
 {
-    for (int i = level; i >= 0; i--, node = draft->parent[node]) path[n_path + (size_t)i] = draft->token[node];
+    return node >= 0 && drafter->children != NULL ? drafter->place[node] : node;
+}
+
+/* Those of the nodes from `node` on, all of that level, that grow join the growth. */
+static void join(spec_drafter *drafter, const spec_draft *draft, int node, int level)
+{
+    spec_growth *growth = drafter->growth;
+    int parent = -1; /* the last that grew before: parents come in the order of their children */
+    for (; node < draft->n_nodes; node++) {
+        if (width_at(drafter, level, place_of(drafter, node)) == 0) continue;
+        if (draft->token[node] == drafter->session.model->end_of_text) continue;
+        while ((parent < 0 ? -1 : growth->node[parent]) != draft->parent[node]) parent++;
+        growth->token[growth->n] = draft->token[node];
+        growth->parent[growth->n] = parent;
+        growth->node[growth->n++] = node;
+    }
 }
 
 static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                       const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
-    const spec_model *model = drafter->session.model;
+    spec_growth *growth = drafter->growth;
     const int depth = depth_of(drafter, policy->now);
-    const long n_path = spec_drafter_begin_path(drafter, context, n, depth);
-    if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
-
-    int node = -1; /* the next to get children */
+    int level_begins = 0, grown = width_at(drafter, -1, -1) > 0 ? -1 : 0; /* the next that grows, -1: the root */
+    growth->n = 0;
     for (int level = -1; level < depth - 1; level++) {
-        const int end = level < 0 ? 0 : ret_draft->n_nodes, born = ret_draft->n_nodes;
-        for (; node < end; node++) {
-            const int place = node >= 0 && drafter->children != NULL ? drafter->place[node] : node;
-            const int width = width_at(drafter, level, place), first = ret_draft->n_nodes;
-            if (width == 0 || (node >= 0 && ret_draft->token[node] == model->end_of_text)) continue;
-            fill_path(drafter->path, (size_t)n_path, ret_draft, node, level);
-            const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)(n_path + level + 1),
-                                                 spec_draft_slot(ret_draft), error);
-            if (row == NULL) return GSL_EFAILED;
-            add_children(ret_draft, drafter->weight, node, row, width, chance);
+        if (level >= 0) join(drafter, ret_draft, level_begins, level);
+        if (grown == growth->n) break; /* every path has ended */
+        level_begins = ret_draft->n_nodes;
+        const int status = spec_drafter_grow(drafter, context, n, grown + 1, ret_draft->store, error);
+        if (status != GSL_SUCCESS) return status;
+        for (; grown < growth->n; grown++) {
+            const int node = grown < 0 ? -1 : growth->node[grown], first = ret_draft->n_nodes;
+            const int place = place_of(drafter, node);
+            add_children(ret_draft, drafter->weight, node, growth->row[grown + 1], width_at(drafter, level, place),
+                         chance);
             for (int i = first; drafter->children != NULL && i < ret_draft->n_nodes; i++)
                 drafter->place[i] = drafter->first_child[place + 1] + i - first;
         }
-        if (ret_draft->n_nodes == born) break; /* every path has ended */
-        drafter->n_calls++;
     }
     return GSL_SUCCESS;
 }

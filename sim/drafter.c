@@ -3,8 +3,8 @@
 #include "models/names.h"
 #include "models/row.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_chain,
@@ -40,8 +40,14 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
         }
         SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
-    if (drafter->widest > 0 && (drafter->weight = malloc((size_t)opt_draft->vocab * sizeof(double))) == NULL)
-        status = spec_fail(error, GSL_ENOMEM, "out of memory for a row of %d probabilities", opt_draft->vocab);
+    if (drafter->kind->nodes != NULL) {
+        const size_t rows = drafter->n_weights > 0 ? (size_t)drafter->n_weights : 1;
+        drafter->weight = malloc(rows * (size_t)opt_draft->vocab * sizeof *drafter->weight);
+        drafter->growth = malloc(sizeof *drafter->growth);
+        if (drafter->weight == NULL || drafter->growth == NULL)
+            status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities", rows,
+                               opt_draft->vocab);
+    }
 done:
     spec_settings_free(&settings);
     if (status != GSL_SUCCESS) spec_drafter_free(drafter);
@@ -51,10 +57,10 @@ done:
 void spec_drafter_free(spec_drafter *drafter)
 {
     spec_session_free(&drafter->session);
-    free(drafter->path);
     free(drafter->children); /* first_child and place lie behind */
     free(drafter->candidate);
     free(drafter->weight);
+    free(drafter->growth);
     *drafter = (spec_drafter){0};
 }
 
@@ -76,46 +82,38 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
-long spec_drafter_begin_path(spec_drafter *drafter, const int *context, size_t n, int more)
+int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first, double *scratch,
+                      spec_error *error)
 {
-    const int order = drafter->session.model->order;
-    const size_t seen = order >= 0 && (size_t)order < n ? (size_t)order : n;
-    const size_t needed = seen + (size_t)more;
-    if (needed > drafter->path_capacity) {
-        const size_t capacity = 2 * needed;
-        int *path = realloc(drafter->path, capacity * sizeof *path);
-        if (path == NULL) return -1;
-        drafter->path = path;
-        drafter->path_capacity = capacity;
-    }
-    if (seen > 0) memcpy(drafter->path, context + (n - seen), seen * sizeof *drafter->path);
-    return (long)seen;
+    spec_growth *growth = drafter->growth;
+    drafter->n_calls++;
+    return spec_session_score(&drafter->session, context, n, growth->token, growth->parent, growth->n, first,
+                              growth->row, scratch, error);
 }
 
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error)
 {
     const spec_model *model = drafter->session.model;
-    long n_path = spec_drafter_begin_path(drafter, context, n, policy->now);
-    if (n_path < 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a context of %zu tokens", n);
-
     const bool looks_ahead = policy->kind->looks_ahead;
     while (looks_ahead ? ret_draft->n_nodes < policy->now : spec_policy_go_on(policy, ret_draft, NULL)) {
-        const double *row = spec_session_row(&drafter->session, drafter->path, (size_t)n_path,
-                                             spec_draft_slot(ret_draft), error);
-        if (row == NULL) return GSL_EFAILED;
+        const int so_far = ret_draft->n_nodes; /* a node's row is the one after the node before it */
+        assert(so_far < ret_draft->capacity);
+        const int status = spec_session_score(&drafter->session, context, n, ret_draft->token, NULL, so_far, so_far,
+                                              ret_draft->row, ret_draft->store, error);
+        if (status != GSL_SUCCESS) return status;
+        const double *row = ret_draft->row[so_far];
         drafter->n_calls++;
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
         const int token =
             opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_row_argmax(row, model->vocab);
-        spec_draft_append(ret_draft, token, ret_draft->n_nodes - 1, row, opt_chance != NULL);
+        spec_draft_append(ret_draft, token, so_far - 1, row, opt_chance != NULL);
         if (spec_policy_retract(policy, ret_draft)) {
             spec_draft_retract(ret_draft);
             break;
         }
         if (token == model->end_of_text) break;
-        drafter->path[n_path++] = token;
     }
     return GSL_SUCCESS;
 }

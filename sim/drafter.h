@@ -11,6 +11,7 @@
 
 typedef struct spec_drafter spec_drafter;
 typedef struct spec_candidate spec_candidate;
+typedef struct spec_growth spec_growth;
 
 /* Most levels of a tree whose widths are given one by one, and of a dynamic one; most nodes of its levels that grow. */
 enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
@@ -30,8 +31,6 @@ struct spec_drafter {
     const spec_drafter_kind *kind;
     spec_session session;        /* of the draft model; zeroed where the strategy needs none */
     int n_calls;                 /* of the draft model, by the last draft: a chain's tokens, a tree's levels */
-    int *path;                   /* context being extended; grown as needed */
-    size_t path_capacity;
     int lookup_max, lookup_min;  /* prompt lookup: n-gram lengths tried, longest first */
     bool lookup_full;            /* prompt lookup: only matches that are followed by as many tokens as are wanted */
     spec_siblings siblings;      /* tree: how the children of one node are drawn */
@@ -43,7 +42,9 @@ struct spec_drafter {
     int top, best;               /* dynamic: nodes a level that grow, and children of each; nodes that are submitted */
     spec_candidate *candidate;   /* dynamic: workspace, twice the most nodes that can grow */
     int widest;                  /* trees: the most children of a node; 0 for chains */
-    double *weight;              /* tree: (V) workspace */
+    int n_weights;               /* trees: rows of workspace; 0: one */
+    double *weight;              /* trees: (n_weights, V) workspace */
+    spec_growth *growth;         /* trees */
     spec_shared_noise noise;     /* gumbel, minhash */
 };
 
@@ -65,9 +66,18 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K);
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
 
-/* For strategies: put what the draft model can see of the context into drafter->path, with room for `more` tokens
- * after it. Returns how many tokens that is, or -1 where memory ran out. */
-long spec_drafter_begin_path(spec_drafter *drafter, const int *context, size_t n, int more);
+/* For strategies with trees: the nodes that grow, the root first and each after its parent. They are all that the draft
+ * model is asked about, a level in one pass. */
+struct spec_growth {
+    int n;                                             /* of them, but the root */
+    int token[SPEC_NODES_MAX], parent[SPEC_NODES_MAX]; /* parent: which of them, or -1 */
+    int node[SPEC_NODES_MAX];                          /* of the draft, or of the strategy's own */
+    const double *row[SPEC_NODES_MAX + 1];             /* after the root, and after each */
+};
+
+/* One call of the draft model: the rows from `first` on, of drafter->growth, as spec_session_score gives them. */
+int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first, double *scratch,
+                      spec_error *error);
 
 /* What chain and greedy share: extend the context with the draft model, token by token, sampled from its row, or the
  * row's argmax where opt_chance is NULL. Stops when the policy says so, and after the draft model's end of text. */

@@ -95,6 +95,7 @@ static void the_most_nodes_are_known_beforehand(void **state)
         {"dynamic", 99, 60},                   {"dynamic", 1, 10},           {"dynamic", 0, 0},
         {"dynamic?nodes=1024", 99, 510},       {"dynamic?top=1", 99, 6},     {"dynamic?top=1&depth=64", 5, 5},
         {"dynamic?top=2&nodes=9&depth=3", 3, 9}, {"dynamic?top=2&nodes=11&depth=3", 3, 10},
+        {"dynamic?top=32&depth=33", 99, 60},     {"dynamic?top=32&depth=34", 99, SPEC_NODES_MAX + 1}, /* 32 32 grow */
     };
     table_model model;
     table_model_init(&model, 3);

@@ -1,7 +1,9 @@
+#include "models/row.h"
 #include "sim/drafter.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
+#include "tests/support/whole_model.h"
 
 #include <string.h>
 
@@ -156,40 +158,81 @@ static void what_a_models_row_says_of_failure_is_passed_on(void **state)
     table_model_free(&model);
 }
 
-/* A model that must be shown its whole context, and says how long it was. */
-static const double *whole_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                               spec_error *error)
-{
-    (void)session, (void)error;
-    int odd = 0;
-    for (size_t i = 0; i < n; i++) odd ^= context[i] & 1;
-    for (int x = 0; x < model->vocab; x++) scratch[x] = 0.0;
-    scratch[(int)n % 2 == 0 ? odd : 2 + odd] = 1.0;
-    return scratch;
-}
-
-static void a_stateful_model_sees_the_whole_context(void **state)
+static void a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token(void **state)
 {
     (void)state;
-    static const spec_model_kind kind = {.name = "whole", .row = whole_row};
-    const spec_model model = {.kind = &kind, .vocab = 4, .order = -1, .end_of_text = -1};
-    enum { N = 300 };
-    int context[N];
-    for (int i = 0; i < N; i++) context[i] = i * 7 % 4;
+    enum { N = 300, V = 4, K = 3 };
+    int context[N + K], calls, rows, asked = 0;
+    whole_model model;
     bench b;
-    bench_init(&b, "greedy", &model, 4, "fixed", 3);
-    for (size_t n = 0; n < N; n += 13) { /* the path grows, and shrinks again */
+    bench_init(&b, "greedy", whole_model_init(&model, V, &calls, &rows), V, "fixed", K);
+    for (size_t n = 0; n < N; n += 13) {
+        for (int i = 0; i < N; i++) context[i] = i * 7 % V;
         assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
-        int odd = 0;
-        for (size_t i = 0; i < n; i++) odd ^= context[i] & 1;
-        for (size_t i = 0; i < 3; i++) {
-            const int expected = (n + i) % 2 == 0 ? odd : 2 + odd;
-            assert_int_equal(b.draft.token[i], expected);
-            odd ^= expected & 1;
+        for (size_t i = 0; i < K; i++) {
+            double row[V];
+            whole_model_row(row, V, context, n + i);
+            assert_memory_equal(b.draft.row[i], row, sizeof row);
+            assert_int_equal(b.draft.token[i], spec_row_argmax(row, V));
+            context[n + i] = b.draft.token[i];
         }
+        asked += K;
+        assert_int_equal(calls, asked);
+        assert_int_equal(rows, asked);
     }
-    assert_int_equal(run(&b, context, 5, NULL), GSL_SUCCESS);
     bench_free(&b);
+}
+
+/* The path to a node's parent, after the context. */
+static size_t path_before(int *text, size_t n, const spec_draft *draft, int node)
+{
+    size_t length = n;
+    for (int at = draft->parent[node]; at >= 0; at = draft->parent[at]) length++;
+    size_t place = length;
+    for (int at = draft->parent[node]; at >= 0; at = draft->parent[at]) text[--place] = draft->token[at];
+    return length;
+}
+
+static void a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs(void **state)
+{
+    (void)state;
+    enum { V = 6, N = 5, K = 4 };
+    static const struct {
+        const char *spec;
+        int calls, rows; /* of the root and the nodes that have children */
+    } cases[] = {
+        {"tree?widths=2.1.2", 3, 5},  {"tree?n=2", 4, 15},           {"tree?children=3.2.0.1.0.0.2", 3, 4},
+        {"tree?children=0", 0, 0},    {"tree?n=3&siblings=top", 4, 40}, {"dynamic?top=3&nodes=9&depth=3", 3, 7},
+        {"dynamic?top=2&nodes=1", 4, 7},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int calls, rows;
+        whole_model model;
+        spec_error error = {""};
+        spec_drafter drafter;
+        spec_draft draft;
+        spec_policy policy;
+        spec_enumeration walk;
+        whole_model_init(&model, V, &calls, &rows);
+        assert_int_equal(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error), GSL_SUCCESS);
+        assert_int_equal(spec_policy_init(&policy, "fixed", K, &error), GSL_SUCCESS);
+        assert_int_equal(spec_draft_init(&draft, spec_drafter_nodes(&drafter, K), V, &error), GSL_SUCCESS);
+        assert_int_equal(spec_enumeration_init(&walk, 1), GSL_SUCCESS);
+        int text[N + K] = {3, 1, 4, 1, 5};
+        assert_int_equal(spec_drafter_draft(&draft, &drafter, text, N, &policy, &walk.chance, &error), GSL_SUCCESS);
+        assert_int_equal(drafter.n_calls, cases[c].calls);
+        assert_int_equal(calls, cases[c].calls);
+        assert_int_equal(rows, cases[c].rows);
+        for (int i = 0; i < draft.n_nodes; i++) {
+            double row[V];
+            whole_model_row(row, V, text, path_before(text, N, &draft, i));
+            if (draft.row[i] != NULL) assert_memory_equal(draft.row[i], row, sizeof row);
+            else assert_true(drafter.kind == &spec_draft_dynamic);
+        }
+        spec_enumeration_free(&walk);
+        spec_draft_free(&draft);
+        spec_drafter_free(&drafter);
+    }
 }
 
 /* ---- prompt lookup ----------------------------------------------------------------------------------------------- */
@@ -327,7 +370,8 @@ int main(void)
         cmocka_unit_test(drafting_ends_after_the_models_end_of_text),
         cmocka_unit_test(a_policy_stops_a_chain_after_before_or_against_a_token),
         cmocka_unit_test(what_a_models_row_says_of_failure_is_passed_on),
-        cmocka_unit_test(a_stateful_model_sees_the_whole_context),
+        cmocka_unit_test(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token),
+        cmocka_unit_test(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs),
         cmocka_unit_test(lookup_agrees_with_the_plain_search),
         cmocka_unit_test(lookup_prefers_the_longest_and_then_the_earliest),
         cmocka_unit_test(lookup_takes_what_follows_unless_all_of_it_is_wanted),

@@ -31,13 +31,17 @@ static int score(const spec_model *head, void *session, const int *context, size
     kept_text *kept = session;
     assert(parent == NULL && n + (size_t)n_nodes <= TEXT_MAX);
     (void)parent;
+    /* Token n + first - 1 of context and draft is the first whose row is wanted. */
+    const int most = (int)n + first - 1, text = (int)n + n_nodes;
     int held = 0;
-    while (held < kept->n && (size_t)held + 1 < n && kept->token[held] == context[held]) held++;
-    const int computed = (n > 0 ? (int)n - held : 1) + n_nodes;
+    while (held < kept->n && held < most &&
+           kept->token[held] == (held < (int)n ? context[held] : token[held - (int)n]))
+        held++;
+    const int computed = n > 0 ? text - held : 1 + text;
     *model->now += model->first + (computed - 1) * model->more;
     if (n > 0) memcpy(kept->token, context, n * sizeof *context);
     if (n_nodes > 0) memcpy(kept->token + n, token, (size_t)n_nodes * sizeof *token);
-    kept->n = (int)n + n_nodes;
+    kept->n = text;
     for (int i = first; i <= n_nodes; i++) {
         ret_row[i] = model->base->kind->row(model->base, NULL, kept->token, n + (size_t)i,
                                             scratch + (size_t)i * (size_t)head->vocab, error);
