@@ -501,8 +501,7 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
         float largest;
         const int status = largest_of(q, &largest, logits, i, error);
         if (status != GSL_SUCCESS) return status;
-        const float *row = logits + (size_t)i * (size_t)q->shape.vocab;
-        for (ret_token[i] = 0; row[ret_token[i]] != largest; ret_token[i]++) continue;
+        ret_token[i] = q->kernels->find(logits + (size_t)i * (size_t)q->shape.vocab, largest, q->shape.vocab);
     }
     return GSL_SUCCESS;
 }

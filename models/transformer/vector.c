@@ -2,6 +2,12 @@
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa)
 {
-    (void)isa;
-    return &spec_vector_kernels_ref;
+    switch (isa) {
+#if defined(__x86_64__)
+    case SPEC_ISA_VNNI:
+    case SPEC_ISA_AVX512: return &spec_vector_kernels_avx512;
+    case SPEC_ISA_AVX2: return &spec_vector_kernels_avx2;
+#endif
+    default: return &spec_vector_kernels_ref;
+    }
 }

@@ -1,7 +1,7 @@
 /* vector: the operations of a pass besides its matrix products, on plain arrays: one definition, and kernels for vector
  * instructions that are equal to it bit for bit.
  * Sums run in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8 apart are added, 4, 2 and 1 apart.
- * No product is fused with a sum. Exponentials are polynomials of our own. */
+ * Exponentials are polynomials of our own, the same everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
@@ -13,7 +13,7 @@
 enum {
     SPEC_VECTOR_LANES = 16,
     SPEC_VECTOR_BLOCK = 256, /* most positions that one call attends to */
-    SPEC_VECTOR_HEADS = 4,   /* most heads that one call serves */
+    SPEC_VECTOR_HEADS = 8,   /* most heads that it serves */
     SPEC_VECTOR_EXPS = 512   /* most exponentials in one sum */
 };
 
@@ -21,13 +21,15 @@ typedef struct {
     /* y_i = (x_i s) gain_i with s = float of 1 / sqrt(mean(x^2) + eps), the mean in double. All (n); y may be x. */
     void (*norm)(float *y, const float *x, const float *gain, float eps, int n);
 
-    /* Rotate the pairs of a head in place: (a, b) to (a cos_i - b sin_i, a sin_i + b cos_i). cos, sin (head_dim/2). */
+    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(a, sin_i, b cos_i).
+     * cosine, sine (head_dim/2). */
     void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim);
 
-    /* Unnormalised attention of `heads` <= SPEC_VECTOR_HEADS queries to n <= SPEC_VECTOR_BLOCK positions.
+    /* Unnormalised attention of heads <= SPEC_VECTOR_HEADS queries to n <= SPEC_VECTOR_BLOCK positions.
      *     score_t = sum_d query_d key[slot_t]_d;  e_t = exp(score_t - largest);  sum = sum_t e_t;
      *     mixed = sum_t e_t value[slot_t], t ascending
-     *   mixed, query (heads, width); largest, sum (heads); key, value (slots, width); width a multiple of 16 */
+     * with fused products. The largest is of the scores that are numbers.
+     *   mixed, query (heads, width); largest, sum (heads); key, value (slots, width); slot (n); width a multiple of 16 */
     void (*attend)(float *mixed, float *largest, float *sum, const float *query, int heads, int width,
                    const float *key, const float *value, const int *slot, int n);
 
@@ -37,7 +39,10 @@ typedef struct {
     /* The largest of n >= 1 values; false where one of them is not finite. */
     bool (*largest)(float *ret_largest, const float *x, int n);
 
-    /* e_i = exp((x_i - largest) * factor), in double; returns their sum. n <= SPEC_VECTOR_EXPS. */
+    /* The first of n values that is equal to `value`; there is one. */
+    int (*find)(const float *x, float value, int n);
+
+    /* e_i = exp((x_i - largest) * factor), in double, to 4e-16 of itself; returns their sum. n <= SPEC_VECTOR_EXPS. */
     double (*exps)(double *e, const float *x, float largest, double factor, int n);
 
     /* x_i *= factor. */
@@ -48,7 +53,7 @@ extern const spec_vector_kernels spec_vector_kernels_ref, spec_vector_kernels_av
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa);
 
-/* exp(x), of relative error below 2e-7; 0 below -87, infinite above 88.8. */
+/* exp(x), to 1.2e-7 of itself; 0 below -87, infinite above 88.8. */
 float spec_vector_exp(float x);
 
 #endif

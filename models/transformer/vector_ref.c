@@ -1,6 +1,5 @@
-#include "models/transformer/vector.h"
+#include "models/transformer/vector_parts.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -22,55 +21,37 @@ static double tree_double(double *lane)
 
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2: adding 1.5 * 2^23 rounds x / log(2) to the integer k and leaves it in the low
  * bits, from where it is shifted into an exponent. 2^k is made as 2^(k-1) * 2, so that k = 128 overflows and k = -126
- * vanishes. */
+ * vanishes. The terms are those of the polynomial (exp(r) - 1 - r) / r^2 of least relative error of exp(r), 4e-9. */
 float spec_vector_exp(float x)
 {
-    if (x < -87.0f) x = -87.0f;
-    if (x > 89.0f) x = 89.0f;
-    const float shifted = x * 0x1.715476p+0f + 0x1.8p+23f;
-    const float k = shifted - 0x1.8p+23f;
-    const float r = (x - k * 0x1.63p-1f) - k * -0x1.bd0106p-13f;
+    x = x < SPEC_EXP_LEAST ? SPEC_EXP_LEAST : x;
+    x = x > SPEC_EXP_MOST ? SPEC_EXP_MOST : x;
+    const float shifted = fmaf(x, SPEC_EXP_STEPS, SPEC_EXP_ROUND), k = shifted - SPEC_EXP_ROUND;
+    const float r = fmaf(k, -SPEC_EXP_STEP_REST, fmaf(k, -SPEC_EXP_STEP, x));
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 126) << 23;
-    float half;
+    float half, sum = spec_exp_term[0];
     memcpy(&half, &bits, sizeof half);
-
-    float sum = 1.0f / 5040.0f;
-    sum = sum * r + 1.0f / 720.0f;
-    sum = sum * r + 1.0f / 120.0f;
-    sum = sum * r + 1.0f / 24.0f;
-    sum = sum * r + 1.0f / 6.0f;
-    sum = sum * r + 0.5f;
-    return ((sum * (r * r) + r) + 1.0f) * half * 2.0f;
+    for (int i = 1; i < SPEC_EXP_TERMS; i++) sum = fmaf(sum, r, spec_exp_term[i]);
+    return (fmaf(sum, r * r, r) + 1.0f) * half * 2.0f;
 }
 
-/* The same in double; x <= 0. */
+/* The same in double for x <= 0, in steps of log(2)/8: the low 3 bits choose 2^(j/8), and the rest is added to its
+ * exponent. 3e-18 for the polynomial, then roundings. */
 static double exp_double(double x)
 {
-    if (x < -708.0) x = -708.0;
-    const double shifted = x * 0x1.71547652b82fep+0 + 0x1.8p+52;
-    const double k = shifted - 0x1.8p+52;
-    const double r = (x - k * 0x1.62e42fefa38p-1) - k * 0x1.ef35793c7673p-45;
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1022) << 52;
-    double half;
-    memcpy(&half, &bits, sizeof half);
-
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r + 1.0 / 479001600.0;
-    sum = sum * r + 1.0 / 39916800.0;
-    sum = sum * r + 1.0 / 3628800.0;
-    sum = sum * r + 1.0 / 362880.0;
-    sum = sum * r + 1.0 / 40320.0;
-    sum = sum * r + 1.0 / 5040.0;
-    sum = sum * r + 1.0 / 720.0;
-    sum = sum * r + 1.0 / 120.0;
-    sum = sum * r + 1.0 / 24.0;
-    sum = sum * r + 1.0 / 6.0;
-    sum = sum * r + 0.5;
-    return ((sum * (r * r) + r) + 1.0) * half * 2.0;
+    if (x < SPEC_EXP_DOUBLE_LEAST) return 0.0;
+    const double shifted = fma(x, SPEC_EXP_DOUBLE_STEPS, SPEC_EXP_DOUBLE_ROUND), k = shifted - SPEC_EXP_DOUBLE_ROUND;
+    const double r = fma(k, -SPEC_EXP_DOUBLE_STEP_REST, fma(k, -SPEC_EXP_DOUBLE_STEP, x));
+    uint64_t steps, bits;
+    memcpy(&steps, &shifted, sizeof steps);
+    memcpy(&bits, &spec_exp_eighth[steps & 7], sizeof bits);
+    bits += (steps & ~(uint64_t)7) << 49;
+    double scale, sum = spec_exp_double_term[0];
+    memcpy(&scale, &bits, sizeof scale);
+    for (int i = 1; i < SPEC_EXP_DOUBLE_TERMS; i++) sum = fma(sum, r, spec_exp_double_term[i]);
+    return fma(scale, fma(sum, r * r, r), scale);
 }
 
 static void norm(float *y, const float *x, const float *gain, float eps, int n)
@@ -81,47 +62,30 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (int i = 0; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
-static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim)
-{
-    const int half = head_dim / 2;
-    for (int i = 0; i < half; i++) {
-        float *a = pairs == SPEC_ROPE_ADJACENT ? &head[2 * i] : &head[i];
-        float *b = pairs == SPEC_ROPE_ADJACENT ? &head[2 * i + 1] : &head[i + half];
-        const float x = *a, y = *b;
-        *a = x * cosine[i] - y * sine[i];
-        *b = x * sine[i] + y * cosine[i];
-    }
-}
-
-static void attend_one(float *mixed, float *ret_largest, float *ret_sum, const float *query, int width,
-                       const float *key, const float *value, const int *slot, int n)
-{
-    float e[SPEC_VECTOR_BLOCK], sum[LANES] = {0}, largest = -INFINITY;
-    for (int t = 0; t < n; t++) {
-        const float *k = key + (size_t)slot[t] * (size_t)width;
-        float lane[LANES] = {0};
-        for (int d = 0; d < width; d++) lane[d % LANES] += query[d] * k[d];
-        e[t] = tree(lane);
-        if (e[t] > largest) largest = e[t];
-    }
-    for (int t = 0; t < n; t++) {
-        e[t] = spec_vector_exp(e[t] - largest);
-        sum[t % LANES] += e[t];
-    }
-    for (int d = 0; d < width; d++) mixed[d] = 0.0f;
-    for (int t = 0; t < n; t++) {
-        const float *v = value + (size_t)slot[t] * (size_t)width;
-        for (int d = 0; d < width; d++) mixed[d] += e[t] * v[d];
-    }
-    *ret_largest = largest;
-    *ret_sum = tree(sum);
-}
-
 static void attend(float *mixed, float *largest, float *sum, const float *query, int heads, int width,
                    const float *key, const float *value, const int *slot, int n)
 {
-    for (int h = 0; h < heads; h++)
-        attend_one(mixed + h * width, &largest[h], &sum[h], query + h * width, width, key, value, slot, n);
+    for (int h = 0; h < heads; h++, mixed += width, query += width) {
+        float e[SPEC_VECTOR_BLOCK], sums[LANES] = {0};
+        largest[h] = -INFINITY;
+        for (int t = 0; t < n; t++) {
+            const float *k = key + (size_t)slot[t] * (size_t)width;
+            float lane[LANES] = {0};
+            for (int d = 0; d < width; d++) lane[d % LANES] = fmaf(query[d], k[d], lane[d % LANES]);
+            e[t] = tree(lane);
+            largest[h] = e[t] > largest[h] ? e[t] : largest[h];
+        }
+        for (int t = 0; t < n; t++) {
+            e[t] = spec_vector_exp(e[t] - largest[h]);
+            sums[t % LANES] += e[t];
+        }
+        sum[h] = tree(sums);
+        for (int d = 0; d < width; d++) {
+            mixed[d] = 0.0f;
+            for (int t = 0; t < n; t++)
+                mixed[d] = fmaf(e[t], value[(size_t)slot[t] * (size_t)width + (size_t)d], mixed[d]);
+        }
+    }
 }
 
 static void gate(float *y, const float *a, const float *b, int n)
@@ -141,6 +105,13 @@ static bool largest_of(float *ret_largest, const float *x, int n)
     return finite;
 }
 
+static int find(const float *x, float value, int n)
+{
+    int i = 0;
+    while (i < n - 1 && x[i] != value) i++;
+    return i;
+}
+
 static double exps(double *e, const float *x, float largest, double factor, int n)
 {
     double lane[LANES] = {0};
@@ -151,9 +122,4 @@ static double exps(double *e, const float *x, float largest, double factor, int 
     return tree_double(lane);
 }
 
-static void scale(double *x, double factor, int n)
-{
-    for (int i = 0; i < n; i++) x[i] *= factor;
-}
-
-const spec_vector_kernels spec_vector_kernels_ref = {norm, rotate, attend, gate, largest_of, exps, scale};
+const spec_vector_kernels spec_vector_kernels_ref = {norm, spec_vector_rotate, attend, gate, largest_of, find, exps, spec_vector_scale};
