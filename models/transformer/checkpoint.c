@@ -51,8 +51,8 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     for (int i = 0; shape->opt_rope_factor != NULL && i < shape->head_dim / 2; i++) {
         const double factor = (double)shape->opt_rope_factor[i];
         if (!(factor > 0.0 && isfinite(factor)))
-            return spec_fail(error, GSL_EINVAL, "%.300s: factor %d of the rotary embedding is %g, not a positive number",
-                             path, i, factor);
+            return spec_fail(error, GSL_EINVAL, "%.300s: factor %d of the rotary embedding is %g, not a positive "
+                             "number", path, i, factor);
     }
 done:
     return status;
