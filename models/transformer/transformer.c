@@ -1,6 +1,5 @@
 #include "models/transformer/transformer.h"
 
-#include "models/transformer/team.h"
 #include "models/wrapper.h"
 
 #include <assert.h>
@@ -36,7 +35,6 @@ void spec_transformer_close(spec_model *head)
     spec_checkpoint_free(&model->own_checkpoint);
     free(model->layer);
     free(model);
-    spec_team_release();
 }
 
 const spec_transformer *spec_transformer_of(const spec_model *model)

@@ -24,7 +24,7 @@ typedef struct {
 const spec_transformer *spec_transformer_of(const spec_model *model);
 
 /* Begin a model over a checkpoint, the layers all of them; for a kind's open, which fills what is its own before or
- * after. The model holds the team until it is closed. */
+ * after. */
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
                           spec_settings *settings, spec_error *error);
 

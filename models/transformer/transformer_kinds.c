@@ -1,5 +1,4 @@
 #include "models/model_kinds.h"
-#include "models/transformer/team.h"
 #include "models/transformer/transformer.h"
 
 #include <stdlib.h>
@@ -12,7 +11,6 @@ static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *
     spec_transformer *model = calloc(1, sizeof *model);
     *ret_model = NULL;
     if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_team_hold();
     SPEC_TRY(load(&model->own_checkpoint, settings, error));
     SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, &spec_backend_cpu,
                                error));
