@@ -17,5 +17,6 @@ extern const spec_model_kind spec_model_cases;
 extern const spec_model_kind spec_model_llama2c;
 extern const spec_model_kind spec_model_gguf;
 extern const spec_model_kind spec_model_random;
+extern const spec_model_kind spec_model_rows;
 
 #endif
