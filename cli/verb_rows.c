@@ -1,0 +1,245 @@
+#include "cli/options.h"
+#include "cli/verb.h"
+
+#include "experiments/rows_make.h"
+#include "experiments/rows_summary.h"
+#include "models/ngram/corpus.h"
+#include "models/settings.h"
+#include "models/vocabularies.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Vocabularies up to this are written bit for bit, unless a cutoff is asked for; bytes of text that n tokens are at
+ * most read from; least share of all places between two drawings of the bar. */
+enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
+#define CUTOFF 1e-7
+
+enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF };
+
+static const struct argp_option options_table[] = {
+    {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
+    {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
+    {"draft", KEY_DRAFT, "SPEC", 0, "a draft model; up to 7 of them, one --draft each", 1},
+    {"text", KEY_TEXT, "FILE", 0, "along this text (a file, or a pattern of them)", 1},
+    {"n", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
+    {"prompt", KEY_PROMPT, "TEXT", 0, "what the target's texts begin with (its own prompts, or nothing)", 1},
+    {"length", KEY_LENGTH, "N", 0, "tokens after which a text ends and the context begins anew (as the models' windows ask)",
+     1},
+    {"every", KEY_EVERY, "N", 0, "rows of every Nth place of a text alone (1)", 1},
+    {"cutoff", KEY_CUTOFF, "P", 0,
+     "leave out what is less probable, and keep the rest as floats; 0: keep all, bit for bit (0 up to 512 tokens, else "
+     "1e-7)",
+     1},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *file, *spec[SPEC_ROWS_SIDES_MAX], *text, *prompt;
+    int drafts;
+    uint64_t n, length, every;
+    double cutoff; /* < 0: not given */
+} arguments;
+
+static uint64_t parse_count(const char *option, const char *arg, const char *verb)
+{
+    uint64_t value;
+    if (!spec_settings_parse_u64(&value, arg) || value < 1 || value > (uint64_t)1 << 40)
+        spec_usage_fail(verb, "--%s: '%s' is not a whole number from 1 to 2^40", option, arg);
+    return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    const char *verb = state->name;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case KEY_TARGET: args->spec[0] = arg; return 0;
+    case KEY_DRAFT:
+        if (++args->drafts == SPEC_ROWS_SIDES_MAX)
+            spec_usage_fail(verb, "--draft: a file has at most %d drafts", SPEC_ROWS_SIDES_MAX - 1);
+        args->spec[args->drafts] = arg;
+        return 0;
+    case KEY_TEXT: args->text = arg; return 0;
+    case KEY_PROMPT: args->prompt = arg; return 0;
+    case 'n': args->n = parse_count("n", arg, verb); return 0;
+    case KEY_LENGTH: args->length = parse_count("length", arg, verb); return 0;
+    case KEY_EVERY: args->every = parse_count("every", arg, verb); return 0;
+    case KEY_CUTOFF:
+        if (!spec_settings_parse_double(&args->cutoff, arg) || !(args->cutoff >= 0.0) ||
+            args->cutoff > SPEC_ROWS_CUTOFF_MAX)
+            spec_usage_fail(verb, "--cutoff: '%s' is not a number from 0 to %g", arg, SPEC_ROWS_CUTOFF_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->file != NULL) spec_usage_fail(verb, "one file at a time: '%s' is a second one", arg);
+        args->file = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check(const arguments *args, const char *verb)
+{
+    const bool makes = args->spec[0] != NULL;
+    const bool asks = args->drafts > 0 || args->text != NULL || args->n > 0 || args->prompt != NULL ||
+                      args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
+    if (args->file != NULL && (makes || asks))
+        spec_usage_fail(verb, "'%s' is there already: to write a file of rows, name it with -o", args->file);
+    if (args->file != NULL) return;
+    if (!makes) spec_usage_fail(verb, "which file? FILE.rows to look at one, --target SPEC to write one; see --help");
+    if (args->common.output == NULL) spec_usage_fail(verb, "where to? -o FILE.rows");
+    if (args->text == NULL && args->n == 0)
+        spec_usage_fail(verb, "along which text? --text FILE, or -n N places of the target's own");
+    if (args->text != NULL && args->prompt != NULL)
+        spec_usage_fail(verb, "--text and --prompt exclude each other: one text is given, the other the target's own");
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    struct timespec begun;
+    double drawn; /* seconds after the begin; 0: not yet */
+} bar;
+
+static void show_progress(void *self, uint64_t done, uint64_t of)
+{
+    bar *b = self;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double elapsed = (double)(now.tv_sec - b->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - b->begun.tv_nsec);
+    if (!isatty(STDERR_FILENO) || elapsed < b->drawn + (b->drawn > 0.0 ? 0.2 : 1.0)) return;
+    const double rate = (double)done / elapsed;
+    fprintf(stderr, "\r\033[K%llu places, %.3g/s", (unsigned long long)done, rate);
+    if (of > 0 && done > 0) fprintf(stderr, ", %.0f s left", (double)(of - done) / rate);
+    fflush(stderr);
+    b->drawn = elapsed;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *bytes;
+    size_t n, capacity;
+} text;
+
+static int append(text *into, const unsigned char *bytes, size_t n, spec_error *error)
+{
+    if (n > into->capacity - into->n) {
+        const size_t capacity = 2 * into->capacity + n;
+        char *more = realloc(into->bytes, capacity);
+        if (more == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for the text; -n N reads less of it");
+        into->bytes = more;
+        into->capacity = capacity;
+    }
+    if (n > 0) memcpy(into->bytes + into->n, bytes, n);
+    into->n += n;
+    return GSL_SUCCESS;
+}
+
+static int read_text(text *into, const arguments *args, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_corpus corpus = {.descriptor = -1};
+    spec_block block;
+    const uint64_t tokens = args->n * (args->every > 0 ? args->every : 1);
+    SPEC_TRY(spec_corpus_init(&corpus, args->text, tokens < UINT64_MAX / TOKEN_BYTES ? TOKEN_BYTES * tokens : 0, error));
+    do {
+        SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));
+        if (block.text != NULL) SPEC_TRY(append(into, block.text, block.length, error));
+    } while (block.text != NULL);
+done:
+    spec_corpus_free(&corpus);
+    return status;
+}
+
+static int tokenize(int **ret_token, size_t *ret_n, const spec_model *target, const char *bytes, size_t length,
+                    spec_error *error)
+{
+    if (target->kind->tokenize == NULL)
+        return spec_fail(error, GSL_EINVAL, "%.200s reads no text; -n N writes one of its own", target->spec);
+    size_t capacity = length + 16;
+    for (;;) {
+        free(*ret_token);
+        if ((*ret_token = malloc(capacity * sizeof **ret_token)) == NULL)
+            return spec_fail(error, GSL_ENOMEM, "out of memory for %zu tokens", capacity);
+        *ret_n = target->kind->tokenize(target, bytes, length, *ret_token, capacity);
+        if (*ret_n <= capacity) return GSL_SUCCESS;
+        capacity = *ret_n;
+    }
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------------------------- */
+
+static int make(const arguments *args, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
+    int *token = NULL;
+    size_t n_token = 0;
+    text given = {0};
+    bar progress = {.drawn = 0.0};
+    spec_rows_plan plan = {.sides = args->drafts + 1, .places = args->n, .every = args->every > 0 ? args->every : 1,
+                           .length = args->length, .seed = args->common.seed, .opt_stop = &spec_options_stop,
+                           .progress = show_progress, .self = &progress};
+    clock_gettime(CLOCK_MONOTONIC, &progress.begun);
+    for (int s = 0; s < plan.sides; s++) {
+        SPEC_TRY(spec_model_open(&model[s], args->spec[s], s > 0 ? model[0] : NULL, error));
+        if (s > 0) SPEC_TRY(spec_vocabularies_check(model[0], model[s], error));
+        plan.model[s] = model[s];
+    }
+    if (args->text != NULL) SPEC_TRY(read_text(&given, args, error));
+    else if (args->prompt != NULL)
+        SPEC_TRY(append(&given, (const unsigned char *)args->prompt, strlen(args->prompt), error));
+    if (args->text != NULL || args->prompt != NULL)
+        SPEC_TRY(tokenize(&token, &n_token, model[0], given.bytes, given.n, error));
+    *(args->text != NULL ? &plan.opt_text : &plan.opt_prompt) = token;
+    *(args->text != NULL ? &plan.n_text : &plan.n_prompt) = n_token;
+    plan.cutoff = args->cutoff >= 0.0 ? args->cutoff : model[0]->vocab <= EXACT_VOCAB ? 0.0 : CUTOFF;
+    SPEC_TRY(spec_rows_make(args->common.output, &plan, error));
+done:
+    if (progress.drawn > 0.0) fputs("\r\033[K", stderr);
+    for (int s = plan.sides - 1; s >= 0; s--) spec_model_close(model[s]);
+    free(given.bytes);
+    free(token);
+    return status;
+}
+
+int spec_verb_rows(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, "[FILE]",
+        "the rows of a target and its drafts along a text, into a file that is a model\v"
+        "At each place of the text the file holds the distribution of the next token by the target and by each draft. "
+        "rows:FILE and rows:FILE?side=draft are models for every verb: real distributions, without the models that gave "
+        "them. The table tells what the file holds, and how far its rows are from the models'.\n\n"
+        "  $ speclab rows --target ngram:a.txt?order=6 --draft ngram:a.txt?order=3 -n 1000 -o pair.rows\n"
+        "  $ speclab accept --target rows:pair.rows --draft rows:pair.rows?side=draft --contexts all\n"
+        "  $ speclab rows pair.rows",
+        children, NULL, NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .cutoff = -1.0};
+    spec_error error = {{0}};
+    spec_table table;
+    spec_usage_parse(&argp, argc, argv, &args);
+    check(&args, argv[0]);
+    spec_options_catch_interrupts();
+    spec_options show = args.common;
+    const char *file = args.file;
+    if (file == NULL) {
+        if (make(&args, &error) != GSL_SUCCESS) {
+            spec_usage_say(argv[0], "%s", error.text);
+            return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+        }
+        file = args.common.output;
+        show.output = NULL;
+    }
+    if (spec_rows_summary(&table, file, args.common.threads, &error) != GSL_SUCCESS)
+        spec_usage_fail(argv[0], "%s", error.text);
+    const int code = spec_options_show(&table, &show, argv[0]);
+    spec_table_free(&table);
+    return code;
+}

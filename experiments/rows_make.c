@@ -1,0 +1,203 @@
+#include "experiments/rows_make.h"
+
+#include "sim/rng.h"
+#include "sim/sources.h"
+#include "sim/verify.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most rows of a pass, and probabilities of them. */
+enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21 };
+
+typedef struct {
+    const spec_rows_plan *plan;
+    spec_rows_writer writer;
+    spec_session session[SPEC_ROWS_SIDES_MAX];
+    double *store[SPEC_ROWS_SIDES_MAX];                   /* (block, V) */
+    const double *row[SPEC_ROWS_SIDES_MAX][BLOCK_ROWS];
+    size_t block;
+    uint64_t length; /* most tokens of a text; UINT64_MAX: any number */
+    gsl_rng *rng;
+    int *text;
+    size_t text_capacity;
+} maker;
+
+static int no_memory(spec_error *error)
+{
+    return spec_fail(error, GSL_ENOMEM, "out of memory");
+}
+
+static void maker_free(maker *m)
+{
+    for (int s = 0; s < m->plan->sides; s++) {
+        spec_session_free(&m->session[s]);
+        free(m->store[s]);
+    }
+    spec_rows_writer_free(&m->writer);
+    if (m->rng != NULL) gsl_rng_free(m->rng);
+    free(m->text);
+}
+
+static int maker_init(maker *m, const char *path, const spec_rows_plan *plan, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const size_t vocab = (size_t)plan->model[0]->vocab;
+    const size_t fits = BLOCK_CELLS / vocab;
+    uint64_t window = UINT64_MAX;
+    *m = (maker){.plan = plan, .block = fits < 1 ? 1 : fits > BLOCK_ROWS ? BLOCK_ROWS : fits};
+    for (int s = 0; s < plan->sides; s++)
+        if (plan->model[s]->window > 0 && (uint64_t)plan->model[s]->window < window)
+            window = (uint64_t)plan->model[s]->window;
+    m->length = plan->length > 0 ? plan->length : window;
+    if (m->length > window)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "texts of %llu tokens: the models read at most %llu",
+                           (unsigned long long)m->length, (unsigned long long)window));
+    for (int s = 0; s < plan->sides; s++) {
+        m->store[s] = malloc(m->block * vocab * sizeof *m->store[s]);
+        if (m->store[s] == NULL) SPEC_TRY(no_memory(error));
+        SPEC_TRY(spec_session_init(&m->session[s], plan->model[s], error));
+    }
+    m->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (m->rng == NULL) SPEC_TRY(no_memory(error));
+    SPEC_TRY(spec_rows_writer_init(&m->writer, path, plan->model, plan->sides, plan->cutoff, error));
+done:
+    return status;
+}
+
+static bool is_full(const maker *m)
+{
+    return m->plan->places > 0 && m->writer.places >= m->plan->places;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* The rows of n places in a line, the first after `at` tokens of a text. */
+static int score(maker *m, const int *text, size_t at, size_t n, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int s = 0; s < m->plan->sides; s++)
+        SPEC_TRY(spec_session_score(&m->session[s], text, at, text + at, NULL, (int)n - 1, 0, m->row[s], m->store[s],
+                                    error));
+done:
+    return status;
+}
+
+/* A text, with places after its first `prompt` tokens, before the next one, and on. */
+static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const uint64_t begin = m->writer.tokens;
+    SPEC_TRY(spec_rows_writer_text(&m->writer, text, n, error));
+    for (size_t at = prompt; at < n && !is_full(m); at += m->block) {
+        const size_t left = n - at, rows = left < m->block ? left : m->block;
+        if (m->plan->opt_stop != NULL && *m->plan->opt_stop != 0)
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(score(m, text, at, rows, error));
+        for (size_t i = 0; i < rows && !is_full(m); i++) {
+            const double *row[SPEC_ROWS_SIDES_MAX];
+            if ((at + i - prompt) % m->plan->every != 0) continue;
+            for (int s = 0; s < m->plan->sides; s++) row[s] = m->row[s][i];
+            SPEC_TRY(spec_rows_writer_place(&m->writer, begin + at + i, row, error));
+        }
+        if (m->plan->progress != NULL) m->plan->progress(m->plan->self, m->writer.places, m->plan->places);
+    }
+done:
+    return status;
+}
+
+/* Tokens of a text until the last place that is left has its next one. */
+static uint64_t tokens_wanted(const maker *m)
+{
+    const uint64_t places = m->plan->places;
+    return places > 0 ? (places - m->writer.places - 1) * m->plan->every + 1 : UINT64_MAX;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static int given_text(maker *m, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_rows_plan *plan = m->plan;
+    for (size_t at = 0; at < plan->n_text && !is_full(m);) {
+        const uint64_t wanted = tokens_wanted(m), most = wanted < m->length ? wanted : m->length;
+        const size_t left = plan->n_text - at, n = left < most ? left : (size_t)most;
+        SPEC_TRY(write_text(m, plan->opt_text + at, n, 0, error));
+        at += n;
+    }
+done:
+    return status;
+}
+
+static int push(maker *m, size_t *n, int token, spec_error *error)
+{
+    if (*n == m->text_capacity) {
+        const size_t capacity = 2 * m->text_capacity + SPEC_PROMPT_MAX;
+        int *text = realloc(m->text, capacity * sizeof *text);
+        if (text == NULL) return no_memory(error);
+        m->text = text;
+        m->text_capacity = capacity;
+    }
+    m->text[(*n)++] = token;
+    return GSL_SUCCESS;
+}
+
+static int begin_text(maker *m, size_t *ret_n, unsigned long number, spec_error *error)
+{
+    int status = GSL_SUCCESS, room[SPEC_PROMPT_MAX];
+    const spec_rows_plan *plan = m->plan;
+    const spec_model *target = plan->model[0];
+    const int *prompt = plan->opt_prompt;
+    size_t n = plan->n_prompt;
+    *ret_n = 0;
+    if (prompt == NULL && target->kind->prompt != NULL) {
+        n = target->kind->prompt(target, number, room, SPEC_PROMPT_MAX);
+        prompt = room;
+    }
+    if (n >= m->length)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "a prompt of %zu tokens leaves no place in texts of %llu", n,
+                           (unsigned long long)m->length));
+    for (size_t i = 0; i < n; i++) SPEC_TRY(push(m, ret_n, prompt[i], error));
+done:
+    return status;
+}
+
+/* The target writes until the text is as long as it may be, has ended, or has all the places that are left. */
+static int own_text(maker *m, unsigned long number, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    size_t n, prompt;
+    const spec_rows_plan *plan = m->plan;
+    const spec_model *target = plan->model[0];
+    spec_chance chance = spec_chance_sampled(m->rng);
+    const uint64_t wanted = tokens_wanted(m);
+    spec_rng_stream(m->rng, plan->seed, number);
+    SPEC_TRY(begin_text(m, &prompt, number, error));
+    for (n = prompt; n < m->length && n - prompt < wanted;) {
+        const double *row = spec_session_row(&m->session[0], m->text, n, m->store[0], error);
+        if (row == NULL) SPEC_TRY(GSL_EFAILED);
+        const int token = spec_verify_sample(row, target->vocab, &chance);
+        SPEC_TRY(push(m, &n, token, error));
+        if (token == target->end_of_text) break;
+    }
+    SPEC_TRY(write_text(m, m->text, n, prompt, error));
+done:
+    return status;
+}
+
+int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    maker m;
+    assert(plan->sides >= 1 && plan->every >= 1 && (plan->opt_text != NULL || plan->places > 0));
+    SPEC_TRY(maker_init(&m, path, plan, error));
+    if (plan->opt_text != NULL) SPEC_TRY(given_text(&m, error));
+    for (unsigned long number = 0; plan->opt_text == NULL && !is_full(&m); number++)
+        SPEC_TRY(own_text(&m, number, error));
+    if (m.writer.places == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "the text has no token"));
+    SPEC_TRY(spec_rows_writer_close(&m.writer, error));
+done:
+    maker_free(&m);
+    return status;
+}

@@ -1,0 +1,140 @@
+/* speclab rows as its users meet it. SPECLAB names the program. */
+#include "tests/support/child.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PAIR "--target ngram:text.txt?order=4 --draft ngram:text.txt?order=2"
+
+static int set_up(void **state)
+{
+    const int status = spec_program_set_up(state);
+    if (spec_program[0] == '\0') return status;
+    FILE *text = fopen("text.txt", "w");
+    for (int i = 0; i < 200; i++) fprintf(text, "The %d cats of %d kings sat on %d mats, and thought.\n", i, i * i, i % 7);
+    fclose(text);
+    return status;
+}
+
+/* The number in a column of the first row of a CSV. */
+static double cell(const char *csv, const char *column)
+{
+    const char *head = csv, *row = strchr(csv, '\n');
+    while (*head == '#') {
+        head = row + 1;
+        row = strchr(head, '\n');
+    }
+    const char *found = strstr(head, column);
+    assert_non_null(found);
+    for (const char *c = head; c < found; c++)
+        if (*c == ',') row = strchr(row + 1, ',');
+    return strtod(row + 1, NULL);
+}
+
+static void a_file_is_written_and_looked_at(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child made, seen;
+    spec_child_run(&made, "rows " PAIR " --text text.txt -n 1000 -o a.rows");
+    assert_int_equal(made.code, 0);
+    spec_child_run(&seen, "rows a.rows");
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(made.text, seen.text);
+    assert_same(cell(seen.text, "places"), 1000);
+    assert_same(cell(seen.text, "tokens"), 1000);
+    assert_same(cell(seen.text, "texts"), 1);
+    assert_same(cell(seen.text, "V"), 256);
+    assert_same(cell(seen.text, "target_tv"), 0);
+    assert_true(cell(seen.text, "target_log_loss") < cell(seen.text, "draft_log_loss"));
+    assert_true(cell(seen.text, "beta_q10") < cell(seen.text, "beta_median"));
+    assert_true(cell(seen.text, "beta_median") < cell(seen.text, "beta_q90"));
+    spec_child_free(&seen);
+    spec_child_free(&made);
+}
+
+/* The same bytes, whatever the number of threads; other bytes with another seed. */
+static void a_seed_gives_one_file(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("rows " PAIR " -n 500 --length 100 -o one.rows");
+    spec_program_works("rows " PAIR " -n 500 --length 100 --threads 3 -o other.rows");
+    spec_files_same("one.rows", "other.rows");
+    spec_program_works("rows " PAIR " -n 500 --length 100 --seed 7 -o other.rows");
+    spec_child c;
+    spec_child_run(&c, "rows other.rows");
+    const double entropy = cell(c.text, "target_entropy");
+    spec_child_free(&c);
+    spec_child_run(&c, "rows one.rows");
+    assert_true(cell(c.text, "target_entropy") != entropy);
+    assert_same(cell(c.text, "texts"), 8); /* prompts of 32 tokens leave 68 places */
+    spec_child_free(&c);
+}
+
+static void a_cutoff_is_told_by_its_distance(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child exact, cut;
+    spec_child_run(&exact, "rows " PAIR " --text text.txt -n 300 -o exact.rows");
+    spec_child_run(&cut, "rows " PAIR " --text text.txt -n 300 --cutoff 1e-4 -o cut.rows");
+    assert_true(cell(cut.text, "bytes") < cell(exact.text, "bytes"));
+    assert_true(cell(cut.text, "target_tv") > 0 && cell(cut.text, "target_tv") <= cell(cut.text, "target_tv_max"));
+    assert_true(cell(cut.text, "target_tv_max") < 256 * 1e-4);
+    assert_within(cell(cut.text, "beta_mean"), cell(exact.text, "beta_mean"),
+                  cell(cut.text, "target_tv") + cell(cut.text, "draft_tv"));
+    spec_child_free(&cut);
+    spec_child_free(&exact);
+}
+
+static void files_are_models_of_other_verbs(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("rows --target markov?V=4&order=1 --draft markov?V=4&order=1&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
+    spec_program_works("prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token,block");
+    spec_program_works("accept --target rows:m.rows?at=17 --draft rows:m.rows?at=17&side=draft --n 1:2");
+    spec_program_works("plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
+    spec_program_fails("prove --target rows:m.rows --draft rows:m.rows?side=draft3", 2,
+                       "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
+}
+
+static void what_cannot_be_written_is_refused(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("rows", 2, "speclab rows: which file? FILE.rows to look at one, --target SPEC to write one");
+    spec_program_fails("rows a.rows b.rows", 2, "speclab rows: one file at a time: 'b.rows' is a second one");
+    spec_program_fails("rows a.rows --text text.txt", 2, "speclab rows: 'a.rows' is there already: to write a file of rows, name it with -o");
+    spec_program_fails("rows " PAIR " -n 5", 2, "speclab rows: where to? -o FILE.rows");
+    spec_program_fails("rows " PAIR " -o x.rows", 2, "speclab rows: along which text?");
+    spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2, "speclab rows: --text and --prompt exclude each other");
+    spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2, "speclab rows: --n: '0' is not a whole number from 1 to 2^40");
+    spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2, "speclab rows: --every: 'x' is not");
+    spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2, "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
+    spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2, "speclab rows: --cutoff: 'nan' is not");
+    spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2, "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
+    spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
+    spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2, "speclab rows: no/x.rows: No such file or directory");
+    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: not a regular file");
+    spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2, "speclab rows: the draft has 9 tokens and the target 256");
+    spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2, "speclab rows: zipf?V=9 reads no text; -n N writes one of its own");
+    spec_program_fails("rows text.txt", 2, "speclab rows: text.txt: not a file of rows: speclab rows makes one");
+    spec_program_fails("rows none.rows", 2, "speclab rows: none.rows: No such file or directory");
+    assert_int_equal(access("x.rows", F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_written_and_looked_at),
+        cmocka_unit_test(a_seed_gives_one_file),
+        cmocka_unit_test(a_cutoff_is_told_by_its_distance),
+        cmocka_unit_test(files_are_models_of_other_verbs),
+        cmocka_unit_test(what_cannot_be_written_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
+}
