@@ -12,8 +12,7 @@
 
 enum {
     SPEC_VECTOR_LANES = 16,
-    SPEC_VECTOR_BLOCK = 256, /* most positions that one call attends to */
-    SPEC_VECTOR_HEADS = 8,   /* most heads that it serves */
+    SPEC_VECTOR_BLOCK = 256, /* positions whose scores make a row */
     SPEC_VECTOR_EXPS = 512   /* most exponentials in one sum */
 };
 
@@ -25,13 +24,16 @@ typedef struct {
      * cosine, sine (head_dim/2). */
     void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim);
 
-    /* Unnormalised attention of heads <= SPEC_VECTOR_HEADS queries to n <= SPEC_VECTOR_BLOCK positions.
-     *     score_t = sum_d query_d key[slot_t]_d;  e_t = exp(score_t - largest);  sum = sum_t e_t;
-     *     mixed = sum_t e_t value[slot_t], t ascending
-     * with fused products. The largest is of the scores that are numbers.
-     *   mixed, query (heads, width); largest, sum (heads); key, value (slots, width); slot (n); width a multiple of 16 */
-    void (*attend)(float *mixed, float *largest, float *sum, const float *query, int heads, int width,
-                   const float *key, const float *value, const int *slot, int n);
+    /* The three steps of attention, of `heads` queries to n positions in slots, with fused products:
+     *     score_t = sum_d query_d key[slot_t]_d
+     *     weight_t = exp(score_t - largest), in the scores' place; sum = sum_t weight_t
+     *     mixed += sum_t weight_t value[slot_t], t ascending
+     * The largest is of those scores that are numbers.
+     *   score, weight (heads, SPEC_VECTOR_BLOCK), n <= SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value
+     *   (slots, width); slot (n); width a multiple of 16 */
+    void (*score)(float *score, const float *query, int heads, int width, const float *key, const int *slot, int n);
+    void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);
+    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n);
 
     /* y_i = a_i / (1 + exp(-a_i)) * b_i. All (n). */
     void (*gate)(float *y, const float *a, const float *b, int n);

@@ -67,6 +67,6 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx2 = {
-    norm, spec_vector_rotate, attend, gate, largest_of, find, exps, spec_vector_scale};
+    norm, spec_vector_rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
 
 #endif

@@ -62,30 +62,36 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (int i = 0; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
-static void attend(float *mixed, float *largest, float *sum, const float *query, int heads, int width,
-                   const float *key, const float *value, const int *slot, int n)
+static void score(float *ret_score, const float *query, int heads, int width, const float *key, const int *slot, int n)
 {
-    for (int h = 0; h < heads; h++, mixed += width, query += width) {
-        float e[SPEC_VECTOR_BLOCK], sums[LANES] = {0};
-        largest[h] = -INFINITY;
+    for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_BLOCK)
         for (int t = 0; t < n; t++) {
             const float *k = key + (size_t)slot[t] * (size_t)width;
             float lane[LANES] = {0};
             for (int d = 0; d < width; d++) lane[d % LANES] = fmaf(query[d], k[d], lane[d % LANES]);
-            e[t] = tree(lane);
-            largest[h] = e[t] > largest[h] ? e[t] : largest[h];
+            ret_score[t] = tree(lane);
         }
-        for (int t = 0; t < n; t++) {
-            e[t] = spec_vector_exp(e[t] - largest[h]);
-            sums[t % LANES] += e[t];
-        }
-        sum[h] = tree(sums);
-        for (int d = 0; d < width; d++) {
-            mixed[d] = 0.0f;
-            for (int t = 0; t < n; t++)
-                mixed[d] = fmaf(e[t], value[(size_t)slot[t] * (size_t)width + (size_t)d], mixed[d]);
-        }
+}
+
+static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
+{
+    float largest = -INFINITY, lane[LANES] = {0};
+    for (int t = 0; t < n; t++) largest = weight[t] > largest ? weight[t] : largest;
+    for (int t = 0; t < n; t++) {
+        weight[t] = spec_vector_exp(weight[t] - largest);
+        lane[t % LANES] += weight[t];
     }
+    *ret_largest = largest;
+    *ret_sum = tree(lane);
+}
+
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
+{
+    for (int h = 0; h < heads; h++, mixed += width, weight += SPEC_VECTOR_BLOCK)
+        for (int t = 0; t < n; t++) {
+            const float *v = value + (size_t)slot[t] * (size_t)width;
+            for (int d = 0; d < width; d++) mixed[d] = fmaf(weight[t], v[d], mixed[d]);
+        }
 }
 
 static void gate(float *y, const float *a, const float *b, int n)
@@ -122,4 +128,5 @@ static double exps(double *e, const float *x, float largest, double factor, int 
     return tree_double(lane);
 }
 
-const spec_vector_kernels spec_vector_kernels_ref = {norm, spec_vector_rotate, attend, gate, largest_of, find, exps, spec_vector_scale};
+const spec_vector_kernels spec_vector_kernels_ref = {norm, spec_vector_rotate, score, weigh, mix, gate, largest_of,
+                                                     find, exps, spec_vector_scale};

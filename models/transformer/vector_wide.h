@@ -109,25 +109,41 @@ INLINE void score_keys(float *score, const float *query, const float *const *key
     added4(score, sum);
 }
 
-INLINE void score_all(float (*score)[SPEC_VECTOR_BLOCK], const float *query, int heads, int groups, const float *keys,
-                      const int *slot, int n)
+INLINE void score_all(float *ret_score, const float *query, int heads, int groups, const float *keys, const int *slot,
+                      int n)
 {
     const int width = groups * LANES;
     for (int t = 0; t < n; t += KEYS) {
         const float *key[KEYS];
         for (int i = 0; i < KEYS; i++) key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
-        for (int h = 0; h < heads; h++) score_keys(&score[h][t], query + h * width, key, groups);
+        for (int h = 0; h < heads; h++) {
+            float four_scores[KEYS], *to = ret_score + h * SPEC_VECTOR_BLOCK + t;
+            if (t + KEYS <= n) {
+                score_keys(to, query + h * width, key, groups);
+            } else {
+                score_keys(four_scores, query + h * width, key, groups);
+                memcpy(to, four_scores, (size_t)(n - t) * sizeof *to);
+            }
+        }
     }
 }
 
-/* Scores to unnormalised weights; those behind the n-th become 0. */
-static void weigh(float *score, int n, float *ret_largest, float *ret_sum)
+static void score(float *ret_score, const float *query, int heads, int width, const float *key, const int *slot, int n)
+{
+    switch (width / LANES) { /* known widths are unrolled */
+    case 4: score_all(ret_score, query, heads, 4, key, slot, n); break;
+    case 8: score_all(ret_score, query, heads, 8, key, slot, n); break;
+    default: score_all(ret_score, query, heads, width / LANES, key, slot, n); break;
+    }
+}
+
+static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
 {
     floats largest = all(-INFINITY), sum[PARTS];
     float room[LANES];
-    for (int i = n; i % LANES != 0; i++) score[i] = -INFINITY;
+    for (int i = n; i % LANES != 0; i++) weight[i] = -INFINITY;
     for (int i = 0; i < n; i += LANES)
-        for (int p = 0; p < PARTS; p++) largest = larger(load(score + i + p * FLOATS), largest);
+        for (int p = 0; p < PARTS; p++) largest = larger(load(weight + i + p * FLOATS), largest);
     store(room, largest);
     *ret_largest = room[0];
     for (int l = 1; l < FLOATS; l++) *ret_largest = room[l] > *ret_largest ? room[l] : *ret_largest;
@@ -135,14 +151,14 @@ static void weigh(float *score, int n, float *ret_largest, float *ret_sum)
     for (int p = 0; p < PARTS; p++) sum[p] = all(0.0f);
     for (int i = 0; i < n; i += LANES)
         for (int p = 0; p < PARTS; p++) {
-            const floats e = exp_floats(minus(load(score + i + p * FLOATS), largest));
-            store(score + i + p * FLOATS, e);
+            const floats e = exp_floats(minus(load(weight + i + p * FLOATS), largest));
+            store(weight + i + p * FLOATS, e);
             sum[p] = plus(sum[p], e);
         }
     *ret_sum = added(sum);
 }
 
-/* mixed += weight[t] value[slot[t]] for `groups` groups of 16 values and n positions. */
+/* Of `groups` groups of 16 values, in registers. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width, const int *slot, int n,
                        int groups)
 {
@@ -156,28 +172,18 @@ INLINE void mix_groups(float *mixed, const float *weight, const float *values, s
     for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
 }
 
-static void mix(float *mixed, const float *weight, const float *values, int width, const int *slot, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
 {
-    int at = 0;
-    for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-        mix_groups(mixed + at, weight, values + at, (size_t)width, slot, n, GROUPS);
-    for (; at < width; at += LANES) mix_groups(mixed + at, weight, values + at, (size_t)width, slot, n, 1);
-}
-
-static void attend(float *mixed, float *largest, float *sum, const float *query, int heads, int width,
-                   const float *key, const float *value, const int *slot, int n)
-{
-    float score[SPEC_VECTOR_HEADS][SPEC_VECTOR_BLOCK];
-    switch (width / LANES) {
-    case 4: score_all(score, query, heads, 4, key, slot, n); break;
-    case 8: score_all(score, query, heads, 8, key, slot, n); break;
-    default: score_all(score, query, heads, width / LANES, key, slot, n); break;
-    }
-    for (int h = 0; h < heads; h++) weigh(score[h], n, &largest[h], &sum[h]);
-    memset(mixed, 0, (size_t)(heads * width) * sizeof *mixed);
-    for (int t = 0; t < n; t += TILE)
-        for (int h = 0; h < heads; h++)
-            mix(mixed + h * width, score[h] + t, value, width, slot + t, n - t < TILE ? n - t : TILE);
+    for (int begin = 0; begin < n; begin += TILE)
+        for (int h = 0; h < heads; h++) {
+            const float *w = weight + h * SPEC_VECTOR_BLOCK + begin;
+            const int end = n - begin < TILE ? n - begin : TILE;
+            float *to = mixed + h * width;
+            int at = 0;
+            for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
+                mix_groups(to + at, w, value + at, (size_t)width, slot + begin, end, GROUPS);
+            for (; at < width; at += LANES) mix_groups(to + at, w, value + at, (size_t)width, slot + begin, end, 1);
+        }
 }
 
 INLINE floats gated(floats a, floats b)

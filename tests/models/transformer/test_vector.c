@@ -147,26 +147,37 @@ static void check_rotate(const spec_vector_kernels *fast, int n)
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-enum { WIDTH_MOST = 256, SLOTS = 600 };
+enum { WIDTH_MOST = 256, SLOTS = 600, HEADS_MOST = 8, BLOCK = SPEC_VECTOR_BLOCK };
 
-static void check_attend(const spec_vector_kernels *fast, int n)
+static void check_attention(const spec_vector_kernels *fast, int n)
 {
-    static float key[SLOTS * WIDTH_MOST], value[SLOTS * WIDTH_MOST], query[SPEC_VECTOR_HEADS * WIDTH_MOST];
-    static float mixed[2][SPEC_VECTOR_HEADS * WIDTH_MOST], largest[2][SPEC_VECTOR_HEADS], sum[2][SPEC_VECTOR_HEADS];
+    static float key[SLOTS * WIDTH_MOST], query[HEADS_MOST * WIDTH_MOST];
+    static float weight[2][HEADS_MOST * BLOCK], mixed[2][HEADS_MOST * WIDTH_MOST];
     static const int widths[] = {16, 64, 80, 128, 256}, heads[] = {1, 3, 8};
-    int slot[SPEC_VECTOR_BLOCK];
+    int slot[BLOCK];
     for (int t = 0; t < n; t++) slot[t] = (t * 7 + 3) % SLOTS;
     for (int w = 0; w < 5; w++)
         for (int k = 0; k < 3; k++) {
             const int width = widths[w], used = heads[k] * width;
             fill(key, SLOTS * width, 1, 1.0f);
-            fill(value, SLOTS * width, 1 << 20, 1.0f);
-            fill(query, used, 2 << 20, 12.0f / (float)width * 2.385f);
-            ref->attend(mixed[0], largest[0], sum[0], query, heads[k], width, key, value, slot, n);
-            fast->attend(mixed[1], largest[1], sum[1], query, heads[k], width, key, value, slot, n);
+            fill(query, used, 2 << 20, 28.6f / (float)width);
+            for (int i = 0; i < 2; i++) {
+                for (int j = 0; j < heads[k] * BLOCK; j++) weight[i][j] = 27.0f; /* what no score is written to */
+                fill(mixed[i], used, 3 << 20, 1.0f);
+            }
+            ref->score(weight[0], query, heads[k], width, key, slot, n);
+            fast->score(weight[1], query, heads[k], width, key, slot, n);
+            assert_memory_equal(weight[0], weight[1], (size_t)heads[k] * BLOCK * sizeof weight[0][0]);
+            for (int h = 0; h < heads[k]; h++) {
+                float largest[2], sum[2];
+                ref->weigh(&largest[0], &sum[0], weight[0] + h * BLOCK, n);
+                fast->weigh(&largest[1], &sum[1], weight[1] + h * BLOCK, n);
+                assert_true(largest[0] == largest[1] && sum[0] == sum[1]);
+                assert_memory_equal(weight[0] + h * BLOCK, weight[1] + h * BLOCK, (size_t)n * sizeof weight[0][0]);
+            }
+            ref->mix(mixed[0], weight[0], heads[k], width, key, slot, n);
+            fast->mix(mixed[1], weight[1], heads[k], width, key, slot, n);
             assert_memory_equal(mixed[0], mixed[1], (size_t)used * sizeof mixed[0][0]);
-            assert_memory_equal(largest[0], largest[1], (size_t)heads[k] * sizeof largest[0][0]);
-            assert_memory_equal(sum[0], sum[1], (size_t)heads[k] * sizeof sum[0][0]);
         }
 }
 
@@ -207,7 +218,7 @@ EACH(sums_of_exponentials_are_the_same_everywhere, check_exps, SPEC_VECTOR_EXPS)
 EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)
 EACH(gates_are_right_and_the_same_everywhere, check_gate, MOST)
 EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
-EACH(attention_is_the_same_everywhere, check_attend, SPEC_VECTOR_BLOCK)
+EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
 EACH(the_largest_is_found_first_and_what_is_not_finite_is_seen, check_largest, MOST)
 
 int main(void)
