@@ -37,6 +37,16 @@ double spec_alpha_mle(const uint64_t *counts, int K)
     return (double)passed / (double)tested;
 }
 
+double spec_alpha_tested(const uint64_t *passed, const uint64_t *tested, int n)
+{
+    uint64_t passes = 0, tests = 0;
+    for (int i = 0; i < n; i++) {
+        passes += passed[i];
+        tests += tested[i];
+    }
+    return (double)passes / (double)tests;
+}
+
 double spec_alpha_accepted_over_drafted(const uint64_t *counts, int K)
 {
     uint64_t passed, tested;

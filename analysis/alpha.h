@@ -25,6 +25,11 @@ void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_
  * NaN without tests. */
 double spec_alpha_mle(const uint64_t *counts, int K);
 
+/* The same where drafts had no one length, because a policy, a window or an end of text cut them, or were trees: over
+ * all depths i < n, rounds in which a draft token at depth i was accepted over rounds in which one was tested. NaN
+ * without tests. Checked by: spec_alpha_mle, which it is where all drafts have K tokens. */
+double spec_alpha_tested(const uint64_t *passed, const uint64_t *tested, int n);
+
 /* (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1) rounds). Not estimates of
  * alpha. NaN without rounds; (iii) NaN at K = 0. */
 double spec_alpha_accepted_over_drafted(const uint64_t *counts, int K);

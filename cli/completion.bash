@@ -34,6 +34,8 @@ _speclab()
             sed -n -e 's/^fixture,\([^,]*\),.*/\1/p' -e 's/^test,\([^,]*\),.*/\1/p')
     elif [ "$before" = --scopes ]; then
         names="V DV S"
+    elif [ "$before" = --color ]; then
+        names="auto always never"
     elif [ "$before" = --format ] || [ "$before" = -f ]; then
         names="table csv json markdown"
     elif [[ $word == -* ]]; then

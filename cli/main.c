@@ -21,6 +21,7 @@ const spec_verb spec_verbs[] = {
     {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
     {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
     {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
+    {"generate", "text from a model, with and without speculation", spec_verb_generate},
     {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
     {"rows", "the rows of a pair along a text, into a file that is a model", spec_verb_rows},
     {"list", "models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},

@@ -1,5 +1,6 @@
 #include "experiments/measures.h"
 
+#include "analysis/alpha.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/moments.h"
 #include "analysis/speedup.h"
@@ -37,17 +38,6 @@ static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_
     if (config->opt_draft == NULL || (!question.chosen && strcmp(config->drafting, "chain") != 0)) return GSL_SUCCESS;
     const int status = spec_rule_init(&question.rule, config->rule, error);
     return status != GSL_SUCCESS ? status : spec_trajectory_means(ret_mean, ret_se, &trajectory, error);
-}
-
-/* (ii): passed over tested, all positions together. */
-static double tested_alpha(const spec_tally *tally)
-{
-    uint64_t passed = 0, tested = 0;
-    for (int i = 0; i < SPEC_K_MAX; i++) {
-        passed += tally->passed[i];
-        tested += tally->tested[i];
-    }
-    return tested > 0 ? (double)passed / (double)tested : NAN;
 }
 
 /* The standard error that the iid prediction has from alpha's: by the slope over alpha +- alpha_se, as far as that is
@@ -91,7 +81,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "emitted_z", spec_z(emitted.mean, theory, emitted.se));
     spec_table_number(table, "alpha_mean", alpha);
     spec_table_number(table, "alpha_mean_se", alpha_se);
-    spec_table_number(table, "alpha_tested", tested_alpha(&tally));
+    spec_table_number(table, "alpha_tested", spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX));
     /* 0/0 is no number, and leaves the cell empty. */
     spec_table_number(table, "accepted_over_drafted", (double)tally.accepted / (double)tally.drafted);
     spec_table_number(table, "emitted_iid", iid);

@@ -17,12 +17,19 @@ static const char *spell(char spelt[SIZE], const char *text, size_t length)
     return spelt;
 }
 
+bool spec_vocabularies_speaks(const spec_model *model)
+{
+    int token;
+    return model->kind->token_text != NULL && model->kind->tokenize != NULL &&
+           model->kind->tokenize(model, "a", 1, &token, 1) > 0;
+}
+
 int spec_vocabularies_check(const spec_model *target, const spec_model *draft, spec_error *error)
 {
     if (draft->vocab != target->vocab)
         return spec_fail(error, GSL_EINVAL, "the draft has %d tokens and the target %d: they must share one vocabulary",
                          draft->vocab, target->vocab);
-    if (target->kind->token_text == NULL || draft->kind->token_text == NULL) return GSL_SUCCESS;
+    if (!spec_vocabularies_speaks(target) || !spec_vocabularies_speaks(draft)) return GSL_SUCCESS;
     for (int i = 0; i < target->vocab; i++) {
         char ours[SIZE], theirs[SIZE], spelt[SIZE], other[SIZE];
         const size_t n = target->kind->token_text(target, i, ours, SIZE);

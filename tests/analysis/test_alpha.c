@@ -36,6 +36,18 @@ static void trials_count_every_test_up_to_the_first_failure(void **state)
     assert_within(spec_alpha_emitted_over_K1(counts, 3), 36.0 / 56, 1e-16);
 }
 
+static void drafts_of_any_length_are_pooled_over_their_tests(void **state)
+{
+    (void)state;
+    /* The rounds above, depth by depth: 14 test the first token, 10 of which go on to the second. */
+    const uint64_t tested[3] = {14, 10, 7}, passed[3] = {10, 7, 5}, counts[4] = {4, 3, 2, 5};
+    assert_true(spec_alpha_tested(passed, tested, 3) == spec_alpha_mle(counts, 3));
+    /* Two of the three that failed at the second token had none there. */
+    const uint64_t fewer[3] = {14, 8, 7};
+    assert_within(spec_alpha_tested(passed, fewer, 3), 22.0 / 29, 1e-16);
+    assert_true(isnan(spec_alpha_tested(passed, tested, 0)));
+}
+
 static void estimates_without_evidence_are_undefined(void **state)
 {
     (void)state;
@@ -431,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_count_every_test_up_to_the_first_failure),
+        cmocka_unit_test(drafts_of_any_length_are_pooled_over_their_tests),
         cmocka_unit_test(estimates_without_evidence_are_undefined),
         cmocka_unit_test(mle_maximises_the_censored_likelihood),
         cmocka_unit_test(accepted_over_drafted_is_not_alpha),

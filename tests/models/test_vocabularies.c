@@ -16,7 +16,22 @@ static size_t token_text(const spec_model *model, int token, char *buffer, size_
     return (size_t)length;
 }
 
-static const spec_model_kind with_text = {.name = "listed", .token_text = token_text}, without = {.name = "listed"};
+static size_t tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+{
+    (void)model, (void)text;
+    if (capacity > 0) token[0] = 0;
+    return length;
+}
+
+static size_t speechless(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+{
+    (void)model, (void)text, (void)length, (void)token, (void)capacity;
+    return 0;
+}
+
+static const spec_model_kind with_text = {.name = "listed", .token_text = token_text, .tokenize = tokenize},
+                             without = {.name = "listed"},
+                             without_vocabulary = {.name = "listed", .token_text = token_text, .tokenize = speechless};
 
 static void check(const listed *target, const listed *draft, const char *line)
 {
@@ -38,7 +53,12 @@ static void the_first_token_that_differs_is_named(void **state)
     draft.head.vocab = 2;
     check(&target, &draft, "the draft has 2 tokens and the target 3: they must share one vocabulary");
     draft.head = (spec_model){.kind = &without, .vocab = 3};
+    assert_false(spec_vocabularies_speaks(&draft.head));
     check(&target, &draft, ""); /* who has no text cannot differ in it */
+    draft.head.kind = &without_vocabulary;
+    assert_false(spec_vocabularies_speaks(&draft.head));
+    check(&target, &draft, "");
+    assert_true(spec_vocabularies_speaks(&target.head));
 }
 
 static void long_tokens_differ_by_their_length_or_their_front(void **state)

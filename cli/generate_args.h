@@ -1,0 +1,32 @@
+/* generate_args: the command line of `speclab generate`: what is asked, the models' specs, and the prompt.
+ * Bad usage says one line that names the option, and exits 2. The arguments own the specs and the prompt. */
+#ifndef SPECLAB_GENERATE_ARGS_H
+#define SPECLAB_GENERATE_ARGS_H
+
+#include "cli/options.h"
+#include "models/model.h"
+
+enum { SPEC_GENERATE_SAMPLING = 4, SPEC_GENERATE_PROMPT_MAX = 1 << 26 };
+
+typedef struct {
+    spec_options common;
+    char *target, *draft;   /* specs, with the sampling parameters that were given; draft NULL: none */
+    const char *rule, *drafting, *policy;
+    const char *sampling[SPEC_GENERATE_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
+    int K;
+    uint64_t tokens, texts;
+    bool plain, baseline, json;
+    bool shown, coloured;   /* to a person, in colours */
+    const char *opt_prompt, *opt_prompt_file, *colour;
+    char *prompt;           /* n_prompt bytes */
+    size_t n_prompt;
+} spec_generate_args;
+
+void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv);
+void spec_generate_args_free(spec_generate_args *args);
+
+/* The prompt's tokens to this model, which the caller frees; numbers between blanks where it has no words. */
+int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args, const spec_model *model,
+                               const char *verb);
+
+#endif

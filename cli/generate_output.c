@@ -1,0 +1,251 @@
+#include "cli/generate_output.h"
+
+#include "analysis/alpha.h"
+#include "models/ngram/piece.h"
+#include "models/vocabularies.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const colours[SPEC_ORIGINS] = {"32", "31", "36", ""}; /* green, red, cyan */
+static const char *const prompt_colour = "2";                            /* faint */
+static const char *const ending_names[] = {"length", "end of text", "window", "interrupted"};
+
+int spec_generate_output_init(spec_generate_output *output, const spec_generate_args *args, const spec_model *target,
+                              FILE *out, spec_error *error)
+{
+    *output = (spec_generate_output){.args = args, .target = target, .out = out};
+    output->name = args->common.output != NULL ? args->common.output : "standard output";
+    output->speaks = spec_vocabularies_speaks(target);
+    spec_text_stream_init(&output->stream, out, args->shown, args->coloured);
+    output->word = malloc(output->word_size = 256);
+    output->json_texts = args->json ? json_array() : NULL;
+    if (output->word == NULL || (args->json && output->json_texts == NULL))
+        return spec_fail(error, GSL_ENOMEM, "out of memory");
+    return GSL_SUCCESS;
+}
+
+void spec_generate_output_free(spec_generate_output *output)
+{
+    json_decref(output->json_texts);
+    json_decref(output->json_tokens);
+    free(output->word);
+    free(output->text);
+    *output = (spec_generate_output){0};
+}
+
+static int check_file(spec_generate_output *output, spec_error *error)
+{
+    if (fflush(output->out) == 0 && !ferror(output->out)) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EFAILED, "%s: %s", output->name, strerror(errno));
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* A token's text in output->word; its bytes, or -1 where memory ran out. */
+static long read_word(spec_generate_output *output, int token)
+{
+    if (!output->speaks)
+        return snprintf(output->word, output->word_size, "%s%d", output->tokens > 0 ? " " : "", token);
+    size_t n = output->target->kind->token_text(output->target, token, output->word, output->word_size);
+    if (n >= output->word_size) {
+        char *word = realloc(output->word, n + 1);
+        if (word == NULL) return -1;
+        output->word = word;
+        output->word_size = n + 1;
+        n = output->target->kind->token_text(output->target, token, word, n + 1);
+    }
+    return (long)n;
+}
+
+/* A JSON string of bytes, where what is no UTF-8 is U+FFFD. The caller owns it; NULL where memory ran out. */
+static json_t *json_of(const char *bytes, size_t n)
+{
+    char *clean = malloc(3 * n + 1);
+    size_t used = 0;
+    if (clean == NULL) return NULL;
+    for (size_t i = 0, length; i < n; i += length) {
+        uint32_t code;
+        length = spec_piece_character(&code, (const unsigned char *)bytes + i, n - i);
+        const bool valid = code != SPEC_PIECE_INVALID;
+        memcpy(clean + used, valid ? bytes + i : "\xEF\xBF\xBD", valid ? length : 3);
+        used += valid ? length : 3;
+    }
+    json_t *string = json_stringn(clean, used);
+    free(clean);
+    return string;
+}
+
+static int keep_word(spec_generate_output *output, int token, spec_origin origin, size_t n, bool said)
+{
+    if (output->n_text + n > output->text_size) {
+        const size_t size = 2 * (output->n_text + n);
+        char *text = realloc(output->text, size);
+        if (text == NULL) return -1;
+        output->text = text;
+        output->text_size = size;
+    }
+    if (said) {
+        memcpy(output->text + output->n_text, output->word, n);
+        output->n_text += n;
+    }
+    json_t *word = output->speaks ? json_of(output->word, n) : NULL;
+    return json_array_append_new(output->json_tokens, json_pack("{si ss so*}", "token", token, "origin",
+                                                                spec_origin_names[origin], "text", word));
+}
+
+int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n, spec_error *error)
+{
+    spec_generate_output *output = self;
+    for (int i = 0; i < n; i++) {
+        const bool said = token[i] != output->target->end_of_text;
+        const long length = read_word(output, token[i]);
+        if (length < 0 ||
+            (output->args->json && keep_word(output, token[i], origin[i], (size_t)length, said) != 0))
+            return spec_fail(error, GSL_ENOMEM, "out of memory for the text");
+        if (said && !output->args->json)
+            spec_text_stream_write(&output->stream, output->word, (size_t)length, colours[origin[i]]);
+        output->tokens += said;
+    }
+    return output->args->json ? GSL_SUCCESS : check_file(output, error);
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+int spec_generate_output_begin(spec_generate_output *output, uint64_t text, spec_error *error)
+{
+    output->tokens = 0;
+    output->n_text = 0;
+    if (output->args->json) {
+        output->json_tokens = json_array();
+        return output->json_tokens != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+    }
+    if (text > 0) {
+        if (!output->stream.shown) fputc('\n', output->out);
+        fputs("----\n", output->out);
+    }
+    if (output->args->shown) {
+        spec_text_stream_write(&output->stream, output->args->prompt, output->args->n_prompt, prompt_colour);
+        if (!output->speaks && output->args->n_prompt > 0)
+            spec_text_stream_write(&output->stream, " ", 1, prompt_colour);
+    }
+    return check_file(output, error);
+}
+
+int spec_generate_output_end(spec_generate_output *output, spec_ending ending, spec_error *error)
+{
+    if (!output->args->json) {
+        spec_text_stream_end(&output->stream);
+        return check_file(output, error);
+    }
+    json_t *text = json_of(output->text, output->n_text);
+    json_t *object =
+        json_pack("{so so ss}", "text", text, "tokens", output->json_tokens, "ended", ending_names[ending]);
+    output->json_tokens = NULL;
+    if (object == NULL || json_array_append_new(output->json_texts, object) != 0)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for the text");
+    return GSL_SUCCESS;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *list(const uint64_t *count, int n)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(array, json_integer((json_int_t)count[i]));
+    return array;
+}
+
+int spec_generate_output_close(spec_generate_output *output, const spec_generation *g, spec_error *error)
+{
+    if (!output->args->json) return GSL_SUCCESS;
+    const spec_tally *tally = &g->tally;
+    const spec_decoder_config *config = &g->plan.decoder;
+    const int K = g->decoder.policy.K;
+    const spec_generate_args *args = output->args;
+    json_t *draft = args->draft != NULL ? json_string(args->draft) : json_null();
+    json_t *root = json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->target, "draft", draft, "rule",
+                             config->rule, "drafting", config->drafting, "policy", config->policy, "K", config->K,
+                             "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
+                             json_of(args->prompt, args->n_prompt), "texts", output->json_texts);
+    json_t *counts = json_pack("{sI sI sI sI sI sI so so so}", "prompt_tokens", (json_int_t)g->prompt_tokens, "tokens",
+                               (json_int_t)g->tokens, "rounds", (json_int_t)tally->rounds, "drafted",
+                               (json_int_t)tally->drafted, "accepted", (json_int_t)tally->accepted, "emitted",
+                               (json_int_t)tally->emitted, "n_accepted", list(tally->n_accepted, K + 1), "tested",
+                               list(tally->tested, K), "passed", list(tally->passed, K));
+    json_t *numbers = json_pack("{so so sf sf so so so}", "tokens_per_round",
+                                real((double)tally->emitted / (double)tally->rounds), "alpha_tested",
+                                real(spec_alpha_tested(tally->passed, tally->tested, SPEC_K_MAX)), "prompt_seconds",
+                                g->prompt_seconds, "seconds", g->seconds, "tokens_per_s",
+                                real((double)g->tokens / g->seconds), "plain_seconds",
+                                real(g->plan.baseline ? g->beside_seconds : NAN), "speedup",
+                                real(g->plan.baseline ? g->beside_seconds / g->seconds : NAN));
+    int status = GSL_SUCCESS;
+    if (json_object_update(root, counts) != 0 || json_object_update(root, numbers) != 0)
+        status = spec_fail(error, GSL_ENOMEM, "out of memory for the text");
+    else if (json_dumpf(root, output->out, JSON_REAL_PRECISION(10)) != 0 ||
+             fputc('\n', output->out) == EOF || fflush(output->out) != 0)
+        status = spec_fail(error, GSL_EFAILED, "%s: %s", output->name, strerror(errno));
+    json_decref(root);
+    json_decref(counts);
+    json_decref(numbers);
+    return status;
+}
+
+void spec_generate_output_legend(const spec_generate_args *args)
+{
+    static const char *const means[] = {"accepted draft tokens", "corrections", "bonus tokens"};
+    static const char *const names[] = {"green", "red", "cyan"};
+    if (!args->coloured || args->json) return;
+    for (int i = 0; i < 3; i++) {
+        const bool lit = isatty(STDERR_FILENO);
+        fprintf(stderr, "%s%s%s%s%s: %s", i > 0 ? ", " : "", lit ? "\033[" : "", lit ? colours[i] : "", lit ? "m" : "",
+                names[i], means[i]);
+        if (lit) fputs("\033[0m", stderr);
+    }
+    fputs("; other tokens are the target's own\n", stderr);
+}
+
+static void say_rate(double tokens, double seconds)
+{
+    const double rate = tokens / seconds;
+    fprintf(stderr, "%.*f tokens/s", rate < 10.0 ? 2 : rate < 100.0 ? 1 : 0, rate);
+}
+
+void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
+{
+    const spec_tally *tally = &g->tally;
+    fprintf(stderr, "%llu tokens", (unsigned long long)g->tokens);
+    if (g->tokens > 0) {
+        fputs(" at ", stderr);
+        say_rate((double)g->tokens, g->seconds);
+    }
+    if (tally->rounds > 0) {
+        const double alpha = spec_alpha_tested(tally->passed, tally->tested, SPEC_K_MAX);
+        fprintf(stderr, ", %.2f a round; ", (double)tally->emitted / (double)tally->rounds);
+        if (isnan(alpha)) fputs("no draft token was tested", stderr);
+        else fprintf(stderr, "alpha %.3f (accepted over tested)", alpha);
+    } else if (g->plan.plain) {
+        fputs(", plain decoding", stderr);
+    }
+    if (g->plan.baseline && g->tokens > 0) {
+        fprintf(stderr, "; %.2f times plain decoding (", g->beside_seconds / g->seconds);
+        say_rate((double)g->tokens, g->beside_seconds);
+        fputs(" on the same text)", stderr);
+    }
+    if (g->prompt_tokens > 0)
+        fprintf(stderr, "; prompt: %llu tokens in %.3g s", (unsigned long long)g->prompt_tokens, g->prompt_seconds);
+    if (ending == SPEC_ENDED_TEXT) fputs("; the text has ended", stderr);
+    if (ending == SPEC_ENDED_WINDOW)
+        fprintf(stderr, "; the context of %d tokens is full", g->plan.decoder.target->window);
+    if (ending == SPEC_ENDED_STOPPED) fputs("; interrupted", stderr);
+    fputc('\n', stderr);
+}

@@ -1,0 +1,84 @@
+#include "cli/generate_args.h"
+#include "cli/generate_output.h"
+#include "cli/verb.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All texts; the exit code. Failures leave their line in `error`. */
+static int write_texts(spec_ending *ret_ending, spec_generation *generation, spec_generate_output *output,
+                       const int *prompt, size_t n_prompt, spec_error *error)
+{
+    const spec_generate_args *args = output->args;
+    int status = GSL_SUCCESS;
+    *ret_ending = SPEC_ENDED_ASKED;
+    for (uint64_t i = 0; i < args->texts && *ret_ending != SPEC_ENDED_STOPPED; i++) {
+        SPEC_TRY(spec_generate_output_begin(output, i, error));
+        SPEC_TRY(spec_generation_text(generation, ret_ending, prompt, n_prompt, i, args->tokens, error));
+        SPEC_TRY(spec_generate_output_end(output, *ret_ending, error));
+    }
+    SPEC_TRY(spec_generate_output_close(output, generation, error));
+done:
+    return status;
+}
+
+int spec_verb_generate(int argc, char **argv)
+{
+    spec_generate_args args;
+    spec_generate_args_parse(&args, argc, argv);
+    const char *verb = argv[0];
+    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
+
+    int status = GSL_SUCCESS;
+    spec_error error = {{0}};
+    spec_model *target = NULL, *draft = NULL;
+    spec_generation generation = {0};
+    spec_generate_output output = {0};
+    spec_ending ending = SPEC_ENDED_ASKED;
+    int *prompt = NULL;
+    size_t n_prompt;
+    FILE *out = stdout;
+    const char *blame = "target";
+    SPEC_TRY(spec_model_open(&target, args.target, NULL, &error));
+    blame = "draft";
+    if (args.draft != NULL && !args.plain) SPEC_TRY(spec_model_open(&draft, args.draft, target, &error));
+    blame = NULL;
+    prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
+    if (args.common.output != NULL && (out = fopen(args.common.output, "w")) == NULL)
+        SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno)));
+
+    SPEC_TRY(spec_generate_output_init(&output, &args, target, out, &error));
+    const spec_generation_plan plan = {
+        .decoder = {.target = target, .opt_draft = draft, .drafting = args.drafting, .policy = args.policy,
+                    .rule = args.rule, .K = args.K, .costs = SPEC_COSTS_DEFAULT},
+        .plain = args.plain,
+        .baseline = args.baseline,
+        .seed = args.common.seed,
+        .opt_stop = &spec_options_stop,
+        .hear = spec_generate_output_hear,
+        .self = &output,
+    };
+    SPEC_TRY(spec_generation_init(&generation, &plan, &error));
+    spec_options_catch_interrupts();
+    spec_generate_output_legend(&args);
+    SPEC_TRY(write_texts(&ending, &generation, &output, prompt, n_prompt, &error));
+    spec_generate_output_summary(&generation, ending);
+done:
+    if (out != stdout && out != NULL && fclose(out) != 0 && status == GSL_SUCCESS)
+        status = spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno));
+    if (status != GSL_SUCCESS) {
+        if (output.stream.out == stdout) spec_text_stream_end(&output.stream); /* the line stands on its own */
+        spec_usage_say(verb, "%s%s%s%s", blame != NULL ? "--" : "", blame != NULL ? blame : "",
+                       blame != NULL ? ": " : "", error.text);
+    }
+    spec_generation_free(&generation);
+    spec_generate_output_free(&output);
+    free(prompt);
+    spec_model_close(draft);
+    spec_model_close(target);
+    spec_generate_args_free(&args);
+    return status != GSL_SUCCESS ? SPEC_EXIT_USAGE : ending == SPEC_ENDED_STOPPED ? SPEC_EXIT_INTERRUPTED
+                                                                                   : SPEC_EXIT_HOLDS;
+}

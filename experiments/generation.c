@@ -1,0 +1,166 @@
+#include "experiments/generation.h"
+
+#include "sim/rng.h"
+
+#include <time.h>
+
+const char *const spec_origin_names[] = {"draft", "correction", "bonus", "target", NULL};
+
+static double now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+/* The target alone: no draft model, and no draft. */
+static spec_decoder_config alone(const spec_decoder_config *config)
+{
+    spec_decoder_config plain = *config;
+    plain.opt_draft = NULL;
+    plain.drafting = "lookup";
+    plain.policy = "fixed";
+    plain.K = 0;
+    return plain;
+}
+
+int spec_generation_init(spec_generation *g, const spec_generation_plan *plan, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *g = (spec_generation){.plan = *plan};
+    const spec_decoder_config plain = alone(&plan->decoder);
+    SPEC_TRY(spec_decoder_init(&g->decoder, plan->plain ? &plain : &plan->decoder, error));
+    if (plan->baseline) SPEC_TRY(spec_decoder_init(&g->beside, &plain, error));
+    g->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    g->beside_rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (g->rng == NULL || g->beside_rng == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory");
+done:
+    if (status != GSL_SUCCESS) spec_generation_free(g);
+    return status;
+}
+
+void spec_generation_free(spec_generation *g)
+{
+    spec_decoder_free(&g->decoder);
+    if (g->plan.baseline) spec_decoder_free(&g->beside);
+    if (g->rng != NULL) gsl_rng_free(g->rng);
+    if (g->beside_rng != NULL) gsl_rng_free(g->beside_rng);
+    *g = (spec_generation){0};
+}
+
+/* ---- a text ------------------------------------------------------------------------------------------------------ */
+
+/* Begin the text, and have the models read the prompt, so that the first round does not. */
+static int begin(spec_decoder *decoder, const int *prompt, size_t n, uint64_t text, spec_error *error)
+{
+    const spec_model *draft = decoder->drafter.session.model;
+    decoder->text = text;
+    const int status = spec_decoder_reset(decoder, prompt, n, error);
+    if (status != GSL_SUCCESS) return status;
+    if (spec_session_row(&decoder->target, decoder->context, n, decoder->target_store, error) == NULL)
+        return GSL_EFAILED;
+    if (draft == NULL || (draft->window > 0 && n > (size_t)draft->window)) return GSL_SUCCESS;
+    return spec_session_row(&decoder->drafter.session, decoder->context, n, decoder->weight, error) != NULL
+               ? GSL_SUCCESS
+               : GSL_EFAILED;
+}
+
+/* A round's tokens and where they came from; n of them. */
+typedef struct {
+    int token[SPEC_K_MAX + 1];
+    spec_origin origin[SPEC_K_MAX + 1];
+    int n;
+} heard;
+
+static int speculate(spec_generation *g, heard *ret, spec_chance *chance, spec_error *error)
+{
+    const spec_round *round = &g->decoder.round;
+    const int status = spec_decoder_round(&g->decoder, chance, &g->tally, error);
+    if (status != GSL_SUCCESS) return status;
+    ret->n = round->n_emitted;
+    for (int i = 0; i < ret->n; i++) {
+        ret->token[i] = round->token[i];
+        ret->origin[i] = i < round->n_accepted                    ? SPEC_FROM_DRAFT
+                         : round->n_drafted == 0                  ? SPEC_FROM_TARGET
+                         : round->n_tested > round->n_accepted    ? SPEC_FROM_CORRECTION
+                                                                  : SPEC_FROM_BONUS;
+    }
+    return GSL_SUCCESS;
+}
+
+static int decode_plain(spec_generation *g, heard *ret, spec_chance *chance, spec_error *error)
+{
+    size_t n;
+    double calls;
+    const int status = spec_decode_plain(&g->decoder, 1, ret->token, &n, chance, &calls, error);
+    if (status != GSL_SUCCESS) return status;
+    ret->n = 1;
+    ret->origin[0] = SPEC_FROM_TARGET;
+    return GSL_SUCCESS;
+}
+
+/* Plain decoding over what the text has more than `beside` has read: it decides every token, and goes on from the
+ * text's. */
+static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance, spec_error *error)
+{
+    const double began = now();
+    while (g->beside.n_context < n) {
+        int token;
+        size_t one;
+        double calls;
+        const size_t at = g->beside.n_context;
+        const int status = spec_decode_plain(&g->beside, 1, &token, &one, chance, &calls, error);
+        if (status != GSL_SUCCESS) return status;
+        g->beside.context[at] = text[at];
+    }
+    g->beside_seconds += now() - began;
+    return GSL_SUCCESS;
+}
+
+int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int *prompt, size_t n_prompt, uint64_t text,
+                         uint64_t n_tokens, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const int end_of_text = g->plan.decoder.target->end_of_text;
+    const volatile int *stop = g->plan.opt_stop;
+    spec_rng_stream(g->rng, g->plan.seed, text);
+    spec_rng_stream(g->beside_rng, g->plan.seed + 1, text);
+    spec_chance chance = spec_chance_sampled(g->rng), beside_chance = spec_chance_sampled(g->beside_rng);
+    *ret_ending = SPEC_ENDED_ASKED;
+
+    const double began = now();
+    SPEC_TRY(begin(&g->decoder, prompt, n_prompt, text, error));
+    g->prompt_seconds += now() - began;
+    g->prompt_tokens += n_prompt;
+    if (g->plan.baseline) SPEC_TRY(begin(&g->beside, prompt, n_prompt, text, error));
+
+    uint64_t n = 0;
+    while (n < n_tokens && *ret_ending == SPEC_ENDED_ASKED) {
+        heard round;
+        if (stop != NULL && *stop != 0) {
+            *ret_ending = SPEC_ENDED_STOPPED;
+            break;
+        }
+        if (spec_decoder_room(&g->decoder) < 0) {
+            *ret_ending = SPEC_ENDED_WINDOW;
+            break;
+        }
+        const double start = now();
+        SPEC_TRY(g->plan.plain ? decode_plain(g, &round, &chance, error) : speculate(g, &round, &chance, error));
+        g->seconds += now() - start;
+
+        int kept = 0;
+        while (kept < round.n && n + (uint64_t)kept < n_tokens && *ret_ending == SPEC_ENDED_ASKED)
+            if (round.token[kept++] == end_of_text) *ret_ending = SPEC_ENDED_TEXT;
+        n += (uint64_t)kept;
+        g->tokens += (uint64_t)kept;
+        SPEC_TRY(g->plan.hear(g->plan.self, round.token, round.origin, kept, error));
+
+        const size_t length = n_prompt + n;
+        if (g->plan.baseline && length >= g->beside.n_context + SPEC_GENERATION_PIECE)
+            SPEC_TRY(follow(g, g->decoder.context, length, &beside_chance, error));
+    }
+    if (g->plan.baseline) SPEC_TRY(follow(g, g->decoder.context, n_prompt + n, &beside_chance, error));
+done:
+    return status;
+}

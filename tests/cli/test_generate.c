@@ -1,0 +1,418 @@
+/* speclab generate as its users meet it. SPECLAB names the program. */
+#include "tests/support/child.h"
+
+#include "models/ngram/piece.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One letter a token. min_p leaves out the unknown character, which has three bytes. */
+#define PAIR                                                                                                           \
+    "generate --target ngram:text.txt?order=5&tokens=chars&min_p=0.03 --draft "                                        \
+    "ngram:text.txt?order=2&tokens=chars&min_p=0.03 --prompt the "
+
+/* What it writes on standard output, which the caller frees. */
+static char *text_of(const char *arguments)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != 0) fail_msg("%s: exit code %d: %s", arguments, c.code, c.line);
+    char *text = c.text;
+    c.text = NULL;
+    spec_child_free(&c);
+    return text;
+}
+
+static void same_text(const char *arguments, const char *others)
+{
+    char *text = text_of(arguments), *other = text_of(others);
+    if (strcmp(text, other) != 0) fail_msg("'%s' and '%s' differ: '%s', '%s'", arguments, others, text, other);
+    free(text);
+    free(other);
+}
+
+static json_t *json_of(const char *arguments)
+{
+    char *text = text_of(arguments);
+    json_t *root = json_loads(text, JSON_ALLOW_NUL, NULL);
+    if (root == NULL) fail_msg("%s: no JSON: %.200s", arguments, text);
+    free(text);
+    return root;
+}
+
+static json_t *text_in(const json_t *root, size_t i)
+{
+    return json_array_get(json_object_get(root, "texts"), i);
+}
+
+static long long number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value)) fail_msg("no integer '%s'", key);
+    return json_integer_value(value);
+}
+
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
+
+static void a_pipe_gets_exactly_the_text(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char *text = text_of(PAIR "-n 47");
+    assert_int_equal(strlen(text), 47);
+    json_t *root = json_of(PAIR "-n 47 --format json");
+    assert_string_equal(json_string_value(json_object_get(text_in(root, 0), "text")), text);
+    json_decref(root);
+    free(text_of(PAIR "-n 47 -o out.txt"));
+    char *file = spec_file_bytes("out.txt");
+    assert_string_equal(file, text);
+    free(file);
+    free(text);
+    free(text_of(PAIR "-n 7 -o out.json"));
+    file = spec_file_bytes("out.json");
+    assert_true(file[0] == '{');
+    free(file);
+}
+
+static void at_temperature_0_speculation_changes_nothing(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const ways[] = {"", "--rule greedy", "--drafting greedy --K 9", "--drafting lookup",
+                                       "--rule block --policy heuristic", "--K 0",
+                                       "--rule traversal --drafting tree?n=2 --K 3",
+                                       "--baseline --seed 7 --threads 2"};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, PAIR "-n 200 --temperature 0 %s", ways[i]);
+        same_text(arguments, PAIR "-n 200 --temperature 0 --plain");
+    }
+}
+
+static void shared_noise_has_one_text_with_and_without_speculation(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int i = 0; i < 2; i++) {
+        char with[256], without[256], other[256];
+        const char *name = i == 0 ? "gumbel" : "minhash";
+        snprintf(with, sizeof with, PAIR "-n 200 --rule %s?seed=7 --drafting %s?seed=7", name, name);
+        snprintf(without, sizeof without, PAIR "-n 200 --rule %s?seed=7 --plain --seed 9", name);
+        snprintf(other, sizeof other, PAIR "-n 200 --rule %s?seed=8 --plain", name);
+        same_text(with, without);
+        char *a = text_of(without), *b = text_of(other);
+        assert_string_not_equal(a, b);
+        free(a);
+        free(b);
+    }
+}
+
+static void a_seed_gives_one_text_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    same_text(PAIR "-n 200 --threads 1 --seed 3", PAIR "-n 200 --threads 3 --seed 3");
+    char *a = text_of(PAIR "-n 200 --seed 3"), *b = text_of(PAIR "-n 200 --seed 4");
+    assert_string_not_equal(a, b);
+    free(a);
+    free(b);
+}
+
+static void several_texts_stand_apart_and_the_first_is_the_one(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char *one = text_of(PAIR "-n 30"), *three = text_of(PAIR "-n 30 --texts 3");
+    assert_int_equal(strlen(three), 3 * 30 + 2 * strlen("\n----\n"));
+    assert_memory_equal(one, three, 30);
+    assert_memory_equal(three + 30, "\n----\n", 6);
+    assert_memory_not_equal(three, three + 36, 30);
+    free(one);
+    free(three);
+}
+
+static void a_model_without_words_has_numbers(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char *text = text_of("generate --target probs:0,0,1 --prompt 2 -n 4");
+    assert_string_equal(text, "2 2 2 2");
+    free(text);
+    spec_program_fails("generate --target probs:0,0,1 --prompt 3", 2,
+                       "speclab generate: --prompt: '3' is not a token: this model has no words, and its tokens are "
+                       "the numbers from 0 to 2");
+}
+
+static void sampling_options_reach_both_models(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    same_text("generate --target ngram:text.txt?order=5 --draft ngram:text.txt?order=2 --prompt the -n 99 "
+              "--temperature 0.7 --top-k 5 --top-p 0.9 --min-p 0.01",
+              "generate --target ngram:text.txt?order=5&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --draft "
+              "ngram:text.txt?order=2&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --prompt the -n 99");
+    /* A perturbed draft is made of the target's rows as they are: alpha stays what it was asked to be. */
+    json_t *root = json_of("generate --target zipf?V=9 --draft perturb?of=target&alpha=0.6 --temperature 3 -n 4000 "
+                           "--format json");
+    assert_float_equal(json_number_value(json_object_get(root, "alpha_tested")), 0.6, 0.06);
+    json_decref(root);
+}
+
+/* ---- what is told about it --------------------------------------------------------------------------------------- */
+
+static void the_numbers_add_up(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    json_t *root = json_of(PAIR "-n 300 --texts 2 --K 3 --baseline --format json"), *token;
+    long long seen[4] = {0}, drafts = 0, at_k = 0;
+    static const char *const names[] = {"draft", "correction", "bonus", "target"};
+    for (size_t t = 0; t < 2; t++) {
+        json_t *text = text_in(root, t);
+        size_t i;
+        char together[301] = "";
+        assert_string_equal(json_string_value(json_object_get(text, "ended")), "length");
+        json_array_foreach(json_object_get(text, "tokens"), i, token) {
+            for (int o = 0; o < 4; o++)
+                seen[o] += strcmp(json_string_value(json_object_get(token, "origin")), names[o]) == 0;
+            strcat(together, json_string_value(json_object_get(token, "text")));
+        }
+        assert_string_equal(together, json_string_value(json_object_get(text, "text")));
+    }
+    assert_int_equal(seen[0] + seen[1] + seen[2] + seen[3], 600);
+    assert_int_equal(number(root, "tokens"), 600);
+    assert_int_equal(number(root, "emitted"), number(root, "rounds") + number(root, "accepted"));
+    assert_int_equal(number(root, "drafted"), 3 * number(root, "rounds"));
+    assert_int_equal(seen[3], 0);
+    for (int k = 0; k <= 3; k++)
+        drafts += k * json_integer_value(json_array_get(json_object_get(root, "n_accepted"), (size_t)k));
+    at_k = json_integer_value(json_array_get(json_object_get(root, "n_accepted"), 3));
+    assert_int_equal(drafts, number(root, "accepted"));
+    assert_true(seen[0] <= drafts && seen[0] >= drafts - 2 * 3); /* each text is cut at its last round */
+    assert_true(seen[2] <= at_k && seen[2] >= at_k - 2);
+    assert_true(json_number_value(json_object_get(root, "plain_seconds")) > 0.0);
+    assert_int_equal(number(root, "prompt_tokens"), 6);
+    json_decref(root);
+}
+
+static void the_closing_line_says_which_alpha(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    static const struct {
+        const char *arguments, *says[4];
+    } way[] = {
+        {PAIR "-n 50 --baseline",
+         {"50 tokens at ", " a round; alpha 0.", "(accepted over tested); ", "times plain decoding ("}},
+        {PAIR "-n 50 --plain", {"50 tokens at ", "tokens/s, plain decoding; prompt: 3 tokens in "}},
+        {PAIR "-n 50 --K 0", {"50 tokens at ", " 1.00 a round; no draft token was tested"}},
+    };
+    for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
+        spec_child_run(&c, way[i].arguments);
+        spec_child_says(&c, way[i].arguments, 0, "50 tokens at ");
+        for (int k = 0; k < 4 && way[i].says[k] != NULL; k++)
+            if (strstr(c.line, way[i].says[k]) == NULL) fail_msg("'%s' lacks '%s'", c.line, way[i].says[k]);
+        spec_child_free(&c);
+    }
+}
+
+static void an_interrupt_ends_the_text_and_closes_it(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    spec_child_start(&c, NULL, NULL, "generate --target probs:0,1 --prompt 1 -n 1000000000");
+    spec_child_listen(&c, "1 1 1 1");
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "interrupted", 130, "");
+    assert_non_null(strstr(c.line, "; interrupted\n"));
+    spec_child_free(&c);
+}
+
+static void what_cannot_be_written_is_told(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    spec_child_start(&c, NULL, "/dev/full", PAIR "-n 1000000000");
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "/dev/full", 2, "speclab generate: standard output: No space left on device");
+    spec_child_free(&c);
+    spec_program_fails(PAIR "-o /nowhere/out.txt", 2, "speclab generate: /nowhere/out.txt: No such file or directory");
+    spec_program_fails(PAIR "-o dir", 2, "speclab generate: dir: Is a directory");
+    spec_child_start(&c, NULL, NULL, PAIR "-n 1000000000");
+    spec_child_listen(&c, "t");
+    close(c.out);
+    c.out = -1;
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "closed pipe", 2, "speclab generate: standard output: Broken pipe");
+    spec_child_free(&c);
+}
+
+/* ---- hostile vocabularies ---------------------------------------------------------------------------------------- */
+
+/* Escapes, C1 controls, a change of direction, over-long forms, halves of characters. */
+static const char hostile[] = "\033[2J\033]0;owned\007 \xc2\x9b"
+                              "31m \xe2\x80\xae \xc0\xaf \xed\xa0\x80 \xf0\x9f\x98\x80\xf0\x9f \r\b\x7f "
+                              "caf\xc3\xa9 \xe4\xbd\xa0\n\t";
+
+static void a_terminal_sees_no_control_character(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char text[8 * sizeof hostile] = "";
+    for (int i = 0; i < 8; i++) strcat(text, hostile);
+    spec_file_write("hostile.txt", text);
+    static const char *const sizes[] = {"bytes", "chars"};
+    for (int i = 0; i < 2; i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments,
+                 "generate --target ngram:hostile.txt?order=2&tokens=%s -n 4000 --color always", sizes[i]);
+        spec_child c;
+        spec_child_run(&c, arguments);
+        assert_int_equal(c.code, 0);
+        const unsigned char *at = (unsigned char *)c.text, *end = at + c.n;
+        int escapes = 0, characters = 0;
+        while (at < end) {
+            uint32_t code;
+            if (*at == '\033') { /* a colour of ours, whole */
+                const size_t n = strspn((const char *)at + 2, "0123456789;");
+                assert_true(at[1] == '[' && at[2 + n] == 'm' && n <= 2);
+                at += n + 3;
+                continue;
+            }
+            const size_t n = spec_piece_character(&code, at, (size_t)(end - at));
+            assert_true(code != SPEC_PIECE_INVALID && (code >= 0x20 || code == '\n' || code == '\t'));
+            assert_true(code != 0x7f && !(code >= 0x80 && code < 0xa0) && code != 0x202e);
+            escapes += strncmp((const char *)at, "\\x1b", 4) == 0;
+            characters += code == 0x4f60 || code == 0x1f600;
+            at += n;
+        }
+        assert_true(escapes > 20 && characters > 20);
+        spec_child_free(&c);
+    }
+    char *bytes = text_of("generate --target ngram:hostile.txt?order=2 -n 4000");
+    assert_non_null(strstr(bytes, "\033[2J")); /* a pipe has them as they are */
+    free(bytes);
+    json_t *root = json_of("generate --target ngram:hostile.txt?order=2 -n 2000 --format json"); /* valid UTF-8 */
+    json_decref(root);
+}
+
+static void colours_are_asked_for_or_not_there(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char *plain = text_of(PAIR "-n 99"), *never = text_of(PAIR "-n 99 --color never");
+    assert_null(strchr(plain, '\033'));
+    assert_string_equal(plain, never);
+    spec_child c;
+    spec_child_run(&c, PAIR "-n 99 --color always");
+    assert_non_null(strstr(c.text, "\033[32m"));
+    assert_non_null(strstr(c.text, "\033[31m"));
+    assert_int_equal(c.text[c.n - 1], '\n');
+    assert_int_equal(strncmp(c.line, "green: accepted draft tokens, red: corrections, cyan: bonus tokens;", 67), 0);
+    char *out = c.text; /* without the colours it is the text */
+    size_t n = 0;
+    for (size_t i = 0; i < c.n; i++) {
+        if (out[i] == '\033') i += strcspn(out + i, "m");
+        else out[n++] = out[i];
+    }
+    assert_int_equal(n, 99 + 1);
+    assert_memory_equal(out, plain, 99);
+    spec_child_free(&c);
+    free(plain);
+    free(never);
+}
+
+/* ---- bad usage --------------------------------------------------------------------------------------------------- */
+
+static void what_makes_no_sense_is_refused_in_one_line(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const struct {
+        const char *arguments, *says;
+    } bad[] = {
+        {"", "give a --target"},
+        {"--target nosuch", "--target: no kind of model is named 'nosuch'"},
+        {"--target ngram:nowhere.txt", "--target: "},
+        {"--target ngram:dir", "--target: "},
+        {"--target zipf?V=4 --draft zipf?V=5", "the draft has 5 tokens and the target 4: they must share one"},
+        {"--target zipf?V=4 --draft ngram:nowhere.txt", "--draft: "},
+        {"--target ngram:text.txt?tokens=chars --draft ngram:other.txt?tokens=chars", "token "},
+        {"--target zipf?V=4 -n 0", "--tokens: '0' is not a whole number from 1 to 1000000000"},
+        {"--target zipf?V=4 -n -3", "--tokens: '-3' is not"},
+        {"--target zipf?V=4 --texts 0", "--texts: '0' is not"},
+        {"--target zipf?V=4 --K 257", "--K: '257' is not a whole number from 0 to 256"},
+        {"--target zipf?V=4 --rule tokn", "no rule is named 'tokn'; did you mean 'token'?"},
+        {"--target zipf?V=4 --drafting chain", "draft strategy 'chain' needs a draft model"},
+        {"--target zipf?V=4 --draft zipf?V=4 --drafting tree --rule block", "rule 'block' does not hold"},
+        {"--target zipf?V=4 --temperature hot", "--temperature: 'hot' is not a number"},
+        {"--target zipf?V=4 --temperature -1", "--target: zipf: temperature=-1 is not between 0"},
+        {"--target zipf?V=4 --top-p 2", "--target: zipf: top_p=2 is not between 0 and 1"},
+        {"--target zipf?V=4&temperature=1 --temperature 0.8",
+         "--temperature is for target and draft alike, and the target has its own temperature=1: give one of them"},
+        {"--target zipf?V=4 --draft zipf?V=4&top_k=2 --top-k 3", "--top-k is for target and draft alike, and"},
+        {"--target zipf?V=4 --plain --baseline", "--plain and --baseline: plain decoding is the baseline"},
+        {"--target zipf?V=4 --prompt 1 --prompt-file text.txt", "--prompt and --prompt-file: give one of them"},
+        {"--target zipf?V=4 --prompt-file nowhere", "--prompt-file: nowhere: No such file or directory"},
+        {"--target zipf?V=4 --prompt-file dir", "--prompt-file: dir: Is a directory"},
+        {"--target zipf?V=4 --format csv", "--format: a text is written as it is, or, with json,"},
+        {"--target zipf?V=4 --color sometimes", "--color: 'sometimes' is not auto, always or never"},
+        {"--target zipf?V=4 hello", "what is 'hello'?"},
+        {"--target zipf?V=4 --temprature 1", "there is no option --temprature; did you mean --temperature?"},
+    };
+    spec_file_write("other.txt", "il gatto\n");
+    spec_file_write("text2.txt", "");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char arguments[256], says[256];
+        snprintf(arguments, sizeof arguments, "generate %s", bad[i].arguments);
+        snprintf(says, sizeof says, "speclab generate: %s", bad[i].says);
+        if (strstr(arguments, "other.txt") != NULL) snprintf(says, sizeof says, "speclab generate: the draft has ");
+        spec_program_fails(arguments, 2, says);
+    }
+}
+
+static void a_long_prompt_is_read_whole(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE + 1);
+    for (int i = 0; i < SIZE; i++) text[i] = "ab\xff\n"[i % 4]; /* no UTF-8 */
+    text[SIZE] = '\0';
+    spec_file_write("long.txt", text);
+    free(text);
+    char *out = text_of("generate --target ngram:text.txt --prompt-file long.txt -n 8");
+    assert_int_equal(strlen(out), 8);
+    free(out);
+    out = text_of("generate --target ngram:text.txt --prompt-file empty -n 8");
+    assert_int_equal(strlen(out), 8);
+    free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipe_gets_exactly_the_text),
+        cmocka_unit_test(at_temperature_0_speculation_changes_nothing),
+        cmocka_unit_test(shared_noise_has_one_text_with_and_without_speculation),
+        cmocka_unit_test(a_seed_gives_one_text_for_any_number_of_threads),
+        cmocka_unit_test(several_texts_stand_apart_and_the_first_is_the_one),
+        cmocka_unit_test(a_model_without_words_has_numbers),
+        cmocka_unit_test(sampling_options_reach_both_models),
+        cmocka_unit_test(the_numbers_add_up),
+        cmocka_unit_test(the_closing_line_says_which_alpha),
+        cmocka_unit_test(an_interrupt_ends_the_text_and_closes_it),
+        cmocka_unit_test(what_cannot_be_written_is_told),
+        cmocka_unit_test(a_terminal_sees_no_control_character),
+        cmocka_unit_test(colours_are_asked_for_or_not_there),
+        cmocka_unit_test(what_makes_no_sense_is_refused_in_one_line),
+        cmocka_unit_test(a_long_prompt_is_read_whole),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

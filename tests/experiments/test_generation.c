@@ -1,0 +1,152 @@
+#include "experiments/generation.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* What was heard of one text. */
+typedef struct {
+    int token[512];
+    spec_origin origin[512];
+    int n, calls, fails_at; /* the call that fails, or 0 */
+} ear;
+
+static int hear(void *self, const int *token, const spec_origin *origin, int n, spec_error *error)
+{
+    ear *e = self;
+    if (++e->calls == e->fails_at) return spec_fail(error, GSL_EFAILED, "deaf");
+    for (int i = 0; i < n; i++, e->n++) {
+        e->token[e->n] = token[i];
+        e->origin[e->n] = origin[i];
+    }
+    return GSL_SUCCESS;
+}
+
+/* A text of n tokens heard by `e`; the generation is freed, but its numbers stay. */
+static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation_plan plan, const int *prompt,
+                                size_t n_prompt, uint64_t n_tokens)
+{
+    spec_generation g;
+    spec_error error = {""};
+    *e = (ear){.fails_at = e->fails_at};
+    plan.hear = hear;
+    plan.self = e;
+    if (spec_generation_init(&g, &plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_generation_text(&g, ret_ending, prompt, n_prompt, 0, n_tokens, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    const spec_generation kept = g;
+    spec_generation_free(&g);
+    return kept;
+}
+
+static void a_token_says_where_it_came_from(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_EQUAL, 27);
+    ear e = {0};
+    spec_ending ending;
+    spec_generation_plan plan = {.decoder = s.config, .seed = 5};
+    plan.decoder.K = 3;
+    spec_generation g = generate(&e, &ending, plan, NULL, 0, 8); /* equal models: all accepted, then the bonus */
+    for (int i = 0; i < 8; i++) assert_int_equal(e.origin[i], i % 4 < 3 ? SPEC_FROM_DRAFT : SPEC_FROM_BONUS);
+    assert_true(e.calls == 2 && g.tally.rounds == 2 && g.tokens == 8 && ending == SPEC_ENDED_ASKED);
+    generate(&e, &ending, plan, NULL, 0, 6); /* cut within a round */
+    assert_true(e.n == 6 && e.origin[5] == SPEC_FROM_DRAFT);
+    stage_free(&s);
+
+    stage_init(&s, 4, PAIR_DISJOINT, 27);
+    plan.decoder = s.config;
+    generate(&e, &ending, plan, NULL, 0, 9); /* nothing in common: corrections alone */
+    for (int i = 0; i < 9; i++) assert_int_equal(e.origin[i], SPEC_FROM_CORRECTION);
+    plan.decoder.K = 0;
+    generate(&e, &ending, plan, NULL, 0, 9);
+    for (int i = 0; i < 9; i++) assert_int_equal(e.origin[i], SPEC_FROM_TARGET);
+    plan.plain = true;
+    g = generate(&e, &ending, plan, NULL, 0, 9);
+    for (int i = 0; i < 9; i++) assert_int_equal(e.origin[i], SPEC_FROM_TARGET);
+    assert_true(g.tally.rounds == 0 && g.tokens == 9 && e.calls == 9);
+    stage_free(&s);
+}
+
+static void a_text_ends_for_one_of_four_reasons(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        stage s;
+        stage_init(&s, 3, PAIR_PLAIN, 27);
+        ear e = {0};
+        spec_ending ending;
+        volatile int stop = 0;
+        const int prompt[] = {1, 2};
+        spec_generation_plan plan = {
+            .decoder = s.config, .plain = plain == 1, .opt_stop = &stop, .baseline = plain == 0};
+        generate(&e, &ending, plan, prompt, 2, 50);
+        assert_true(ending == SPEC_ENDED_ASKED && e.n == 50);
+
+        s.target.head.window = 20;
+        generate(&e, &ending, plan, prompt, 2, 50);
+        assert_true(ending == SPEC_ENDED_WINDOW && e.n == 20 + 1 - 2);
+
+        s.target.head.end_of_text = e.token[6];
+        generate(&e, &ending, plan, prompt, 2, 50);
+        assert_true(ending == SPEC_ENDED_TEXT && e.n <= 7);
+        assert_int_equal(e.token[e.n - 1], s.target.head.end_of_text);
+
+        stop = 1;
+        const spec_generation g = generate(&e, &ending, plan, prompt, 2, 50);
+        assert_true(ending == SPEC_ENDED_STOPPED && e.n == 0 && g.prompt_tokens == 2);
+        stage_free(&s);
+    }
+}
+
+/* The baseline draws from a stream of its own, and decodes every token of the text once. */
+static void a_baseline_changes_no_token_and_reads_each_once(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, 27);
+    ear with = {0}, without = {0};
+    spec_ending ending;
+    spec_generation_plan plan = {.decoder = s.config, .seed = 9};
+    spec_generation g = generate(&without, &ending, plan, NULL, 0, 300);
+    assert_true(g.beside_seconds == 0.0);
+    plan.baseline = true;
+    g = generate(&with, &ending, plan, NULL, 0, 300);
+    assert_true(g.beside_seconds > 0.0 && g.seconds > 0.0);
+    assert_true(with.n == 300 && without.n == 300);
+    assert_memory_equal(with.token, without.token, 300 * sizeof(int));
+    stage_free(&s);
+}
+
+static void a_listener_that_fails_ends_the_text(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, 27);
+    ear e = {.fails_at = 3};
+    spec_generation_plan plan = {.decoder = s.config, .hear = hear, .self = &e};
+    spec_generation g;
+    spec_error error = {""};
+    spec_ending ending;
+    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_SUCCESS);
+    assert_int_equal(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "deaf");
+    assert_int_equal(e.calls, 3);
+    spec_generation_free(&g);
+    spec_generation_free(&g); /* a zeroed one is fine */
+    plan.decoder.rule = "tokn";
+    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
+    stage_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_says_where_it_came_from),
+        cmocka_unit_test(a_text_ends_for_one_of_four_reasons),
+        cmocka_unit_test(a_baseline_changes_no_token_and_reads_each_once),
+        cmocka_unit_test(a_listener_that_fails_ends_the_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
