@@ -24,6 +24,7 @@ const spec_verb spec_verbs[] = {
     {"generate", "text from a model, with and without speculation", spec_verb_generate},
     {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
     {"rows", "the rows of a pair along a text, into a file that is a model", spec_verb_rows},
+    {"quantize", "write a transformer as GGUF, its weights in fewer bits", spec_verb_quantize},
     {"list", "models, drafts, rules, policies, processes, measures, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };

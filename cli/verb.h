@@ -29,6 +29,7 @@ int spec_verb_plan(int argc, char **argv);
 int spec_verb_validate(int argc, char **argv);
 int spec_verb_rows(int argc, char **argv);
 int spec_verb_generate(int argc, char **argv);
+int spec_verb_quantize(int argc, char **argv);
 int spec_verb_list(int argc, char **argv);
 
 #endif

@@ -10,8 +10,12 @@ static bool is(spec_piece piece, const char *text)
     return piece.length == strlen(text) && memcmp(piece.bytes, text, piece.length) == 0;
 }
 
+/* A token's number; 2^32 - 1, a -1 in the field's type, is none. */
 static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab, spec_error *error)
 {
+    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    *ret_token = -1;
+    if (value != NULL && value->length == 4 && memcmp(value->bytes, "\xff\xff\xff\xff", 4) == 0) return GSL_SUCCESS;
     return spec_gguf_value_integer(ret_token, gguf, key, fallback < vocab ? fallback : -1, 0, vocab - 1, error);
 }
 

@@ -17,8 +17,8 @@ typedef struct {
 } spec_gguf_vocabulary;
 
 /* The vocabulary for an embedding of `vocab` rows. What a file does not say is as llama.cpp takes it: a text of SPM, or
- * of Llama 3's BPE, begins with its token; SPM's are 1 and 2, its unknown token 0. GSL_EINVAL for other tokenizers, and
- * for arrays of another length. */
+ * of Llama 3's BPE, begins with its token; SPM's are 1 and 2, its unknown token 0. A token that stands as -1 is none.
+ * GSL_EINVAL for other tokenizers, and for arrays of another length. */
 int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab, spec_error *error);
 void spec_gguf_vocabulary_free(spec_gguf_vocabulary *vocabulary);
 

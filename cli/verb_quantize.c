@@ -1,0 +1,137 @@
+#include "cli/options.h"
+#include "cli/verb.h"
+
+#include "models/transformer/conversion.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_TYPE = 0x7001 };
+
+static const struct argp_option options_table[] = {
+    {"type", KEY_TYPE, "TYPE", 0, "what the matrices become: q8_0, q4_0, bf16, f16 or f32 (q8_0)", 1},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    const char *in, *out, *type;
+} arguments;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case KEY_TYPE: args->type = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (args->out != NULL) spec_usage_fail(state->name, "one model and one file to write; '%s' is a third", arg);
+        *(args->in == NULL ? &args->in : &args->out) = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (args->in == NULL) spec_usage_fail(state->name, "which model? give a checkpoint of llama2.c or a GGUF file");
+        if (args->out == NULL) spec_usage_fail(state->name, "give the file to write after the model");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The model's settings, from a spec or from a file's path, of which the first bytes tell the format. */
+static void read_model(spec_settings *settings, const char *verb, const char *in)
+{
+    static const char *const usage[] = {"llama2c:PATH?tokenizer=PATH&context=0&end=1", "gguf:PATH?context=0"};
+    spec_error error = {{0}};
+    char *spec = NULL, magic[4] = {0};
+    bool is_gguf = strncmp(in, "gguf:", 5) == 0;
+    if (!is_gguf && strncmp(in, "llama2c:", 8) != 0) {
+        FILE *file = fopen(in, "rbe");
+        if (file == NULL) spec_usage_fail(verb, "%s: %s", in, strerror(errno));
+        is_gguf = fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "GGUF", 4) == 0;
+        fclose(file);
+        if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0) spec_usage_fail(verb, "out of memory");
+    }
+    if (spec_settings_init(settings, spec != NULL ? spec : in, &error) != GSL_SUCCESS ||
+        spec_settings_check(settings, usage[is_gguf], NULL, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
+    free(spec);
+}
+
+static void add_row(spec_table *table, const char *before, const char *after, const spec_conversion_count *count)
+{
+    spec_table_text(table, "from", before);
+    spec_table_text(table, "to", after);
+    spec_table_integer(table, "tensors", count->tensors);
+    spec_table_integer(table, "weights", (long long)count->weights);
+    spec_table_integer(table, "bytes_before", (long long)count->bytes_before);
+    spec_table_integer(table, "bytes_after", (long long)count->bytes_after);
+    spec_table_number(table, "ratio", (double)count->bytes_after / (double)count->bytes_before);
+    spec_table_number(table, "error_rms", count->squared > 0.0 ? sqrt(count->squared_error / count->squared) : 0.0);
+    spec_table_number(table, "error_max", count->error_max);
+    spec_table_append(table);
+}
+
+static int show(const spec_conversion *conversion, const arguments *args, const char *verb)
+{
+    static const char *const columns[] = {"from",        "to",    "tensors",   "weights",  "bytes_before",
+                                          "bytes_after", "ratio", "error_rms", "error_max"};
+    spec_table table;
+    spec_conversion_count all = {0};
+    if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
+        spec_usage_fail(verb, "out of memory");
+    for (int before = 0; before < SPEC_TENSOR_TYPES; before++) {
+        for (int after = 0; after < SPEC_TENSOR_TYPES; after++) {
+            const spec_conversion_count *count = &conversion->count[before][after];
+            if (count->tensors == 0) continue;
+            add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after], count);
+            all.tensors += count->tensors;
+            all.weights += count->weights;
+            all.bytes_before += count->bytes_before;
+            all.bytes_after += count->bytes_after;
+            all.squared_error += count->squared_error;
+            all.squared += count->squared;
+            all.error_max = fmax(all.error_max, count->error_max);
+        }
+    }
+    add_row(&table, "all", "all", &all);
+    const int code = spec_options_show(&table, &args->common, verb);
+    spec_table_free(&table);
+    return code;
+}
+
+int spec_verb_quantize(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, "MODEL OUT.gguf",
+        "write a model as GGUF, its weights in fewer bits\v"
+        "MODEL is a checkpoint of llama2.c or a GGUF file: a path, or a spec such as "
+        "llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary and all that the file says of itself are carried "
+        "over; vectors stay floats, and so do matrices whose rows are no multiple of 32 where the type has blocks. "
+        "OUT.gguf appears when it is whole. "
+        "error_rms is the root of the squared errors over the squared weights, error_max the largest error over the "
+        "largest weight of its tensor, for the worst of them.\n\n"
+        "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0",
+        children, NULL, NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .type = "q8_0"};
+    spec_usage_parse(&argp, argc, argv, &args);
+
+    spec_error error = {{0}};
+    spec_settings settings = {0};
+    spec_conversion conversion;
+    int type = 0;
+    while (type < SPEC_TENSOR_TYPES && strcmp(args.type, spec_tensor_type_names[type]) != 0) type++;
+    if (type == SPEC_TENSOR_TYPES)
+        spec_usage_fail(argv[0], "--type: '%s' is none of q8_0, q4_0, bf16, f16 and f32", args.type);
+    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
+    read_model(&settings, argv[0], args.in);
+    spec_options_catch_interrupts();
+    const int status = spec_conversion_write(&conversion, args.out, &settings, (spec_tensor_type)type,
+                                             &spec_options_stop, &error);
+    spec_settings_free(&settings);
+    if (status == GSL_SUCCESS) return show(&conversion, &args, argv[0]);
+    spec_usage_say(argv[0], "%s", error.text);
+    return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
+}

@@ -1,0 +1,204 @@
+#include "models/transformer/gguf_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERSION = 3 };
+
+static void put_u32(FILE *out, uint32_t value)
+{
+    fwrite(&value, sizeof value, 1, out);
+}
+
+static void put_u64(FILE *out, uint64_t value)
+{
+    fwrite(&value, sizeof value, 1, out);
+}
+
+static void put_piece(FILE *out, spec_piece piece)
+{
+    put_u64(out, piece.length);
+    fwrite(piece.bytes, 1, piece.length, out);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    put_piece(out, (spec_piece){text, strlen(text)});
+}
+
+/* Zeros up to the next multiple of the alignment. */
+static uint64_t put_padding(FILE *out, uint64_t at)
+{
+    static const char zeros[SPEC_GGUF_ALIGNMENT];
+    const size_t n = (size_t)(SPEC_GGUF_ALIGNMENT - at % SPEC_GGUF_ALIGNMENT) % SPEC_GGUF_ALIGNMENT;
+    fwrite(zeros, 1, n, out);
+    return at + n;
+}
+
+int spec_gguf_writer_init(spec_gguf_writer *writer, spec_error *error)
+{
+    *writer = (spec_gguf_writer){0};
+    writer->value_out = open_memstream(&writer->values, &writer->values_bytes);
+    writer->tensor_out = open_memstream(&writer->tensors, &writer->tensors_bytes);
+    if (writer->value_out != NULL && writer->tensor_out != NULL) return GSL_SUCCESS;
+    spec_gguf_writer_free(writer);
+    return spec_fail(error, GSL_ENOMEM, "out of memory");
+}
+
+void spec_gguf_writer_free(spec_gguf_writer *writer)
+{
+    if (writer->value_out != NULL) fclose(writer->value_out);
+    if (writer->tensor_out != NULL) fclose(writer->tensor_out);
+    if (writer->out != NULL) {
+        fclose(writer->out);
+        unlink(writer->unfinished);
+    }
+    free(writer->values);
+    free(writer->tensors);
+    free(writer->path);
+    free(writer->unfinished);
+    *writer = (spec_gguf_writer){0};
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static FILE *put_key(spec_gguf_writer *writer, const char *key, spec_gguf_type type)
+{
+    writer->n_values++;
+    put_text(writer->value_out, key);
+    put_u32(writer->value_out, type);
+    return writer->value_out;
+}
+
+static FILE *put_array(spec_gguf_writer *writer, const char *key, spec_gguf_type type, size_t n)
+{
+    FILE *out = put_key(writer, key, SPEC_GGUF_ARRAY);
+    put_u32(out, type);
+    put_u64(out, n);
+    return out;
+}
+
+void spec_gguf_writer_u32(spec_gguf_writer *writer, const char *key, uint32_t value)
+{
+    put_u32(put_key(writer, key, SPEC_GGUF_U32), value);
+}
+
+void spec_gguf_writer_f32(spec_gguf_writer *writer, const char *key, float value)
+{
+    fwrite(&value, sizeof value, 1, put_key(writer, key, SPEC_GGUF_F32));
+}
+
+void spec_gguf_writer_bool(spec_gguf_writer *writer, const char *key, bool value)
+{
+    fputc(value, put_key(writer, key, SPEC_GGUF_BOOL));
+}
+
+void spec_gguf_writer_text(spec_gguf_writer *writer, const char *key, const char *value)
+{
+    put_text(put_key(writer, key, SPEC_GGUF_STRING), value);
+}
+
+void spec_gguf_writer_texts(spec_gguf_writer *writer, const char *key, const spec_piece *item, size_t n)
+{
+    FILE *out = put_array(writer, key, SPEC_GGUF_STRING, n);
+    for (size_t i = 0; i < n; i++) put_piece(out, item[i]);
+}
+
+void spec_gguf_writer_reals(spec_gguf_writer *writer, const char *key, const float *item, size_t n)
+{
+    fwrite(item, sizeof *item, n, put_array(writer, key, SPEC_GGUF_F32, n));
+}
+
+void spec_gguf_writer_integers(spec_gguf_writer *writer, const char *key, const int *item, size_t n)
+{
+    fwrite(item, sizeof *item, n, put_array(writer, key, SPEC_GGUF_I32, n));
+}
+
+void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *value)
+{
+    FILE *out = writer->value_out;
+    writer->n_values++;
+    put_piece(out, value->key);
+    put_u32(out, value->is_array ? SPEC_GGUF_ARRAY : value->type);
+    if (value->is_array) {
+        put_u32(out, value->type);
+        put_u64(out, value->n);
+    }
+    fwrite(value->bytes, 1, value->length, out);
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type, int rows, int cols)
+{
+    FILE *out = writer->tensor_out;
+    writer->n_tensors++;
+    put_text(out, name);
+    put_u32(out, rows == 1 ? 1 : 2);
+    put_u64(out, (uint64_t)cols);
+    if (rows != 1) put_u64(out, (uint64_t)rows);
+    put_u32(out, spec_gguf_tensor_number(type));
+    put_u64(out, writer->offset);
+    const uint64_t end = writer->offset + (uint64_t)rows * spec_tensor_row_bytes(type, cols);
+    writer->offset = (end + SPEC_GGUF_ALIGNMENT - 1) / SPEC_GGUF_ALIGNMENT * SPEC_GGUF_ALIGNMENT;
+}
+
+/* The two buffers hold all that was put into them. */
+static int end_buffers(spec_gguf_writer *writer, spec_error *error)
+{
+    const bool whole = !ferror(writer->value_out) && !ferror(writer->tensor_out);
+    const int closed = fclose(writer->value_out) | fclose(writer->tensor_out);
+    writer->value_out = writer->tensor_out = NULL;
+    return whole && closed == 0 ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", writer->path);
+}
+
+int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return spec_fail(error, GSL_EINVAL, "%.300s: is there, and is not a regular file", path);
+    writer->path = strdup(path);
+    if (writer->path == NULL || asprintf(&writer->unfinished, "%s.%ld", path, (long)getpid()) < 0)
+        return spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path);
+    SPEC_TRY(end_buffers(writer, error));
+    writer->out = fopen(writer->unfinished, "wbx");
+    if (writer->out == NULL) return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
+    fwrite("GGUF", 1, 4, writer->out);
+    put_u32(writer->out, VERSION);
+    put_u64(writer->out, writer->n_tensors);
+    put_u64(writer->out, writer->n_values);
+    fwrite(writer->values, 1, writer->values_bytes, writer->out);
+    fwrite(writer->tensors, 1, writer->tensors_bytes, writer->out);
+    writer->written = put_padding(writer->out, 4 + 4 + 8 + 8 + writer->values_bytes + writer->tensors_bytes);
+    writer->offset += writer->written; /* of the end, from now on */
+done:
+    return status;
+}
+
+void spec_gguf_writer_data(spec_gguf_writer *writer, const void *data, size_t bytes)
+{
+    fwrite(data, 1, bytes, writer->out);
+    writer->written += bytes;
+}
+
+void spec_gguf_writer_tensor_end(spec_gguf_writer *writer)
+{
+    writer->written = put_padding(writer->out, writer->written);
+}
+
+int spec_gguf_writer_close(spec_gguf_writer *writer, spec_error *error)
+{
+    assert(writer->written == writer->offset);
+    const bool whole = fflush(writer->out) == 0 && !ferror(writer->out);
+    if (whole && rename(writer->unfinished, writer->path) == 0) {
+        fclose(writer->out);
+        writer->out = NULL;
+        return GSL_SUCCESS;
+    }
+    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->path, strerror(errno));
+}
