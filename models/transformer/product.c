@@ -4,10 +4,23 @@
 
 enum { COLUMNS = SPEC_PRODUCT_COLUMNS, BLOCK = SPEC_TENSOR_BLOCK, CUT = 1 << 17 /* bytes that the second cache keeps */ };
 
+static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref,
+                                                  spec_product_q8_0_ref, spec_product_q4_0_ref},
+                                                 spec_product_quantise_ref};
+#if defined(__x86_64__)
+static const spec_product_kernels kernels_vnni = {
+    {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512, spec_product_q8_0_vnni,
+     spec_product_q4_0_vnni},
+    spec_product_quantise_avx512};
+#endif
+
 const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
 {
     switch (isa) {
-    default: return &spec_product_kernels_ref;
+#if defined(__x86_64__)
+    case SPEC_ISA_VNNI: return &kernels_vnni;
+#endif
+    default: return &kernels_ref;
     }
 }
 

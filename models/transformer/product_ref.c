@@ -66,39 +66,29 @@ static void quantised(const spec_product_task *task, spec_tensor_type type)
     }
 }
 
-/* The magnitude as bits orders all floats, infinity and then NaN last. */
-static void quantise(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero)
+void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero)
 {
     for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += BLOCK) {
-        uint32_t most = 0;
+        uint32_t largest = 0;
         for (int k = 0; k < BLOCK; k++) {
             uint32_t bits;
             memcpy(&bits, &x[k], sizeof bits);
             bits &= 0x7fffffff;
-            most = bits > most ? bits : most;
+            largest = bits > largest ? bits : largest;
         }
-        float largest;
-        memcpy(&largest, &most, sizeof largest);
-        const bool some = isfinite(largest) && largest >= SPEC_PRODUCT_LEAST;
-        const float scale = !isfinite(largest) ? NAN : some ? largest / 127.0f : 0.0f;
-        const float inverse = some ? 127.0f / largest : 0.0f;
+        const spec_product_step step = spec_product_step_of(largest);
         int32_t sum = 0;
         for (int k = 0; k < BLOCK; k++) {
-            const int32_t q = some ? (int32_t)rintf(x[k] * inverse) : 0;
+            const int32_t q = step.inverse > 0.0f ? (int32_t)rintf(x[k] * step.inverse) : 0;
             block[BLOCK * u + k] = (unsigned char)q;
             sum += q;
         }
-        sum *= zero;
-        memcpy(block + BLOCK * N + GROUP * u, &scale, sizeof scale);
-        memcpy(block + (BLOCK + GROUP) * N + GROUP * u, &sum, sizeof sum);
+        spec_product_put_step(block, u, N, step.scale, zero * sum);
     }
 }
 
-static void product_f32(const spec_product_task *task) { floats(task, SPEC_TENSOR_F32); }
-static void product_f16(const spec_product_task *task) { floats(task, SPEC_TENSOR_F16); }
-static void product_bf16(const spec_product_task *task) { floats(task, SPEC_TENSOR_BF16); }
-static void product_q8_0(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q8_0); }
-static void product_q4_0(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q4_0); }
-
-const spec_product_kernels spec_product_kernels_ref = {
-    {product_f32, product_f16, product_bf16, product_q8_0, product_q4_0}, quantise};
+void spec_product_f32_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_F32); }
+void spec_product_f16_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_F16); }
+void spec_product_bf16_ref(const spec_product_task *task) { floats(task, SPEC_TENSOR_BF16); }
+void spec_product_q8_0_ref(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q8_0); }
+void spec_product_q4_0_ref(const spec_product_task *task) { quantised(task, SPEC_TENSOR_Q4_0); }
