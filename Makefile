@@ -13,7 +13,7 @@ Q       := $(if $(filter 1,$(V)),,@)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 VERSION := 0.1.0
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-LIBS    := gsl libconfig jansson
+LIBS    := gsl libconfig jansson libpcre2-8
 # Targets that install the libraries first, or need none, are read without them.
 NEEDS_NOTHING := help clean layers libraries demo check sanitize fuzz uninstall
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)

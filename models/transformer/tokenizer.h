@@ -1,6 +1,7 @@
 /* tokenizer: text to tokens and back, by the vocabulary that a checkpoint carries.
- * SPM merges the best-scored pair first (SentencePiece's BPE, llama); BPE merges by rank within the pieces of a regular
- * expression (GPT-2, Llama 3, Qwen). Any bytes can be encoded. Immutable, shared by threads; it owns its strings. */
+ * SPM merges the best-scored pair first (SentencePiece's BPE [Kudo18], llama); BPE merges by rank within the pieces of
+ * a regular expression (GPT-2, Llama 3, Qwen). Any bytes can be encoded. Immutable, shared by threads; it owns its
+ * strings. */
 #ifndef SPECLAB_TOKENIZER_H
 #define SPECLAB_TOKENIZER_H
 
@@ -37,7 +38,7 @@ typedef struct {
     const int *opt_type;       /* (vocab) spec_piece_type; NULL: by their looks */
     const spec_piece *merge;   /* (n_merges) BPE: "left right", the best first */
     size_t n_merges;
-    const char *pre;           /* BPE: which regular expression, GGUF's tokenizer.ggml.pre; "" is GPT-2's */
+    const char *pre;           /* BPE: which regular expression, GGUF's tokenizer.ggml.pre; "", "default": GPT-2's */
     bool adds_space;           /* SPM: a text begins as if a blank stood before it */
     int unknown;               /* the unknown token, or -1 */
 } spec_tokenizer_data;
@@ -50,7 +51,12 @@ int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_dat
 void spec_tokenizer_free(spec_tokenizer *tokenizer); /* NULL is fine */
 
 /* Tokens of a text, at most `capacity` into token; returns how many the text has. No begin or end of text is added, and
- * control tokens are not looked for in the text. Time O(length log length). */
+ * control tokens are not looked for in the text; user-defined pieces are, before all else, the longest from the left.
+ * SPM: as SentencePiece and llama.cpp. llama2.c's encoder differs where a piece has a character that is no piece, which
+ * it never merges. A character without a piece becomes its bytes' tokens, or else the unknown token, or nothing where
+ * there is none. Where pieces spell the blank as U+2581, that reads back as a blank.
+ * BPE: bytes that are no UTF-8 are pieces of their own; what letters are, Unicode says, by the tables of PCRE2.
+ * Time O(length log length). 0 where memory runs out. */
 size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length, int *token,
                              size_t capacity);
 
