@@ -16,6 +16,25 @@ static const char *name_of(int i)
     return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
 }
 
+/* A file alone tells its kind by its ending: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
+static int read_spec(spec_settings *settings, const char *spec, spec_error *error)
+{
+    static const struct {
+        const char *ending, *kind;
+    } files[] = {{".gguf", "gguf"}, {".bin", "llama2c"}, {".rows", "rows"}};
+    const size_t length = strcspn(spec, ":?");
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && spec[length] != ':'; i++) {
+        const size_t n = strlen(files[i].ending);
+        if (length <= n || strncmp(spec + length - n, files[i].ending, n) != 0) continue;
+        char *whole = NULL;
+        if (asprintf(&whole, "%s:%s", files[i].kind, spec) < 0) return spec_fail(error, GSL_ENOMEM, "out of memory");
+        const int status = spec_settings_init(settings, whole, error);
+        free(whole);
+        return status;
+    }
+    return spec_settings_init(settings, spec, error);
+}
+
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -25,7 +44,7 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
     spec_model *model = NULL;
 
     *ret_model = NULL;
-    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(read_spec(&settings, spec, error));
     const int line = spec_names_find(name_of, settings.name, "kind of model", error);
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     kind = spec_model_kinds[line];

@@ -56,6 +56,18 @@ static void unknown_kinds_and_keys_name_the_nearest(void **state)
     assert_refused("zipf?V=3&V=4", NULL, "twice");
 }
 
+static void a_file_alone_is_of_the_kind_of_its_ending(void **state)
+{
+    (void)state;
+    assert_refused("no/such.gguf?contxt=3", NULL, "did you mean 'context'?");
+    assert_refused("no/such.gguf", NULL, "no/such.gguf: ");
+    assert_refused("no/such.bin?end=2", NULL, "no/such.bin: ");
+    assert_refused("no/such.rows", NULL, "no/such.rows: ");
+    assert_refused(".gguf", NULL, "no kind of model is named '.gguf'");
+    assert_refused("a.bin:b.bin", NULL, "no kind of model is named 'a.bin'");
+    assert_refused("a.gguf2", NULL, "no kind of model is named 'a.gguf2'");
+}
+
 static void a_model_remembers_its_spec(void **state)
 {
     (void)state;
@@ -156,6 +168,7 @@ int main(void)
         cmocka_unit_test(every_kind_has_a_whole_table_line),
         cmocka_unit_test(usages_show_the_defaults),
         cmocka_unit_test(unknown_kinds_and_keys_name_the_nearest),
+        cmocka_unit_test(a_file_alone_is_of_the_kind_of_its_ending),
         cmocka_unit_test(a_model_remembers_its_spec),
         cmocka_unit_test(rows_do_not_depend_on_what_is_scored_with_them),
         cmocka_unit_test(the_tail_is_the_last_tokens_of_the_path),
