@@ -18,5 +18,7 @@ extern const spec_model_kind spec_model_llama2c;
 extern const spec_model_kind spec_model_gguf;
 extern const spec_model_kind spec_model_random;
 extern const spec_model_kind spec_model_rows;
+extern const spec_model_kind spec_model_layers;
+extern const spec_model_kind spec_model_quantised;
 
 #endif

@@ -179,6 +179,19 @@ int spec_settings_choice(int *ret_index, const spec_settings *settings, const ch
     return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not one of %s", settings->name, key, text, list);
 }
 
+int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low, int high,
+                           spec_error *error)
+{
+    char word[12] = "";
+    const size_t size = strcspn(text + *at, ".");
+    if (size < sizeof word) memcpy(word, text + *at, size);
+    if (!spec_settings_parse_int(ret_value, word) || *ret_value < low || *ret_value > high)
+        return spec_fail(error, GSL_EINVAL, "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1", key,
+                         text, size < 80 ? (int)size : 80, text + *at, low, high);
+    *at += size + 1;
+    return GSL_SUCCESS;
+}
+
 /* ---- names nobody knows ------------------------------------------------------------------------------------------ */
 
 /* Cut a comma-separated list into candidates; `copy` is cut in place. */

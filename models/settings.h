@@ -41,6 +41,11 @@ int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const 
 int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key, int fallback,
                          const char *const *choices, spec_error *error);
 
+/* The number that begins at text[*at], of a list such as "3.2.1", within [low, high]; *at goes behind its dot, beyond the
+ * text after the last. On failure the line names key, list and number. */
+int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low, int high,
+                           spec_error *error);
+
 /* Whether the spec has what a usage line such as "ngram:PATH?order=4" allows: a path where the line has one and no
  * other, and no keys but those before a '=' of the line and those of opt_more (comma-separated). GSL_EINVAL, naming the
  * nearest key that there is; to be asked before any work is done. The line may go on with a tab and a summary. */

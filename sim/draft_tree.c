@@ -43,26 +43,13 @@ static int nodes(const spec_drafter *drafter, int K)
     return all;
 }
 
-/* Read the number that begins at text[*at], of "3.2.1", and go behind its dot, beyond the text after the last. */
-static int read_number(int *ret, size_t *at, const char *key, const char *text, int low, spec_error *error)
-{
-    char word[8] = "";
-    const size_t size = strcspn(text + *at, ".");
-    if (size < sizeof word) memcpy(word, text + *at, size);
-    if (!spec_settings_parse_int(ret, word) || *ret < low || *ret > SPEC_NODES_MAX)
-        return spec_fail(error, GSL_EINVAL, "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1", key,
-                         text, size < 80 ? (int)size : 80, text + *at, low, SPEC_NODES_MAX);
-    *at += size + 1;
-    return GSL_SUCCESS;
-}
-
 /* "3.2.1": a width for each level. */
 static int read_widths(spec_drafter *drafter, const char *text, spec_error *error)
 {
     const size_t length = strlen(text);
     for (size_t at = 0; at <= length;) {
         int width;
-        const int status = read_number(&width, &at, "widths", text, 1, error);
+        const int status = spec_settings_list_int(&width, &at, "widths", text, 1, SPEC_NODES_MAX, error);
         if (status != GSL_SUCCESS) return status;
         if (drafter->n_widths == SPEC_LEVELS_MAX)
             return spec_fail(error, GSL_EINVAL, "widths=%.80s: more than %d levels", text, SPEC_LEVELS_MAX);
@@ -83,7 +70,7 @@ static int read_children(spec_drafter *drafter, const char *text, spec_error *er
     drafter->place = drafter->first_child + most; /* the last node has no children */
     for (size_t at = 0; at <= length; n++) {
         int width;
-        const int status = read_number(&width, &at, "children", text, 0, error);
+        const int status = spec_settings_list_int(&width, &at, "children", text, 0, SPEC_NODES_MAX, error);
         if (status != GSL_SUCCESS) return status;
         if (n > places)
             return spec_fail(error, GSL_EINVAL,

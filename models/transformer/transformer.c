@@ -51,17 +51,19 @@ typedef struct {
     spec_sequence sequence;
 } cache;
 
-typedef struct {
+typedef struct session_data session_data;
+struct session_data {
+    const spec_transformer *model;
     spec_forward forward;
     cache own;
-    cache *opt_shared;  /* the target's, whose keys and values stand for this session's own */
-    uint64_t followed;  /* the changes of it that the books here know of */
-    int *text;          /* (context) the begin of text and the context */
+    session_data *opt_target; /* whose keys and values stand for this session's own; it shares none itself */
+    uint64_t followed;        /* the changes of its books that the books here know of */
+    int *text;                /* (context) the begin of text and the context */
     size_t n_text;
-    int *path;          /* of the batch */
+    int *path;                /* of the batch */
     spec_batch batch;
-    double **row;       /* (SPEC_COLUMNS_MAX) */
-} session_data;
+    double **row;             /* (SPEC_COLUMNS_MAX) */
+};
 
 void spec_transformer_session_free(const spec_model *head, void *data)
 {
@@ -69,7 +71,7 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     session_data *session = data;
     if (session == NULL) return;
     const spec_weights *weights = session->forward.weights;
-    if (session->opt_shared == NULL && weights != NULL) weights->backend->kv_free(&session->own.kv);
+    if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(&session->own.kv);
     spec_sequence_free(&session->own.sequence);
     spec_forward_free(&session->forward);
     free(session->text);
@@ -85,6 +87,7 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session_data *session = calloc(1, sizeof *session);
     *ret_session = NULL;
     if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    session->model = model;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
     SPEC_TRY(model->weights->backend->kv_init(&session->own.kv, &model->weights->shape, session->own.sequence.slots,
@@ -106,13 +109,13 @@ bool spec_transformer_session_share(const spec_model *head, void *data, const sp
 {
     const spec_transformer *model = (const spec_transformer *)head;
     session_data *session = data, *other = target_data;
-    if (target->kind->session_init != spec_transformer_session_init || session->opt_shared != NULL ||
-        other->opt_shared != NULL || model->weights != ((const spec_transformer *)target)->weights ||
-        model->context > ((const spec_transformer *)target)->context)
+    if (target->kind->session_init != spec_transformer_session_init || session->opt_target != NULL ||
+        other->opt_target != NULL || model->weights != other->model->weights ||
+        model->context > other->model->context)
         return false;
     model->weights->backend->kv_free(&session->own.kv);
     session->own.kv = other->own.kv;
-    session->opt_shared = &other->own;
+    session->opt_target = other;
     session->followed = other->own.sequence.changes - 1;
     return true;
 }
@@ -141,17 +144,6 @@ static void settle(session_data *session, cache *books)
     int from[SPEC_NODES_MAX], to;
     const int kept = spec_sequence_settle(from, &to, &books->sequence, session->text, session->n_text);
     if (kept > 0) session->forward.weights->backend->keep(&books->kv, from, to, kept);
-}
-
-/* A draft that shares the target's cache takes over what the target has computed since; its own tokens behind it are
- * overwritten then. */
-static void follow(session_data *session)
-{
-    spec_sequence *shared = &session->opt_shared->sequence;
-    if (shared->changes == session->followed) return;
-    settle(session, session->opt_shared);
-    spec_sequence_follow(&session->own.sequence, shared);
-    session->followed = shared->changes;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
@@ -251,6 +243,28 @@ static int run_passes(session_data *session, const spec_transformer *model, cons
     return GSL_SUCCESS;
 }
 
+/* The text but its last token is the target's work, which it does now where it has not: so that it is done once, and
+ * rows do not depend on who was asked before. From there on a draft that shares its cache goes on by itself; that lies
+ * where the target will write its own. */
+static int follow(session_data *session, spec_error *error)
+{
+    session_data *target = session->opt_target;
+    spec_sequence *books = &target->own.sequence;
+    memcpy(target->text, session->text, session->n_text * sizeof *session->text);
+    target->n_text = session->n_text;
+    settle(target, &target->own);
+    target->n_text--;
+    const work of = {.text_from = books->length, .first = 1};
+    const int status = run_passes(target, target->model, &of, NULL, NULL, error);
+    if (status == GSL_SUCCESS)
+        spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
+    else
+        spec_sequence_forget(books);
+    spec_sequence_follow(&session->own.sequence, books);
+    session->followed = books->changes;
+    return status;
+}
+
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
@@ -269,9 +283,11 @@ int spec_transformer_score(const spec_model *head, void *data, const int *contex
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "a draft of %d tokens after %zu is too long: the model's context is %d",
                            deepest(&of), n, head->window));
 
-    if (session->opt_shared != NULL) follow(session);
-    const int held = first > 0 ? spec_sequence_matches(sequence, session->text, session->n_text, token, parent, n_nodes)
-                               : -1;
+    const bool in_step = session->opt_target == NULL || session->followed == session->opt_target->own.sequence.changes;
+    const int held = first > 0 && in_step ? spec_sequence_matches(sequence, session->text, session->n_text, token,
+                                                                  parent, n_nodes)
+                                          : -1;
+    if (held < 0 && session->opt_target != NULL) SPEC_TRY(follow(session, error));
     if (held >= 0) {
         of.text_from = (int)session->n_text;
         of.node_from = held < first ? held : first - 1;

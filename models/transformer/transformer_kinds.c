@@ -1,4 +1,5 @@
 #include "models/model_kinds.h"
+#include "models/transformer/self_draft.h"
 #include "models/transformer/transformer.h"
 
 #include <stdlib.h>
@@ -64,5 +65,26 @@ const spec_model_kind spec_model_random = {
     .summary = "a transformer of any shape with random weights, for timing and for proofs",
     .reference = "Touvron23",
     .open = open_random,
+    TRANSFORMER,
+};
+
+const spec_model_kind spec_model_layers = {
+    .name = "layers",
+    .usage = "layers?of=target&exit=0&skip=n.n...",
+    .summary = "the target's first layers, or all but some, and its head; shares its weights and its cache",
+    .reference = "Elhoushi24",
+    .needs_target = true,
+    .open = spec_layers_open,
+    TRANSFORMER,
+    .session_share = spec_transformer_session_share,
+};
+
+const spec_model_kind spec_model_quantised = {
+    .name = "quantised",
+    .usage = "quantised?of=target&type=q8_0",
+    .summary = "the target's weights in another type: f32, f16, bf16, q8_0, q4_0",
+    .reference = "",
+    .needs_target = true,
+    .open = spec_quantised_open,
     TRANSFORMER,
 };

@@ -100,6 +100,14 @@ static void numbers_are_decimal_and_whole(void **state)
     const char *const not_ints[] = {"",    "2147483648", "-2147483649", "99999999999999999999", "1.0", "1e3", " 1",
                                     "+-1", "0x1",        NULL};
     for (int i = 0; not_ints[i] != NULL; i++) assert_false(spec_settings_parse_int(&n, not_ints[i]));
+    size_t at = 0;
+    assert_int_equal(spec_settings_list_int(&n, &at, "skip", "3.27", 0, 27, NULL), GSL_SUCCESS);
+    assert_true(n == 3 && at == 2);
+    assert_int_equal(spec_settings_list_int(&n, &at, "skip", "3.27", 0, 27, NULL), GSL_SUCCESS);
+    assert_true(n == 27 && at == 5);
+    const char *const not_lists[] = {"", ".3", "28", "-1", "3,4", "1e1", "3x.4", "00000000000000000001", NULL};
+    for (int i = 0; not_lists[i] != NULL; i++)
+        assert_int_equal(spec_settings_list_int(&n, &(size_t){0}, "skip", not_lists[i], 0, 27, NULL), GSL_EINVAL);
     uint64_t u;
     assert_true(spec_settings_parse_u64(&u, "18446744073709551615") && u == UINT64_MAX);
     const char *const not_u64[] = {"", "18446744073709551616", "-1", "+1", "1 ", NULL};
