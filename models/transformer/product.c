@@ -8,6 +8,15 @@ static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_pro
                                                   spec_product_q8_0_ref, spec_product_q4_0_ref},
                                                  spec_product_quantise_ref};
 #if defined(__x86_64__)
+static const spec_product_kernels kernels_avx2 = {
+    {spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2, spec_product_q8_0_avx2,
+     spec_product_q4_0_avx2},
+    spec_product_quantise_avx2};
+/* Without VNNI wider vectors have no byte product of their own that is exact for all weights. */
+static const spec_product_kernels kernels_avx512 = {
+    {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512, spec_product_q8_0_avx2,
+     spec_product_q4_0_avx2},
+    spec_product_quantise_avx512};
 static const spec_product_kernels kernels_vnni = {
     {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512, spec_product_q8_0_vnni,
      spec_product_q4_0_vnni},
@@ -19,6 +28,8 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
     switch (isa) {
 #if defined(__x86_64__)
     case SPEC_ISA_VNNI: return &kernels_vnni;
+    case SPEC_ISA_AVX512: return &kernels_avx512;
+    case SPEC_ISA_AVX2: return &kernels_avx2;
 #endif
     default: return &kernels_ref;
     }
