@@ -22,6 +22,7 @@ const spec_verb spec_verbs[] = {
     {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
     {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
     {"generate", "text from a model, with and without speculation", spec_verb_generate},
+    {"bench", "measured speculation on this machine, beside the prediction", spec_verb_bench},
     {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
     {"rows", "the rows of a pair along a text, into a file that is a model", spec_verb_rows},
     {"quantize", "write a transformer as GGUF, its weights in fewer bits", spec_verb_quantize},

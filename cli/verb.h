@@ -26,6 +26,7 @@ int spec_verb_plot(int argc, char **argv);
 int spec_verb_prove(int argc, char **argv);
 int spec_verb_accept(int argc, char **argv);
 int spec_verb_plan(int argc, char **argv);
+int spec_verb_bench(int argc, char **argv);
 int spec_verb_validate(int argc, char **argv);
 int spec_verb_rows(int argc, char **argv);
 int spec_verb_generate(int argc, char **argv);

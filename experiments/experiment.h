@@ -64,4 +64,7 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment, 
                         spec_error *error);
 void spec_result_free(spec_result *result);
 
+/* What results tell of the program that made them: "0.1.0 (commit)", "gcc 12.2.0". */
+extern const char spec_experiment_version[], spec_experiment_compiler[];
+
 #endif

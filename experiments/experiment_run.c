@@ -19,6 +19,9 @@
 #define SPEC_GIT SPEC_VERSION
 #endif
 
+const char spec_experiment_version[] = SPEC_VERSION " (" SPEC_GIT ")";
+const char spec_experiment_compiler[] = COMPILER;
+
 enum { MODELS_MAX = 32 }; /* models kept open from one point to the next */
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -74,12 +77,12 @@ static char *provenance(const spec_experiment *e)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) return NULL;
-    fprintf(out, "speclab %s (%s)\nexperiment: %s\nmeasure: %s\n", SPEC_VERSION, SPEC_GIT, e->name, e->measure->name);
+    fprintf(out, "speclab %s\nexperiment: %s\nmeasure: %s\n", spec_experiment_version, e->name, e->measure->name);
     if (e->figure[0] != '\0') fprintf(out, "figure: %s\n", e->figure);
     fprintf(out, "seed: %llu\n", (unsigned long long)e->seed);
     if (e->measure->simulates && e->rounds > 0) fprintf(out, "rounds: %llu\n", (unsigned long long)e->rounds);
     if (e->measure->simulates && e->standard_error > 0.0) fprintf(out, "standard_error: %.17g\n", e->standard_error);
-    fprintf(out, "compiler: %s\n", COMPILER);
+    fprintf(out, "compiler: %s\n", spec_experiment_compiler);
     for (const char *line = e->text; *line != '\0';) {
         int n = (int)strcspn(line, "\n");
         fprintf(out, "| %.*s\n", n, line);

@@ -1,0 +1,127 @@
+#include "cli/pair_options.h"
+
+#include "cli/usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_SAMPLING };
+
+static const struct argp_option options_table[] = {
+    {0, 0, 0, 0, "Models, drafts and rules ('speclab list' has them all):", 90},
+    {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of", 0},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 0},
+    {"rule", 'r', "RULE", 0, "verification rule (token)", 0},
+    {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 0},
+    {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 0},
+    {0, 0, 0, 0, "Sampling, of target and draft alike:", 91},
+    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 is the most probable token each time (1)", 0},
+    {"top-k", KEY_SAMPLING + 1, "N", 0, "the most probable tokens alone (all)", 0},
+    {"top-p", KEY_SAMPLING + 2, "X", 0, "the fewest of this mass (1: all)", 0},
+    {"min-p", KEY_SAMPLING + 3, "X", 0, "those of this share of the most probable one's probability (0: all)", 0},
+    {0},
+};
+
+static const struct {
+    const char *option, *key;
+} sampling[SPEC_PAIR_SAMPLING] = {
+    {"temperature", "temperature"}, {"top-k", "top_k"}, {"top-p", "top_p"}, {"min-p", "min_p"}};
+
+/* A spec of its own in the memory of `*spec`. */
+static void keep(char **spec, const char *arg, const char *verb)
+{
+    free(*spec);
+    if ((*spec = strdup(arg)) == NULL) spec_usage_fail(verb, "out of memory");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    spec_pair_options *options = state->input;
+    double value;
+    if (options == NULL) return ARGP_ERR_UNKNOWN;
+    if (key >= KEY_SAMPLING && key < KEY_SAMPLING + SPEC_PAIR_SAMPLING) {
+        if (!spec_settings_parse_double(&value, arg))
+            spec_usage_fail(state->name, "--%s: '%s' is not a number", sampling[key - KEY_SAMPLING].option, arg);
+        options->sampling[key - KEY_SAMPLING] = arg;
+        return 0;
+    }
+    switch (key) {
+    case KEY_TARGET: keep(&options->target, arg, state->name); return 0;
+    case KEY_DRAFT: keep(&options->draft, arg, state->name); return 0;
+    case 'r': options->rule = arg; return 0;
+    case KEY_DRAFTING: options->drafting = arg; return 0;
+    case KEY_POLICY: options->policy = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp spec_pair_options_argp = {options_table, parse, NULL, NULL, NULL, NULL, NULL};
+
+/* Is a model of this spec built from the target's rows, to which the sampling parameters have been applied? */
+static bool has_them_already(const char *name)
+{
+    for (int i = 0; spec_model_kinds[i] != NULL; i++)
+        if (strcmp(spec_model_kinds[i]->name, name) == 0)
+            return spec_model_kinds[i]->needs_target && !spec_model_kinds[i]->heats;
+    return false;
+}
+
+/* The spec with the sampling parameters that were given. */
+static void add_sampling(char **spec, const char *which, const spec_pair_options *options, const char *verb)
+{
+    spec_settings settings = {0};
+    spec_error error = {{0}};
+    char *text = NULL;
+    size_t size = 0;
+    if (spec_settings_init(&settings, *spec, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--%s: %s", which, error.text);
+    const bool already = has_them_already(settings.name);
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) spec_usage_fail(verb, "out of memory");
+    fputs(*spec, out);
+    char separator = strchr(*spec, '?') == NULL ? '?' : '&';
+    for (int i = 0; i < SPEC_PAIR_SAMPLING && !already; i++) {
+        if (options->sampling[i] == NULL) continue;
+        const char *own = spec_settings_text(&settings, sampling[i].key);
+        if (own != NULL)
+            spec_usage_fail(verb, "--%s is for target and draft alike, and the %s has its own %s=%s: give one of them",
+                            sampling[i].option, which, sampling[i].key, own);
+        fprintf(out, "%c%s=%s", separator, sampling[i].key, options->sampling[i]);
+        separator = '&';
+    }
+    spec_settings_free(&settings);
+    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
+    free(*spec);
+    *spec = text;
+}
+
+void spec_pair_options_complete(spec_pair_options *options, const char *verb)
+{
+    if (options->target == NULL)
+        spec_usage_fail(verb, "give a --target, as ngram:novel.txt; 'speclab list models' has them all");
+    if (options->drafting == NULL) options->drafting = options->draft != NULL ? "chain" : "lookup";
+    add_sampling(&options->target, "target", options, verb);
+    if (options->draft != NULL) add_sampling(&options->draft, "draft", options, verb);
+}
+
+void spec_pair_options_free(spec_pair_options *options)
+{
+    free(options->target);
+    free(options->draft);
+    *options = (spec_pair_options){0};
+}
+
+int spec_pair_options_open(spec_model **ret_target, spec_model **ret_draft, const spec_pair_options *options,
+                           spec_error *error)
+{
+    spec_error inner = {{0}};
+    *ret_target = *ret_draft = NULL;
+    int status = spec_model_open(ret_target, options->target, NULL, &inner);
+    if (status != GSL_SUCCESS) return spec_fail(error, status, "--target: %.450s", inner.text);
+    if (options->draft == NULL) return GSL_SUCCESS;
+    status = spec_model_open(ret_draft, options->draft, *ret_target, &inner);
+    if (status == GSL_SUCCESS) return status;
+    spec_model_close(*ret_target);
+    *ret_target = NULL;
+    return spec_fail(error, status, "--draft: %.450s", inner.text);
+}

@@ -1,0 +1,30 @@
+/* pair_options: the options of verbs that decode: the models, how they draft and verify, and sampling parameters.
+ * An argp child whose input is a spec_pair_options. Bad usage says one line that names the option, and exits 2. */
+#ifndef SPECLAB_PAIR_OPTIONS_H
+#define SPECLAB_PAIR_OPTIONS_H
+
+#include "models/model.h"
+
+#include <argp.h>
+
+enum { SPEC_PAIR_SAMPLING = 4 };
+
+typedef struct {
+    char *target, *draft; /* specs, owned; draft NULL: none */
+    const char *rule, *drafting, *policy;
+    const char *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
+} spec_pair_options;
+
+#define SPEC_PAIR_OPTIONS_DEFAULT ((spec_pair_options){.rule = "token", .policy = "fixed"})
+
+extern const struct argp spec_pair_options_argp;
+
+/* After the parsing: a target there is, the strategy is chosen, and the specs have the sampling parameters. */
+void spec_pair_options_complete(spec_pair_options *options, const char *verb);
+void spec_pair_options_free(spec_pair_options *options);
+
+/* Open both models; *ret_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". */
+int spec_pair_options_open(spec_model **ret_target, spec_model **ret_draft, const spec_pair_options *options,
+                           spec_error *error);
+
+#endif

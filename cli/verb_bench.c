@@ -1,0 +1,246 @@
+#include "cli/figure.h"
+#include "cli/pair_options.h"
+#include "cli/verb.h"
+
+#include "cli/options.h"
+#include "experiments/timed/timed_report.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ERROR 0.05 /* of intervals */
+enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20 };
+enum { KEY_PROMPTS = 0xa001, KEY_CONTEXT, KEY_TEXTS, KEY_SECONDS, KEY_WIDTHS, KEY_TURN, KEY_FIGURE };
+
+static const struct argp_option options_table[] = {
+    {0, 0, 0, 0, "What is measured:", 1},
+    {"K", 'K', "LIST", 0, "draft tokens a round: 5, or 0:10, or 2,4,8 (5)", 0},
+    {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 0},
+    {0, 0, 0, 0, "On what:", 2},
+    {"prompts", KEY_PROMPTS, "FILE", 0, "texts to go on from, with blank lines between (the model's own)", 0},
+    {"context", KEY_CONTEXT, "N", 0,
+     "tokens of a prompt at most; of random ones, where the model has no prompts, just as many (64)", 0},
+    {"texts", KEY_TEXTS, "N", 0, "texts in each way, which use the prompts in turn (16)", 0},
+    {"tokens", 'n', "N", 0, "of a text (64)", 0},
+    {"turn", KEY_TURN, "N", 0, "tokens after which it is another way's turn (32)", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "for each K: as many texts as there is time for (as --texts says)", 0},
+    {0, 0, 0, 0, "", 3},
+    {"figure", KEY_FIGURE, "FILE", 0, "draw it: .svg, .png or .pdf; needs -o FILE.csv", 0},
+    {0},
+};
+
+typedef struct {
+    spec_options common;
+    spec_pair_options pair;
+    spec_timed_plan plan;
+    const char *K, *widths, *prompts, *figure;
+    int context;
+    bool texts_given;
+} arguments;
+
+static int parse_count(const char *option, const char *arg, int low, int high, const char *verb)
+{
+    int value;
+    if (!spec_settings_parse_int(&value, arg) || value < low || value > high)
+        spec_usage_fail(verb, "--%s: '%s' is not a whole number from %d to %d", option, arg, low, high);
+    return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    const char *verb = state->name;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->pair;
+        state->child_inputs[1] = &args->common;
+        return 0;
+    case 'K': args->K = arg; return 0;
+    case KEY_WIDTHS: args->widths = arg; return 0;
+    case KEY_PROMPTS: args->prompts = arg; return 0;
+    case KEY_CONTEXT: args->context = parse_count("context", arg, 1, SPEC_TIMED_PROMPT_TOKENS, verb); return 0;
+    case KEY_TEXTS:
+        args->plan.texts = parse_count("texts", arg, 2, SPEC_TIMED_TEXTS_MAX, verb);
+        args->texts_given = true;
+        return 0;
+    case 'n': args->plan.tokens = parse_count("tokens", arg, 1, TOKENS_MAX, verb); return 0;
+    case KEY_TURN: args->plan.turn = parse_count("turn", arg, 1, TOKENS_MAX, verb); return 0;
+    case KEY_SECONDS:
+        if (!spec_settings_parse_double(&args->plan.seconds, arg) || !(args->plan.seconds > 0.0) ||
+            args->plan.seconds > 1e6)
+            spec_usage_fail(verb, "--seconds: '%s' is not a number of seconds up to 1000000", arg);
+        return 0;
+    case KEY_FIGURE: args->figure = arg; return 0;
+    case ARGP_KEY_ARG: spec_usage_fail(verb, "what is '%s'? every argument is an option; see --help", arg);
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* Whole numbers low..high from a list, ascending, each once; returns how many. */
+static int whole_numbers(int *ret, int most, const char *option, const char *list, int low, int high, const char *verb)
+{
+    spec_grid grid = {0};
+    int n = 0, kept = 0;
+    spec_options_numbers(&grid, verb, option, list);
+    if (grid.axis[0].n > most) spec_usage_fail(verb, "--%s: more than %d values", option, most);
+    for (; n < grid.axis[0].n; n++) ret[n] = parse_count(option, grid.axis[0].value[n], low, high, verb);
+    spec_grid_free(&grid);
+    qsort(ret, (size_t)n, sizeof ret[0], ascending);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || ret[i] != ret[kept - 1]) ret[kept++] = ret[i];
+    return kept;
+}
+
+static void complete(arguments *args, const char *verb)
+{
+    spec_timed_plan *plan = &args->plan;
+    spec_error error = {{0}};
+    spec_pair_options_complete(&args->pair, verb);
+    plan->n_K = whole_numbers(plan->K, SPEC_TIMED_K_MAX, "K", args->K, 0, SPEC_K_MAX, verb);
+    plan->n_widths = whole_numbers(plan->width, SPEC_TIMED_WIDTHS_MAX, "widths", args->widths, 1, SPEC_NODES_MAX + 1,
+                                   verb);
+    plan->seed = args->common.seed;
+    plan->clock = spec_clock_wall();
+    plan->opt_stop = &spec_options_stop;
+    if (plan->seconds > 0.0 && !args->texts_given) plan->texts = SPEC_TIMED_TEXTS_MAX;
+    if (args->figure == NULL) return;
+    const char *ending = args->common.output != NULL ? strrchr(args->common.output, '.') : NULL;
+    if (spec_figure_check_ending(args->figure, &error) != GSL_SUCCESS) spec_usage_fail(verb, "--figure %s", error.text);
+    if (ending == NULL || strcmp(ending, ".csv") != 0)
+        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
+}
+
+/* The command, as one line for the provenance. */
+static char *command_text(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) spec_usage_fail(argv[0], "out of memory");
+    fputs(argv[0], out);
+    for (int i = 1; i < argc; i++) {
+        fputc(' ', out);
+        for (const char *c = argv[i]; *c != '\0'; c++) fputc((unsigned char)*c < ' ' ? '?' : *c, out);
+    }
+    if (fclose(out) != 0) spec_usage_fail(argv[0], "out of memory");
+    return text;
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)total;
+    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%llu texts", (unsigned long long)done);
+    (void)context;
+}
+
+static int show(const arguments *args, const spec_timed *timed, const spec_timed_prediction *prediction,
+                const char *asked, const char *verb)
+{
+    const spec_options *common = &args->common;
+    spec_table table = {0};
+    spec_error error = {{0}};
+    int code = SPEC_EXIT_USAGE, K;
+    double z;
+    const bool page = common->format_given ? common->format == SPEC_FORMAT_TABLE
+                                           : common->output == NULL && isatty(STDOUT_FILENO);
+    if (page && common->output == NULL) {
+        if (spec_timed_report_text(timed, prediction, stdout, &error) == GSL_SUCCESS) code = SPEC_EXIT_HOLDS;
+        else spec_usage_say(verb, "%s", error.text);
+    } else if (spec_timed_report_table(&table, timed, prediction, asked, &error) == GSL_SUCCESS) {
+        code = spec_options_show(&table, common, verb);
+    } else {
+        spec_usage_say(verb, "%s", error.text);
+    }
+    spec_table_free(&table);
+    if (code == SPEC_EXIT_HOLDS && args->figure != NULL &&
+        spec_figure_draw("bench", common->output, args->figure, &error) != GSL_SUCCESS) {
+        spec_usage_say(verb, "%s", error.text);
+        code = SPEC_EXIT_USAGE;
+    }
+    if (code != SPEC_EXIT_HOLDS || !spec_timed_report_contradicts(prediction, &K, &z)) return code;
+    spec_usage_say(verb, "K = %d: the draft tokens that were accepted contradict their chances, by %.3g standard errors",
+                   K, z);
+    return SPEC_EXIT_FAILS;
+}
+
+static int measure(arguments *args, const char *asked, const char *verb)
+{
+    spec_model *target = NULL, *draft = NULL;
+    spec_timed_prompts prompts = {0};
+    spec_timed timed = {0};
+    spec_timed_prediction *prediction = malloc(sizeof *prediction);
+    spec_error error = {{0}};
+    int status = GSL_SUCCESS, code = SPEC_EXIT_USAGE;
+    spec_timed_plan *plan = &args->plan;
+    if (prediction == NULL) SPEC_TRY(spec_fail(&error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
+    if (args->prompts != NULL)
+        SPEC_TRY(spec_timed_prompts_read(&prompts, args->prompts, target, args->context, &error));
+    else
+        SPEC_TRY(spec_timed_prompts_make(&prompts, target, plan->texts < 1000 ? plan->texts : 1000, args->context,
+                                         plan->seed, &error));
+    plan->decoder = SPEC_DECODER_DEFAULT;
+    plan->decoder.target = target;
+    plan->decoder.opt_draft = draft;
+    plan->decoder.drafting = args->pair.drafting;
+    plan->decoder.policy = args->pair.policy;
+    plan->decoder.rule = args->pair.rule;
+    plan->prompts = &prompts;
+    plan->opt_progress = show_progress;
+    spec_options_catch_interrupts();
+    status = spec_timed_init(&timed, plan, &error);
+    if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    SPEC_TRY(status);
+    SPEC_TRY(spec_timed_predict(prediction, &timed, ERROR, RESAMPLES, &error));
+    code = show(args, &timed, prediction, asked, verb);
+done:
+    if (status != GSL_SUCCESS) {
+        spec_usage_say(verb, "%s", error.text);
+        if (spec_options_stop) code = SPEC_EXIT_INTERRUPTED;
+    }
+    free(prediction);
+    spec_timed_free(&timed);
+    spec_timed_prompts_free(&prompts);
+    spec_model_close(draft);
+    spec_model_close(target);
+    return code;
+}
+
+int spec_verb_bench(int argc, char **argv)
+{
+    static const struct argp_child children[] = {
+        {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table, parse, NULL,
+        "measured speculation on this machine, beside the prediction\v"
+        "Texts are decoded plainly and with each K, by turns, so that what else the machine does meets all alike; in "
+        "between, passes of single models are timed. speedup is tokens a second over those of plain decoding, with a "
+        "95 % interval by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. with the alpha and "
+        "the c that were measured; speedup_costed takes what passes of K + 1 tokens cost; gap_* are the factors that "
+        "lie between.\n\n"
+        "Times differ from run to run; tokens and acceptance follow from --seed, for any number of --threads. The exit "
+        "code is 1 where what was accepted contradicts its own chances, by more than 5 standard errors: never for a "
+        "time.\n\n"
+        "  $ speclab bench --target llama2c:big.bin --draft llama2c:small.bin --K 0:10 -o bench.csv --figure bench.svg\n"
+        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?of=target&exit=4'",
+        children, NULL, NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .widths = "1:16",
+                      .context = 64, .plan = {.texts = 16, .tokens = 64, .turn = 32}};
+    char *asked = command_text(argc, argv);
+    spec_usage_parse(&argp, argc, argv, &args);
+    complete(&args, argv[0]);
+    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
+    const int code = measure(&args, asked, argv[0]);
+    spec_pair_options_free(&args.pair);
+    free(asked);
+    return code;
+}

@@ -1,0 +1,70 @@
+#include "experiments/timed/timed_passes.h"
+
+#include "sim/chance.h"
+
+#include <gsl/gsl_randist.h>
+#include <stdlib.h>
+
+int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const int *width, int n_widths,
+                           spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *passes = (spec_timed_passes){.model = model, .width = width, .n_widths = n_widths};
+    const size_t widest = (size_t)width[n_widths - 1];
+    passes->row = calloc(widest, sizeof *passes->row);
+    passes->store = malloc(widest * (size_t)model->vocab * sizeof *passes->store);
+    if (passes->row == NULL || passes->store == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities", widest, model->vocab));
+    SPEC_TRY(spec_session_init(&passes->session, model, error));
+done:
+    if (status != GSL_SUCCESS) spec_timed_passes_free(passes);
+    return status;
+}
+
+void spec_timed_passes_free(spec_timed_passes *passes)
+{
+    spec_session_free(&passes->session);
+    free(passes->row);
+    free(passes->store);
+    *passes = (spec_timed_passes){0};
+}
+
+/* Score the last `width` tokens of a text: the context's last one and width - 1 after it. */
+static int pass(spec_timed_passes *passes, const int *text, size_t n, int width, spec_error *error)
+{
+    const size_t context = n - (size_t)(width - 1);
+    return spec_session_score(&passes->session, text, context, text + context, NULL, width - 1, 0, passes->row,
+                              passes->store, error);
+}
+
+static void time_pick(spec_timed_sum *sum, const spec_timed_passes *passes, const spec_clock *clock, gsl_rng *rng)
+{
+    spec_chance chance = spec_chance_sampled(rng);
+    const double begun = spec_clock_read(clock);
+    spec_chance_pick(&chance, passes->row[0], passes->model->vocab);
+    sum->seconds += spec_clock_read(clock) - begun;
+    sum->n++;
+}
+
+int spec_timed_passes_visit(spec_timed_passes *passes, spec_timed_sum *sum, spec_timed_sum *opt_pick, const int *text,
+                            size_t n, const spec_clock *clock, gsl_rng *rng, spec_error *error)
+{
+    int order[SPEC_TIMED_WIDTHS_MAX];
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < passes->n_widths; i++) order[i] = i;
+    SPEC_TRY(pass(passes, text, n, 1, error));
+    for (int repeat = 0; repeat < SPEC_TIMED_PASS_REPEATS; repeat++) {
+        gsl_ran_shuffle(rng, order, (size_t)passes->n_widths, sizeof order[0]);
+        for (int i = 0; i < passes->n_widths; i++) {
+            const int width = passes->width[order[i]];
+            if (width > 1 && (size_t)width > n) continue;
+            const double begun = spec_clock_read(clock);
+            SPEC_TRY(pass(passes, text, n, width, error));
+            sum[order[i]].seconds += spec_clock_read(clock) - begun;
+            sum[order[i]].n++;
+            if (width == 1 && opt_pick != NULL) time_pick(opt_pick, passes, clock, rng);
+        }
+    }
+done:
+    return status;
+}

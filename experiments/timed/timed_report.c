@@ -1,0 +1,312 @@
+#include "experiments/timed/timed_report.h"
+
+#include "experiments/experiment.h"
+#include "experiments/measure.h"
+#include "models/cpu.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 128, DEPTHS_SHOWN = 16, LIST_SIZE = 1024 };
+
+static const char *const columns[] = {
+    "K", "pass", "texts", "rounds", "tokens_per_round", "tokens_per_round_se", "tokens_per_round_predicted",
+    "tokens_per_round_by_depth", "alpha", "alpha_tested", "beta", "beta_z", "c", "c_se", "c_in_run", "speedup",
+    "speedup_se", "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed", "best", "tokens_per_s",
+    "round_ms", "draft_ms", "draft_ms_costed", "verify_ms", "verify_ms_costed", "rule_ms", "rest_ms", "gap_tokens",
+    "gap_draft", "gap_verify", "gap_rule", "gap_rest", "target_pass_ms", "target_pass_ratio", "target_pass_ratio_se",
+    "draft_pass_ms", "draft_pass_ratio", "draft_pass_ratio_se"};
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* What the processor calls itself. */
+static void machine_name(char name[NAME_SIZE])
+{
+    char line[512];
+    FILE *in = fopen("/proc/cpuinfo", "r");
+    snprintf(name, NAME_SIZE, "unknown processor");
+    while (in != NULL && fgets(line, sizeof line, in) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
+        snprintf(name, NAME_SIZE, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (in != NULL) fclose(in);
+}
+
+/* The chance of acceptance at each depth, "0.89 0.87", of one way. */
+static void betas(char list[LIST_SIZE], const spec_timed_way *way)
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < way->K && i < DEPTHS_SHOWN && way->tally.tested[i] > 0; i++)
+        used += (size_t)snprintf(list + used, LIST_SIZE - used, "%s%.3g", i > 0 ? " " : "",
+                                 (double)way->tally.passed[i] / (double)way->tally.tested[i]);
+}
+
+static const char *standing(const spec_timed_prediction *p, int i)
+{
+    return i == p->best ? "best" : p->speed[i].alike ? "alike" : "";
+}
+
+/* "2, 3 and 5": the K that are not told apart from the best. */
+static int list_alike(char list[LIST_SIZE], const spec_timed_prediction *p)
+{
+    int n = 0, left = 0;
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < p->n_speeds; i++) left += i != p->best && p->speed[i].alike;
+    for (int i = 0; i < p->n_speeds; i++) {
+        if (i == p->best || !p->speed[i].alike) continue;
+        used += (size_t)snprintf(list + used, LIST_SIZE - used, "%s%d", n == 0 ? "" : n == left - 1 ? " and " : ", ",
+                                 p->speed[i].way->K);
+        n++;
+    }
+    return n;
+}
+
+bool spec_timed_report_contradicts(const spec_timed_prediction *p, int *ret_K, double *ret_z)
+{
+    for (int i = 0; i < p->n_speeds; i++) {
+        *ret_K = p->speed[i].way->K;
+        *ret_z = p->speed[i].beta_z;
+        if (fabs(*ret_z) > SPEC_CHECK_Z) return true;
+    }
+    return false;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static void fill_speed(spec_table *table, const spec_timed *timed, const spec_timed_prediction *p, int i)
+{
+    const spec_timed_speed *speed = &p->speed[i];
+    char list[LIST_SIZE];
+    betas(list, speed->way);
+    spec_table_integer(table, "K", speed->way->K);
+    spec_table_integer(table, "texts", timed->n_blocks);
+    spec_table_integer(table, "rounds", (long long)speed->way->tally.rounds);
+    spec_table_number(table, "tokens_per_round", speed->tokens_per_round.value);
+    spec_table_number(table, "tokens_per_round_se", speed->tokens_per_round.se);
+    spec_table_number(table, "tokens_per_round_predicted", speed->tokens_theorem);
+    spec_table_number(table, "tokens_per_round_by_depth", speed->tokens_by_depth);
+    spec_table_number(table, "alpha", p->alpha);
+    spec_table_number(table, "alpha_tested", speed->alpha_tested);
+    spec_table_text(table, "beta", list);
+    spec_table_number(table, "beta_z", speed->beta_z);
+    spec_table_number(table, "c", p->c.value);
+    spec_table_number(table, "c_se", p->c.se);
+    spec_table_number(table, "c_in_run", speed->c_in_run);
+    spec_table_number(table, "speedup", speed->speedup.value);
+    spec_table_number(table, "speedup_se", speed->speedup.se);
+    spec_table_number(table, "speedup_low", speed->speedup.low);
+    spec_table_number(table, "speedup_high", speed->speedup.high);
+    spec_table_number(table, "speedup_predicted", speed->speedup_theorem);
+    spec_table_number(table, "speedup_costed", speed->speedup_costed);
+    spec_table_text(table, "best", standing(p, i));
+    spec_table_number(table, "tokens_per_s", speed->speedup.value / p->plain.value);
+    const spec_phases *round = &speed->round;
+    spec_table_number(table, "round_ms", 1e3 * (round->draft + round->score + round->rule + round->rest));
+    spec_table_number(table, "draft_ms", 1e3 * round->draft);
+    spec_table_number(table, "draft_ms_costed", 1e3 * speed->draft_costed);
+    spec_table_number(table, "verify_ms", 1e3 * round->score);
+    spec_table_number(table, "verify_ms_costed", 1e3 * speed->verify_costed);
+    spec_table_number(table, "rule_ms", 1e3 * round->rule);
+    spec_table_number(table, "rest_ms", 1e3 * round->rest);
+    spec_table_number(table, "gap_tokens", speed->gap_tokens);
+    spec_table_number(table, "gap_draft", speed->gap_draft);
+    spec_table_number(table, "gap_verify", speed->gap_verify);
+    spec_table_number(table, "gap_rule", speed->gap_rule);
+    spec_table_number(table, "gap_rest", speed->gap_rest);
+}
+
+static void fill_pass(spec_table *table, const spec_timed_pass *pass)
+{
+    spec_table_integer(table, "pass", pass->width);
+    spec_table_number(table, "target_pass_ms", 1e3 * pass->target);
+    spec_table_number(table, "target_pass_ratio", pass->target_ratio.value);
+    spec_table_number(table, "target_pass_ratio_se", pass->target_ratio.se);
+    spec_table_number(table, "draft_pass_ms", 1e3 * pass->draft);
+    spec_table_number(table, "draft_pass_ratio", pass->draft_ratio.value);
+    spec_table_number(table, "draft_pass_ratio_se", pass->draft_ratio.se);
+}
+
+/* Is this pass the largest one of a K? Then it stands in its row. */
+static bool has_row(const spec_timed_prediction *p, int width)
+{
+    for (int i = 0; i < p->n_speeds; i++)
+        if (p->speed[i].way->widest == width) return true;
+    return false;
+}
+
+static void say_models(const spec_timed *timed, FILE *out)
+{
+    const spec_decoder_config *config = &timed->plan.decoder;
+    fprintf(out, "target: %s\n", config->target->spec);
+    if (config->opt_draft != NULL) fprintf(out, "draft: %s\n", config->opt_draft->spec);
+    fprintf(out, "decoding: rule %s, drafting %s, policy %s\n", config->rule, config->drafting, config->policy);
+}
+
+static void say_circumstances(const spec_timed *timed, FILE *out)
+{
+    const spec_timed_plan *plan = &timed->plan;
+    char name[NAME_SIZE];
+    size_t longest = 0;
+    for (int i = 0; i < plan->prompts->n; i++)
+        if (plan->prompts->length[i] > longest) longest = plan->prompts->length[i];
+    machine_name(name);
+    fprintf(out, "texts: %d of %d tokens, in turns of %d; prompts: %d, %s, of at most %zu tokens; seed %llu\n",
+            timed->n_blocks, plan->tokens, plan->turn, plan->prompts->n, plan->prompts->source, longest,
+            (unsigned long long)plan->seed);
+    fprintf(out, "machine: %s, %d thread%s, %s\n", name, omp_get_max_threads(), omp_get_max_threads() > 1 ? "s" : "",
+            spec_cpu_isa_name(spec_cpu_isa()));
+}
+
+static char *provenance(const spec_timed *timed, const spec_timed_prediction *p, const char *asked)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) return NULL;
+    fprintf(out, "speclab %s\nfigure: bench\ncompiler: %s\n", spec_experiment_version, spec_experiment_compiler);
+    say_models(timed, out);
+    say_circumstances(timed, out);
+    fprintf(out, "plain: %.6g ms a token\n", 1e3 * p->plain.value);
+    fprintf(out, "times are this machine's on that day; tokens and tallies follow from the seed%s\n| %s",
+            timed->plan.seconds > 0.0 ? " and the number of texts" : "", asked);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+int spec_timed_report_table(spec_table *ret, const spec_timed *timed, const spec_timed_prediction *p,
+                            const char *asked, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(ret, columns, (int)(sizeof columns / sizeof columns[0])));
+    free(ret->provenance);
+    ret->provenance = provenance(timed, p, asked);
+    SPEC_TRY(ret->provenance != NULL ? GSL_SUCCESS : GSL_ENOMEM);
+    for (int i = 0; i < p->n_speeds; i++) {
+        fill_speed(ret, timed, p, i);
+        for (int k = 0; k < p->n_passes; k++)
+            if (p->pass[k].width == p->speed[i].way->widest) fill_pass(ret, &p->pass[k]);
+        SPEC_TRY(spec_table_append(ret));
+    }
+    for (int k = 0; k < p->n_passes; k++) {
+        if (has_row(p, p->pass[k].width)) continue;
+        fill_pass(ret, &p->pass[k]);
+        SPEC_TRY(spec_table_append(ret));
+    }
+done:
+    if (status == GSL_SUCCESS) return status;
+    spec_table_free(ret);
+    return spec_fail(error, GSL_ENOMEM, "out of memory for the result");
+}
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+/* To as many digits as a time of a shared machine is worth. */
+static double rounded(double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", x);
+    return isfinite(x) ? strtod(text, NULL) : x;
+}
+
+typedef struct {
+    const char *name, *from; /* the page's column, and the table's */
+} shown_column;
+
+/* Some columns of the rows that have a K. */
+static int write_part(const spec_table *all, const shown_column *shown, int n, FILE *out, spec_error *error)
+{
+    const char *names[16];
+    spec_table part = {0};
+    int status = GSL_SUCCESS;
+    for (int c = 0; c < n; c++) names[c] = shown[c].name;
+    SPEC_TRY(spec_table_init(&part, names, n));
+    for (size_t r = 0; r < all->n_rows; r++) {
+        if (isnan(spec_cell_number(spec_table_cell(all, r, spec_table_column(all, shown[0].from))))) continue;
+        for (int c = 0; c < n; c++) {
+            const spec_cell *cell = spec_table_cell(all, r, spec_table_column(all, shown[c].from));
+            if (cell->kind == SPEC_CELL_TEXT) spec_table_text(&part, names[c], cell->text);
+            else if (cell->kind == SPEC_CELL_INTEGER) spec_table_integer(&part, names[c], cell->integer);
+            else spec_table_number(&part, names[c], rounded(spec_cell_number(cell)));
+        }
+        SPEC_TRY(spec_table_append(&part));
+    }
+    SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
+done:
+    spec_table_free(&part);
+    return status;
+}
+
+static void say_best(const spec_timed_prediction *p, FILE *out)
+{
+    char list[LIST_SIZE];
+    if (p->best < 0 || p->n_speeds < 2) return;
+    const spec_block_interval *best = &p->speed[p->best].speedup;
+    const int n = list_alike(list, p);
+    fprintf(out, "\nThe best K is %d: %.3g times the speed of plain decoding, %.3g to %.3g with 95 %% confidence",
+            p->speed[p->best].way->K, best->value, best->low, best->high);
+    if (n > 0) fprintf(out, "; %s %s not told apart from it", list, n > 1 ? "are" : "is");
+    fputs(".\n", out);
+    if (p->best_theorem >= 0)
+        fprintf(out, "Theorem 3.8 says %d, %.3g times; ", p->speed[p->best_theorem].way->K,
+                p->speed[p->best_theorem].speedup_theorem);
+    if (p->best_costed >= 0)
+        fprintf(out, "%sith what passes cost it is %d, %.3g times.\n", p->best_theorem >= 0 ? "w" : "W",
+                p->speed[p->best_costed].way->K, p->speed[p->best_costed].speedup_costed);
+}
+
+static const shown_column speeds[] = {
+    {"K", "K"}, {"tokens a round", "tokens_per_round"}, {"predicted", "tokens_per_round_predicted"},
+    {"by depth", "tokens_per_round_by_depth"}, {"speed-up", "speedup"}, {"low", "speedup_low"},
+    {"high", "speedup_high"}, {"Theorem 3.8", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"", "best"}};
+static const shown_column rounds[] = {
+    {"K", "K"}, {"round ms", "round_ms"}, {"draft", "draft_ms"}, {"by passes", "draft_ms_costed"},
+    {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"rule", "rule_ms"}, {"rest", "rest_ms"},
+    {"x tokens", "gap_tokens"}, {"x draft", "gap_draft"}, {"x verify", "gap_verify"}, {"x rule", "gap_rule"},
+    {"x rest", "gap_rest"}};
+static int write_passes(const spec_timed_prediction *p, FILE *out, spec_error *error)
+{
+    static const char *const names[] = {"pass", "target ms", "over one", "se", "draft ms", "over one ", "se "};
+    spec_table part = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(&part, names, p->pass[0].draft > 0.0 ? 7 : 4));
+    for (int i = 0; i < p->n_passes; i++) {
+        const spec_timed_pass *pass = &p->pass[i];
+        const double number[] = {1e3 * pass->target, pass->target_ratio.value, pass->target_ratio.se,
+                                 1e3 * pass->draft,  pass->draft_ratio.value,  pass->draft_ratio.se};
+        spec_table_integer(&part, "pass", pass->width);
+        for (int c = 1; c < part.n_columns; c++) spec_table_number(&part, names[c], rounded(number[c - 1]));
+        SPEC_TRY(spec_table_append(&part));
+    }
+    SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
+done:
+    spec_table_free(&part);
+    return status;
+}
+
+int spec_timed_report_text(const spec_timed *timed, const spec_timed_prediction *p, FILE *out, spec_error *error)
+{
+    spec_table all = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_timed_report_table(&all, timed, p, "", error));
+    say_models(timed, out);
+    say_circumstances(timed, out);
+    fprintf(out, "plain: %.4g ms a token, %.4g tokens/s; c = %.3g (se %.2g): passes of one token, draft over target\n",
+            1e3 * p->plain.value, 1.0 / p->plain.value, p->c.value, p->c.se);
+    fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n\n", p->alpha);
+    SPEC_TRY(write_part(&all, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
+    say_best(p, out);
+    fputs("\nWhere a round's time goes, and (x) by which factors it is not as Theorem 3.8 has it:\n", out);
+    SPEC_TRY(write_part(&all, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
+    fputs("\nWhat a pass of so many tokens takes:\n", out);
+    SPEC_TRY(write_passes(p, out, error));
+done:
+    spec_table_free(&all);
+    return status;
+}
