@@ -9,7 +9,7 @@ double spec_cost_curve_time(const spec_cost_curve *curve, double width)
 {
     const int n = curve->n;
     if (n < 1 || !(width >= 1.0)) return NAN;
-    if (n == 1 || width <= curve->width[0]) return curve->time[0];
+    if (n == 1 || width < curve->width[0]) return curve->time[0];
     int right = 1;
     while (right < n - 1 && width > curve->width[right]) right++;
     const double from = curve->width[right - 1], to = curve->width[right], share = (width - from) / (to - from);
@@ -21,11 +21,10 @@ double spec_cost_curve_mean(const spec_cost_curve *curve, const uint64_t *counts
     spec_compensated time = {0};
     uint64_t passes = 0;
     for (int i = 0; i < n; i++) {
-        if (counts[i] == 0) continue;
         spec_compensated_add(&time, (double)counts[i] * spec_cost_curve_time(curve, i + 1));
         passes += counts[i];
     }
-    return passes > 0 ? spec_compensated_value(&time) / (double)passes : NAN;
+    return spec_compensated_value(&time) / (double)passes; /* 0/0 is NaN */
 }
 
 static bool is_time(double time)

@@ -4,24 +4,24 @@ CSV = ARG1; OUT = ARG2; load ARG3
 said(key) = system("sed -n 's/^# " . key . ": *//p' \"" . CSV . "\" | head -n 1")
 stats CSV using 'K' nooutput
 first = STATS_min; last = STATS_max
-stats CSV using (column('K')):(column('speedup_high')) nooutput
-high = STATS_max_y
+stats CSV using 'speedup_high' nooutput
+high = STATS_max
+stats CSV using 'pass':'target_pass_ratio' nooutput
+widest = STATS_max_x; most = STATS_max_y
 set multiplot layout 1,2 title said('machine') . ': ' . said('decoding') font ',13'
 set xlabel 'draft length K (tokens)'
-set ylabel 'tokens per second over those of plain decoding'
-set title 'Speed-up'
+set ylabel 'speed-up over plain decoding'
+set title 'Predicted and measured'
 set xrange [first - 0.5 : last + 0.5]
 set yrange [0 : high > 1 ? 1.3 * high : 1.35]
 set xtics 1
 if (last - first > 12) { set xtics autofreq }
 plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
     CSV using 'K':'speedup_predicted' with lines linetype 1 linewidth 1.6 \
-        title 'Theorem 3.8, measured alpha and c', \
+        title 'Theorem 3.8', \
     '' using 'K':'speedup_costed' with lines linetype 3 linewidth 1.6 title 'with what passes cost', \
     '' using 'K':'speedup':'speedup_low':'speedup_high' with yerrorbars linetype 2 pointtype 7 pointsize 0.8 \
         title 'measured, 95 %'
-stats CSV using (column('pass')):(column('target_pass_ratio')) nooutput
-widest = STATS_max_x; most = STATS_max_y
 set title 'What a pass costs'
 set xlabel 'tokens in a pass'
 set ylabel 'time over that of one token'

@@ -57,7 +57,7 @@ static int check_window(const run *r, const spec_model *opt_model, const char *w
     size_t longest = 0;
     for (int i = 0; i < prompts->n; i++)
         if (prompts->length[i] > longest) longest = prompts->length[i];
-    const size_t needed = longest + (size_t)r->plan->tokens + 2 * (size_t)deepest + 1;
+    const size_t needed = longest + (size_t)r->plan->tokens + (size_t)deepest;
     if (opt_model == NULL || opt_model->window == 0 || needed <= (size_t)opt_model->window) return GSL_SUCCESS;
     return spec_fail(r->error, GSL_EINVAL,
                      "%d tokens after a prompt of %zu, with drafts of %d, are too long: the %s's context is %d",
@@ -118,10 +118,11 @@ done:
 
 /* ---- a turn of a way --------------------------------------------------------------------------------------------- */
 
-static bool is_over(const run *r, const runner *way)
+/* Tokens that the text still lacks. */
+static size_t missing(const run *r, const runner *way)
 {
-    const spec_decoder *decoder = &way->decoder;
-    return decoder->n_context - r->n_prompt >= (size_t)r->plan->tokens;
+    const size_t n = way->decoder.n_context - r->n_prompt, wanted = (size_t)r->plan->tokens;
+    return n < wanted ? wanted - n : 0;
 }
 
 static int plain_turn(run *r, runner *way)
@@ -134,29 +135,33 @@ static int plain_turn(run *r, runner *way)
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_decode_plain(&way->decoder, 1, r->text, &n, &chance, &time, r->error));
     way->sum[SPEC_TIMED_ALL_TOKENS]++;
-    way->done = r->text[0] == end_of_text || is_over(r, way);
+    way->done = r->text[0] == end_of_text || missing(r, way) == 0;
     if (way->done) goto done;
+    const size_t left = missing(r, way), turn = (size_t)r->plan->turn;
     const double begun = spec_clock_read(clock);
-    SPEC_TRY(spec_decode_plain(&way->decoder, (size_t)r->plan->turn, r->text, &n, &chance, &time, r->error));
+    SPEC_TRY(spec_decode_plain(&way->decoder, left < turn ? left : turn, r->text, &n, &chance, &time, r->error));
     way->sum[SPEC_TIMED_SECONDS] += spec_clock_read(clock) - begun;
     way->sum[SPEC_TIMED_TOKENS] += (double)n;
     way->sum[SPEC_TIMED_ALL_TOKENS] += (double)n;
-    way->done = r->text[n - 1] == end_of_text || is_over(r, way);
+    way->done = r->text[n - 1] == end_of_text || missing(r, way) == 0;
 done:
     return status;
 }
 
-/* The accepted tokens of the last round, and the chances that they had by the rows: a sum of independent trials, given
- * these, if the rule does what its formula says. */
+/* The accepted tokens of the last round, and the chances that they had by the rows. If the rule judges token by token, and
+ * as its formula says, accepted less chances is a martingale over the tests, and its variance the sum of those given the
+ * past. */
 static void check_round(runner *way)
 {
     spec_timed_way *result = way->result;
     const spec_decoder *decoder = &way->decoder;
     const spec_draft *draft = &decoder->draft;
+    const bool one_by_one = decoder->drafter.widest <= 1 && (decoder->rule.decide != NULL ||
+                                                             decoder->rule.verify == spec_verify_token.verify);
     result->checked++;
     result->accepted += (uint64_t)decoder->round.n_accepted;
     for (int i = 0; i < decoder->round.n_tested; i++) {
-        const double chance = decoder->drafter.widest > 1 || draft->row[i] == NULL
+        const double chance = !one_by_one || draft->row[i] == NULL
                                   ? NAN
                                   : spec_single_acceptance(&decoder->rule, !draft->sampled[i], decoder->target_row[i],
                                                            draft->row[i], draft->vocab);
@@ -174,7 +179,7 @@ static int one_round(run *r, runner *way)
     const spec_round *round = &decoder->round;
     way->sum[SPEC_TIMED_ALL_TOKENS] += round->n_emitted;
     way->sum[SPEC_TIMED_ALL_ROUNDS]++;
-    way->done = is_over(r, way);
+    way->done = missing(r, way) == 0;
     for (int i = 0; i < round->n_emitted; i++)
         if (round->token[i] == decoder->config.target->end_of_text) way->done = true;
     return status;
