@@ -54,7 +54,7 @@ for key in $(grep -ohE "$cited" $elsewhere | sed 's/.*= //' | tr -d '[];," ' | s
     printf '%s\n' $listed | grep -qx "$key" || fail "docs/references.md: [$key] is cited and not listed"
 done
 
-columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c |
+columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c experiments/timed/*.c |
     grep -oE '"[^"]+"' | tr -d '"' | sort -u)
 for column in $columns; do
     bare=$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')

@@ -132,8 +132,8 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
     ret->round = (spec_phases){.draft = sum[spec_timed_column(i, SPEC_TIMED_DRAFT)] / rounds,
                                .score = sum[spec_timed_column(i, SPEC_TIMED_VERIFY)] / rounds,
                                .rule = sum[spec_timed_column(i, SPEC_TIMED_RULE)] / rounds};
-    ret->round.rest = sum[spec_timed_column(i, SPEC_TIMED_SECONDS)] / rounds - ret->round.draft - ret->round.score -
-                      ret->round.rule;
+    const double round = sum[spec_timed_column(i, SPEC_TIMED_SECONDS)] / rounds;
+    ret->round.rest = fmax(0.0, round - ret->round.draft - ret->round.score - ret->round.rule);
     ret->tokens = sum[spec_timed_column(i, SPEC_TIMED_TOKENS)] / rounds;
     ret->c_in_run = calls > 0.0 ? ret->round.draft / calls / all->plain.value : NAN;
 
