@@ -14,7 +14,7 @@ static const struct argp_option options_table[] = {
      1},
     {"n", 'n', "LIST", 0, "drafts a position (1)", 1},
     {"contexts", KEY_CONTEXTS, "N", 0,
-     "average over this many contexts of the target's own text (1: the empty context)", 1},
+     "average over this many contexts of the target's own text, or all places of rows:FILE (1: the empty context)", 1},
     {0},
 };
 
@@ -58,18 +58,20 @@ int spec_verb_accept(int argc, char **argv)
     };
     spec_usage_parse(&argp, argc, argv, &args);
 
+    const bool all = args.contexts != NULL && strcmp(args.contexts, "all") == 0;
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_LINES, args.rule},
         {"target", SPEC_AXIS_LINES, args.target},
         {"draft", SPEC_AXIS_LINES, args.draft},
         {"drafting", SPEC_AXIS_LINES, args.drafting},
         {"n", SPEC_AXIS_LINES, args.n},
-        {"contexts", SPEC_AXIS_NUMBERS, args.contexts},
+        {"contexts", all ? SPEC_AXIS_NAMES : SPEC_AXIS_NUMBERS, args.contexts},
     };
-    char show[128];
+    char show[192];
     const bool several = strchr(args.target, '\n') != NULL || strchr(args.draft, '\n') != NULL;
-    snprintf(show, sizeof show, "%s%srule,drafting,n,acceptance,acceptance_se,enumerated,optimal,ratio,verdict",
-             several ? "target,draft," : "", args.contexts != NULL ? "contexts," : "");
+    snprintf(show, sizeof show, "%s%srule,drafting,n,acceptance,acceptance_se,%senumerated,optimal,ratio,verdict",
+             several ? "target,draft," : "", args.contexts != NULL ? "contexts," : "",
+             all ? "acceptance_q10,acceptance_median,acceptance_q90," : "");
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "accept",

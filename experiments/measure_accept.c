@@ -3,9 +3,13 @@
 #include "experiments/accept_rows.h"
 #include "experiments/acceptance_theory.h"
 #include "experiments/trajectory.h"
+#include "models/rows/rows.h"
 #include "models/row.h"
 #include "sim/output_law.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,16 +185,54 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
         spec_table_text(table, "verdict", fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
 }
 
+/* Every place of the file that the target's rows come from: its text, and room for the values at each. */
+static int walk_file(int **ret_text, double **ret_value, accept_question *question, size_t n_values, spec_error *error)
+{
+    const spec_rows_file *file = spec_rows_of(question->target, NULL);
+    if (file == NULL)
+        return spec_fail(error, GSL_EINVAL, "contexts: only a target rows:FILE has a list of them all");
+    if (file->places > INT_MAX) return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
+    question->contexts = (int)file->places;
+    *ret_text = malloc(file->places * sizeof **ret_text);
+    *ret_value = malloc(file->places * n_values * sizeof **ret_value);
+    if (*ret_text == NULL || *ret_value == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for %zu values at %d places", n_values, question->contexts);
+    spec_rows_text(*ret_text, file);
+    return GSL_SUCCESS;
+}
+
+/* Of the acceptance in value[i * n_values], or else of what enumeration gave; none where that is not known everywhere. */
+static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts, spec_error *error)
+{
+    static const struct {
+        const char *column;
+        double share;
+    } quantiles[] = {{"acceptance_q10", 0.1}, {"acceptance_median", 0.5}, {"acceptance_q90", 0.9}};
+    const int known = isnan(value[ACCEPTANCE]) ? ENUMERATED : ACCEPTANCE;
+    const size_t n = (size_t)contexts;
+    double *sorted = malloc(n * sizeof *sorted);
+    if (sorted == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) sum += sorted[i] = value[i * n_values + (size_t)known];
+    gsl_sort(sorted, 1, n);
+    for (int q = 0; q < 3 && !isnan(sum); q++)
+        spec_table_number(table, quantiles[q].column,
+                          gsl_stats_quantile_from_sorted_data(sorted, 1, n, quantiles[q].share));
+    free(sorted);
+    return GSL_SUCCESS;
+}
+
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
 {
     workspace work[SPEC_TRAJECTORY_BATCHES] = {{.ready = false}};
     accept_question question = {.work = work, .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
     spec_trajectory trajectory = {.visit = visit, .self = &question, .seed = point->seed, .threads = point->threads,
                                   .opt_stop = point->stop};
-    double *mean = NULL;
-    int status = GSL_SUCCESS;
+    double *mean = NULL, *value = NULL;
+    int *text = NULL, status = GSL_SUCCESS;
     SPEC_TRY(read_rows(&question.rows, point, measure, error));
-    SPEC_TRY(spec_point_int(&question.contexts, point, measure, "contexts", 1, 1000000000, error));
+    const bool all = strcmp(spec_point_text(point, measure, "contexts"), "all") == 0;
+    if (!all) SPEC_TRY(spec_point_int(&question.contexts, point, measure, "contexts", 1, 1000000000, error));
     SPEC_TRY(spec_point_pair(&question.target, &question.opt_draft, point, spec_point_text(point, measure, "target"),
                              spec_point_text(point, measure, "draft"), error));
     const size_t n_rows = question.rows.n_rows, n_values = n_rows * N_VALUES;
@@ -200,7 +242,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
             SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: '%.40s' drafting needs a model", row->drafting));
         if (row->n > 1) *(is_argmax(row) ? &question.wants_argmax : &question.wants_whole) = true;
     }
+    if (all) SPEC_TRY(walk_file(&text, &value, &question, n_values, error));
     if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    trajectory.opt_text = text;
+    trajectory.opt_value = value;
     trajectory.target = question.target;
     trajectory.opt_draft = question.opt_draft;
     trajectory.positions = (uint64_t)question.contexts;
@@ -208,6 +253,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_trajectory_means(mean, mean + n_values, &trajectory, error));
     for (size_t i = 0; i < n_rows; i++) {
         write_row(table, &question.rows.row[i], mean + i * N_VALUES, mean + n_values + i * N_VALUES);
+        if (all) SPEC_TRY(write_quantiles(table, value + i * N_VALUES, n_values, question.contexts, error));
         if (i + 1 < n_rows && spec_table_append(table) != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     }
@@ -219,12 +265,15 @@ done:
     }
     spec_accept_rows_free(&question.rows);
     free(mean);
+    free(value);
+    free(text);
     return status;
 }
 
 static const char *const parameters[] = {"rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
-static const char *const columns[] = {"rule",       "drafting", "n",     "acceptance", "acceptance_se",
-                                      "enumerated", "optimal",  "ratio", "verdict",    NULL};
+static const char *const columns[] = {"rule", "drafting", "n", "acceptance", "acceptance_se", "acceptance_q10",
+                                      "acceptance_median", "acceptance_q90", "enumerated", "optimal", "ratio", "verdict",
+                                      NULL};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_accept = {

@@ -6,10 +6,13 @@
 #include "analysis/speedup.h"
 #include "experiments/acceptance_theory.h"
 #include "experiments/pair_theory.h"
+#include "experiments/place_theory.h"
 #include "experiments/trajectory.h"
+#include "models/rows/rows.h"
 #include "sim/rng.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -25,19 +28,32 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return GSL_SUCCESS;
 }
 
-/* alpha (i), from a text of its own; NaN where the acceptance of a token has no closed form. */
+/* alpha (i), from a text of its own, or the whole of a file of rows, of which it is exact; NaN where the acceptance of a
+ * token has no closed form. */
 static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_config *config, const spec_point *point,
                            int positions, spec_error *error)
 {
     acceptance_question question = {.chosen = strcmp(config->drafting, "greedy") == 0};
-    const spec_trajectory trajectory = {.target = config->target, .opt_draft = config->opt_draft, .visit = visit,
-                                        .self = &question, .n_values = 1, .positions = (uint64_t)positions,
-                                        .seed = spec_rng_named_seed(point->seed, "alpha"), .threads = point->threads,
-                                        .opt_stop = point->stop};
+    spec_trajectory trajectory = {.target = config->target, .opt_draft = config->opt_draft, .visit = visit,
+                                  .self = &question, .n_values = 1, .positions = (uint64_t)positions,
+                                  .seed = spec_rng_named_seed(point->seed, "alpha"), .threads = point->threads,
+                                  .opt_stop = point->stop};
+    const spec_rows_file *file = spec_rows_of(config->target, NULL);
+    int *text = NULL, status = GSL_SUCCESS;
     *ret_mean = *ret_se = NAN;
     if (config->opt_draft == NULL || (!question.chosen && strcmp(config->drafting, "chain") != 0)) return GSL_SUCCESS;
-    const int status = spec_rule_init(&question.rule, config->rule, error);
-    return status != GSL_SUCCESS ? status : spec_trajectory_means(ret_mean, ret_se, &trajectory, error);
+    SPEC_TRY(spec_rule_init(&question.rule, config->rule, error));
+    if (file != NULL) {
+        if ((text = malloc(file->places * sizeof *text)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        spec_rows_text(text, file);
+        trajectory.opt_text = text;
+        trajectory.positions = file->places;
+    }
+    SPEC_TRY(spec_trajectory_means(ret_mean, ret_se, &trajectory, error));
+    if (file != NULL) *ret_se = 0.0;
+done:
+    free(text);
+    return status;
 }
 
 /* The standard error that the iid prediction has from alpha's: by the slope over alpha +- alpha_se, as far as that is
@@ -65,6 +81,11 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, point, &source, error));
     SPEC_TRY(spec_pair_theory_by_chance(&by_chance, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_emitted(&theory, &by_chance, error));
+    if (isnan(theory)) {
+        const spec_decoding_config along = {.decoder = by_chance, .burn_in = config.burn_in};
+        const spec_montecarlo_plan plan = {.rounds = point->rounds, .standard_error = point->standard_error};
+        SPEC_TRY(spec_place_theory_emitted(&theory, &along, spec_montecarlo_batch(&source, &plan), error));
+    }
     SPEC_TRY(mean_acceptance(&alpha, &alpha_se, &by_chance, point, positions, error));
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0; /* else a round has no one K */
     const int K = config.decoder.K;

@@ -29,12 +29,15 @@ typedef struct {
     uint64_t positions; /* at least so many, spread evenly over the batches; 1: the first position after the target's
                            first prompt */
     int length; /* tokens after a prompt until the next one begins; 0: as long as a text may be */
+    const int *opt_text; /* (positions) walk along this text instead: position i is after its first i tokens */
+    double *opt_value;   /* (positions, n_values) with opt_text: the values at each position */
     uint64_t seed;
     int threads;
     const volatile int *opt_stop;
 } spec_trajectory;
 
-/* Means and their standard errors (NaN for a single batch), both (n_values). After an end of text, or `length`
+/* Means and their standard errors (NaN for a single batch), both (n_values): those of a given text tell how far it may be
+ * from others like it. After an end of text, or `length`
  * tokens, the next prompt begins. The status and line of the first batch, by number, that failed. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error);
 

@@ -34,18 +34,27 @@ static int check_plan(const spec_montecarlo_plan *plan, spec_error *error)
     return GSL_SUCCESS;
 }
 
+static uint64_t most_rounds(const spec_montecarlo_plan *plan)
+{
+    const uint64_t rounds = plan->rounds > 0 ? plan->rounds : UINT64_MAX;
+    const uint64_t max_rounds = plan->max_rounds > 0 ? plan->max_rounds : usual_max_rounds;
+    return plan->standard_error > 0 ? smaller(rounds, max_rounds) : rounds;
+}
+
+uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan)
+{
+    if (plan->batch > 0) return plan->batch;
+    return smaller(source->usual_batch > 0 ? source->usual_batch : usual_batch,
+                   (most_rounds(plan) - 1) / SPEC_MONTECARLO_GROUP + 1);
+}
+
 /* Nothing filled in here may depend on the number of threads. */
 static void complete_plan(spec_montecarlo *mc)
 {
     spec_montecarlo_plan *plan = &mc->plan;
+    mc->limit = most_rounds(plan);
+    plan->batch = spec_montecarlo_batch(&mc->source, plan);
     if (plan->max_rounds == 0) plan->max_rounds = usual_max_rounds;
-    mc->limit = plan->rounds > 0 ? plan->rounds : UINT64_MAX;
-    if (plan->standard_error > 0) mc->limit = smaller(mc->limit, plan->max_rounds);
-
-    if (plan->batch == 0) {
-        plan->batch = mc->source.usual_batch > 0 ? mc->source.usual_batch : usual_batch;
-        plan->batch = smaller(plan->batch, (mc->limit - 1) / SPEC_MONTECARLO_GROUP + 1);
-    }
 
     if (plan->threads == 0) plan->threads = omp_get_max_threads();
     if (plan->threads > SPEC_MONTECARLO_GROUP) plan->threads = SPEC_MONTECARLO_GROUP;

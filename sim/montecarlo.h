@@ -63,6 +63,9 @@ typedef struct {
     struct spec_montecarlo_slot *slot;  /* (SPEC_MONTECARLO_GROUP) results of the group at work */
 } spec_montecarlo;
 
+/* Rounds in a batch of a run, but for the last. */
+uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
+
 /* GSL_EINVAL for a plan without a limit, with a negative one or a NaN, or with a negative number of threads. */
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source, const spec_montecarlo_plan *plan,
                          spec_error *error);

@@ -221,12 +221,28 @@ static size_t rows_prompt(const spec_model *head, unsigned long index, int *toke
     return SPEC_ROWS_PROMPT;
 }
 
+/* ---- what is behind a model -------------------------------------------------------------------------------------- */
+
 const spec_rows_file *spec_rows_of(const spec_model *model, uint64_t *opt_begin)
 {
     const rows *inner = (const rows *)spec_wrapper_innermost(model);
     if (inner->head.kind != &spec_model_rows || inner->fixed != NULL) return NULL;
     if (opt_begin != NULL) *opt_begin = inner->begin;
     return &inner->file;
+}
+
+void spec_rows_starts(double *ret_law, const spec_model *model)
+{
+    const rows *inner = (const rows *)spec_wrapper_innermost(model);
+    for (uint64_t p = 0; p < inner->file.places; p++) ret_law[p] = 0.0;
+    for (size_t i = 0; i < inner->n_beginnings; i++)
+        ret_law[inner->by_place[i]->place] += 1.0 / (double)inner->n_beginnings;
+    if (inner->n_beginnings == 0) ret_law[inner->begin] = 1.0;
+}
+
+void spec_rows_text(int *ret_token, const spec_rows_file *file)
+{
+    for (uint64_t i = 0; i < file->places; i++) ret_token[i] = spec_rows_file_token(file, i);
 }
 
 const spec_model_kind spec_model_rows = {

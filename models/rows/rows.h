@@ -21,8 +21,14 @@ enum { SPEC_ROWS_PROMPT = 16, SPEC_ROWS_PROMPTS_MAX = 1024 };
  * n tokens. No token ends a text. */
 extern const spec_model_kind spec_model_rows;
 
-/* The file behind a model, through wrappers, where its row depends on the place (so without `at`) and the place is that
- * of every context; NULL for other models. *opt_begin: the place of a context of no tokens that is no prompt. */
+/* The file behind a model, through wrappers, where its row depends on the place (so not with `at`); else NULL.
+ * *opt_begin: the place of a context that no prompt begins, before its first token. */
 const spec_rows_file *spec_rows_of(const spec_model *model, uint64_t *opt_begin);
+
+/* The law of the place where a text of such a model begins, over its prompts, into ret_law (places). */
+void spec_rows_starts(double *ret_law, const spec_model *model);
+
+/* The file's first tokens, as many as it has places, into ret_token (places). No prompt begins them. */
+void spec_rows_text(int *ret_token, const spec_rows_file *file);
 
 #endif

@@ -98,6 +98,10 @@ static void files_are_models_of_other_verbs(void **state)
     spec_program_works("prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token,block");
     spec_program_works("accept --target rows:m.rows?at=17 --draft rows:m.rows?at=17&side=draft --n 1:2");
     spec_program_works("plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
+    spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts all");
+    spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts 3,5");
+    spec_program_fails("accept --contexts all", 2, "speclab accept: --contexts: only a target rows:FILE has a list of them all");
+    spec_program_fails("accept --contexts some", 2, "speclab accept: --contexts: ");
     spec_program_fails("prove --target rows:m.rows --draft rows:m.rows?side=draft3", 2,
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
 }

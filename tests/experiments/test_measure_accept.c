@@ -1,9 +1,12 @@
 /* The measure accept: every closed form beside the enumeration of the rule's own code, and its rows. */
 #include "experiments/accept_rows.h"
 #include "experiments/experiment.h"
+#include "tests/models/rows/rows_pair.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,6 +148,44 @@ static void rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_fo
     spec_accept_rows_free(&rows);
 }
 
+/* Each place of a file once, beside the same rows one at a time. */
+static void all_places_of_a_file_are_averaged(void **state)
+{
+    enum { N = 70 };
+    (void)state;
+    static const char *const rules[] = {"token", "match", "greedy", "kseq", "block"};
+    opened target = open_model("cases?V=3&order=2&family=zeros&seed=6", NULL);
+    opened draft = open_model("cases?V=3&order=2&family=zeros&side=draft&seed=6", NULL);
+    spec_result all, one;
+    double value[5][N];
+    rows_pair_write("test_measure_accept.tmp", &target, &draft, N, 1, 0.0);
+    run(&all, "target = \"rows:test_measure_accept.tmp\"; draft = \"rows:test_measure_accept.tmp?side=draft\"; "
+              "rule = \"token,match,greedy,kseq,block\"; contexts = \"all\";");
+    for (int p = 0; p < N; p++) {
+        char grid[300];
+        snprintf(grid, sizeof grid, "target = \"rows:test_measure_accept.tmp?at=%d\"; rule = \"token,match,greedy,kseq,block\"; "
+                 "draft = \"rows:test_measure_accept.tmp?side=draft&at=%d\";", p, p);
+        run(&one, grid);
+        for (int r = 0; r < 5; r++) value[r][p] = number(&one, row_of(&one, rules[r], "chain", 1), "acceptance");
+        spec_result_free(&one);
+    }
+    for (int r = 0; r < 5; r++) {
+        const size_t row = row_of(&all, rules[r], "chain", 1);
+        double sum = 0.0;
+        for (int p = 0; p < N; p++) sum += value[r][p];
+        gsl_sort(value[r], 1, N);
+        assert_near(number(&all, row, "acceptance"), sum / N, 1e-9);
+        assert_near(number(&all, row, "acceptance_q10"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.1), 1e-9);
+        assert_near(number(&all, row, "acceptance_median"), gsl_stats_median_from_sorted_data(value[r], 1, N), 1e-9);
+        assert_near(number(&all, row, "acceptance_q90"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.9), 1e-9);
+        assert_string_equal(text(&all, row, "verdict"), "equal");
+    }
+    spec_result_free(&all);
+    close_model(&draft);
+    close_model(&target);
+    unlink("test_measure_accept.tmp");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_row_does_not_depend_on_the_other_rows),
         cmocka_unit_test(greedy_is_chosen_where_it_is_alone),
         cmocka_unit_test(lookup_is_enumerated_alone),
+        cmocka_unit_test(all_places_of_a_file_are_averaged),
         cmocka_unit_test(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,15 +197,38 @@ static void at_is_one_row_and_begin_one_start(void **state)
 static void the_file_is_found_through_wrappers(void **state)
 {
     (void)state;
-    uint64_t begin = 99;
     opened o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL), at = open_model("rows:test_rows.tmp?at=3", NULL);
+    uint64_t begin = 99;
     const spec_rows_file *file = spec_rows_of(o.model, &begin);
+    int tokens[N];
     assert_non_null(file);
     assert_int_equal(begin, 7);
     assert_int_equal(file->places, N);
     assert_null(spec_rows_of(at.model, NULL));
     assert_null(spec_rows_of(target.model, NULL));
+    spec_rows_text(tokens, file);
+    assert_memory_equal(tokens, text, sizeof tokens);
     close_model(&at);
+    close_model(&o);
+}
+
+static void texts_begin_where_prompts_end(void **state)
+{
+    (void)state;
+    double law[N], sum = 0.0;
+    int seen = 0;
+    opened o = open_model("rows:test_rows.tmp", NULL), begin = open_model("rows:test_rows.tmp?begin=7&top_k=2", NULL);
+    spec_rows_starts(law, o.model);
+    for (int p = 0; p < N; p++) {
+        assert_true(law[p] == 0.0 || (p >= SPEC_ROWS_PROMPT && fabs(law[p] - 1.0 / 1010) < 2e-5));
+        seen += law[p] > 0.0;
+        sum += law[p];
+    }
+    assert_within(sum, 1.0, 1e-12);
+    assert_in_range(seen, 1000, SPEC_ROWS_PROMPTS_MAX);
+    spec_rows_starts(law, begin.model);
+    for (int p = 0; p < N; p++) assert_same(law[p], p == 7);
+    close_model(&begin);
     close_model(&o);
 }
 
@@ -298,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_draft_can_complete_a_prompt),
         cmocka_unit_test(at_is_one_row_and_begin_one_start),
         cmocka_unit_test(the_file_is_found_through_wrappers),
+        cmocka_unit_test(texts_begin_where_prompts_end),
         cmocka_unit_test(places_may_be_far_apart),
         cmocka_unit_test(texts_without_prompts_begin_with_nothing),
         cmocka_unit_test(specs_that_ask_for_what_is_not_there_are_refused),
