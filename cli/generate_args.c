@@ -114,13 +114,14 @@ static void add_sampling(char **spec, const char *which, const spec_generate_arg
     if (out == NULL) spec_usage_fail(verb, "out of memory");
     fputs(*spec, out);
     char separator = strchr(*spec, '?') == NULL ? '?' : '&';
-    for (int i = 0; i < SPEC_GENERATE_SAMPLING && !already; i++, separator = '&') {
+    for (int i = 0; i < SPEC_GENERATE_SAMPLING && !already; i++) {
         if (args->sampling[i] == NULL) continue;
         const char *own = spec_settings_text(&settings, sampling[i].key);
         if (own != NULL)
             spec_usage_fail(verb, "--%s is for target and draft alike, and the %s has its own %s=%s: give one of them",
                             sampling[i].option, which, sampling[i].key, own);
         fprintf(out, "%c%s=%s", separator, sampling[i].key, args->sampling[i]);
+        separator = '&';
     }
     spec_settings_free(&settings);
     if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");

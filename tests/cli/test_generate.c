@@ -153,11 +153,39 @@ static void sampling_options_reach_both_models(void **state)
               "--temperature 0.7 --top-k 5 --top-p 0.9 --min-p 0.01",
               "generate --target ngram:text.txt?order=5&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --draft "
               "ngram:text.txt?order=2&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --prompt the -n 99");
+    same_text("generate --target zipf --top-k 1 --min-p 0.5 -n 3", "generate --target probs:1,0 --top-p 0 -n 3");
     /* A perturbed draft is made of the target's rows as they are: alpha stays what it was asked to be. */
     json_t *root = json_of("generate --target zipf?V=9 --draft perturb?of=target&alpha=0.6 --temperature 3 -n 4000 "
                            "--format json");
     assert_float_equal(json_number_value(json_object_get(root, "alpha_tested")), 0.6, 0.06);
     json_decref(root);
+}
+
+/* Two transformers of five layers, and what each rule and strategy makes of them. */
+static void real_models_say_the_same_with_and_without_speculation(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char folder[PATH_MAX], plain[3 * PATH_MAX], with[3 * PATH_MAX];
+    spec_test_data(folder, sizeof folder, "babyllama");
+    static const char *const ways[] = {"", "--rule block-greedy --policy heuristic", "--drafting greedy --rule greedy",
+                                       "--drafting dynamic --rule match --K 6",
+                                       "--drafting tree?widths=3.2.1&siblings=without --rule rrsw --K 3",
+                                       "--drafting lookup --threads 1", "--K 60"};
+    static const char *const prompts[] = {"", "--prompt Lily"};
+    for (int p = 0; p < 2; p++) {
+        snprintf(plain, sizeof plain, "generate --target %s/target.bin %s --temperature 0 --plain", folder, prompts[p]);
+        char *text = text_of(plain);
+        assert_true(strlen(text) > 200);
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            snprintf(with, sizeof with, "generate --target %s/target.bin --draft %s/draft.bin %s --temperature 0 %s",
+                     folder, folder, prompts[p], ways[i]);
+            char *other = text_of(with);
+            if (strcmp(text, other) != 0) fail_msg("%s: '%s', not '%s'", with, other, text);
+            free(other);
+        }
+        free(text);
+    }
 }
 
 /* ---- what is told about it --------------------------------------------------------------------------------------- */
@@ -405,6 +433,7 @@ int main(void)
         cmocka_unit_test(several_texts_stand_apart_and_the_first_is_the_one),
         cmocka_unit_test(a_model_without_words_has_numbers),
         cmocka_unit_test(sampling_options_reach_both_models),
+        cmocka_unit_test(real_models_say_the_same_with_and_without_speculation),
         cmocka_unit_test(the_numbers_add_up),
         cmocka_unit_test(the_closing_line_says_which_alpha),
         cmocka_unit_test(an_interrupt_ends_the_text_and_closes_it),
