@@ -162,15 +162,13 @@ static void write_gguf_values(conversion *to, const spec_gguf *gguf)
     }
 }
 
-/* A piece as SentencePiece spells it: U+2581 for a blank, and no line breaks about the ends of a text. Returns the end
- * of what was written. */
-static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece, int type)
+/* A piece as SentencePiece spells it, U+2581 for a blank. Returns the end of what was written. */
+static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece)
 {
     static const char blank[] = "\xe2\x96\x81";
     *ret_piece = (spec_piece){text, 0};
     for (size_t i = 0; i < piece->length; i++) {
         const char c = piece->bytes[i];
-        if (type == SPEC_PIECE_CONTROL && c == '\n') continue;
         if (c == ' ') text = (char *)memcpy(text, blank, sizeof blank - 1) + sizeof blank - 1;
         else *text++ = c;
     }
@@ -187,7 +185,7 @@ static int write_pieces(conversion *to, const spec_tokenizer_data *data)
     char *text = malloc(bytes), *end = text;
     spec_piece *piece = malloc(n * sizeof *piece);
     if (text == NULL || piece == NULL) SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
-    for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i], data->opt_type[i]);
+    for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i]);
     spec_gguf_writer_texts(&to->writer, "tokenizer.ggml.tokens", piece, n);
     spec_gguf_writer_reals(&to->writer, "tokenizer.ggml.scores", data->opt_score, n);
     spec_gguf_writer_integers(&to->writer, "tokenizer.ggml.token_type", data->opt_type, n);

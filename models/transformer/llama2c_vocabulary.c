@@ -20,11 +20,18 @@ static bool is_byte(const spec_piece *piece)
            memchr(digits, piece->bytes[3], 16) != NULL && memchr(digits, piece->bytes[4], 16) != NULL;
 }
 
+/* Without the line breaks that the export puts about the ends of a text, and no other format has. */
+static spec_piece without_breaks(spec_piece piece)
+{
+    const bool has = piece.length >= 2 && piece.bytes[0] == '\n' && piece.bytes[piece.length - 1] == '\n';
+    return has ? (spec_piece){piece.bytes + 1, piece.length - 2} : piece;
+}
+
 static spec_piece_type type_of(int token, const spec_piece *piece)
 {
     if (token == 0 && is(piece, "<unk>")) return SPEC_PIECE_UNKNOWN;
-    if (token == BEGIN_OF_TEXT && (is(piece, "\n<s>\n") || is(piece, "<s>"))) return SPEC_PIECE_CONTROL;
-    if (token == END_OF_TEXT && (is(piece, "\n</s>\n") || is(piece, "</s>"))) return SPEC_PIECE_CONTROL;
+    if (token == BEGIN_OF_TEXT && is(piece, "<s>")) return SPEC_PIECE_CONTROL;
+    if (token == END_OF_TEXT && is(piece, "</s>")) return SPEC_PIECE_CONTROL;
     return is_byte(piece) ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
 }
 
@@ -45,7 +52,9 @@ static int read_pieces(spec_llama2c_vocabulary *vocabulary, const char *path, in
                              token, n, length - at);
         if (!isfinite(vocabulary->score[token]))
             return spec_fail(error, GSL_EINVAL, "%.300s: the score of token %d is not finite", path, token);
-        vocabulary->piece[token] = (spec_piece){(const char *)bytes + at, (size_t)n};
+        const spec_piece piece = {(const char *)bytes + at, (size_t)n};
+        const bool may_end = token == BEGIN_OF_TEXT || token == END_OF_TEXT;
+        vocabulary->piece[token] = may_end ? without_breaks(piece) : piece;
         vocabulary->type[token] = (int)type_of(token, &vocabulary->piece[token]);
         at += (size_t)n;
     }

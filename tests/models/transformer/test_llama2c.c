@@ -378,7 +378,7 @@ static void a_vocabulary_is_read_as_its_file_spells_it(void **state)
     assert_int_equal(data->vocab, VOCAB);
     assert_true(data->adds_space);
     assert_int_equal(data->unknown, 0);
-    assert_int_equal(data->piece[1].length, 5);
+    assert_int_equal(data->piece[1].length, 3);
     assert_memory_equal(data->piece[9].bytes, "a b", 3);
     assert_true(data->opt_score[7] == -6.75f);
     static const int type[] = {SPEC_PIECE_UNKNOWN, SPEC_PIECE_CONTROL, SPEC_PIECE_CONTROL, SPEC_PIECE_BYTE,
