@@ -279,8 +279,9 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
         for (int i = 0; i < w.units; i++) join_parts(&w, i);
         return;
     }
-    const size_t work_of_unit = (size_t)longest * (size_t)(w.width * w.columns * w.heads);
-    w.units_a_chunk = 1 + (int)(CHUNK_WORK / work_of_unit);
+    const size_t total = (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
+    const int wanted = total / CHUNK_WORK < (size_t)w.units ? 1 + (int)(total / CHUNK_WORK) : w.units;
+    w.units_a_chunk = (w.units + wanted - 1) / wanted;
     const int chunks = (w.units + w.units_a_chunk - 1) / w.units_a_chunk;
     spec_team_run(attend_units, &w, chunks, taken);
 }
