@@ -3,6 +3,7 @@
 #include "models/transformer/team.h"
 #include "speclab/round.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     QUERIES = 8,          /* that are multiplied with a block's keys while these are in the caches */
     UNITS_SPLIT = 32,     /* where there are no more units, their blocks are computed one by one */
+    PART_UNITS = 3,       /* of which a chunk then has so many, whose keys lie behind one another */
     CHUNK_WORK = 1 << 15  /* floats of keys, times queries, that are worth a chunk */
 };
 
@@ -28,59 +30,70 @@ static int width_of(int head_dim)
     return (head_dim + LANES - 1) / LANES * LANES;
 }
 
-static size_t kv_floats(const spec_kv *kv)
+/* Rows of `width` floats in a region: the keys of a block of slots for one head of one layer, or the values, which follow
+ * them; and from one block's region to that of the next. */
+static size_t rows_of_block(const spec_kv *kv)
 {
-    return (size_t)kv->layers * (size_t)kv->n_kv_heads * (size_t)kv->slots * (size_t)width_of(kv->head_dim);
+    return (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * BLOCK;
 }
 
-static float *keys_of(const spec_kv *kv, int layer, int head)
+static size_t kv_bytes(const spec_kv *kv)
 {
-    const size_t rows = ((size_t)layer * (size_t)kv->n_kv_heads + (size_t)head) * (size_t)kv->slots;
-    return (float *)kv->data + rows * (size_t)width_of(kv->head_dim);
+    const size_t blocks = (size_t)(kv->slots + BLOCK - 1) / BLOCK;
+    return blocks * rows_of_block(kv) * (size_t)width_of(kv->head_dim) * sizeof(float);
 }
 
-static float *values_of(const spec_kv *kv, int layer, int head)
+static float *keys_of(const spec_kv *kv, int layer, int head, int block)
 {
-    return keys_of(kv, layer, head) + kv_floats(kv);
+    const size_t region = ((size_t)layer * (size_t)kv->n_kv_heads + (size_t)head) * 2 * BLOCK;
+    return (float *)kv->data + ((size_t)block * rows_of_block(kv) + region) * (size_t)width_of(kv->head_dim);
 }
 
 int spec_attention_kv_init(spec_kv *kv, const spec_shape *shape, int slots, spec_error *error)
 {
     *kv = (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, NULL};
-    const size_t bytes = 2 * kv_floats(kv) * sizeof(float);
+    const size_t bytes = kv_bytes(kv);
+    if (rows_of_block(kv) > INT_MAX / 8) /* a path is at most SPEC_NODES_MAX slots away */
+        return spec_fail(error, GSL_ENOMEM, "keys and values of %d layers with %d heads are too large", kv->layers,
+                         kv->n_kv_heads);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return spec_fail(error, GSL_ENOMEM, "out of memory for keys and values of %d tokens (%zu bytes)", slots, bytes);
+    madvise(memory, bytes, MADV_HUGEPAGE); /* where there are large pages, memory is read faster */
     kv->data = memory;
     return GSL_SUCCESS;
 }
 
 void spec_attention_kv_free(spec_kv *kv)
 {
-    if (kv->data != NULL) munmap(kv->data, 2 * kv_floats(kv) * sizeof(float));
+    if (kv->data != NULL) munmap(kv->data, kv_bytes(kv));
     *kv = (spec_kv){0};
 }
 
 void spec_attention_keep(spec_kv *kv, const int *from, int to, int n)
 {
-    const size_t width = (size_t)width_of(kv->head_dim);
-    for (int head = 0; head < 2 * kv->layers * kv->n_kv_heads; head++) {
-        float *row = (float *)kv->data + (size_t)head * (size_t)kv->slots * width;
-        for (int i = 0; i < n; i++)
-            if (from[i] != to + i)
-                memcpy(row + (size_t)(to + i) * width, row + (size_t)from[i] * width, width * sizeof *row);
+    const size_t width = (size_t)width_of(kv->head_dim), values = BLOCK * width;
+    for (int i = 0; i < n; i++, to++) {
+        if (from[i] == to) continue;
+        for (int layer = 0; layer < kv->layers; layer++)
+            for (int head = 0; head < kv->n_kv_heads; head++) {
+                float *row = keys_of(kv, layer, head, to / BLOCK) + (size_t)(to % BLOCK) * width;
+                const float *old = keys_of(kv, layer, head, from[i] / BLOCK) + (size_t)(from[i] % BLOCK) * width;
+                memcpy(row, old, width * sizeof *row);
+                memcpy(row + values, old + values, width * sizeof *row);
+            }
     }
 }
 
 void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads, const spec_batch *batch)
 {
     const size_t head_dim = (size_t)kv->head_dim, width = (size_t)width_of(kv->head_dim);
-    for (int u = 0; u < batch->n; u++) {
-        const float *key = qkv + (size_t)u * (size_t)(n_heads + 2 * kv->n_kv_heads) * head_dim + (size_t)n_heads * head_dim;
-        const float *value = key + (size_t)kv->n_kv_heads * head_dim;
+    for (int u = 0; u < batch->n; u++, qkv += (size_t)(n_heads + 2 * kv->n_kv_heads) * head_dim) {
+        const float *key = qkv + (size_t)n_heads * head_dim, *value = key + (size_t)kv->n_kv_heads * head_dim;
         for (int h = 0; h < kv->n_kv_heads; h++, key += head_dim, value += head_dim) {
-            memcpy(keys_of(kv, layer, h) + (size_t)batch->slot[u] * width, key, head_dim * sizeof *key);
-            memcpy(values_of(kv, layer, h) + (size_t)batch->slot[u] * width, value, head_dim * sizeof *value);
+            float *row = keys_of(kv, layer, h, batch->slot[u] / BLOCK) + (size_t)(batch->slot[u] % BLOCK) * width;
+            memcpy(row, key, head_dim * sizeof *row);
+            memcpy(row + BLOCK * width, value, head_dim * sizeof *row);
         }
     }
 }
@@ -135,11 +148,15 @@ static int blocks_of(const work *w, const unit *of)
     return most;
 }
 
-/* Positions begin..end-1 of what column u sees, as slots. */
-static void list_slots(int *slot, const spec_batch *batch, int u, int begin, int end)
+/* Positions begin..end-1 of what column u sees, as rows behind block b's region. */
+static void list_rows(int *row, const work *w, int u, int b, int begin, int end)
 {
-    const int past = batch->past[u], path = batch->path_begin[u];
-    for (int t = begin; t < end; t++) slot[t - begin] = t < past ? t : batch->path[path + t - past];
+    const spec_batch *batch = w->batch;
+    const int past = batch->past[u], path = batch->path_begin[u], next_block = (int)rows_of_block(w->kv);
+    for (int t = begin; t < end; t++) {
+        const int slot = t < past ? t : batch->path[path + t - past];
+        row[t - begin] = slot % BLOCK + (slot / BLOCK - b) * next_block;
+    }
 }
 
 static void take_queries(float *query, const work *w, const unit *of)
@@ -158,25 +175,25 @@ static void take_queries(float *query, const work *w, const unit *of)
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
     const spec_vector_kernels *k = w->a->kernels;
-    const float *keys = keys_of(w->kv, w->layer, of->kv_head), *values = values_of(w->kv, w->layer, of->kv_head);
+    const float *keys = keys_of(w->kv, w->layer, of->kv_head, b), *values = keys + (size_t)(BLOCK * w->width);
     const int begin = b * BLOCK, width = w->width, queries = of->columns * of->heads;
     float weight[QUERIES * BLOCK];
-    int slot[BLOCK], own[QUERIES][BLOCK], n_own[QUERIES], common = begin + BLOCK;
+    int row[BLOCK], own[QUERIES][BLOCK], n_own[QUERIES], common = begin + BLOCK;
 
     for (int i = 0; i < of->columns; i++) common = least(common, w->batch->past[of->first + i]);
     if (common < begin) common = begin;
-    list_slots(slot, w->batch, of->first, begin, common);
-    k->score(weight, query, queries, width, keys, slot, common - begin);
+    list_rows(row, w, of->first, b, begin, common);
+    k->score(weight, query, queries, width, keys, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
         const int end = least(n_seen(w->batch, of->first + i), begin + BLOCK), q = i * of->heads;
         n_own[i] = end > common ? end - common : 0;
-        list_slots(own[i], w->batch, of->first + i, common, end);
+        list_rows(own[i], w, of->first + i, b, common, end);
         k->score(weight + q * BLOCK + (common - begin), query + q * width, of->heads, width, keys, own[i], n_own[i]);
     }
     for (int q = 0; q < queries; q++)
         k->weigh(&to->largest[q], &to->sum[q], weight + q * BLOCK, common - begin + n_own[q / of->heads]);
     memset(to->mixed, 0, (size_t)(queries * width) * sizeof to->mixed[0]);
-    k->mix(to->mixed, weight, queries, width, values, slot, common - begin);
+    k->mix(to->mixed, weight, queries, width, values, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
         const int q = i * of->heads;
         k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width, values, own[i], n_own[i]);
@@ -229,11 +246,9 @@ static float *partial_of(const work *w, int i, int q, int b)
     return w->a->partial + ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)b) * (size_t)(w->width + 2);
 }
 
-/* One block of one unit. */
-static void attend_part(void *job, int chunk)
+/* One block of unit i. */
+static void attend_part(const work *w, int i, int b)
 {
-    const work *w = job;
-    const int i = chunk / w->blocks, b = chunk % w->blocks;
     const unit of = unit_of(w, i);
     float query[QUERIES * SPEC_HEAD_DIM_MAX];
     mixture block;
@@ -246,6 +261,14 @@ static void attend_part(void *job, int chunk)
         partial[w->width] = block.largest[q];
         partial[w->width + 1] = block.sum[q];
     }
+}
+
+/* One block of a few units. */
+static void attend_parts(void *job, int chunk)
+{
+    const work *w = job;
+    const int chunks = (w->units + w->units_a_chunk - 1) / w->units_a_chunk, first = chunk % chunks * w->units_a_chunk;
+    for (int i = first; i < least(first + w->units_a_chunk, w->units); i++) attend_part(w, i, chunk / chunks);
 }
 
 static void join_parts(const work *w, int i)
@@ -274,16 +297,17 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     int longest = 0;
     for (int u = 0; u < batch->n; u++) longest = n_seen(batch, u) > longest ? n_seen(batch, u) : longest;
     w.blocks = (longest + BLOCK - 1) / BLOCK;
-    if (w.blocks > 1 && w.blocks <= attention->blocks && w.units <= UNITS_SPLIT) {
-        spec_team_run(attend_part, &w, w.units * w.blocks, taken);
-        for (int i = 0; i < w.units; i++) join_parts(&w, i);
-        return;
-    }
+    const bool split = w.blocks > 1 && w.blocks <= attention->blocks && w.units <= UNITS_SPLIT;
     const size_t total = (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
     const int wanted = total / CHUNK_WORK < (size_t)w.units ? 1 + (int)(total / CHUNK_WORK) : w.units;
-    w.units_a_chunk = (w.units + wanted - 1) / wanted;
+    w.units_a_chunk = split ? PART_UNITS : (w.units + wanted - 1) / wanted;
     const int chunks = (w.units + w.units_a_chunk - 1) / w.units_a_chunk;
-    spec_team_run(attend_units, &w, chunks, taken);
+    if (!split) {
+        spec_team_run(attend_units, &w, chunks, taken);
+        return;
+    }
+    spec_team_run(attend_parts, &w, chunks * w.blocks, taken);
+    for (int i = 0; i < w.units; i++) join_parts(&w, i);
 }
 
 int spec_attention_init(spec_attention *attention, const spec_shape *shape, const spec_vector_kernels *kernels,

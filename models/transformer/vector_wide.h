@@ -3,6 +3,7 @@
  * The 16 lanes of a sum are 16 / FLOATS vectors (PARTS), or 16 / DOUBLES (PARTS_DOUBLE). */
 #include "models/transformer/vector_parts.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -95,6 +96,13 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
+/* A row SPEC_VECTOR_BLOCK rows behind this one, into the second cache. */
+INLINE void fetch(const float *row, size_t width, int groups)
+{
+    const uintptr_t behind = (uintptr_t)row + SPEC_VECTOR_BLOCK * width * sizeof *row;
+    for (int g = 0; g < groups; g++) _mm_prefetch((const char *)(behind + (size_t)g * LANES * sizeof *row), _MM_HINT_T1);
+}
+
 /* Scores of KEYS keys by one query. */
 INLINE void score_keys(float *score, const float *query, const float *const *key, int groups)
 {
@@ -115,7 +123,10 @@ INLINE void score_all(float *ret_score, const float *query, int heads, int group
     const int width = groups * LANES;
     for (int t = 0; t < n; t += KEYS) {
         const float *key[KEYS];
-        for (int i = 0; i < KEYS; i++) key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
+        for (int i = 0; i < KEYS; i++) {
+            key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
+            fetch(key[i], (size_t)width, groups);
+        }
         for (int h = 0; h < heads; h++) {
             float four_scores[KEYS], *to = ret_score + h * SPEC_VECTOR_BLOCK + t;
             if (t + KEYS <= n) {
@@ -158,15 +169,16 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = added(sum);
 }
 
-/* Of `groups` groups of 16 values, in registers. */
+/* Of `groups` groups of 16 values, in registers. Fetches behind positions from..to-1. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width, const int *slot, int n,
-                       int groups)
+                       int groups, int from, int to)
 {
     floats sum[GROUPS * PARTS];
     for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
     for (int t = 0; t < n; t++) {
         const float *value = values + (size_t)slot[t] * width;
         const floats w = all(weight[t]);
+        if (from <= t && t < to) fetch(value, width, groups);
         for (int g = 0; g < groups * PARTS; g++) sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
     }
     for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
@@ -177,12 +189,13 @@ static void mix(float *mixed, const float *weight, int heads, int width, const f
     for (int begin = 0; begin < n; begin += TILE)
         for (int h = 0; h < heads; h++) {
             const float *w = weight + h * SPEC_VECTOR_BLOCK + begin;
-            const int end = n - begin < TILE ? n - begin : TILE;
-            float *to = mixed + h * width;
+            const int end = n - begin < TILE ? n - begin : TILE, from = end * h / heads, to = end * (h + 1) / heads;
+            float *out = mixed + h * width;
             int at = 0;
             for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(to + at, w, value + at, (size_t)width, slot + begin, end, GROUPS);
-            for (; at < width; at += LANES) mix_groups(to + at, w, value + at, (size_t)width, slot + begin, end, 1);
+                mix_groups(out + at, w, value + at, (size_t)width, slot + begin, end, GROUPS, from, to);
+            for (; at < width; at += LANES)
+                mix_groups(out + at, w, value + at, (size_t)width, slot + begin, end, 1, from, to);
         }
 }
 
