@@ -1,0 +1,137 @@
+/* Real transformers under the decoding loop: drafts of their own layers and weights, chains and trees, every rule that is
+ * lossless. At temperature 0 the text is the plain one, to the last token of the window; at temperature 1 its law is the
+ * target's, by enumeration through the transformer itself. */
+#include "sim/output_law.h"
+#include "sim/rng.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+static const char *const draftings[] = {
+    "chain",
+    "greedy",
+    "lookup",
+    "tree?widths=2.2",
+    "tree?n=2&siblings=without",
+    "tree?children=2.1.2.0.1&siblings=top",
+    "tree?widths=2.1&siblings=hub",
+    "tree?widths=3.1&siblings=greedy",
+    "dynamic?top=2&nodes=6&depth=3",
+};
+enum { N_DRAFTINGS = sizeof draftings / sizeof *draftings };
+
+static const char *const drafts[] = {
+    "layers?exit=1", "layers?skip=1", "quantised?type=q4_0", "layers?exit=2&skip=0&temperature=0.7&top_k=2",
+    "layers?exit=2&temperature=0",
+};
+enum { N_DRAFTS = sizeof drafts / sizeof *drafts };
+
+static spec_model *open_model(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+static bool is_lossless(const spec_rule *rule)
+{
+    return rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
+}
+
+static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **state)
+{
+    (void)state;
+    enum { WINDOW = 47, PROMPT = 4, TEXT = WINDOW + 1 - PROMPT }; /* of 48 positions one is the begin of text's */
+    static const int prompt[PROMPT] = {3, 1, 4, 1};
+    spec_model *target =
+        open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
+    assert_int_equal(target->window, WINDOW);
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng_set(rng, 42);
+    spec_chance chance = spec_chance_sampled(rng);
+    int n_texts = 0, n_accepted = 0;
+    for (int d = 0; d < N_DRAFTS; d++) {
+        spec_model *draft = open_model(drafts[d], target);
+        for (int c = 0; spec_rules[c / N_DRAFTINGS] != NULL; c++) {
+            const spec_rule *rule = spec_rules[c / N_DRAFTINGS];
+            if (!is_lossless(rule) || (c + d) % 2 != 0) continue;
+            spec_decoder_config config = SPEC_DECODER_DEFAULT;
+            config.target = target;
+            config.opt_draft = draft;
+            config.rule = rule->name;
+            config.drafting = draftings[c % N_DRAFTINGS];
+            config.K = 1 + (c + d) / 2 % 4;
+            spec_decoder decoder;
+            spec_error error = {""};
+            if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) continue; /* they do not go together */
+            int plain[TEXT], text[TEXT];
+            size_t n, n_plain;
+            double time;
+            spec_tally tally = {0};
+            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+            assert_int_equal(spec_decode_plain(&decoder, TEXT, plain, &n_plain, &chance, &time, &error), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
+            if (spec_decode(&decoder, TEXT, text, &n, &chance, &tally, &error) != GSL_SUCCESS)
+                fail_msg("%s %s %s: %s", config.rule, config.drafting, drafts[d], error.text);
+            assert_int_equal(n, TEXT);
+            assert_int_equal(n_plain, TEXT);
+            for (int i = 0; i < TEXT; i++)
+                if (text[i] != plain[i])
+                    fail_msg("%s %s %s: token %d is %d, not %d", config.rule, config.drafting, drafts[d], i, text[i],
+                             plain[i]);
+            n_texts++;
+            n_accepted += (int)tally.accepted;
+            spec_decoder_free(&decoder);
+        }
+        spec_model_close(draft);
+    }
+    print_message("%d texts of %d tokens, %d drafted tokens accepted\n", n_texts, TEXT, n_accepted);
+    assert_true(n_texts > 200 && n_accepted > 10 * n_texts);
+    gsl_rng_free(rng);
+    spec_model_close(target);
+}
+
+static void texts_have_the_targets_law_through_the_transformer(void **state)
+{
+    (void)state;
+    static const int prompt[] = {1, 0};
+    spec_model *target = open_model("random?dim=32&layers=3&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
+    double worst = 0.0;
+    unsigned long long branches = 0;
+    int n_laws = 0;
+    for (int d = 0; d < N_DRAFTS; d++) {
+        spec_model *draft = open_model(drafts[d], target);
+        for (int c = 0; spec_rules[c / N_DRAFTINGS] != NULL; c++) {
+            const spec_rule *rule = spec_rules[c / N_DRAFTINGS];
+            if (!is_lossless(rule) || c % N_DRAFTS != d) continue;
+            spec_decoder_config config = SPEC_DECODER_DEFAULT;
+            config.target = target;
+            config.opt_draft = draft;
+            config.rule = rule->name;
+            config.drafting = draftings[c % N_DRAFTINGS];
+            config.K = 1 + c % 2;
+            spec_output_law law;
+            spec_error error = {""};
+            if (spec_output_law_init(&law, &config, prompt, 2, 2, 0, &error) != GSL_SUCCESS) continue;
+            if (!(law.tv <= 1e-14 && fabs(law.total - 1.0) <= 1e-13))
+                fail_msg("%s %s %s: off by %g", config.rule, config.drafting, drafts[d], law.tv);
+            if (law.tv > worst) worst = law.tv;
+            branches += law.branches;
+            n_laws++;
+            spec_output_law_free(&law);
+        }
+        spec_model_close(draft);
+    }
+    print_message("%d laws, %llu branches, worst total variation %.1e\n", n_laws, branches, worst);
+    assert_true(n_laws > 40);
+    spec_model_close(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree),
+        cmocka_unit_test(texts_have_the_targets_law_through_the_transformer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
