@@ -74,6 +74,15 @@ int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char 
     return GSL_SUCCESS;
 }
 
+int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data, const char *path,
+                              spec_error *error)
+{
+    spec_error reason = {""};
+    const int status = spec_tokenizer_init(&checkpoint->opt_tokenizer, data, &reason);
+    if (status == GSL_SUCCESS) return status;
+    return spec_fail(error, status, "%.200s: %.300s", path, reason.text);
+}
+
 int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings, spec_error *error)
 {
     int most;

@@ -67,6 +67,10 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
  * once, with all threads. */
 int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path, spec_error *error);
 
+/* Build its tokenizer; lines about it begin with `path`. */
+int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data, const char *path,
+                              spec_error *error);
+
 /* Cut its context to the key `context` of a spec, 0: as it is. */
 int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings, spec_error *error);
 

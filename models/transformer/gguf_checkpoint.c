@@ -226,7 +226,7 @@ static int read_vocabulary(loader *load)
     to->adds_begin = vocabulary.adds_begin;
     to->end_of_text = vocabulary.end_of_text;
     if (vocabulary.data.vocab > 0)
-        SPEC_TRY(spec_tokenizer_init(&to->opt_tokenizer, &vocabulary.data, load->error));
+        SPEC_TRY(spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->error));
 done:
     spec_gguf_vocabulary_free(&vocabulary);
     return status;

@@ -156,7 +156,7 @@ static int load_tokenizer(spec_checkpoint *checkpoint, const spec_settings *sett
     SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path, spec_settings_text(settings, "tokenizer"),
                                           checkpoint->shape.vocab, error));
     if (vocabulary.data.vocab > 0)
-        SPEC_TRY(spec_tokenizer_init(&checkpoint->opt_tokenizer, &vocabulary.data, error));
+        SPEC_TRY(spec_checkpoint_tokenizer(checkpoint, &vocabulary.data, vocabulary.path, error));
 done:
     spec_llama2c_vocabulary_free(&vocabulary);
     return status;

@@ -95,24 +95,27 @@ int spec_llama2c_vocabulary_load(spec_llama2c_vocabulary *vocabulary, const char
                                  int vocab, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    char *beside = NULL;
     *vocabulary = (spec_llama2c_vocabulary){0};
     if (opt_path == NULL) {
         const char *slash = strrchr(model_path, '/');
         const int folder = slash != NULL ? (int)(slash - model_path) + 1 : 0;
-        if (asprintf(&beside, "%.*stokenizer.bin", folder, model_path) < 0)
+        if (asprintf(&vocabulary->path, "%.*stokenizer.bin", folder, model_path) < 0)
             return spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", model_path);
-        opt_path = access(beside, F_OK) == 0 ? beside : "";
+        if (access(vocabulary->path, F_OK) != 0) goto done;
+    } else {
+        if (opt_path[0] == '\0') goto done;
+        vocabulary->path = strdup(opt_path);
+        if (vocabulary->path == NULL) return spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", model_path);
     }
-    if (opt_path[0] != '\0') SPEC_TRY(load(vocabulary, opt_path, vocab, error));
+    SPEC_TRY(load(vocabulary, vocabulary->path, vocab, error));
 done:
-    free(beside);
     if (status != GSL_SUCCESS) spec_llama2c_vocabulary_free(vocabulary);
     return status;
 }
 
 void spec_llama2c_vocabulary_free(spec_llama2c_vocabulary *vocabulary)
 {
+    free(vocabulary->path);
     free(vocabulary->piece);
     free(vocabulary->score);
     free(vocabulary->type);

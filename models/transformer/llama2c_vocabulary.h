@@ -9,6 +9,7 @@
 
 typedef struct {
     spec_tokenizer_data data; /* vocab 0: there is none */
+    char *path; /* of the file, NULL where there is none */
     spec_mapping mapping;
     spec_piece *piece;
     float *score;
