@@ -420,9 +420,10 @@ static void values_that_cannot_be_are_refused(void **state)
         make_tensors(&file, 32);
         memcpy(file.bytes + 24 + 8 + 17 + 4, &alignment[i], 4);
         char line[128];
-        snprintf(line, sizeof line, i == 1 || i == 2 ? ": an alignment of %u is no power of two"
-                                                     : ": the value of 'general.alignment' is not a whole number between "
-                                                       "1 and 1048576", alignment[i]);
+        snprintf(line, sizeof line,
+                 i == 1 || i == 2 ? ": an alignment of %u is no power of two"
+                                  : ": the value of 'general.alignment' is not a whole number between 1 and 1048576",
+                 alignment[i]);
         refused(&file, line);
     }
     free(file.bytes);

@@ -313,7 +313,8 @@ static void models_of_other_kinds_are_refused_by_name(void **state)
             ": a rotary embedding of 4 of the 8 dimensions of a head cannot be read");
     refused(&(wish){.key = "llama.attention.value_length", .change = U32, .number = 4},
             ": keys of width 8 and values of width 4 cannot be read");
-    refused(&(wish){.tokenizer = "bert"}, ": a tokenizer of model 'bert' cannot be read; llama (SPM) and gpt2 (BPE) can");
+    refused(&(wish){.tokenizer = "bert"},
+            ": a tokenizer of model 'bert' cannot be read; llama (SPM) and gpt2 (BPE) can");
 }
 
 static void values_that_a_model_needs_are_asked_for(void **state)
