@@ -139,7 +139,7 @@ static void assert_same_model(const spec_checkpoint *before, const spec_checkpoi
     const size_t n = spec_tokenizer_encode(before->opt_tokenizer, text, sizeof text - 1, one, 64);
     assert_int_equal(spec_tokenizer_encode(after->opt_tokenizer, text, sizeof text - 1, other, 64), n);
     assert_memory_equal(one, other, n * sizeof one[0]);
-    for (int token = 3; token < VOCAB; token++) { /* the ends of a text are spelled in other ways */
+    for (int token = 0; token < VOCAB; token++) {
         char a[32], b[32];
         assert_int_equal(spec_tokenizer_text(before->opt_tokenizer, token, a, sizeof a),
                          spec_tokenizer_text(after->opt_tokenizer, token, b, sizeof b));
