@@ -11,6 +11,9 @@ typedef struct {
 /* The wall's, which never goes back. */
 spec_clock spec_clock_wall(void);
 
+/* The time that this process has computed, all its threads together: what other programs do meanwhile is left out. */
+spec_clock spec_clock_processor(void);
+
 /* The time; 0 where the clock is off. */
 double spec_clock_read(const spec_clock *clock);
 

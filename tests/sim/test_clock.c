@@ -4,6 +4,8 @@
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
+#include <unistd.h>
+
 static void the_walls_clock_goes_on(void **state)
 {
     (void)state;
@@ -13,6 +15,19 @@ static void the_walls_clock_goes_on(void **state)
     for (long i = 0; i < 100000000 && now == begun; i++) now = spec_clock_read(&wall);
     assert_true(now > begun && now < begun + 10.0);
     assert_true(spec_clock_read(&off) == 0.0);
+}
+
+static void the_processors_clock_stands_while_nothing_is_computed(void **state)
+{
+    (void)state;
+    const spec_clock wall = spec_clock_wall(), processor = spec_clock_processor();
+    const double begun = spec_clock_read(&wall), computed = spec_clock_read(&processor);
+    usleep(30000);
+    assert_true(spec_clock_read(&wall) - begun >= 0.029);
+    assert_true(spec_clock_read(&processor) - computed < 0.02);
+    double now = computed;
+    for (long i = 0; i < 100000000 && now < computed + 0.002; i++) now = spec_clock_read(&processor);
+    assert_true(now >= computed + 0.002);
 }
 
 /* A tick each time it is asked. */
@@ -78,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_walls_clock_goes_on),
+        cmocka_unit_test(the_processors_clock_stands_while_nothing_is_computed),
         cmocka_unit_test(a_round_asks_its_clock_five_times_and_one_that_is_off_never),
         cmocka_unit_test(seconds_are_told_apart_by_whose_they_are),
     };
