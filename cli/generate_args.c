@@ -1,7 +1,6 @@
 #include "cli/generate_args.h"
 
 #include "models/settings.h"
-#include "models/transform.h"
 #include "models/vocabularies.h"
 #include "speclab/round.h"
 
@@ -10,15 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_TARGET = 0x7001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_PROMPT, KEY_PROMPT_FILE, KEY_TEXTS, KEY_PLAIN,
-       KEY_BASELINE, KEY_COLOR, KEY_SAMPLING };
+enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR };
 
 static const struct argp_option options_table[] = {
-    {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of, see 'speclab list models'", 1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
-    {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
-    {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
-    {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
     {"K", 'K', "N", 0, "draft tokens a round (5)", 1},
     {"plain", KEY_PLAIN, 0, 0, "the target alone, without speculation", 1},
     {"baseline", KEY_BASELINE, 0, 0, "measure plain decoding too, on the same text", 1},
@@ -28,18 +21,8 @@ static const struct argp_option options_table[] = {
     {"tokens", 'n', "N", 0, "most tokens (256)", 2},
     {"texts", KEY_TEXTS, "N", 0, "so many texts, each with random numbers of its own (1)", 2},
     {"color", KEY_COLOR, "WHEN", 0, "tell where tokens came from: auto (on a terminal), always or never", 2},
-    {0, 0, 0, 0, "Sampling, of target and draft alike:", 3},
-    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 is the most probable token each time (1)", 3},
-    {"top-k", KEY_SAMPLING + 1, "N", 0, "the most probable tokens alone (all)", 3},
-    {"top-p", KEY_SAMPLING + 2, "X", 0, "the fewest of this mass (1: all)", 3},
-    {"min-p", KEY_SAMPLING + 3, "X", 0, "those of this share of the most probable one's probability (0: all)", 3},
     {0},
 };
-
-static const struct {
-    const char *option, *key;
-} sampling[SPEC_GENERATE_SAMPLING] = {
-    {"temperature", "temperature"}, {"top-k", "top_k"}, {"top-p", "top_p"}, {"min-p", "min_p"}};
 
 static uint64_t parse_count(const char *option, const char *arg, const char *verb)
 {
@@ -49,30 +32,14 @@ static uint64_t parse_count(const char *option, const char *arg, const char *ver
     return value;
 }
 
-/* A spec of its own in the memory of `*spec`, which the caller frees. */
-static void keep(char **spec, const char *arg, const char *verb)
-{
-    free(*spec);
-    if ((*spec = strdup(arg)) == NULL) spec_usage_fail(verb, "out of memory");
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_generate_args *args = state->input;
-    double value;
-    if (key >= KEY_SAMPLING && key < KEY_SAMPLING + SPEC_GENERATE_SAMPLING) {
-        if (!spec_settings_parse_double(&value, arg))
-            spec_usage_fail(state->name, "--%s: '%s' is not a number", sampling[key - KEY_SAMPLING].option, arg);
-        args->sampling[key - KEY_SAMPLING] = arg;
-        return 0;
-    }
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TARGET: keep(&args->target, arg, state->name); return 0;
-    case KEY_DRAFT: keep(&args->draft, arg, state->name); return 0;
-    case 'r': args->rule = arg; return 0;
-    case KEY_DRAFTING: args->drafting = arg; return 0;
-    case KEY_POLICY: args->policy = arg; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->pair;
+        state->child_inputs[1] = &args->common;
+        return 0;
     case 'K':
         if (!spec_settings_parse_int(&args->K, arg) || args->K < 0 || args->K > SPEC_K_MAX)
             spec_usage_fail(state->name, "--K: '%s' is not a whole number from 0 to %d", arg, SPEC_K_MAX);
@@ -87,46 +54,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* ---- models ------------------------------------------------------------------------------------------------------ */
-
-/* Is a model of this spec built from the target's rows, to which the sampling parameters have been applied? */
-static bool has_them_already(const char *name)
-{
-    for (int i = 0; spec_model_kinds[i] != NULL; i++)
-        if (strcmp(spec_model_kinds[i]->name, name) == 0)
-            return spec_model_kinds[i]->needs_target && !spec_model_kinds[i]->heats;
-    return false;
-}
-
-/* The spec with the sampling parameters that were given. */
-static void add_sampling(char **spec, const char *which, const spec_generate_args *args, const char *verb)
-{
-    spec_settings settings = {0};
-    spec_error error = {{0}};
-    char *text = NULL;
-    size_t size = 0;
-    if (spec_settings_init(&settings, *spec, &error) != GSL_SUCCESS)
-        spec_usage_fail(verb, "--%s: %s", which, error.text);
-    const bool already = has_them_already(settings.name);
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_usage_fail(verb, "out of memory");
-    fputs(*spec, out);
-    char separator = strchr(*spec, '?') == NULL ? '?' : '&';
-    for (int i = 0; i < SPEC_GENERATE_SAMPLING && !already; i++) {
-        if (args->sampling[i] == NULL) continue;
-        const char *own = spec_settings_text(&settings, sampling[i].key);
-        if (own != NULL)
-            spec_usage_fail(verb, "--%s is for target and draft alike, and the %s has its own %s=%s: give one of them",
-                            sampling[i].option, which, sampling[i].key, own);
-        fprintf(out, "%c%s=%s", separator, sampling[i].key, args->sampling[i]);
-        separator = '&';
-    }
-    spec_settings_free(&settings);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
-    free(*spec);
-    *spec = text;
 }
 
 /* ---- the prompt -------------------------------------------------------------------------------------------------- */
@@ -210,7 +137,8 @@ static void choose_output(spec_generate_args *args, const char *verb)
 
 void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         options_table, parse, NULL,
         "text from a model, with and without speculation\v"
@@ -227,30 +155,26 @@ void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
         "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
         children, NULL, NULL};
     const char *verb = argv[0];
-    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT, .rule = "token", .policy = "fixed", .K = 5,
+    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = 5,
                                  .tokens = 256, .texts = 1, .colour = "auto"};
     spec_usage_parse(&argp, argc, argv, args);
-    if (args->target == NULL)
-        spec_usage_fail(verb, "give a --target, as ngram:novel.txt; 'speclab list models' has them all");
+    spec_pair_options_complete(&args->pair, verb);
     if (args->plain && args->baseline) spec_usage_fail(verb, "--plain and --baseline: plain decoding is the baseline");
     if (args->opt_prompt != NULL && args->opt_prompt_file != NULL)
         spec_usage_fail(verb, "--prompt and --prompt-file: give one of them");
-    if (args->drafting == NULL) args->drafting = args->draft != NULL ? "chain" : "lookup";
     choose_output(args, verb);
-    add_sampling(&args->target, "target", args, verb);
-    if (args->draft != NULL) add_sampling(&args->draft, "draft", args, verb);
     if (args->opt_prompt_file != NULL) {
         read_prompt(args, verb);
     } else {
-        keep(&args->prompt, args->opt_prompt != NULL ? args->opt_prompt : "", verb);
+        if ((args->prompt = strdup(args->opt_prompt != NULL ? args->opt_prompt : "")) == NULL)
+            spec_usage_fail(verb, "out of memory");
         args->n_prompt = strlen(args->prompt);
     }
 }
 
 void spec_generate_args_free(spec_generate_args *args)
 {
-    free(args->target);
-    free(args->draft);
+    spec_pair_options_free(&args->pair);
     free(args->prompt);
     *args = (spec_generate_args){0};
 }

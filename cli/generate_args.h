@@ -4,15 +4,14 @@
 #define SPECLAB_GENERATE_ARGS_H
 
 #include "cli/options.h"
+#include "cli/pair_options.h"
 #include "models/model.h"
 
-enum { SPEC_GENERATE_SAMPLING = 4, SPEC_GENERATE_PROMPT_MAX = 1 << 26 };
+enum { SPEC_GENERATE_PROMPT_MAX = 1 << 26 };
 
 typedef struct {
     spec_options common;
-    char *target, *draft;   /* specs, with the sampling parameters that were given; draft NULL: none */
-    const char *rule, *drafting, *policy;
-    const char *sampling[SPEC_GENERATE_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
+    spec_pair_options pair;
     int K;
     uint64_t tokens, texts;
     bool plain, baseline, json;

@@ -171,8 +171,8 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
     const spec_decoder_config *config = &g->plan.decoder;
     const int K = g->decoder.policy.K;
     const spec_generate_args *args = output->args;
-    json_t *draft = args->draft != NULL ? json_string(args->draft) : json_null();
-    json_t *root = json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->target, "draft", draft, "rule",
+    json_t *draft = args->pair.draft != NULL ? json_string(args->pair.draft) : json_null();
+    json_t *root = json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->pair.target, "draft", draft, "rule",
                              config->rule, "drafting", config->drafting, "policy", config->policy, "K", config->K,
                              "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
                              json_of(args->prompt, args->n_prompt), "texts", output->json_texts);

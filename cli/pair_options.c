@@ -8,17 +8,16 @@
 enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_SAMPLING };
 
 static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "Models, drafts and rules ('speclab list' has them all):", 90},
-    {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of", 0},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 0},
-    {"rule", 'r', "RULE", 0, "verification rule (token)", 0},
-    {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 0},
-    {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 0},
-    {0, 0, 0, 0, "Sampling, of target and draft alike:", 91},
-    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 is the most probable token each time (1)", 0},
-    {"top-k", KEY_SAMPLING + 1, "N", 0, "the most probable tokens alone (all)", 0},
-    {"top-p", KEY_SAMPLING + 2, "X", 0, "the fewest of this mass (1: all)", 0},
-    {"min-p", KEY_SAMPLING + 3, "X", 0, "those of this share of the most probable one's probability (0: all)", 0},
+    {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of, see 'speclab list models'", 1},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
+    {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
+    {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
+    {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
+    {0, 0, 0, 0, "Sampling, of target and draft alike:", 3},
+    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 is the most probable token each time (1)", 3},
+    {"top-k", KEY_SAMPLING + 1, "N", 0, "the most probable tokens alone (all)", 3},
+    {"top-p", KEY_SAMPLING + 2, "X", 0, "the fewest of this mass (1: all)", 3},
+    {"min-p", KEY_SAMPLING + 3, "X", 0, "those of this share of the most probable one's probability (0: all)", 3},
     {0},
 };
 
@@ -111,15 +110,16 @@ void spec_pair_options_free(spec_pair_options *options)
     *options = (spec_pair_options){0};
 }
 
-int spec_pair_options_open(spec_model **ret_target, spec_model **ret_draft, const spec_pair_options *options,
+int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,
                            spec_error *error)
 {
     spec_error inner = {{0}};
-    *ret_target = *ret_draft = NULL;
+    *ret_target = NULL;
+    if (opt_draft != NULL) *opt_draft = NULL;
     int status = spec_model_open(ret_target, options->target, NULL, &inner);
     if (status != GSL_SUCCESS) return spec_fail(error, status, "--target: %.450s", inner.text);
-    if (options->draft == NULL) return GSL_SUCCESS;
-    status = spec_model_open(ret_draft, options->draft, *ret_target, &inner);
+    if (opt_draft == NULL || options->draft == NULL) return status;
+    status = spec_model_open(opt_draft, options->draft, *ret_target, &inner);
     if (status == GSL_SUCCESS) return status;
     spec_model_close(*ret_target);
     *ret_target = NULL;

@@ -1,5 +1,6 @@
 /* pair_options: the options of verbs that decode: the models, how they draft and verify, and sampling parameters.
- * An argp child whose input is a spec_pair_options. Bad usage says one line that names the option, and exits 2. */
+ * An argp child whose input is a spec_pair_options; models are in group 1 of the help, sampling in group 3. Bad usage
+ * says one line that names the option, and exits 2. */
 #ifndef SPECLAB_PAIR_OPTIONS_H
 #define SPECLAB_PAIR_OPTIONS_H
 
@@ -23,8 +24,8 @@ extern const struct argp spec_pair_options_argp;
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 
-/* Open both models; *ret_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". */
-int spec_pair_options_open(spec_model **ret_target, spec_model **ret_draft, const spec_pair_options *options,
+/* Open the models; *opt_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". */
+int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,
                            spec_error *error);
 
 #endif

@@ -17,21 +17,20 @@ enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20 };
 enum { KEY_PROMPTS = 0xa001, KEY_CONTEXT, KEY_TEXTS, KEY_SECONDS, KEY_WIDTHS, KEY_TURN, KEY_CLOCK, KEY_FIGURE };
 
 static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "What is measured:", 1},
-    {"K", 'K', "LIST", 0, "draft tokens a round: 5, or 0:10, or 2,4,8 (5)", 0},
-    {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 0},
+    {"K", 'K', "LIST", 0, "draft tokens a round: 5, or 0:10, or 2,4,8 (5)", 1},
+    {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 1},
     {0, 0, 0, 0, "On what:", 2},
-    {"prompts", KEY_PROMPTS, "FILE", 0, "texts to go on from, with blank lines between (the model's own)", 0},
+    {"prompts", KEY_PROMPTS, "FILE", 0, "texts to go on from, with blank lines between (the model's own)", 2},
     {"context", KEY_CONTEXT, "N", 0,
-     "tokens of a prompt at most; of random ones, where the model has no prompts, just as many (64)", 0},
-    {"texts", KEY_TEXTS, "N", 0, "texts in each way, which use the prompts in turn (16)", 0},
-    {"tokens", 'n', "N", 0, "of a text (64)", 0},
-    {"turn", KEY_TURN, "N", 0, "tokens after which it is another way's turn (32)", 0},
-    {"seconds", KEY_SECONDS, "S", 0, "for each K: as many texts as there is time for (as --texts says)", 0},
+     "tokens of a prompt at most; of random ones, where the model has no prompts, just as many (64)", 2},
+    {"texts", KEY_TEXTS, "N", 0, "texts in each way, which use the prompts in turn (16)", 2},
+    {"tokens", 'n', "N", 0, "of a text (64)", 2},
+    {"turn", KEY_TURN, "N", 0, "tokens after which it is another way's turn (32)", 2},
+    {"seconds", KEY_SECONDS, "S", 0, "for each K: as many texts as there is time for (as --texts says)", 2},
     {"clock", KEY_CLOCK, "NAME", 0,
-     "wall, or processor: what this process computes, on one thread, where the machine has other work (wall)", 0},
-    {0, 0, 0, 0, "", 3},
-    {"figure", KEY_FIGURE, "FILE", 0, "draw it: .svg, .png or .pdf; needs -o FILE.csv", 0},
+     "wall, or processor: what this process computes, on one thread, where the machine has other work (wall)", 2},
+    {0, 0, 0, 0, "The result:", 4},
+    {"figure", KEY_FIGURE, "FILE", 0, "draw it: .svg, .png or .pdf; needs -o FILE.csv", 4},
     {0},
 };
 

@@ -40,19 +40,15 @@ int spec_verb_generate(int argc, char **argv)
     int *prompt = NULL;
     size_t n_prompt;
     FILE *out = stdout;
-    const char *blame = "target";
-    SPEC_TRY(spec_model_open(&target, args.target, NULL, &error));
-    blame = "draft";
-    if (args.draft != NULL && !args.plain) SPEC_TRY(spec_model_open(&draft, args.draft, target, &error));
-    blame = NULL;
+    SPEC_TRY(spec_pair_options_open(&target, args.plain ? NULL : &draft, &args.pair, &error));
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
     if (args.common.output != NULL && (out = fopen(args.common.output, "w")) == NULL)
         SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno)));
 
     SPEC_TRY(spec_generate_output_init(&output, &args, target, out, &error));
     const spec_generation_plan plan = {
-        .decoder = {.target = target, .opt_draft = draft, .drafting = args.drafting, .policy = args.policy,
-                    .rule = args.rule, .K = args.K, .costs = SPEC_COSTS_DEFAULT},
+        .decoder = {.target = target, .opt_draft = draft, .drafting = args.pair.drafting, .policy = args.pair.policy,
+                    .rule = args.pair.rule, .K = args.K, .costs = SPEC_COSTS_DEFAULT},
         .plain = args.plain,
         .baseline = args.baseline,
         .seed = args.common.seed,
@@ -70,8 +66,7 @@ done:
         status = spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno));
     if (status != GSL_SUCCESS) {
         if (output.stream.out == stdout) spec_text_stream_end(&output.stream); /* the line stands on its own */
-        spec_usage_say(verb, "%s%s%s%s", blame != NULL ? "--" : "", blame != NULL ? blame : "",
-                       blame != NULL ? ": " : "", error.text);
+        spec_usage_say(verb, "%s", error.text);
     }
     spec_generation_free(&generation);
     spec_generate_output_free(&output);

@@ -1,5 +1,6 @@
 #include "experiments/timed/timed_prompts.h"
 
+#include "models/vocabularies.h"
 #include "sim/rng.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ int spec_timed_prompts_read(spec_timed_prompts *prompts, const char *path, const
     char *bytes = NULL;
     size_t n_bytes, length;
     *prompts = (spec_timed_prompts){.source = "texts of a file"};
-    if (model->kind->tokenize == NULL || model->kind->tokenize(model, "a", 1, NULL, 0) == 0)
+    if (!spec_vocabularies_speaks(model))
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: this model has no words, and cannot read prompts", path));
     SPEC_TRY(read_bytes(&bytes, &n_bytes, path, error));
     const char *end = bytes + n_bytes;
