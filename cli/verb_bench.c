@@ -106,6 +106,16 @@ static int whole_numbers(int *ret, int most, const char *option, const char *lis
     return kept;
 }
 
+/* Said before the work, not after it. */
+static void check_writable(const char *path, const char *verb)
+{
+    const bool was = access(path, F_OK) == 0;
+    FILE *out = fopen(path, "a");
+    if (out == NULL) spec_usage_fail(verb, "%s: %s", path, strerror(errno));
+    fclose(out);
+    if (!was) unlink(path);
+}
+
 static void complete(arguments *args, const char *verb)
 {
     spec_timed_plan *plan = &args->plan;
@@ -120,11 +130,12 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--clock processor adds the times of all threads up: it takes --threads 1");
     plan->opt_stop = &spec_options_stop;
     if (plan->seconds > 0.0 && !args->texts_given) plan->texts = SPEC_TIMED_TEXTS_MAX;
-    if (args->figure == NULL) return;
-    const char *ending = args->common.output != NULL ? strrchr(args->common.output, '.') : NULL;
-    if (spec_figure_check_ending(args->figure, &error) != GSL_SUCCESS) spec_usage_fail(verb, "--figure %s", error.text);
-    if (ending == NULL || strcmp(ending, ".csv") != 0)
+    const char *output = args->common.output, *ending = output != NULL ? strrchr(output, '.') : NULL;
+    if (args->figure != NULL && spec_figure_check_ending(args->figure, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--figure %s", error.text);
+    if (args->figure != NULL && (ending == NULL || strcmp(ending, ".csv") != 0))
         spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
+    if (output != NULL) check_writable(output, verb);
 }
 
 /* The command, as one line for the provenance. */

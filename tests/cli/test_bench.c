@@ -1,0 +1,187 @@
+/* speclab bench as its users meet it. SPECLAB names the program. Nothing is said of times but that they are there. */
+#include "tests/support/child.h"
+
+#include "experiments/table.h"
+#include "tests/support/near.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAIR "bench --target zipf?V=50 --draft perturb?of=target&alpha=0.7 "
+
+static void read_result(spec_table *table, const char *arguments)
+{
+    spec_error error;
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s -o bench.csv", arguments);
+    spec_program_works(whole);
+    if (spec_table_read_csv(table, "bench.csv", NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static double number(const spec_table *table, size_t row, const char *name)
+{
+    const int column = spec_table_column(table, name);
+    if (column < 0) fail_msg("no column %s", name);
+    return spec_cell_number(spec_table_cell(table, row, column));
+}
+
+static void a_sweep_has_a_row_for_each_K_and_then_for_each_pass(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const filled[] = {"rounds", "tokens_per_round", "tokens_per_round_predicted",
+                                         "tokens_per_round_by_depth", "alpha", "c", "c_se", "speedup", "speedup_se",
+                                         "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed",
+                                         "tokens_per_s", "round_ms", "verify_ms", "verify_ms_costed", "rule_ms",
+                                         "rest_ms", "gap_tokens", "gap_verify", "target_pass_ms", "target_pass_ratio",
+                                         "target_pass_ratio_se", "draft_pass_ms", "draft_pass_ratio", "beta_z"};
+    spec_table table;
+    char value[256];
+    read_result(&table, PAIR "--K 3,0:2 --widths 1,2,8 --texts 20");
+    assert_int_equal(table.n_rows, 4 + 1);
+    for (size_t r = 0; r < 4; r++) {
+        assert_true(number(&table, r, "K") == (double)r && number(&table, r, "pass") == (double)r + 1.0);
+        assert_true(number(&table, r, "texts") == 20.0);
+        for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++)
+            if (isnan(number(&table, r, filled[i]))) fail_msg("%s is empty at K = %zu", filled[i], r);
+        assert_true(number(&table, r, "speedup_low") <= number(&table, r, "speedup_high"));
+        assert_within(number(&table, r, "alpha"), 0.7, 0.1);
+    }
+    assert_true(isnan(number(&table, 4, "K")) && number(&table, 4, "pass") == 8.0);
+    assert_true(isnan(number(&table, 4, "speedup")) && number(&table, 4, "target_pass_ms") > 0.0);
+    assert_non_null(spec_table_provenance(&table, "machine", value, sizeof value));
+    assert_non_null(spec_table_provenance(&table, "plain", value, sizeof value));
+    assert_string_equal(spec_table_provenance(&table, "target", value, sizeof value), "zipf?V=50");
+    assert_string_equal(spec_table_provenance(&table, "figure", value, sizeof value), "bench");
+    assert_non_null(strstr(spec_table_provenance(&table, "texts", value, sizeof value), "seed 42"));
+    spec_table_free(&table);
+}
+
+static void what_was_decoded_follows_from_the_seed(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const same[] = {"rounds", "tokens_per_round", "tokens_per_round_by_depth", "alpha", "beta_z"};
+    static const char *const ways[] = {PAIR "--K 2,5 --threads 1", PAIR "--K 2,5 --threads 2 --widths 7",
+                                       PAIR "--K 2,5 --seed 43"};
+    spec_table table[3];
+    for (int i = 0; i < 3; i++) read_result(&table[i], ways[i]);
+    for (size_t r = 0; r < 2; r++)
+        for (int c = 0; c < 5; c++) {
+            assert_same(number(&table[0], r, same[c]), number(&table[1], r, same[c]));
+            assert_true(number(&table[0], r, same[c]) != number(&table[2], r, same[c]));
+        }
+    for (int i = 0; i < 3; i++) spec_table_free(&table[i]);
+}
+
+static void a_page_is_written_for_people_and_json_for_programs(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const said[] = {"target: zipf?V=50\n", "machine: ", "plain: ", "alpha: 0.", "The best K is ",
+                                       "Theorem 3.8 says ", "Where a round's time goes", "What a pass of so many tokens"};
+    spec_child c;
+    spec_child_run(&c, PAIR "--K 0:3 --texts 4 --format table");
+    assert_int_equal(c.code, 0);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(c.text, said[i]) == NULL) fail_msg("no '%s' in %s", said[i], c.text);
+    spec_child_free(&c);
+    spec_child_run(&c, PAIR "--texts 4 --format json");
+    json_t *rows = json_loads(c.text, 0, NULL);
+    assert_int_equal(json_array_size(rows), 17 - 1);
+    assert_true(json_is_number(json_object_get(json_array_get(rows, 0), "speedup")));
+    json_decref(rows);
+    spec_child_free(&c);
+}
+
+static void prompts_are_the_texts_of_a_file(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    char value[256];
+    spec_table table;
+    spec_file_write("prompts.txt", "\n\nthe cat\nsat\n\n\r\nand then\r\n\r\nonce more\n \nx\n\n\n");
+    read_result(&table, "bench --target ngram:text.txt?order=3 --prompts prompts.txt --context 5 --texts 5 --tokens 20");
+    assert_non_null(strstr(spec_table_provenance(&table, "texts", value, sizeof value),
+                           "prompts: 3, texts of a file, of at most 5 tokens"));
+    assert_true(number(&table, 0, "texts") == 5.0 && number(&table, 0, "c") == 0.0); /* drafts are looked up */
+    spec_table_free(&table);
+}
+
+static void a_figure_is_drawn_beside_the_result(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    if (access("/usr/bin/gnuplot", X_OK) != 0) {
+        printf("skipped: there is no gnuplot\n");
+        skip();
+    }
+    spec_program_works(PAIR "--K 0:4:2 --texts 4 -o bench.csv --figure bench.svg");
+    char *figure = spec_file_bytes("bench.svg");
+    static const char *const drawn[] = {"Theorem 3.8", "with what passes cost", "tokens in a pass", "measured, 95 %"};
+    for (int i = 0; i < 4; i++)
+        if (strstr(figure, drawn[i]) == NULL) fail_msg("no '%s' in the figure", drawn[i]);
+    free(figure);
+}
+
+static void what_makes_no_sense_is_refused_in_one_line(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const struct {
+        const char *arguments, *says;
+    } bad[] = {
+        {"", "give a --target"},
+        {"--target nosuch", "--target: no kind of model is named 'nosuch'"},
+        {"--target zipf?V=4 --draft zipf?V=5", "the draft has 5 tokens and the target 4"},
+        {"--target zipf?V=4 --K -1", "--K: '-1' is not a whole number from 0 to 256"},
+        {"--target zipf?V=4 --K 0.5", "--K: '0.5' is not"},
+        {"--target zipf?V=4 --K two", "--K: "},
+        {"--target zipf?V=4 --K 0:64", "--K: more than 64 values"},
+        {"--target zipf?V=4 --widths 0:4", "--widths: '0' is not a whole number from 1 to 1025"},
+        {"--target zipf?V=4 --texts 1", "--texts: '1' is not a whole number from 2 to 100000"},
+        {"--target zipf?V=4 --tokens 0", "--tokens: '0' is not"},
+        {"--target zipf?V=4 --turn -5", "--turn: '-5' is not"},
+        {"--target zipf?V=4 --context 0", "--context: '0' is not"},
+        {"--target zipf?V=4 --seconds 0", "--seconds: '0' is not"},
+        {"--target zipf?V=4 --seconds soon", "--seconds: 'soon' is not"},
+        {"--target zipf?V=4 --clock sun", "--clock: 'sun' is not wall or processor"},
+        {"--target zipf?V=4 --clock processor --threads 2", "--clock processor adds the times of all threads up"},
+        {"--target zipf?V=4 --prompts nowhere.txt", "nowhere.txt: this model has no words"},
+        {"--target ngram:text.txt --prompts nowhere.txt", "nowhere.txt: No such file or directory"},
+        {"--target ngram:text.txt --prompts dir", "dir: Is a directory"},
+        {"--target ngram:text.txt --prompts blank.txt", "blank.txt: there is no text in it"},
+        {"--target zipf?V=4 --rule tokn", "no rule is named 'tokn'; did you mean 'token'?"},
+        {"--target zipf?V=4 --draft zipf?V=4 --drafting tree?n=4 --rule rrs --K 6", "draft strategy 'tree?n=4' to depth 6"},
+        {"--target zipf?V=4 --policy fixd", "no length policy is named 'fixd'"},
+        {"--target zipf?V=4 --figure x.svg", "--figure is drawn from the result: give -o FILE.csv as well"},
+        {"--target zipf?V=4 --figure x.gif -o x.csv", "--figure x.gif: a figure ends in .svg, .png or .pdf"},
+        {"--target zipf?V=4 -o nowhere/x.csv", "nowhere/x.csv: No such file or directory"},
+        {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64, with drafts"},
+        {"--target zipf?V=4 hello", "what is 'hello'?"},
+        {"--target zipf?V=4 --texs 3", "there is no option --texs; did you mean --texts?"},
+    };
+    spec_file_write("blank.txt", "\n\r\n\n");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char arguments[256], says[256];
+        snprintf(arguments, sizeof arguments, "bench %s", bad[i].arguments);
+        snprintf(says, sizeof says, "speclab bench: %s", bad[i].says);
+        spec_program_fails(arguments, 2, says);
+    }
+    assert_int_not_equal(access("x.csv", F_OK), 0); /* and nothing was begun */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
+        cmocka_unit_test(what_was_decoded_follows_from_the_seed),
+        cmocka_unit_test(a_page_is_written_for_people_and_json_for_programs),
+        cmocka_unit_test(prompts_are_the_texts_of_a_file),
+        cmocka_unit_test(a_figure_is_drawn_beside_the_result),
+        cmocka_unit_test(what_makes_no_sense_is_refused_in_one_line),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
