@@ -17,13 +17,14 @@
 enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
 #define CUTOFF 1e-7
 
-enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF };
+enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_SPLIT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF };
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "a draft model; up to 7 of them, one --draft each", 1},
     {"text", KEY_TEXT, "FILE", 0, "along this text (a file, or a pattern of them)", 1},
+    {"split", KEY_SPLIT, "TEXT", 0, "what stands between two texts in it ($'\\n\\n' is an empty line)", 1},
     {"n", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
     {"prompt", KEY_PROMPT, "TEXT", 0, "what the target's texts begin with (its own prompts, or nothing)", 1},
     {"length", KEY_LENGTH, "N", 0, "tokens after which a text ends and the context begins anew (as the models' windows ask)",
@@ -38,7 +39,7 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *file, *spec[SPEC_ROWS_SIDES_MAX], *text, *prompt;
+    const char *file, *spec[SPEC_ROWS_SIDES_MAX], *text, *split, *prompt;
     int drafts;
     uint64_t n, length, every;
     double cutoff; /* < 0: not given */
@@ -65,6 +66,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->spec[args->drafts] = arg;
         return 0;
     case KEY_TEXT: args->text = arg; return 0;
+    case KEY_SPLIT:
+        if (*arg == '\0') spec_usage_fail(verb, "--split: nothing stands between any two letters");
+        args->split = arg;
+        return 0;
     case KEY_PROMPT: args->prompt = arg; return 0;
     case 'n': args->n = parse_count("n", arg, verb); return 0;
     case KEY_LENGTH: args->length = parse_count("length", arg, verb); return 0;
@@ -85,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void check(const arguments *args, const char *verb)
 {
     const bool makes = args->spec[0] != NULL;
-    const bool asks = args->drafts > 0 || args->text != NULL || args->n > 0 || args->prompt != NULL ||
+    const bool asks = args->drafts > 0 || args->text != NULL || args->split != NULL || args->n > 0 || args->prompt != NULL ||
                       args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
     if (args->file != NULL && (makes || asks))
         spec_usage_fail(verb, "'%s' is there already: to write a file of rows, name it with -o", args->file);
@@ -94,6 +99,7 @@ static void check(const arguments *args, const char *verb)
     if (args->common.output == NULL) spec_usage_fail(verb, "where to? -o FILE.rows");
     if (args->text == NULL && args->n == 0)
         spec_usage_fail(verb, "along which text? --text FILE, or -n N places of the target's own");
+    if (args->split != NULL && args->text == NULL) spec_usage_fail(verb, "--split is of a --text");
     if (args->text != NULL && args->prompt != NULL)
         spec_usage_fail(verb, "--text and --prompt exclude each other: one text is given, the other the target's own");
 }
@@ -156,20 +162,55 @@ done:
     return status;
 }
 
-static int tokenize(int **ret_token, size_t *ret_n, const spec_model *target, const char *bytes, size_t length,
-                    spec_error *error)
+typedef struct {
+    int *token;
+    size_t n, capacity;
+    size_t *end; /* (n_texts) */
+    size_t n_texts, texts_capacity;
+} tokens;
+
+/* One text more, of the target's tokens. */
+static int tokenize(tokens *into, const spec_model *target, const char *bytes, size_t length, spec_error *error)
 {
     if (target->kind->tokenize == NULL)
         return spec_fail(error, GSL_EINVAL, "%.200s reads no text; -n N writes one of its own", target->spec);
-    size_t capacity = length + 16;
-    for (;;) {
-        free(*ret_token);
-        if ((*ret_token = malloc(capacity * sizeof **ret_token)) == NULL)
-            return spec_fail(error, GSL_ENOMEM, "out of memory for %zu tokens", capacity);
-        *ret_n = target->kind->tokenize(target, bytes, length, *ret_token, capacity);
-        if (*ret_n <= capacity) return GSL_SUCCESS;
-        capacity = *ret_n;
+    for (size_t n = length + 16;;) { /* hardly ever more tokens than bytes */
+        const size_t wanted = into->n + n;
+        if (wanted > into->capacity) {
+            int *token = realloc(into->token, (wanted + wanted / 2) * sizeof *token);
+            if (token == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu tokens", wanted);
+            into->token = token;
+            into->capacity = wanted + wanted / 2;
+        }
+        n = target->kind->tokenize(target, bytes, length, into->token + into->n, into->capacity - into->n);
+        if (n > into->capacity - into->n) continue;
+        into->n += n;
+        break;
     }
+    if (into->n_texts == into->texts_capacity) {
+        const size_t capacity = 2 * into->texts_capacity + 64;
+        size_t *end = realloc(into->end, capacity * sizeof *end);
+        if (end == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu texts", capacity);
+        into->end = end;
+        into->texts_capacity = capacity;
+    }
+    into->end[into->n_texts++] = into->n;
+    return GSL_SUCCESS;
+}
+
+static int tokenize_all(tokens *into, const spec_model *target, const text *given, const char *opt_split,
+                        spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const char *at = given->bytes, *const end = given->bytes + given->n;
+    for (;;) {
+        const char *next = opt_split != NULL ? memmem(at, (size_t)(end - at), opt_split, strlen(opt_split)) : NULL;
+        SPEC_TRY(tokenize(into, target, at, (size_t)((next != NULL ? next : end) - at), error));
+        if (next == NULL) break;
+        at = next + strlen(opt_split);
+    }
+done:
+    return status;
 }
 
 /* ---- the verb ---------------------------------------------------------------------------------------------------- */
@@ -178,8 +219,7 @@ static int make(const arguments *args, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
-    int *token = NULL;
-    size_t n_token = 0;
+    tokens read = {0};
     text given = {0};
     bar progress = {.drawn = 0.0};
     spec_rows_plan plan = {.sides = args->drafts + 1, .places = args->n, .every = args->every > 0 ? args->every : 1,
@@ -195,16 +235,19 @@ static int make(const arguments *args, spec_error *error)
     else if (args->prompt != NULL)
         SPEC_TRY(append(&given, (const unsigned char *)args->prompt, strlen(args->prompt), error));
     if (args->text != NULL || args->prompt != NULL)
-        SPEC_TRY(tokenize(&token, &n_token, model[0], given.bytes, given.n, error));
-    *(args->text != NULL ? &plan.opt_text : &plan.opt_prompt) = token;
-    *(args->text != NULL ? &plan.n_text : &plan.n_prompt) = n_token;
+        SPEC_TRY(tokenize_all(&read, model[0], &given, args->split, error));
+    *(args->text != NULL ? &plan.opt_text : &plan.opt_prompt) = read.token;
+    plan.n_prompt = read.n;
+    plan.text_end = read.end;
+    plan.n_texts = read.n_texts;
     plan.cutoff = args->cutoff >= 0.0 ? args->cutoff : model[0]->vocab <= EXACT_VOCAB ? 0.0 : CUTOFF;
     SPEC_TRY(spec_rows_make(args->common.output, &plan, error));
 done:
     if (progress.drawn > 0.0) fputs("\r\033[K", stderr);
     for (int s = plan.sides - 1; s >= 0; s--) spec_model_close(model[s]);
     free(given.bytes);
-    free(token);
+    free(read.token);
+    free(read.end);
     return status;
 }
 

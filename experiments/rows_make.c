@@ -116,16 +116,18 @@ static uint64_t tokens_wanted(const maker *m)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static int given_text(maker *m, spec_error *error)
+static int given_texts(maker *m, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_rows_plan *plan = m->plan;
-    for (size_t at = 0; at < plan->n_text && !is_full(m);) {
-        const uint64_t wanted = tokens_wanted(m), most = wanted < m->length ? wanted : m->length;
-        const size_t left = plan->n_text - at, n = left < most ? left : (size_t)most;
-        SPEC_TRY(write_text(m, plan->opt_text + at, n, 0, error));
-        at += n;
-    }
+    size_t at = 0;
+    for (size_t i = 0; i < plan->n_texts && !is_full(m); i++)
+        while (at < plan->text_end[i] && !is_full(m)) {
+            const uint64_t wanted = tokens_wanted(m), most = wanted < m->length ? wanted : m->length;
+            const size_t left = plan->text_end[i] - at, n = left < most ? left : (size_t)most;
+            SPEC_TRY(write_text(m, plan->opt_text + at, n, 0, error));
+            at += n;
+        }
 done:
     return status;
 }
@@ -192,7 +194,7 @@ int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *err
     maker m;
     assert(plan->sides >= 1 && plan->every >= 1 && (plan->opt_text != NULL || plan->places > 0));
     SPEC_TRY(maker_init(&m, path, plan, error));
-    if (plan->opt_text != NULL) SPEC_TRY(given_text(&m, error));
+    if (plan->opt_text != NULL) SPEC_TRY(given_texts(&m, error));
     for (unsigned long number = 0; plan->opt_text == NULL && !is_full(&m); number++)
         SPEC_TRY(own_text(&m, number, error));
     if (m.writer.places == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "the text has no token"));
