@@ -12,7 +12,7 @@
 enum {
     KEY_ALPHA = 0x7001, KEY_EPS, KEY_POWER, KEY_BUDGET, KEY_ONLY, KEY_SCOPES, KEY_OPTIONS, KEY_EXEC, KEY_TIMEOUT,
     KEY_MEMORY, KEY_LIST, KEY_WATCH, KEY_CALIBRATE, KEY_SELF_TEST, KEY_REPORT, KEY_JUNIT, KEY_FIGURE,
-    KEY_TRACE, KEY_WRITE_TRACE, KEY_HOLDS
+    KEY_TRACE, KEY_WRITE_TRACE, KEY_HOLDS, KEY_ROWS
 };
 
 static const struct argp_option options_table[] = {
@@ -21,6 +21,8 @@ static const struct argp_option options_table[] = {
     {"trace", KEY_TRACE, "FILE", 0, "the tokens that an engine wrote down, as JSON lines (-: standard input)", 1},
     {"options", KEY_OPTIONS, "TEXT", 0, "given to the sampler as it is opened", 1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler has)", 1},
+    {"rows", KEY_ROWS, "FILE", 0, "on real rows too, those of a file of 'speclab rows'; --only rows-low, rows-middle, "
+     "rows-high, rows-blind: on these alone", 1},
     {"only", KEY_ONLY, "LIST", 0, "these fixtures and tests, by the names of --list (all)", 1},
     {0, 0, 0, 0, "How much and how sure:", 2},
     {"budget", KEY_BUDGET, "N", 0, "tokens to draw (20M; k, M, G) or time (20s, 5min, 1h)", 2},
@@ -164,6 +166,8 @@ static void check(spec_validate_args *args, const char *verb)
         spec_usage_fail(verb, "--list, --self-test, --calibrate, --write-trace and --watch exclude each other");
     if (args->trace && (args->watch || args->calibrate > 0 || args->write_trace != NULL || args->budget_given))
         spec_usage_fail(verb, "--trace goes without --watch, --calibrate, --write-trace and --budget");
+    if (args->plan.opt_rows != NULL && (args->trace || args->self_test || args->write_trace != NULL))
+        spec_usage_fail(verb, "--rows goes without --trace, --self-test and --write-trace");
     if (args->holds != NULL && args->write_trace == NULL) spec_usage_fail(verb, "--holds is for --write-trace");
     if (args->calibrate > 0 && (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
         spec_usage_fail(verb, "--calibrate goes without --watch, --report, --junit and --eps");
@@ -199,6 +203,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_WRITE_TRACE: args->write_trace = file_name("write-trace", arg, verb); return 0;
     case KEY_HOLDS: args->holds = arg; return 0;
+    case KEY_ROWS: args->plan.opt_rows = file_name("rows", arg, verb); return 0;
     case KEY_LIST: args->list = true; return 0;
     case KEY_SELF_TEST: args->self_test = true; return 0;
     case KEY_WATCH: args->watch = true; return 0;

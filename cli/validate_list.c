@@ -34,9 +34,9 @@ static const char *scopes_of(char text[16], uint32_t scopes)
 static void list_fixtures(const spec_validate_args *args, spec_table *table)
 {
     char scopes[16];
-    for (int i = 0; spec_fixtures[i] != NULL; i++)
-        add(args, table, "fixture", spec_fixtures[i]->name, scopes_of(scopes, spec_fixtures[i]->scopes),
-            spec_fixtures[i]->reason);
+    const spec_fixture_kind *kind;
+    for (int i = 0; (kind = spec_validate_fixture(&args->plan, i)) != NULL; i++)
+        add(args, table, "fixture", kind->name, scopes_of(scopes, kind->scopes), kind->reason);
 }
 
 int spec_validate_list(const spec_validate_args *args, const char *verb)

@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 
 #include "cli/figure.h"
+#include "experiments/conformance/fixtures_rows.h"
 #include "experiments/conformance/trace.h"
 #include "experiments/conformance/validate_report.h"
 
@@ -189,8 +190,12 @@ static int validate(spec_validate_args *args, watcher *w, const char *verb)
 int spec_verb_validate(int argc, char **argv)
 {
     spec_validate_args args;
+    spec_fixtures_rows rows = {0};
     spec_error error = {{0}};
     spec_validate_args_parse(&args, argc, argv, what_it_does);
+    if (args.plan.opt_rows != NULL && spec_fixtures_rows_init(&rows, args.plan.opt_rows, &error) != GSL_SUCCESS)
+        spec_usage_fail(argv[0], "--rows: %s", error.text);
+    if (args.plan.opt_rows != NULL) args.plan.opt_more = rows.kind;
     watcher w = {.args = &args};
     int code;
     clock_gettime(CLOCK_MONOTONIC, &w.begun);
@@ -214,5 +219,6 @@ int spec_verb_validate(int argc, char **argv)
         code = validate(&args, &w, argv[0]);
     }
     spec_validate_args_free(&args);
+    spec_fixtures_rows_free(&rows);
     return code;
 }

@@ -12,12 +12,20 @@ const char *const spec_validate_verdicts[] = {"PASS", "FAIL", "LOSSY", "INCONCLU
 static const double stage_share[SPEC_STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
 enum { MORE_STAGES = 2 }; /* of twice as much in all, where all fixtures together are suspicious */
 
+const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i)
+{
+    int n = 0;
+    while (n < i && spec_fixtures[n] != NULL) n++;
+    if (spec_fixtures[n] != NULL || plan->opt_more == NULL) return spec_fixtures[n];
+    return plan->opt_more[i - n];
+}
+
 int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
 {
     const char *names[256];
     char meant[SPEC_NAMES_MEANT_SIZE];
     int n = 0;
-    for (int i = 0; spec_fixtures[i] != NULL && n < 200; i++) names[n++] = spec_fixtures[i]->name;
+    for (const spec_fixture_kind *kind; n < 200 && (kind = spec_validate_fixture(plan, n)) != NULL;) names[n++] = kind->name;
     for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
     names[n] = NULL;
     for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {

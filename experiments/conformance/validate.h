@@ -27,6 +27,8 @@ typedef struct {
     uint64_t seed;
     int threads;
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
+    const spec_fixture_kind *const *opt_more; /* fixtures beside those of the table, NULL-terminated; NULL: none */
+    const char *opt_rows; /* the file of rows that these come from, as the report is to tell it */
     uint32_t scopes;     /* of those the sampler has; 0: all */
     bool hints;          /* look for the known mistakes that are near to a FAIL */
     spec_subject_limits limits;
@@ -89,6 +91,9 @@ typedef struct spec_validation {
  * hung, talked nonsense. Neither is a verdict. */
 int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error);
 void spec_validation_free(spec_validation *validation);
+
+/* Fixture i of the plan: of the table, then of opt_more; NULL after the last. */
+const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i);
 
 /* Are all names of plan->opt_only there? GSL_EINVAL naming the first that is not, and the nearest to it. */
 int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error);

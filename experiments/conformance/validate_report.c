@@ -82,6 +82,10 @@ char *spec_validate_report_command(const spec_validation *v, const spec_validate
     if (out == NULL) return NULL;
     fputs(v->trace ? "speclab validate --trace " : "speclab validate ", out);
     quote(out, spec_validate_report_clean(name, v->subject));
+    if (v->plan.opt_rows != NULL) {
+        fputs(" --rows ", out);
+        quote(out, spec_validate_report_clean(name, v->plan.opt_rows));
+    }
     if (!v->trace) fprintf(out, " --only %s", result->kind->name);
     for (int i = 0, n = !v->trace; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
         if (v->trace || is_test(v->plan.opt_only[i]))

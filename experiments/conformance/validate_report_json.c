@@ -98,6 +98,7 @@ static void put_plan(json_t *root, const spec_validate_plan *plan)
     else put_count(o, "budget_draws", plan->draws);
     put_seed(o, "seed", plan->seed);
     put_text(o, "options", plan->limits.opt_options);
+    put_text(o, "rows", plan->opt_rows);
     json_t *only = put_array(o, "only");
     for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++)
         json_array_append_new(only, json_string(plan->opt_only[i]));

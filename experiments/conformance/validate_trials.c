@@ -27,8 +27,9 @@ static bool is_named(const spec_validate_plan *plan, const char *name)
 
 static bool names_a_fixture(const spec_validate_plan *plan)
 {
-    for (int i = 0; spec_fixtures[i] != NULL; i++)
-        if (is_named(plan, spec_fixtures[i]->name)) return true;
+    const spec_fixture_kind *kind;
+    for (int i = 0; (kind = spec_validate_fixture(plan, i)) != NULL; i++)
+        if (is_named(plan, kind->name)) return true;
     return false;
 }
 
@@ -71,7 +72,7 @@ int spec_validate_make_trials(spec_validate_run *r)
     const uint64_t draws = r->plan->draws > 0 ? r->plan->draws : SPEC_VALIDATE_DRAWS;
     int n_kinds = 0, status = GSL_SUCCESS;
     double shares = 0.0;
-    while (spec_fixtures[n_kinds] != NULL) n_kinds++;
+    while (spec_validate_fixture(r->plan, n_kinds) != NULL) n_kinds++;
     v->result = calloc((size_t)n_kinds * 3, sizeof *v->result);
     r->trial = calloc((size_t)n_kinds * 3, sizeof *r->trial);
     r->turn = malloc((size_t)n_kinds * 3 * sizeof *r->turn);
@@ -81,7 +82,7 @@ int spec_validate_make_trials(spec_validate_run *r)
         return no_memory(r->error);
     for (int i = 0; i < n_kinds; i++)
         for (int s = 0; s < 3; s++) {
-            const spec_fixture_kind *kind = spec_fixtures[i];
+            const spec_fixture_kind *kind = spec_validate_fixture(r->plan, i);
             spec_validate_result *result = &v->result[v->n_results];
             spec_trial *t = &r->trial[v->n_results];
             const bool asked = r->plan->scopes == 0 || (r->plan->scopes & scopes[s]);

@@ -106,6 +106,44 @@ static void files_are_models_of_other_verbs(void **state)
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
 }
 
+static void samplers_are_validated_on_them(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    spec_program_works("rows --target cases?V=5&seed=2 --draft cases?V=5&side=draft&seed=2 -n 300 -o v.rows");
+    spec_program_works("validate rule:token --rows v.rows --only rows-low,rows-blind --budget 200k");
+    spec_child_run(&c, "validate rule:resample-target --rows v.rows --only rows-low,rows-middle --budget 200k");
+    assert_int_equal(c.code, 1);
+    assert_non_null(strstr(c.text, " --rows v.rows --only rows-")); /* the command that shows it again */
+    spec_child_free(&c);
+    spec_child_run(&c, "validate --list --rows v.rows");
+    assert_non_null(strstr(c.text, "fixture,rows-blind,V DV,"));
+    spec_child_free(&c);
+    spec_program_fails("validate rule:token --only rows-low", 2, "speclab validate: --only: no fixture or test is named 'rows-low'");
+    spec_program_fails("validate rule:token --rows none.rows", 2, "speclab validate: --rows: none.rows: No such file or directory");
+    spec_program_fails("validate --self-test --rows v.rows", 2, "speclab validate: --rows goes without --trace, --self-test");
+}
+
+/* Texts apart: each begins with no context, and what stands between them is in none. */
+static void a_text_is_split_where_it_says(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    spec_file_write("split.txt", "one, two.##three##four and five.");
+    spec_child_run(&c, "rows " PAIR " --text split.txt --split ## -o split.rows");
+    assert_same(cell(c.text, "texts"), 3);
+    assert_same(cell(c.text, "tokens"), 28);
+    spec_child_free(&c);
+    spec_child_run(&c, "rows " PAIR " --text split.txt --split ## --length 6 --every 3 -o split.rows");
+    assert_same(cell(c.text, "texts"), 6); /* of 6, 3, 5, 6, 6 and 2 tokens */
+    assert_same(cell(c.text, "places"), 2 + 1 + 2 + 2 + 2 + 1);
+    spec_child_free(&c);
+    spec_program_fails("rows " PAIR " -n 9 --split ## -o x.rows", 2, "speclab rows: --split is of a --text");
+    spec_program_fails("rows " PAIR " --text split.txt --split '' -o x.rows", 2, "speclab rows: --split: nothing stands between");
+}
+
 static void what_cannot_be_written_is_refused(void **state)
 {
     (void)state;
@@ -138,6 +176,8 @@ int main(void)
         cmocka_unit_test(a_seed_gives_one_file),
         cmocka_unit_test(a_cutoff_is_told_by_its_distance),
         cmocka_unit_test(files_are_models_of_other_verbs),
+        cmocka_unit_test(samplers_are_validated_on_them),
+        cmocka_unit_test(a_text_is_split_where_it_says),
         cmocka_unit_test(what_cannot_be_written_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
