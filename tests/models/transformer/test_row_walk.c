@@ -1,0 +1,154 @@
+/* A long walk of a target's session and of a draft's, with caches of their own or one for both: texts go on along trees
+ * and beside them, back, and elsewhere. Whatever was read before, a row is that of fresh sessions: the target's from
+ * the text in one pass, the draft's from the context and the path to the node. */
+#include "models/model.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_rng.h>
+#include <string.h>
+
+enum { VOCAB = 23, LONGEST = 48, NODES = 20, STEPS = 250 };
+
+#define SHAPE "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=32&vocab=23&context=80&seed=5&type="
+
+typedef struct {
+    gsl_rng *rng;
+    spec_model *model[2]; /* the target, and a draft of its layers */
+    spec_session session[2];
+    bool shares;
+    int text[LONGEST + NODES]; /* behind it there is room for a path */
+    size_t n;
+    int token[NODES], parent[NODES], n_nodes;
+    double *scratch, *fresh; /* (NODES+1, VOCAB) */
+} walk;
+
+static int pick(walk *w, int n)
+{
+    return (int)gsl_rng_uniform_int(w->rng, (unsigned long)n);
+}
+
+static spec_model *open_model(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+/* The tokens on the way to a node; returns how many. */
+static size_t path_to(const walk *w, int *path, int node)
+{
+    size_t depth = 0, i = 0;
+    for (int at = node; at >= 0; at = w->parent[at]) depth++;
+    for (int at = node; at >= 0; at = w->parent[at]) path[depth - ++i] = w->token[at];
+    return depth;
+}
+
+/* Where the text goes: on along the last tree, on by any token, back, or to another text. */
+static void move(walk *w)
+{
+    if (w->n_nodes > 0 && pick(w, 3) > 0) w->n += path_to(w, w->text + w->n, pick(w, w->n_nodes));
+    if (pick(w, 2) == 0) w->text[w->n++] = pick(w, VOCAB);
+    if (pick(w, 6) == 0) w->n = (size_t)pick(w, (int)w->n + 1);
+    if (pick(w, 12) == 0 && w->n > 0) w->text[pick(w, (int)w->n)] = pick(w, VOCAB);
+    if (w->n > LONGEST - NODES) w->n = (size_t)pick(w, 10);
+}
+
+static void grow_tree(walk *w)
+{
+    w->n_nodes = pick(w, NODES + 1);
+    const bool chain = pick(w, 3) == 0;
+    for (int i = 0; i < w->n_nodes; i++) {
+        w->token[i] = pick(w, VOCAB);
+        w->parent[i] = chain ? i - 1 : pick(w, i + 1) - 1;
+    }
+}
+
+static void open_sessions(spec_session *session, spec_model *const *model, bool shares)
+{
+    spec_error error;
+    for (int i = 0; i < 2; i++) assert_int_equal(spec_session_init(&session[i], model[i], &error), GSL_SUCCESS);
+    if (shares) assert_true(spec_session_share(&session[1], &session[0]));
+}
+
+static void close_sessions(spec_session *session)
+{
+    for (int i = 1; i >= 0; i--) spec_session_free(&session[i]);
+}
+
+static void check_row(walk *w, int which, const double *row, int node)
+{
+    const double *expected[NODES + 1];
+    spec_session fresh[2];
+    spec_error error;
+    const size_t depth = path_to(w, w->text + w->n, node), context = which == 0 ? w->n + depth : w->n;
+    const int n_nodes = which == 0 ? 0 : (int)depth;
+    open_sessions(fresh, w->model, w->shares);
+    assert_int_equal(spec_session_score(&fresh[which], w->text, context, w->text + w->n, NULL, n_nodes, n_nodes,
+                                        expected, w->fresh, &error),
+                     GSL_SUCCESS);
+    if (memcmp(row, expected[n_nodes], VOCAB * sizeof *row) != 0) {
+        fail_msg("%s: another row after %zu tokens and node %d", w->model[which]->spec, w->n, node);
+    }
+    close_sessions(fresh);
+}
+
+static void take_step(walk *w)
+{
+    const double *row[NODES + 1];
+    spec_error error;
+    move(w);
+    for (int level = pick(w, 4); level >= 0; level--) { /* drafts, and then the target itself */
+        const int which = level > 0;
+        const int first = pick(w, 3) == 0 ? pick(w, w->n_nodes + 1) : 0;
+        if (pick(w, 3) > 0) grow_tree(w);
+        const int from = first <= w->n_nodes ? first : 0;
+        assert_int_equal(spec_session_score(&w->session[which], w->text, w->n, w->token, w->parent, w->n_nodes, from,
+                                            row, w->scratch, &error),
+                         GSL_SUCCESS);
+        const int node = from - 1 + pick(w, w->n_nodes + 1 - from);
+        check_row(w, which, row[node + 1], node);
+        check_row(w, which, row[w->n_nodes], w->n_nodes - 1);
+    }
+}
+
+static void rows_do_not_remember(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
+    walk *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->rng = gsl_rng_alloc(gsl_rng_taus2);
+    gsl_rng_set(w->rng, spec_test_seed());
+    w->scratch = malloc((NODES + 1) * VOCAB * sizeof *w->scratch);
+    w->fresh = malloc((NODES + 1) * VOCAB * sizeof *w->fresh);
+    assert_non_null(w->scratch);
+    assert_non_null(w->fresh);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (int shares = 0; shares < 2; shares++) {
+            char spec[200];
+            snprintf(spec, sizeof spec, SHAPE "%s", types[t]);
+            w->model[0] = open_model(spec, NULL);
+            w->model[1] = open_model("layers?of=target&skip=1", w->model[0]);
+            w->shares = shares;
+            open_sessions(w->session, w->model, shares);
+            w->n = 0;
+            w->n_nodes = 0;
+            for (uint64_t step = spec_test_samples(STEPS); step > 0; step--) take_step(w);
+            close_sessions(w->session);
+            for (int i = 1; i >= 0; i--) spec_model_close(w->model[i]);
+        }
+    }
+    gsl_rng_free(w->rng);
+    free(w->scratch);
+    free(w->fresh);
+    free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_do_not_remember),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
