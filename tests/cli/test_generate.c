@@ -200,7 +200,7 @@ static void the_numbers_add_up(void **state)
     for (size_t t = 0; t < 2; t++) {
         json_t *text = text_in(root, t);
         size_t i;
-        char together[301] = "";
+        char together[3 * 300 + 1] = "";
         assert_string_equal(json_string_value(json_object_get(text, "ended")), "length");
         json_array_foreach(json_object_get(text, "tokens"), i, token) {
             for (int o = 0; o < 4; o++)
