@@ -3,8 +3,9 @@
 #include "experiments/accept_rows.h"
 #include "experiments/acceptance_theory.h"
 #include "experiments/trajectory.h"
-#include "models/rows/rows.h"
+#include "models/fixed_row.h"
 #include "models/row.h"
+#include "models/rows/rows.h"
 #include "sim/output_law.h"
 
 #include <gsl/gsl_sort.h>
@@ -73,20 +74,43 @@ done:
     return status == GSL_EDOM ? spec_fail(error, status, "a model gave a row that does not sum to 1") : status;
 }
 
+static const spec_model_kind row_here = {
+    .name = "row", .row = spec_fixed_row_row, .close = spec_fixed_row_close};
+
+/* A model of this row alone, whatever the context. */
+static int open_row(spec_model **ret_model, const double *row, int vocab, spec_error *error)
+{
+    double *to;
+    const int status = spec_fixed_row_open(ret_model, &to, vocab, error);
+    if (status != GSL_SUCCESS) return status;
+    memcpy(to, row, (size_t)vocab * sizeof *to);
+    (*ret_model)->kind = &row_here;
+    return GSL_SUCCESS;
+}
+
+/* Whether a draft of one token is accepted depends on the rows of its place alone, so that no branch asks a model, for
+ * which a real one would need a pass. */
 static int enumerate(double *ret, const accept_question *question, const spec_accept_row *row, const spec_position *at,
                      spec_error *error)
 {
+    int status = GSL_SUCCESS;
     char strategy[SPEC_ACCEPT_STRATEGY_SIZE];
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_output_law law = {0};
-    config.target = question->target;
-    config.opt_draft = question->opt_draft;
+    spec_model *target = NULL, *draft = NULL;
+    SPEC_TRY(open_row(&target, at->target, at->vocab, error));
+    if (at->opt_draft != NULL) SPEC_TRY(open_row(&draft, at->opt_draft, at->vocab, error));
+    config.target = target;
+    config.opt_draft = draft;
     config.rule = row->spec;
     config.drafting = spec_accept_row_strategy(strategy, row);
     config.K = 1;
-    const int status = spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error);
+    SPEC_TRY(spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error));
+done:
     *ret = status == GSL_SUCCESS ? law.accepted : NAN;
     spec_output_law_free(&law);
+    spec_model_close(draft);
+    spec_model_close(target);
     return status;
 }
 
