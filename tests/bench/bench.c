@@ -27,6 +27,7 @@ static const struct {
     {"conformance, V = 64, batches of 256", spec_bench_conformance},
     {"traces", spec_bench_trace},
     {"transformer, 768 x 12, V = 32,000", spec_bench_transformer},
+    {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };
