@@ -13,8 +13,8 @@
 
 enum {
     CHUNK_BYTES = 1 << 16,   /* of weights, that one thread multiplies with at a time */
-    FILL_FLOATS = 1 << 15,   /* columns of fewer floats are laid out by one thread */
-    FILL_PIECES = 8,
+    FILL_FLOATS = 1 << 13,   /* columns of fewer floats are laid out by one thread */
+    FILL_PIECES = 4,
     LARGE_PAGE = 1 << 21
 };
 

@@ -16,6 +16,7 @@
 #endif
 
 enum {
+    PARTS_MAX = 64,
     LINE = 64,            /* bytes of a cache line */
     SPINS = 200,          /* pauses before a waiting thread yields, some microseconds */
     LINGER = 200 * 1000   /* nanoseconds that a thread waits for the next pass before it sleeps */
@@ -196,14 +197,47 @@ void spec_team_give_back(void)
     atomic_store(&team.taken, false);
 }
 
+/* A job's chunks in as many parts as there are threads: who takes a part goes through it from its first chunk on, so
+ * that it reads on where it was, and then through what others have left. */
+typedef struct {
+    spec_team_work *work;
+    void *job;
+    int n, parts;
+    struct {
+        _Alignas(LINE) atomic_int next;
+    } part[PARTS_MAX];
+} parted_job;
+
+static int part_begin(const parted_job *job, int part)
+{
+    return (int)((int64_t)job->n * part / job->parts);
+}
+
+static void do_parts(void *parted, int first)
+{
+    parted_job *const p = parted;
+    for (int i = 0; i < p->parts; i++) {
+        const int part = (first + i) % p->parts, end = part_begin(p, part + 1);
+        for (int c; (c = atomic_fetch_add_explicit(&p->part[part].next, 1, memory_order_relaxed)) < end;)
+            p->work(p->job, c);
+    }
+}
+
 void spec_team_run(spec_team_work *work, void *job, int n, bool taken)
 {
     if (!taken || n == 1) {
         for (int i = 0; i < n; i++) work(job, i);
         return;
     }
-    team.work = work;
-    team.job = job;
+    parted_job parted; /* not all of it: most parts are not there */
+    parted.work = work;
+    parted.job = job;
+    parted.n = n;
+    parted.parts = team.n_threads < PARTS_MAX ? team.n_threads + 1 : PARTS_MAX;
+    for (int i = 0; i < parted.parts; i++) atomic_init(&parted.part[i].next, part_begin(&parted, i));
+    n = parted.parts;
+    team.work = do_parts;
+    team.job = &parted;
     team.n = n;
     atomic_store_explicit(&team.done, 0, memory_order_relaxed);
     atomic_store_explicit(&team.left, n, memory_order_release);

@@ -1,7 +1,8 @@
 /* team: the processors of this process, which compute one pass together.
  * One team for the whole process, since its processors are one set: models share it, and a pass that finds it taken, or
  * that runs inside an OpenMP region, works alone. As many threads as OpenMP would use here. A job is cut into chunks
- * that whoever is free takes next, so that results must not depend on who takes which. */
+ * that whoever is free takes next, so that results must not depend on who takes which; a thread takes those that follow
+ * the one it had, as long as there are any, so that chunks one after the other in memory are read as one stream. */
 #ifndef SPECLAB_TEAM_H
 #define SPECLAB_TEAM_H
 
