@@ -154,11 +154,18 @@ static char *command_text(int argc, char **argv)
     return text;
 }
 
-static void show_progress(void *context, uint64_t done, uint64_t total)
+/* A bar on a terminal, once the work has taken a second. */
+static void show_progress(void *context, double share)
 {
-    (void)total;
-    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%llu texts", (unsigned long long)done);
-    (void)context;
+    const spec_clock wall = spec_clock_wall();
+    const double elapsed = spec_clock_read(&wall) - *(const double *)context;
+    char bar[31];
+    if (!isatty(STDERR_FILENO) || elapsed < 1.0) return;
+    for (int i = 0; i < 30; i++) bar[i] = i < (int)(30.0 * share) ? '#' : '.';
+    bar[30] = '\0';
+    fprintf(stderr, "\r\033[K[%s] %.0f s left", bar, elapsed * (1.0 - share) / share);
+    if (share >= 1.0) fputs("\r\033[K", stderr);
+    fflush(stderr);
 }
 
 static int show(const arguments *args, const spec_timed *timed, const spec_timed_prediction *prediction,
@@ -200,6 +207,8 @@ static int measure(arguments *args, const char *asked, const char *verb)
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code = SPEC_EXIT_USAGE;
     spec_timed_plan *plan = &args->plan;
+    const spec_clock wall = spec_clock_wall();
+    double begun = spec_clock_read(&wall);
     if (prediction == NULL) SPEC_TRY(spec_fail(&error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
     if (args->prompts != NULL)
@@ -215,10 +224,9 @@ static int measure(arguments *args, const char *asked, const char *verb)
     plan->decoder.rule = args->pair.rule;
     plan->prompts = &prompts;
     plan->opt_progress = show_progress;
+    plan->context = &begun;
     spec_options_catch_interrupts();
-    status = spec_timed_init(&timed, plan, &error);
-    if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
-    SPEC_TRY(status);
+    SPEC_TRY(spec_timed_init(&timed, plan, &error));
     SPEC_TRY(spec_timed_predict(prediction, &timed, ERROR, RESAMPLES, &error));
     code = show(args, &timed, prediction, asked, verb);
 done:

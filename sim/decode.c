@@ -102,7 +102,8 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     decoder->policy = decoder->fresh_policy;
     SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
     SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
-    if (decoder->drafter.session.model != NULL) spec_session_share(&decoder->drafter.session, &decoder->target);
+    if (decoder->drafter.session.model != NULL)
+        decoder->shared = spec_session_share(&decoder->drafter.session, &decoder->target);
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));

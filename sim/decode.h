@@ -52,6 +52,7 @@ typedef struct {
     spec_policy policy, fresh_policy;
     spec_drafter drafter;
     spec_session target;
+    bool shared;                /* the draft reads what the target has computed of the text, and need not catch up */
     spec_draft draft;
     int nodes;                  /* most nodes of a draft */
     const double **target_row;  /* (nodes+1) */

@@ -193,6 +193,8 @@ static int speculative_turn(run *r, runner *way)
     int status = GSL_SUCCESS;
     SPEC_TRY(one_round(r, way));
     check_round(way);
+    const spec_model *draft = decoder->config.opt_draft;
+    const bool keeps = draft != NULL && draft->order < 0 && !decoder->shared;
     bool whole = decoder->draft.n_nodes > 0 && decoder->round.n_accepted == decoder->draft.n_nodes;
     decoder->phases = (spec_phases){0};
     const double begun = spec_clock_read(clock);
@@ -203,7 +205,7 @@ static int speculative_turn(run *r, runner *way)
         sum[SPEC_TIMED_TOKENS] += decoder->round.n_emitted;
         sum[SPEC_TIMED_ROUNDS]++;
         sum[SPEC_TIMED_CALLS] += decoder->drafter.n_calls;
-        sum[SPEC_TIMED_CAUGHT_UP] += whole && decoder->drafter.n_calls > 0;
+        sum[SPEC_TIMED_CAUGHT_UP] += whole && keeps && decoder->drafter.n_calls > 0;
         way->result->width[nodes]++;
         whole = nodes > 0 && decoder->round.n_accepted == nodes;
     }
@@ -306,10 +308,10 @@ static int decode_all(run *r)
         SPEC_TRY(decode_text(r, text, block));
         timed->n_blocks++;
         timed->elapsed = spec_clock_read(&plan->clock) - begun;
-        const double share = plan->seconds > 0.0 ? timed->elapsed / (plan->seconds * timed->n_ways) : 0.0;
+        const double budget = plan->seconds * timed->n_ways, spent = budget > 0.0 ? timed->elapsed / budget : 0.0;
         if (plan->opt_progress != NULL)
-            plan->opt_progress(plan->context, (uint64_t)timed->n_blocks, (uint64_t)plan->texts);
-        if (share >= 1.0 && timed->n_blocks >= 2) break;
+            plan->opt_progress(plan->context, fmax(spent, (double)timed->n_blocks / plan->texts));
+        if (spent >= 1.0 && timed->n_blocks >= 2) break;
     }
 done:
     return status;

@@ -24,7 +24,7 @@ typedef struct {
     uint64_t seed;
     spec_clock clock;
     const volatile int *opt_stop;
-    void (*opt_progress)(void *context, uint64_t done, uint64_t total);
+    void (*opt_progress)(void *context, double share); /* after each text */
     void *context;
 } spec_timed_plan;
 
@@ -35,7 +35,8 @@ typedef enum {
     SPEC_TIMED_TOKENS,
     SPEC_TIMED_ROUNDS,
     SPEC_TIMED_CALLS,     /* of the draft model */
-    SPEC_TIMED_CAUGHT_UP, /* rounds after one that was accepted whole: the draft's first pass is of two tokens */
+    SPEC_TIMED_CAUGHT_UP, /* rounds after one that was accepted whole, if the draft keeps what it computed and the target
+                             does not compute it: the draft's first pass is of two tokens then */
     SPEC_TIMED_DRAFT,     /* seconds of the phases */
     SPEC_TIMED_VERIFY,
     SPEC_TIMED_RULE,

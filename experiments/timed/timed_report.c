@@ -243,6 +243,16 @@ done:
     return status;
 }
 
+/* What somebody predicts to be best, and what the measurement says of it. */
+static void say_predicted(const spec_timed_prediction *p, const char *who, int i, double value, FILE *out)
+{
+    if (i < 0) return;
+    fprintf(out, "%s %d, %.3g times%s.\n", who, p->speed[i].way->K, value,
+            i == p->best         ? ": the same K"
+            : p->speed[i].alike  ? ": not told apart from it"
+                                 : ": by measurement that is slower");
+}
+
 static void say_best(const spec_timed_prediction *p, FILE *out)
 {
     char list[LIST_SIZE];
@@ -252,13 +262,9 @@ static void say_best(const spec_timed_prediction *p, FILE *out)
     fprintf(out, "\nThe best K is %d: %.3g times the speed of plain decoding, %.3g to %.3g with 95 %% confidence",
             p->speed[p->best].way->K, best->value, best->low, best->high);
     if (n > 0) fprintf(out, "; %s %s not told apart from it", list, n > 1 ? "are" : "is");
-    fputs(".\n", out);
-    if (p->best_theorem >= 0)
-        fprintf(out, "Theorem 3.8 says %d, %.3g times; ", p->speed[p->best_theorem].way->K,
-                p->speed[p->best_theorem].speedup_theorem);
-    if (p->best_costed >= 0)
-        fprintf(out, "%sith what passes cost it is %d, %.3g times.\n", p->best_theorem >= 0 ? "w" : "W",
-                p->speed[p->best_costed].way->K, p->speed[p->best_costed].speedup_costed);
+    fprintf(out, ".%s\n", best->low > 1.0 ? "" : " Speculation has not been shown to gain here.");
+    say_predicted(p, "Theorem 3.8 says", p->best_theorem, p->best_theorem >= 0 ? p->speed[p->best_theorem].speedup_theorem : 0.0, out);
+    say_predicted(p, "With what passes cost it is", p->best_costed, p->best_costed >= 0 ? p->speed[p->best_costed].speedup_costed : 0.0, out);
 }
 
 static const shown_column speeds[] = {
