@@ -166,7 +166,7 @@ static void check_round(runner *way)
                                   : spec_single_acceptance(&decoder->rule, !draft->sampled[i], decoder->target_row[i],
                                                            draft->row[i], draft->vocab);
         result->chances += chance;
-        result->variance += chance * (1.0 - chance);
+        result->variance += chance < 1.0 ? chance * (1.0 - chance) : 0.0; /* an overlap may round to above 1 */
     }
 }
 
