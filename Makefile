@@ -124,11 +124,12 @@ sanitize: ## the tests under the address and undefined sanitizers, and the engin
 	@$(MAKE) --no-print-directory CONFIG=asan unit
 	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
 
-ENGINE := $(patsubst %,$(BUILD)/tests/sim/test_%,montecarlo sources acceptance)
+ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
+    models/transformer/test_team models/transformer/test_backend_cpu)
 # libomp and its Archer tell the sanitizer of the barriers; what libomp itself does is not instrumented.
 .PHONY: engine
 engine: $(ENGINE)
-	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 tests/run.sh $(ENGINE)
+	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $(ENGINE)
 
 .PHONY: layers
 layers: ## check the dependency law of the folders

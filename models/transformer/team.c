@@ -16,20 +16,26 @@
 #endif
 
 enum {
-    PARTS_MAX = 64,
-    LINE = 64,            /* bytes of a cache line */
-    SPINS = 200,          /* pauses before a waiting thread yields, some microseconds */
-    LINGER = 200 * 1000   /* nanoseconds that a thread waits for the next pass before it sleeps */
+    PARTS_MAX = 64,        /* of a job */
+    LINE = 64,             /* bytes of a cache line */
+    SPINS = 200,           /* pauses before a waiting thread yields: some microseconds */
+    TURN = 1000 * 1000,    /* nanoseconds of work after which a member yields */
+    LINGER = 200 * 1000    /* nanoseconds that a member waits for the next pass before it sleeps */
 };
 
-/* A job is published by `left`: whoever takes a chunk off it may read the job, which cannot be over before that chunk
- * is. So a thread that the system has put aside holds nobody up unless it has a chunk in hand. */
+/* A job's chunks in as many parts as there are threads: who takes a part goes through it from its first chunk on, so that
+ * it reads on where it was, and then through what others have left of theirs. A job is published by `left`: whoever takes
+ * a part off it may read the job, which cannot be over before that part is. So a thread that the system has put aside
+ * holds nobody up unless it has a chunk in hand. */
 static struct {
-    _Alignas(LINE) atomic_int left; /* chunks of the job that nobody has taken; less than 1: none */
+    _Alignas(LINE) atomic_int left; /* parts of the job that nobody has taken; less than 1: none */
     spec_team_work *work;
     void *job;
-    int n;
-    _Alignas(LINE) atomic_int done; /* chunks that are ready */
+    int n, parts;
+    _Alignas(LINE) atomic_int done; /* parts that are ready */
+    struct {
+        _Alignas(LINE) atomic_int next; /* chunk */
+    } part[PARTS_MAX];
 
     _Alignas(LINE) atomic_bool taken;
     atomic_bool stop;
@@ -52,13 +58,22 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Take a chunk of whatever job there is and do it; false where there is none. */
-static bool do_chunk(void)
+static int part_begin(int part)
+{
+    return (int)((int64_t)team.n * part / team.parts);
+}
+
+/* Take a part of whatever job there is, and do what is not done of all; false where there is none. */
+static bool do_part(void)
 {
     if (atomic_load_explicit(&team.left, memory_order_relaxed) < 1) return false;
     const int left = atomic_fetch_sub_explicit(&team.left, 1, memory_order_acquire);
     if (left < 1) return false;
-    team.work(team.job, team.n - left);
+    for (int i = 0; i < team.parts; i++) {
+        const int part = (team.parts - left + i) % team.parts, end = part_begin(part + 1);
+        for (int c; (c = atomic_fetch_add_explicit(&team.part[part].next, 1, memory_order_relaxed)) < end;)
+            team.work(team.job, c);
+    }
     atomic_fetch_add_explicit(&team.done, 1, memory_order_release);
     return true;
 }
@@ -80,27 +95,30 @@ static void wake_all(void)
     pthread_mutex_unlock(&team.sleep);
 }
 
+/* A member offers its core to others now and then, with no chunk in hand: were it put aside in the midst of one, the job
+ * would wait for its next turn. */
 static void *run_member(void *unused)
 {
     (void)unused;
-    int64_t idle_since = 0;
+    int64_t turn = now(), busy = turn;
     for (int waited = 0; !atomic_load_explicit(&team.stop, memory_order_relaxed);) {
-        if (do_chunk()) {
+        if (do_part()) {
             waited = 0;
+            busy = now();
+            if (busy - turn < TURN) continue;
+            sched_yield();
+            turn = now();
         } else if (waited < SPINS) {
             waited++;
-            idle_since = 0;
             PAUSE();
-        } else if (atomic_load_explicit(&team.taken, memory_order_relaxed)) {
-            idle_since = 0;
-            sched_yield();
-        } else if (idle_since == 0) {
-            idle_since = now();
-        } else if (now() - idle_since < LINGER) {
-            sched_yield();
         } else {
+            sched_yield();
+            turn = now();
+            if (atomic_load_explicit(&team.taken, memory_order_relaxed)) busy = turn;
+            if (turn - busy < LINGER) continue;
             sleep_until_taken();
             waited = 0;
+            busy = turn = now();
         }
     }
     return NULL;
@@ -197,52 +215,22 @@ void spec_team_give_back(void)
     atomic_store(&team.taken, false);
 }
 
-/* A job's chunks in as many parts as there are threads: who takes a part goes through it from its first chunk on, so
- * that it reads on where it was, and then through what others have left. */
-typedef struct {
-    spec_team_work *work;
-    void *job;
-    int n, parts;
-    struct {
-        _Alignas(LINE) atomic_int next;
-    } part[PARTS_MAX];
-} parted_job;
-
-static int part_begin(const parted_job *job, int part)
-{
-    return (int)((int64_t)job->n * part / job->parts);
-}
-
-static void do_parts(void *parted, int first)
-{
-    parted_job *const p = parted;
-    for (int i = 0; i < p->parts; i++) {
-        const int part = (first + i) % p->parts, end = part_begin(p, part + 1);
-        for (int c; (c = atomic_fetch_add_explicit(&p->part[part].next, 1, memory_order_relaxed)) < end;)
-            p->work(p->job, c);
-    }
-}
-
 void spec_team_run(spec_team_work *work, void *job, int n, bool taken)
 {
-    if (!taken || n == 1) {
+    if (!taken || n <= 1) {
         for (int i = 0; i < n; i++) work(job, i);
         return;
     }
-    parted_job parted; /* not all of it: most parts are not there */
-    parted.work = work;
-    parted.job = job;
-    parted.n = n;
-    parted.parts = team.n_threads < PARTS_MAX ? team.n_threads + 1 : PARTS_MAX;
-    for (int i = 0; i < parted.parts; i++) atomic_init(&parted.part[i].next, part_begin(&parted, i));
-    n = parted.parts;
-    team.work = do_parts;
-    team.job = &parted;
+    const int size = team.n_threads < PARTS_MAX ? team.n_threads + 1 : PARTS_MAX;
+    team.work = work;
+    team.job = job;
     team.n = n;
+    team.parts = size < n ? size : n;
+    for (int i = 0; i < team.parts; i++) atomic_init(&team.part[i].next, part_begin(i));
     atomic_store_explicit(&team.done, 0, memory_order_relaxed);
-    atomic_store_explicit(&team.left, n, memory_order_release);
-    while (do_chunk()) continue;
-    for (int waited = 0; atomic_load_explicit(&team.done, memory_order_acquire) < n; waited++) {
+    atomic_store_explicit(&team.left, team.parts, memory_order_release);
+    while (do_part()) continue;
+    for (int waited = 0; atomic_load_explicit(&team.done, memory_order_acquire) < team.parts; waited++) {
         if (waited < SPINS) PAUSE();
         else sched_yield();
     }

@@ -27,6 +27,7 @@ static const struct {
     {"conformance, V = 64, batches of 256", spec_bench_conformance},
     {"traces", spec_bench_trace},
     {"transformer, 768 x 12, V = 32,000", spec_bench_transformer},
+    {"the rest of a pass, 12 heads of 64", spec_bench_vector},
     {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
 };
 

@@ -2,10 +2,12 @@
 
 #include "tests/support/support.h"
 
+#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CHUNKS = 1000 };
@@ -67,6 +69,85 @@ static void who_finds_it_taken_works_alone(void **state)
     spec_team_release();
 }
 
+static void inside_a_parallel_region_everybody_works_alone(void **state)
+{
+    (void)state;
+    omp_set_num_threads(3);
+    spec_team_hold();
+    atomic_int taken = 0;
+#pragma omp parallel
+    {
+        if (spec_team_take()) atomic_fetch_add(&taken, 1);
+    }
+    assert_int_equal(taken, 0);
+    spec_team_release();
+}
+
+/* Sessions of several threads, each of which holds the team, and takes it when it is free. */
+static void *read_own_text(void *result)
+{
+    for (int pass = 0; pass < 40; pass++) {
+        omp_set_num_threads(2 + pass / 10 % 2);
+        spec_team_hold();
+        const bool taken = spec_team_take();
+        for (int job = 0; job < 10; job++) spec_team_run(mark, result, CHUNKS, taken);
+        if (taken) spec_team_give_back();
+        spec_team_release();
+    }
+    return NULL;
+}
+
+static void threads_share_it_in_turns(void **state)
+{
+    (void)state;
+    enum { READERS = 4 };
+    static marks m[READERS];
+    pthread_t reader[READERS];
+    for (int i = 0; i < READERS; i++) assert_int_equal(pthread_create(&reader[i], NULL, read_own_text, &m[i]), 0);
+    for (int i = 0; i < READERS; i++) pthread_join(reader[i], NULL);
+    for (int i = 0; i < READERS; i++) expect(&m[i], CHUNKS, 400);
+}
+
+static int threads_now(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (readdir(tasks) != NULL) n++;
+    closedir(tasks);
+    return n;
+}
+
+static double processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void it_sleeps_between_passes_and_ends_with_its_last_holder(void **state)
+{
+    (void)state;
+    omp_set_num_threads(3);
+    spec_team_hold();
+    spec_team_hold();
+    marks m = {0};
+    for (int pass = 1; pass <= 3; pass++) {
+        assert_true(spec_team_take());
+        spec_team_run(mark, &m, CHUNKS, true);
+        spec_team_give_back();
+        usleep(20000);
+        const double before = processor_time();
+        usleep(50000);
+        assert_true(processor_time() - before < 0.02); /* two that spun would take up to 0.1 */
+        expect(&m, CHUNKS, pass);
+    }
+    const int with_team = threads_now();
+    spec_team_release();
+    assert_int_equal(threads_now(), with_team);
+    spec_team_release();
+    assert_int_equal(threads_now(), with_team - 2);
+}
+
 static void a_child_of_a_fork_works_on(void **state)
 {
     (void)state;
@@ -99,6 +180,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_is_done_once),
         cmocka_unit_test(who_finds_it_taken_works_alone),
+        cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
+        cmocka_unit_test(threads_share_it_in_turns),
+        cmocka_unit_test(it_sleeps_between_passes_and_ends_with_its_last_holder),
         cmocka_unit_test(a_child_of_a_fork_works_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,213 @@
+#include "models/transformer/attention.h"
+#include "models/transformer/logits.h"
+#include "models/transformer/team.h"
+#include "tests/bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a pass does besides its products, on one thread: a model of 12 heads of 64, V = 32,000. */
+enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, VOCAB = 32000 };
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    spec_attention attention;
+    spec_kv kv;
+    spec_batch batch;
+    int path[1], context;
+    float *qkv, *o;
+} mixing;
+
+static void close_mixing(void *state)
+{
+    mixing *m = state;
+    spec_attention_free(&m->attention);
+    spec_attention_kv_free(&m->kv);
+    free(m->qkv);
+    free(m->o);
+    free(m);
+}
+
+static const char *open_mixing(void **ret_state, const void *context)
+{
+    const spec_shape shape = {.dim = DIM, .n_layers = 1, .n_heads = HEADS, .n_kv_heads = HEADS, .head_dim = HEAD_DIM,
+                              .ffn_dim = DIM, .vocab = VOCAB, .context = 4096, .rope_base = 1e4};
+    mixing *m = calloc(1, sizeof *m);
+    if (m == NULL) return "no memory";
+    m->context = *(const int *)context;
+    m->qkv = malloc(3 * DIM * sizeof *m->qkv);
+    m->o = malloc(DIM * sizeof *m->o);
+    if (m->qkv == NULL || m->o == NULL ||
+        spec_attention_init(&m->attention, &shape, spec_vector_kernels_of(spec_cpu_best_isa()), NULL) != GSL_SUCCESS ||
+        spec_attention_kv_init(&m->kv, &shape, m->context, NULL) != GSL_SUCCESS) {
+        close_mixing(m);
+        return "no memory";
+    }
+    m->batch = (spec_batch){.n = 1, .path = m->path};
+    for (int t = 0; t < m->context; t++) {
+        for (int i = 0; i < 3 * DIM; i++) m->qkv[i] = (float)((t * 3 * DIM + i) * 7919 % 1000) * 2e-3f - 1.0f;
+        m->batch.slot[0] = m->path[0] = m->batch.past[0] = t;
+        m->batch.path_begin[1] = 1;
+        spec_attention_store(&m->kv, 0, m->qkv, HEADS, &m->batch);
+    }
+    *ret_state = m;
+    return NULL;
+}
+
+static uint64_t attend(void *state, uint64_t n)
+{
+    mixing *m = state;
+    const uint64_t bytes = (uint64_t)m->context * 2 * DIM * sizeof(float);
+    uint64_t done = 0;
+    for (; done < n; done += bytes)
+        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, 0, &m->batch, false);
+    return done;
+}
+
+/* The cache's memory read plainly. */
+static uint64_t read_cache(void *state, uint64_t n)
+{
+    mixing *m = state;
+    const size_t blocks = (size_t)(m->context + SPEC_VECTOR_BLOCK - 1) / SPEC_VECTOR_BLOCK, used = 2 * HEADS * blocks;
+    const size_t length = (size_t)m->context / blocks * HEAD_DIM;
+    uint64_t done = 0;
+    for (; done < n; done += used * length * sizeof(float))
+        for (size_t i = 0; i < used; i++) {
+            const float *from = (const float *)m->kv.data + i * SPEC_VECTOR_BLOCK * HEAD_DIM;
+            unsigned sum[16] = {0};
+            for (size_t k = 0; k < length; k += 16) {
+                unsigned bits[16];
+                memcpy(bits, from + k, sizeof bits);
+                for (int l = 0; l < 16; l++) sum[l] += bits[l];
+            }
+            for (int l = 0; l < 16; l++) *(volatile unsigned *)m->path = sum[l];
+        }
+    m->path[0] = m->context - 1;
+    return done;
+}
+
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    float x[VOCAB], gain[DIM], y[DIM];
+    double row[VOCAB];
+} vectors;
+
+static const char *open_vectors(void **ret_state, const void *unused)
+{
+    (void)unused;
+    vectors *v = malloc(sizeof *v);
+    if (v == NULL) return "no memory";
+    for (int i = 0; i < VOCAB; i++) v->x[i] = (float)(i * 7919 % 10007) * 2.385e-3f - 12.0f;
+    for (int i = 0; i < DIM; i++) v->gain[i] = 1.0f + 1e-3f * (float)i;
+    *ret_state = v;
+    return NULL;
+}
+
+static uint64_t norm(void *state, uint64_t n)
+{
+    vectors *v = state;
+    const spec_vector_kernels *kernels = spec_vector_kernels_of(spec_cpu_best_isa());
+    uint64_t done = 0;
+    for (; done < n; done += DIM) kernels->norm(v->y, v->x, v->gain, 1e-5f, DIM);
+    return done;
+}
+
+static uint64_t norm_by_definition(void *state, uint64_t n)
+{
+    vectors *v = state;
+    uint64_t done = 0;
+    for (; done < n; done += DIM) spec_vector_kernels_ref.norm(v->y, v->x, v->gain, 1e-5f, DIM);
+    return done;
+}
+
+static uint64_t softmax(void *state, uint64_t n)
+{
+    vectors *v = state;
+    double *const row[] = {v->row};
+    uint64_t done = 0;
+    for (; done < n; done++)
+        spec_logits_rows(row, v->x, 0.7, 1, VOCAB, spec_vector_kernels_of(spec_cpu_best_isa()), false, NULL);
+    return done;
+}
+
+static uint64_t softmax_by_libm(void *state, uint64_t n)
+{
+    vectors *v = state;
+    uint64_t done = 0;
+    for (; done < n; done++) {
+        double largest = -INFINITY, sum = 0.0;
+        for (int i = 0; i < VOCAB; i++) largest = fmax(largest, (double)v->x[i]);
+        for (int i = 0; i < VOCAB; i++) sum += v->row[i] = exp(((double)v->x[i] - largest) / 0.7);
+        for (int i = 0; i < VOCAB; i++) v->row[i] /= sum;
+    }
+    return done;
+}
+
+/* ---- the team ---------------------------------------------------------------------------------------------------- */
+
+static const char *open_team(void **ret_state, const void *unused)
+{
+    (void)unused;
+    *ret_state = NULL;
+    if (spec_team_size() == 1) return "one processor";
+    spec_team_hold();
+    return NULL;
+}
+
+static void close_team(void *state)
+{
+    (void)state;
+    spec_team_release();
+}
+
+static void nothing(void *job, int chunk)
+{
+    (void)job;
+    (void)chunk;
+}
+
+static uint64_t fork_and_join(void *state, uint64_t n)
+{
+    (void)state;
+    const bool taken = spec_team_take();
+    for (uint64_t i = 0; i < n; i++) spec_team_run(nothing, NULL, 2 * spec_team_size(), taken);
+    if (taken) spec_team_give_back();
+    return n;
+}
+
+static uint64_t openmp_region(void *state, uint64_t n)
+{
+    (void)state;
+    for (uint64_t i = 0; i < n; i++) {
+#pragma omp parallel for schedule(dynamic)
+        for (int chunk = 0; chunk < 2 * spec_team_size(); chunk++) nothing(NULL, chunk);
+    }
+    return n;
+}
+
+#define MIX(name, length, function)                                                                                    \
+    .work = name, .unit = "B", .init = open_mixing, .run = function, .free = close_mixing, .setup = &(const int){length}
+#define VECTOR(name, counted, function)                                                                                \
+    .work = name, .unit = counted, .init = open_vectors, .run = function, .free = free
+
+const spec_bench_row spec_bench_vector[] = {
+    {MIX("cache read, context 64", 64, read_cache)},
+    {MIX("attention, context 64", 64, attend), .yardstick = "row:cache read, context 64"},
+    {MIX("cache read, context 1024", 1024, read_cache)},
+    {MIX("attention, context 1024", 1024, attend), .yardstick = "row:cache read, context 1024"},
+    {MIX("cache read, context 4096", 4096, read_cache)},
+    {MIX("attention, context 4096", 4096, attend), .yardstick = "row:cache read, context 4096", .asked_ratio = 0.8},
+    {VECTOR("norm by definition", "weights", norm_by_definition)},
+    {VECTOR("norm", "weights", norm), .yardstick = "row:norm by definition"},
+    {VECTOR("softmax by libm, V = 32,000", "rows", softmax_by_libm)},
+    {VECTOR("softmax, V = 32,000", "rows", softmax), .yardstick = "row:softmax by libm, V = 32,000", .asked = 40e3,
+     .asked_ratio = 5.0},
+    {.work = "fork and join, OpenMP", .unit = "jobs", .init = open_team, .run = openmp_region, .free = close_team,
+     .wall = true},
+    {.work = "fork and join", .unit = "jobs", .init = open_team, .run = fork_and_join, .free = close_team, .wall = true,
+     .yardstick = "row:fork and join, OpenMP", .asked = 500e3},
+    {.work = NULL},
+};
