@@ -68,7 +68,8 @@ static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type typ
 {
     int status = GSL_SUCCESS;
     const size_t bytes = spec_tensor_row_bytes(type, tensor->cols), cols = (size_t)tensor->cols;
-    const size_t most = bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1;
+    const size_t rows = (size_t)tensor->rows, chunk = bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1;
+    const size_t most = rows < chunk ? rows : chunk;
     unsigned char *data = malloc(most * bytes);
     row_loss *loss = malloc(most * sizeof *loss);
     float *room = malloc((size_t)omp_get_max_threads() * 2 * cols * sizeof *room);
