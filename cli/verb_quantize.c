@@ -4,6 +4,7 @@
 #include "models/transformer/conversion.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The model's settings, from a spec or from a file's path, of which the first bytes tell the format. */
+/* The model's settings, from a spec, or from a file with keys or without, whose first bytes tell the format. */
 static void read_model(spec_settings *settings, const char *verb, const char *in)
 {
     static const char *const usage[] = {"llama2c:PATH?tokenizer=PATH&context=0&end=1", "gguf:PATH?context=0"};
@@ -47,8 +48,10 @@ static void read_model(spec_settings *settings, const char *verb, const char *in
     char *spec = NULL, magic[4] = {0};
     bool is_gguf = strncmp(in, "gguf:", 5) == 0;
     if (!is_gguf && strncmp(in, "llama2c:", 8) != 0) {
-        FILE *file = fopen(in, "rbe");
-        if (file == NULL) spec_usage_fail(verb, "%s: %s", in, strerror(errno));
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(in, "?"), in);
+        FILE *file = fopen(path, "rbe");
+        if (file == NULL) spec_usage_fail(verb, "%s: %s", path, strerror(errno));
         is_gguf = fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "GGUF", 4) == 0;
         fclose(file);
         if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0) spec_usage_fail(verb, "out of memory");

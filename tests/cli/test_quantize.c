@@ -39,7 +39,9 @@ static void a_model_is_written_and_a_table_says_how(void **state)
     spec_program_works("quantize again.gguf once.gguf --type q8_0 --threads 1");
     spec_program_works("quantize again.gguf more.gguf --type q8_0 --threads 3");
     spec_files_same("once.gguf", "more.gguf");
+    spec_program_works("quantize m.bin?end=3&context=8 alone.gguf --type bf16 -o table.csv");
     spec_program_works("quantize llama2c:m.bin?end=3&context=8 spec.gguf --type bf16 -o table.csv");
+    spec_files_same("alone.gguf", "spec.gguf");
     char *table = spec_file_bytes("table.csv");
     assert_non_null(strstr(table, "all,all,"));
     free(table);
