@@ -9,7 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <omp.h>
 
-enum { TOKENS = 50 };
+enum { TOKENS = 50, LONG = 600 };
 
 typedef struct {
     spec_shape shape;
@@ -22,14 +22,14 @@ static const float factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
  * rows are no multiple of a block. */
 static const form forms[] = {
     {{.dim = 40, .n_layers = 3, .n_heads = 5, .n_kv_heads = 1, .head_dim = 8, .ffn_dim = 33, .vocab = 51,
-      .context = TOKENS, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
+      .context = LONG, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
       .opt_rope_factor = factor}, .tied = true},
     {{.dim = 54, .n_layers = 2, .n_heads = 9, .n_kv_heads = 3, .head_dim = 6, .ffn_dim = 17, .vocab = 19,
-      .context = TOKENS, .norm_eps = 1e-3f, .rope_base = 500.0, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
+      .context = LONG, .norm_eps = 1e-3f, .rope_base = 500.0, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
     {{.dim = 64, .n_layers = 3, .n_heads = 4, .n_kv_heads = 2, .head_dim = 24, .ffn_dim = 96, .vocab = 75,
-      .context = TOKENS, .norm_eps = 1e-6f, .rope_base = 1e6, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
+      .context = LONG, .norm_eps = 1e-6f, .rope_base = 1e6, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
     {{.dim = 96, .n_layers = 4, .n_heads = 4, .n_kv_heads = 4, .head_dim = 8, .ffn_dim = 160, .vocab = 130,
-      .context = TOKENS, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
+      .context = LONG, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
       .opt_rope_factor = factor}, .tied = true},
 };
 
@@ -86,14 +86,14 @@ static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type 
 typedef struct {
     spec_checkpoint checkpoint;
     spec_weights weights;
-    int token[TOKENS], vocab;
+    int token[LONG], vocab;
 } model;
 
 static void open_model(model *m, const form *f, spec_tensor_type type)
 {
     spec_error error;
     m->vocab = f->shape.vocab;
-    for (int t = 0; t < TOKENS; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
+    for (int t = 0; t < LONG; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
     make_checkpoint(&m->checkpoint, f, type);
     assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES, &spec_backend_cpu, &error),
                      GSL_SUCCESS);
@@ -148,6 +148,32 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
             assert_true(worst < 1e-5);
             close_model(&m);
         }
+    }
+}
+
+/* 600 positions, which attention takes in blocks; passes of 64 columns and of one. Seen: 3e-6. */
+static void a_long_text_is_as_exact_as_a_short_one(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        model m;
+        open_model(&m, &forms[f], SPEC_TENSOR_F32);
+        double *reference = reference_vector(LONG * m.vocab);
+        const size_t size = (size_t)LONG * (size_t)m.vocab;
+        float *logits = malloc(size * sizeof *logits), *single = malloc(size * sizeof *single);
+        assert_non_null(logits);
+        assert_non_null(single);
+        reference_pass(reference, &m.checkpoint, m.token, LONG, false);
+        engine_pass(logits, &m.weights, m.token, LONG, SPEC_COLUMNS_MAX);
+        engine_pass(single, &m.weights, m.token, LONG, 1);
+        const double error = reference_error(logits, reference, LONG, m.vocab);
+        printf("form %d: error %.2g\n", f, error);
+        assert_true(error < 1e-5);
+        assert_memory_equal(logits, single, size * sizeof *logits);
+        free(reference);
+        free(logits);
+        free(single);
+        close_model(&m);
     }
 }
 
@@ -215,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_in_floats_are_exact_to_rounding),
+        cmocka_unit_test(a_long_text_is_as_exact_as_a_short_one),
         cmocka_unit_test(quantised_weights_take_their_input_in_steps),
         cmocka_unit_test(logits_are_the_same_bytes_everywhere),
     };
