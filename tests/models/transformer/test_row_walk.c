@@ -64,6 +64,15 @@ static void grow_tree(walk *w)
     }
 }
 
+/* The same tokens in another form, or another token in the same form: no level of the last tree. */
+static void alter_tree(walk *w)
+{
+    if (w->n_nodes == 0) return;
+    const int i = pick(w, w->n_nodes);
+    if (pick(w, 2) == 0) w->parent[i] = pick(w, i + 1) - 1;
+    else w->token[i] = pick(w, VOCAB);
+}
+
 static void open_sessions(spec_session *session, spec_model *const *model, bool shares)
 {
     spec_error error;
@@ -101,7 +110,8 @@ static void take_step(walk *w)
     for (int level = pick(w, 4); level >= 0; level--) { /* drafts, and then the target itself */
         const int which = level > 0;
         const int first = pick(w, 3) == 0 ? pick(w, w->n_nodes + 1) : 0;
-        if (pick(w, 3) > 0) grow_tree(w);
+        if (pick(w, 2) == 0) grow_tree(w);
+        else if (pick(w, 2) == 0) alter_tree(w);
         const int from = first <= w->n_nodes ? first : 0;
         assert_int_equal(spec_session_score(&w->session[which], w->text, w->n, w->token, w->parent, w->n_nodes, from,
                                             row, w->scratch, &error),
