@@ -28,6 +28,7 @@ static const struct {
     {"traces", spec_bench_trace},
     {"transformer, 768 x 12, V = 32,000", spec_bench_transformer},
     {"the rest of a pass, 12 heads of 64", spec_bench_vector},
+    {"tokenizers, 22,000 pieces", spec_bench_tokenizer},
     {"matrix products, 768 x 12, V = 32,000", spec_bench_product},
 };
 
