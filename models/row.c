@@ -1,5 +1,8 @@
 #include "models/row.h"
 
+#include "models/cpu.h"
+#include "models/row_kernels.h"
+
 /* Plain sums within a block of lanes, which vectorise, and a compensated sum over blocks [Neumaier74]. */
 enum { LANES = 8, BLOCK = 128 };
 
@@ -62,10 +65,28 @@ void spec_row_normalise(double *weight, int n)
     for (int i = 0; i < n; i++) weight[i] /= sum;
 }
 
+/* The largest value of a block. */
+static double block_maximum(const double *value)
+{
+    double lane[LANES];
+    for (int l = 0; l < LANES; l++) lane[l] = value[l];
+    for (int j = LANES; j < BLOCK; j += LANES) {
+        for (int l = 0; l < LANES; l++) lane[l] = value[j + l] > lane[l] ? value[j + l] : lane[l];
+    }
+    double largest = lane[0];
+    for (int l = 1; l < LANES; l++) largest = lane[l] > largest ? lane[l] : largest;
+    return largest;
+}
+
 int spec_row_argmax(const double *value, int n)
 {
-    int best = 0;
-    for (int i = 1; i < n; i++) {
+    int best = 0, i = 0;
+    for (; n - i >= BLOCK; i += BLOCK) {
+        const double largest = block_maximum(value + i);
+        if (!(largest > value[best])) continue;
+        for (best = i; value[best] != largest;) best++;
+    }
+    for (; i < n; i++) {
         if (value[i] > value[best]) best = i;
     }
     return best;
@@ -90,4 +111,27 @@ int spec_row_largest(int *ret_index, int k, const double *value, int n)
         ret_index[at] = i;
     }
     return held;
+}
+
+/* ---- those above a bound ------------------------------------------------------------------------------------------ */
+
+/* Every index is written; those that do not count are overwritten. */
+int spec_row_above_ref(int *ret_index, const double *value, int n, double least)
+{
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        ret_index[found] = i;
+        found += value[i] >= least;
+    }
+    return found;
+}
+
+int spec_row_above(int *ret_index, const double *value, int n, double least)
+{
+#if defined(__x86_64__)
+    const spec_isa isa = spec_cpu_isa();
+    if (isa >= SPEC_ISA_AVX512) return spec_row_above_avx512(ret_index, value, n, least);
+    if (isa >= SPEC_ISA_AVX2) return spec_row_above_avx2(ret_index, value, n, least);
+#endif
+    return spec_row_above_ref(ret_index, value, n, least);
 }

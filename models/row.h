@@ -21,4 +21,7 @@ int spec_row_argmin(const double *value, int n);
  * n where that is less than k. One pass, O(n + k^2 log n) on values in no order. */
 int spec_row_largest(int *ret_index, int k, const double *value, int n);
 
+/* The indices of the values of at least `least`, ascending, into ret_index, which has room for n; returns how many. */
+int spec_row_above(int *ret_index, const double *value, int n, double least);
+
 #endif

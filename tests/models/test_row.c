@@ -1,6 +1,8 @@
 #include "models/row.h"
 
+#include "models/cpu.h"
 #include "models/noise.h"
+#include "models/row_kernels.h"
 #include "tests/support/support.h"
 
 #include <float.h>
@@ -78,12 +80,67 @@ static void the_largest_come_in_order_and_the_lowest_first_among_ties(void **sta
         }
 }
 
+static void the_largest_of_a_long_row_is_the_lowest_among_ties(void **state)
+{
+    (void)state;
+    double value[700];
+    uint64_t key = 27;
+    for (int c = 0; c < 2000; c++) {
+        const int n = 1 + (int)((key = spec_noise_mix(key)) % 700), levels = 1 + c % 40;
+        int best = 0;
+        for (int i = 0; i < n; i++) {
+            value[i] = (double)((key = spec_noise_mix(key)) % (uint64_t)levels);
+            if (value[i] > value[best]) best = i;
+        }
+        assert_int_equal(spec_row_argmax(value, n), best);
+    }
+}
+
+static void every_instruction_set_finds_the_same_values_above_a_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        spec_isa isa;
+        spec_row_above_kernel *above;
+    } kernels[] = {
+        {SPEC_ISA_PORTABLE, spec_row_above_ref},
+#if defined(__x86_64__)
+        {SPEC_ISA_AVX2, spec_row_above_avx2},
+        {SPEC_ISA_AVX512, spec_row_above_avx512},
+#endif
+    };
+    enum { N = 203 };
+    double value[N + 1];
+    int index[N + 1];
+    uint64_t key = 27;
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        if (spec_cpu_best_isa() < kernels[k].isa) {
+            print_message("skipped: this machine has no %s\n", spec_cpu_isa_name(kernels[k].isa));
+            continue;
+        }
+        for (int n = 0; n <= N; n++)
+            for (int levels = 1; levels < 60; levels += 7) {
+                const double least = (double)(levels / 2);
+                for (int i = 0; i < n; i++) value[i] = (double)((key = spec_noise_mix(key)) % (uint64_t)levels);
+                index[n] = -7;
+                const int found = kernels[k].above(index, value, n, least);
+                assert_int_equal(index[n], -7); /* not an index beyond */
+                for (int i = 0, at = 0; i < n; i++) {
+                    if (value[i] >= least) assert_int_equal(index[at++], i);
+                    if (i == n - 1) assert_int_equal(found, at);
+                }
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree_with_long_double),
         cmocka_unit_test(small_terms_are_not_lost),
         cmocka_unit_test(extremes_are_the_lowest_among_ties),
+        cmocka_unit_test(the_largest_of_a_long_row_is_the_lowest_among_ties),
+        cmocka_unit_test(every_instruction_set_finds_the_same_values_above_a_bound),
         cmocka_unit_test(the_largest_come_in_order_and_the_lowest_first_among_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
