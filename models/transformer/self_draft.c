@@ -51,7 +51,7 @@ int spec_layers_open(spec_model **ret_model, spec_settings *settings, const spec
     if (exit == 0) exit = model->n_layers;
     model->n_layers = exit;
     const char *skipped = spec_settings_text(settings, "skip");
-    if (skipped != NULL) SPEC_TRY(skip_layers(model, skipped, exit, error));
+    if (skipped != NULL && strcmp(skipped, "none") != 0) SPEC_TRY(skip_layers(model, skipped, exit, error));
     *ret_model = &model->head;
     model = NULL;
 done:

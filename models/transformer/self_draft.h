@@ -13,7 +13,7 @@
 #include "models/model.h"
 
 /* exit   layers run before the head, 1..those of the target; 0: all
- * skip   layers among these that are left out, from 0, as 3.5; at least one is run
+ * skip   layers among these that are left out, counted from 0, as in 3.5, or none; at least one is run
  * GSL_EINVAL where the target is no transformer. */
 int spec_layers_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
 

@@ -70,7 +70,7 @@ const spec_model_kind spec_model_random = {
 
 const spec_model_kind spec_model_layers = {
     .name = "layers",
-    .usage = "layers?of=target&exit=0&skip=n.n...",
+    .usage = "layers?of=target&exit=0&skip=none",
     .summary = "the target's first layers, or all but some, and its head; shares its weights and its cache",
     .reference = "Elhoushi24",
     .needs_target = true,
