@@ -1,6 +1,7 @@
 /* block_bootstrap: intervals for functions of sums over independent blocks, such as ratios of sums [Efron79].
  * A block is what must stay together: all that was measured in one text, whatever within it is dependent. Blocks are
- * drawn anew, whole, so that all columns keep what they share. The caller owns the arrays. docs/formulas.md#bootstrap. */
+ * drawn anew, whole, so that all columns keep what they share. The caller owns the arrays.
+ * docs/formulas.md#bootstrap. */
 #ifndef SPECLAB_BLOCK_BOOTSTRAP_H
 #define SPECLAB_BLOCK_BOOTSTRAP_H
 

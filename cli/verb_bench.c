@@ -3,6 +3,7 @@
 #include "cli/verb.h"
 
 #include "cli/options.h"
+#include "experiments/timed/timed_page.h"
 #include "experiments/timed/timed_report.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ static int show(const arguments *args, const spec_timed *timed, const spec_timed
     const bool page = common->format_given ? common->format == SPEC_FORMAT_TABLE
                                            : common->output == NULL && isatty(STDOUT_FILENO);
     if (page && common->output == NULL) {
-        if (spec_timed_report_text(timed, prediction, stdout, &error) == GSL_SUCCESS) code = SPEC_EXIT_HOLDS;
+        if (spec_timed_page_write(timed, prediction, stdout, &error) == GSL_SUCCESS) code = SPEC_EXIT_HOLDS;
         else spec_usage_say(verb, "%s", error.text);
     } else if (spec_timed_report_table(&table, timed, prediction, asked, &error) == GSL_SUCCESS) {
         code = spec_options_show(&table, common, verb);
@@ -193,8 +194,7 @@ static int show(const arguments *args, const spec_timed *timed, const spec_timed
         code = SPEC_EXIT_USAGE;
     }
     if (code != SPEC_EXIT_HOLDS || !spec_timed_report_contradicts(prediction, &K, &z)) return code;
-    spec_usage_say(verb, "K = %d: the draft tokens that were accepted contradict their chances, by %.3g standard errors",
-                   K, z);
+    spec_usage_say(verb, "K = %d: what was accepted contradicts its chances, by %.3g standard errors", K, z);
     return SPEC_EXIT_FAILS;
 }
 
@@ -251,13 +251,13 @@ int spec_verb_bench(int argc, char **argv)
         "measured speculation on this machine, beside the prediction\v"
         "Texts are decoded plainly and with each K, by turns, so that what else the machine does meets all alike; in "
         "between, passes of single models are timed. speedup is tokens a second over those of plain decoding, with a "
-        "95 % interval by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. with the alpha and "
-        "the c that were measured; speedup_costed takes what passes of K + 1 tokens cost; gap_* are the factors that "
-        "lie between.\n\n"
+        "95 % interval by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. with the alpha "
+        "and the c that were measured; speedup_costed takes what passes of K + 1 tokens cost; gap_* are the factors "
+        "that lie between.\n\n"
         "Times differ from run to run; tokens and acceptance follow from --seed, for any number of --threads. The exit "
         "code is 1 where what was accepted contradicts its own chances, by more than 5 standard errors: never for a "
         "time.\n\n"
-        "  $ speclab bench --target llama2c:big.bin --draft llama2c:small.bin --K 0:10 -o bench.csv --figure bench.svg\n"
+        "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10 -o b.csv --figure b.svg\n"
         "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?of=target&exit=4'",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .widths = "1:16",

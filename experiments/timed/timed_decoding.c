@@ -148,9 +148,7 @@ done:
     return status;
 }
 
-/* The accepted tokens of the last round, and the chances that they had by the rows. If the rule judges token by token, and
- * as its formula says, accepted less chances is a martingale over the tests, and its variance the sum of those given the
- * past. */
+/* The accepted tokens of the last round, and the chances that they had by the rows: docs/formulas.md#bootstrap. */
 static void check_round(runner *way)
 {
     spec_timed_way *result = way->result;
@@ -295,7 +293,7 @@ static int decode_all(run *r)
         if (timed->n_blocks + 1 >= capacity) {
             capacity = 2 * capacity + 16;
             double *block = realloc(timed->block, (size_t)capacity * width * sizeof *block);
-            if (block == NULL) SPEC_TRY(spec_fail(r->error, GSL_ENOMEM, "out of memory for the times of %d texts", text));
+            if (block == NULL) SPEC_TRY(spec_fail(r->error, GSL_ENOMEM, "out of memory for %d texts", capacity));
             timed->block = block;
         }
         double *block = timed->block + (size_t)timed->n_blocks * width;

@@ -28,15 +28,15 @@ typedef struct {
     void *context;
 } spec_timed_plan;
 
-/* What is summed for each way over a text. The first token or round of a turn, which finds the caches of another way, is
- * done and not timed: the sums are of those after it, but for those in _ALL. */
+/* What is summed for each way over a text. The first token or round of a turn, which finds the caches of another way,
+ * is done and not timed: the sums are of those after it, but for those in _ALL. */
 typedef enum {
     SPEC_TIMED_SECONDS,
     SPEC_TIMED_TOKENS,
     SPEC_TIMED_ROUNDS,
     SPEC_TIMED_CALLS,     /* of the draft model */
-    SPEC_TIMED_CAUGHT_UP, /* rounds after one that was accepted whole, if the draft keeps what it computed and the target
-                             does not compute it: the draft's first pass is of two tokens then */
+    SPEC_TIMED_CAUGHT_UP, /* rounds after one that was accepted whole, where the draft computes its own keys and
+                             values: its first pass is of two tokens then */
     SPEC_TIMED_DRAFT,     /* seconds of the phases */
     SPEC_TIMED_VERIFY,
     SPEC_TIMED_RULE,

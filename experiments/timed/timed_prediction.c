@@ -43,8 +43,9 @@ static spec_block_interval per(sample *s, int over, int under)
 /* Tokens a second of one way over those of another. */
 static spec_block_interval speed_ratio(sample *s, int way, int other)
 {
-    return ratio(s, (const int[2]){spec_timed_column(way, SPEC_TIMED_TOKENS), spec_timed_column(other, SPEC_TIMED_TOKENS)},
-                 (const int[2]){spec_timed_column(way, SPEC_TIMED_SECONDS), spec_timed_column(other, SPEC_TIMED_SECONDS)});
+    const int a = spec_timed_column(way, 0), b = spec_timed_column(other, 0);
+    return ratio(s, (const int[2]){a + SPEC_TIMED_TOKENS, b + SPEC_TIMED_TOKENS},
+                 (const int[2]){a + SPEC_TIMED_SECONDS, b + SPEC_TIMED_SECONDS});
 }
 
 /* Mean time of the passes at column `first` over that of those at `other`. */
@@ -116,12 +117,12 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
 {
     const spec_timed *timed = s->timed;
     const spec_timed_way *way = &timed->way[i];
-    const double *sum = s->sum, rounds = sum[spec_timed_column(i, SPEC_TIMED_ROUNDS)];
-    const double calls = sum[spec_timed_column(i, SPEC_TIMED_CALLS)] / rounds;
-    const double caught_up = sum[spec_timed_column(i, SPEC_TIMED_CAUGHT_UP)] / rounds;
+    const double *sum = s->sum + spec_timed_column(i, 0), rounds = sum[SPEC_TIMED_ROUNDS];
+    const double calls = sum[SPEC_TIMED_CALLS] / rounds, caught_up = sum[SPEC_TIMED_CAUGHT_UP] / rounds;
     const bool simple = fixed_length(timed) && is_chain(way);
     *ret = (spec_timed_speed){.way = way, .alpha_tested = passed_over_tested(timed, i, i)};
-    ret->tokens_per_round = per(s, spec_timed_column(i, SPEC_TIMED_ALL_TOKENS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
+    ret->tokens_per_round =
+        per(s, spec_timed_column(i, SPEC_TIMED_ALL_TOKENS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
     ret->speedup = speed_ratio(s, i, 0);
     const double alpha = way->K > 0 ? all->alpha : 0.0; /* of no matter at K = 0 */
     ret->tokens_theorem = simple ? spec_capped_geometric_mean(alpha, way->K) : NAN;
@@ -129,15 +130,16 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
     ret->tokens_by_depth = mean_by_depth(timed, i);
     ret->beta_z = spec_z((double)way->accepted, way->chances, sqrt(way->variance));
 
-    ret->round = (spec_phases){.draft = sum[spec_timed_column(i, SPEC_TIMED_DRAFT)] / rounds,
-                               .score = sum[spec_timed_column(i, SPEC_TIMED_VERIFY)] / rounds,
-                               .rule = sum[spec_timed_column(i, SPEC_TIMED_RULE)] / rounds};
-    const double round = sum[spec_timed_column(i, SPEC_TIMED_SECONDS)] / rounds;
-    ret->round.rest = fmax(0.0, round - ret->round.draft - ret->round.score - ret->round.rule);
-    ret->tokens = sum[spec_timed_column(i, SPEC_TIMED_TOKENS)] / rounds;
+    ret->tokens = sum[SPEC_TIMED_TOKENS] / rounds;
+    ret->round = (spec_phases){.draft = sum[SPEC_TIMED_DRAFT] / rounds,
+                               .score = sum[SPEC_TIMED_VERIFY] / rounds,
+                               .rule = sum[SPEC_TIMED_RULE] / rounds};
+    ret->round.rest =
+        fmax(0.0, sum[SPEC_TIMED_SECONDS] / rounds - ret->round.draft - ret->round.score - ret->round.rule);
     ret->c_in_run = calls > 0.0 ? ret->round.draft / calls / all->plain.value : NAN;
 
-    const spec_cost_curve target = {s->n_widths, s->width, s->mean_target}, draft = {s->n_widths, s->width, s->mean_draft};
+    const spec_cost_curve target = {s->n_widths, s->width, s->mean_target};
+    const spec_cost_curve draft = {s->n_widths, s->width, s->mean_draft};
     ret->verify_costed = spec_cost_curve_mean(&target, way->width, way->widest);
     ret->draft_costed = 0.0;
     if (calls > 0.0) {

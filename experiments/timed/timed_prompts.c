@@ -51,7 +51,7 @@ done:
     return status;
 }
 
-/* The next text at or after `at`, without the line ends around it: lines up to one that is blank. NULL: there is none. */
+/* The next text at or after `at`: lines up to one that is blank, without the line ends around them. NULL: none. */
 static const char *next_text(size_t *ret_length, const char *at, const char *end)
 {
     while (at < end && (*at == '\n' || *at == '\r')) at++;

@@ -80,8 +80,9 @@ static void a_page_is_written_for_people_and_json_for_programs(void **state)
 {
     (void)state;
     spec_needs_program();
-    static const char *const said[] = {"target: zipf?V=50\n", "machine: ", "plain: ", "alpha: 0.", "The best K is ",
-                                       "Theorem 3.8 says ", "Where a round's time goes", "What a pass of so many tokens"};
+    static const char *const said[] = {"target: zipf?V=50\n", "machine: ", "plain: ", "alpha: 0.",
+                                       "The best K is ", "Theorem 3.8 says ", "Where a round's time goes",
+                                       "What a pass of so many tokens"};
     spec_child c;
     spec_child_run(&c, PAIR "--K 0:3 --texts 4 --format table");
     assert_int_equal(c.code, 0);
@@ -103,7 +104,7 @@ static void prompts_are_the_texts_of_a_file(void **state)
     char value[256];
     spec_table table;
     spec_file_write("prompts.txt", "\n\nthe cat\nsat\n\n\r\nand then\r\n\r\nonce more\n \nx\n\n\n");
-    read_result(&table, "bench --target ngram:text.txt?order=3 --prompts prompts.txt --context 5 --texts 5 --tokens 20");
+    read_result(&table, "bench --target ngram:text.txt?order=3 --prompts prompts.txt --context 5 --texts 5 -n 20");
     assert_non_null(strstr(spec_table_provenance(&table, "texts", value, sizeof value),
                            "prompts: 3, texts of a file, of at most 5 tokens"));
     assert_true(number(&table, 0, "texts") == 5.0 && number(&table, 0, "c") == 0.0); /* drafts are looked up */
@@ -154,12 +155,12 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target ngram:text.txt --prompts dir", "dir: Is a directory"},
         {"--target ngram:text.txt --prompts blank.txt", "blank.txt: there is no text in it"},
         {"--target zipf?V=4 --rule tokn", "no rule is named 'tokn'; did you mean 'token'?"},
-        {"--target zipf?V=4 --draft zipf?V=4 --drafting tree?n=4 --rule rrs --K 6", "draft strategy 'tree?n=4' to depth 6"},
+        {"--target zipf?V=4 --draft zipf?V=4 --drafting tree?n=4 --rule rrs --K 6", "draft strategy 'tree?n=4' to"},
         {"--target zipf?V=4 --policy fixd", "no length policy is named 'fixd'"},
         {"--target zipf?V=4 --figure x.svg", "--figure is drawn from the result: give -o FILE.csv as well"},
         {"--target zipf?V=4 --figure x.gif -o x.csv", "--figure x.gif: a figure ends in .svg, .png or .pdf"},
         {"--target zipf?V=4 -o nowhere/x.csv", "nowhere/x.csv: No such file or directory"},
-        {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64, with drafts"},
+        {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64"},
         {"--target zipf?V=4 hello", "what is 'hello'?"},
         {"--target zipf?V=4 --texs 3", "there is no option --texs; did you mean --texts?"},
     };

@@ -89,7 +89,8 @@ static void measured_speed_is_the_one_that_was_programmed(void **state)
         assert_within(s->speedup.value, programmed(w, K), 5.0 * s->speedup.se + 1e-12);
         assert_true(s->speedup.se < 0.03 * s->speedup.value);
         assert_true(s->speedup.low <= s->speedup.value && s->speedup.value <= s->speedup.high);
-        assert_within(s->tokens_per_round.value, spec_capped_geometric_mean(0.7, K), 5.0 * s->tokens_per_round.se + 1e-12);
+        assert_within(s->tokens_per_round.value, spec_capped_geometric_mean(0.7, K),
+                      5.0 * s->tokens_per_round.se + 1e-12);
         assert_near(s->tokens_theorem, spec_capped_geometric_mean(p->alpha, K), 1e-14);
         assert_near(s->speedup_theorem, spec_speedup(p->alpha, K, p->c.value), 1e-14);
         assert_within(s->tokens_by_depth, s->tokens_theorem, 0.1);
@@ -134,7 +135,7 @@ static void with_flat_costs_the_full_model_is_theorem_3_8(void **state)
     workshop_free(w);
 }
 
-/* Bernoulli with a peak at K = 2 or 3: alpha = .7, passes that soon cost. */
+/* A peak at K = 2 or 3: passes that soon cost. */
 static void the_best_K_is_found_and_its_neighbours_are_not_told_apart(void **state)
 {
     (void)state;

@@ -1,0 +1,138 @@
+#include "experiments/timed/timed_page.h"
+
+#include "experiments/timed/timed_report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LIST_SIZE = 512 };
+
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
+
+/* "2, 3 and 5": the K that are not told apart from the best. */
+static int list_alike(char list[LIST_SIZE], const spec_timed_prediction *p)
+{
+    int n = 0, left = 0;
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < p->n_speeds; i++) left += i != p->best && p->speed[i].alike;
+    for (int i = 0; i < p->n_speeds; i++) {
+        if (i == p->best || !p->speed[i].alike) continue;
+        used += (size_t)snprintf(list + used, LIST_SIZE - used, "%s%d", n == 0 ? "" : n == left - 1 ? " and " : ", ",
+                                 p->speed[i].way->K);
+        n++;
+    }
+    return n;
+}
+
+/* What somebody predicts to be best, and what the measurement says of it. */
+static void say_predicted(const spec_timed_prediction *p, const char *who, int i, double value, FILE *out)
+{
+    fprintf(out, "%s %d, %.3g times%s.\n", who, p->speed[i].way->K, value,
+            i == p->best         ? ": the same K"
+            : p->speed[i].alike  ? ": not told apart from it"
+                                 : ": by measurement that is slower");
+}
+
+static void say_best(const spec_timed_prediction *p, FILE *out)
+{
+    char list[LIST_SIZE];
+    if (p->best < 0 || p->n_speeds < 2) return;
+    const spec_block_interval *best = &p->speed[p->best].speedup;
+    const int n = list_alike(list, p);
+    fprintf(out, "\nThe best K is %d: %.3g times the speed of plain decoding, %.3g to %.3g with 95 %% confidence",
+            p->speed[p->best].way->K, best->value, best->low, best->high);
+    if (n > 0) fprintf(out, "; %s %s not told apart from it", list, n > 1 ? "are" : "is");
+    fprintf(out, ".%s\n", best->low > 1.0 ? "" : " Speculation has not been shown to gain here.");
+    if (p->best_theorem >= 0)
+        say_predicted(p, "Theorem 3.8 says", p->best_theorem, p->speed[p->best_theorem].speedup_theorem, out);
+    if (p->best_costed >= 0)
+        say_predicted(p, "With what passes cost it is", p->best_costed, p->speed[p->best_costed].speedup_costed, out);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* To as many digits as a time of a shared machine is worth. */
+static double rounded(double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", x);
+    return isfinite(x) ? strtod(text, NULL) : x;
+}
+
+typedef struct {
+    const char *name, *from; /* the page's column, and the table's */
+} shown_column;
+
+/* Some columns of the rows that have a K. */
+static int write_part(const spec_table *all, const shown_column *shown, int n, FILE *out, spec_error *error)
+{
+    const char *names[16];
+    spec_table part = {0};
+    int status = GSL_SUCCESS;
+    for (int c = 0; c < n; c++) names[c] = shown[c].name;
+    SPEC_TRY(spec_table_init(&part, names, n));
+    for (size_t r = 0; r < all->n_rows; r++) {
+        if (isnan(spec_cell_number(spec_table_cell(all, r, spec_table_column(all, shown[0].from))))) continue;
+        for (int c = 0; c < n; c++) {
+            const spec_cell *cell = spec_table_cell(all, r, spec_table_column(all, shown[c].from));
+            if (cell->kind == SPEC_CELL_TEXT) spec_table_text(&part, names[c], cell->text);
+            else if (cell->kind == SPEC_CELL_INTEGER) spec_table_integer(&part, names[c], cell->integer);
+            else spec_table_number(&part, names[c], rounded(spec_cell_number(cell)));
+        }
+        SPEC_TRY(spec_table_append(&part));
+    }
+    SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
+done:
+    spec_table_free(&part);
+    return status;
+}
+
+static const shown_column speeds[] = {
+    {"K", "K"}, {"tokens a round", "tokens_per_round"}, {"predicted", "tokens_per_round_predicted"},
+    {"by depth", "tokens_per_round_by_depth"}, {"speed-up", "speedup"}, {"low", "speedup_low"},
+    {"high", "speedup_high"}, {"Theorem 3.8", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"", "best"}};
+static const shown_column rounds[] = {
+    {"K", "K"}, {"round ms", "round_ms"}, {"draft", "draft_ms"}, {"by passes", "draft_ms_costed"},
+    {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"rule", "rule_ms"}, {"rest", "rest_ms"},
+    {"x tokens", "gap_tokens"}, {"x draft", "gap_draft"}, {"x verify", "gap_verify"}, {"x rule", "gap_rule"},
+    {"x rest", "gap_rest"}};
+static int write_passes(const spec_timed_prediction *p, FILE *out, spec_error *error)
+{
+    static const char *const names[] = {"pass", "target ms", "over one", "se", "draft ms", "over one ", "se "};
+    spec_table part = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(&part, names, p->pass[0].draft > 0.0 ? 7 : 4));
+    for (int i = 0; i < p->n_passes; i++) {
+        const spec_timed_pass *pass = &p->pass[i];
+        const double number[] = {1e3 * pass->target, pass->target_ratio.value, pass->target_ratio.se,
+                                 1e3 * pass->draft,  pass->draft_ratio.value,  pass->draft_ratio.se};
+        spec_table_integer(&part, "pass", pass->width);
+        for (int c = 1; c < part.n_columns; c++) spec_table_number(&part, names[c], rounded(number[c - 1]));
+        SPEC_TRY(spec_table_append(&part));
+    }
+    SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
+done:
+    spec_table_free(&part);
+    return status;
+}
+
+int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *p, FILE *out, spec_error *error)
+{
+    spec_table all = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_timed_report_table(&all, timed, p, "", error));
+    spec_timed_report_circumstances(timed, out);
+    fprintf(out, "plain: %.4g ms a token, %.4g tokens/s; c = %.3g (se %.2g): passes of one token, draft over target\n",
+            1e3 * p->plain.value, 1.0 / p->plain.value, p->c.value, p->c.se);
+    fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n\n", p->alpha);
+    SPEC_TRY(write_part(&all, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
+    say_best(p, out);
+    fputs("\nWhere a round's time goes, and (x) by which factors it is not as Theorem 3.8 has it:\n", out);
+    SPEC_TRY(write_part(&all, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
+    fputs("\nWhat a pass of so many tokens takes:\n", out);
+    SPEC_TRY(write_passes(p, out, error));
+done:
+    spec_table_free(&all);
+    return status;
+}
