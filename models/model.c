@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -46,6 +47,9 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
     *ret_model = NULL;
     SPEC_TRY(read_spec(&settings, spec, error));
     const int line = spec_names_find(name_of, settings.name, "kind of model", error);
+    if (line < 0 && access(settings.name, F_OK) == 0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s is a file; its kind stands before it, as in ngram:%.200s",
+                           settings.name, settings.name));
     SPEC_TRY(line < 0 ? GSL_EINVAL : GSL_SUCCESS);
     kind = spec_model_kinds[line];
     SPEC_TRY(spec_settings_check(&settings, kind->usage, SPEC_TRANSFORM_KEYS, error));
