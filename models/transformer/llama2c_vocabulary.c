@@ -109,7 +109,7 @@ int spec_llama2c_vocabulary_load(spec_llama2c_vocabulary *vocabulary, const char
     }
     SPEC_TRY(load(vocabulary, vocabulary->path, vocab, error));
 done:
-    if (status != GSL_SUCCESS) spec_llama2c_vocabulary_free(vocabulary);
+    if (vocabulary->data.vocab == 0) spec_llama2c_vocabulary_free(vocabulary); /* it failed, or there is none */
     return status;
 }
 
