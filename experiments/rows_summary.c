@@ -1,5 +1,6 @@
 #include "experiments/rows_summary.h"
 
+#include "analysis/overlap.h"
 #include "models/row.h"
 #include "models/rows/rows_file.h"
 
@@ -25,14 +26,6 @@ typedef struct {
     double *beta[SPEC_ROWS_SIDES_MAX]; /* (places) of a draft */
 } summary;
 
-static double entropy(const double *row, int vocab)
-{
-    double sum = 0.0;
-    for (int i = 0; i < vocab; i++)
-        if (row[i] > 0.0) sum -= row[i] * log(row[i]);
-    return sum;
-}
-
 static int read_stretch(summary *all, int stretch, double *target, double *draft, spec_error *error)
 {
     const spec_rows_file *file = all->file;
@@ -46,7 +39,7 @@ static int read_stretch(summary *all, int stretch, double *target, double *draft
             sums *sum = &all->sum[stretch][s];
             double *row = s == 0 ? target : draft;
             SPEC_TRY(spec_rows_file_row(row, file, p, s, error));
-            sum->entropy += entropy(row, file->vocab);
+            sum->entropy += spec_entropy(row, (size_t)file->vocab);
             sum->log_loss -= log(row[next]);
             if (s == 0) best = spec_row_argmax(row, file->vocab);
             else sum->agree += spec_row_argmax(row, file->vocab) == best;

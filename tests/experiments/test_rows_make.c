@@ -1,0 +1,257 @@
+/* Files of rows as they are made: rows of blocks against single ones, texts given and written, windows, real models. */
+#include "experiments/rows_make.h"
+
+#include "models/rows/rows.h"
+#include "tests/models/rows/rows_pair.h"
+#include "tests/support/near.h"
+
+static const char path[] = "test_rows_make.tmp";
+
+static void make(const spec_rows_plan *plan)
+{
+    spec_error error = {""};
+    if (spec_rows_make(path, plan, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static spec_rows_plan plan_for(const opened *target, const opened *draft)
+{
+    return (spec_rows_plan){.model = {target->model, draft->model}, .sides = 2, .every = 1, .seed = spec_test_seed()};
+}
+
+/* Every row against the model's own, asked for alone, after its text's own tokens. */
+static void assert_file(opened *target, opened *draft)
+{
+    spec_rows_file file;
+    spec_error error = {""};
+    const int vocab = target->model->vocab;
+    double *row = malloc((size_t)vocab * sizeof *row);
+    if (spec_rows_file_open(&file, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    int *text = malloc(file.tokens * sizeof *text);
+    for (uint64_t i = 0; i < file.tokens; i++) text[i] = spec_rows_file_token(&file, i);
+    for (uint64_t p = 0, t = 0; p < file.places; p++) {
+        const uint64_t position = spec_rows_file_position(&file, p);
+        while (t + 1 < file.texts && spec_rows_file_text(&file, t + 1) <= position) t++;
+        const uint64_t begin = spec_rows_file_text(&file, t);
+        for (int s = 0; s < 2; s++) {
+            const double *expected = row_after(s == 0 ? target : draft, text + begin, position - begin);
+            assert_int_equal(spec_rows_file_row(row, &file, p, s, &error), GSL_SUCCESS);
+            for (int i = 0; i < vocab; i++) assert_same(row[i], expected[i]);
+        }
+    }
+    free(text);
+    free(row);
+    spec_rows_file_close(&file);
+}
+
+static void read_counts(uint64_t *places, uint64_t *texts, uint64_t *tokens)
+{
+    spec_rows_file file;
+    spec_error error;
+    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    *places = file.places;
+    *texts = file.texts;
+    *tokens = file.tokens;
+    spec_rows_file_close(&file);
+}
+
+static void assert_counts(uint64_t places, uint64_t texts, uint64_t tokens)
+{
+    uint64_t p, t, n;
+    read_counts(&p, &t, &n);
+    assert_int_equal(p, places);
+    assert_int_equal(t, texts);
+    assert_int_equal(n, tokens);
+}
+
+/* Blocks of 64 rows begin and end within texts of all lengths, and skip places. */
+static void rows_of_blocks_are_those_of_single_calls(void **state)
+{
+    (void)state;
+    opened target = open_model("cases?V=5&order=3&seed=1", NULL), draft = open_model("cases?V=5&order=2&side=draft", NULL);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    enum { N = 300 };
+    int text[N];
+    static const size_t end[] = {64, 65, 65, 194, N};
+    for (int i = 0; i < N; i++) text[i] = rows_pair_token((uint64_t)i, 5);
+    plan.opt_text = text;
+    plan.text_end = end;
+    plan.n_texts = 5;
+    make(&plan);
+    assert_counts(N, 4, N); /* a text without a token is none */
+    assert_file(&target, &draft);
+    plan.every = 7;
+    make(&plan);
+    assert_counts(10 + 1 + 19 + 16, 4, N);
+    assert_file(&target, &draft);
+    plan.length = 50;
+    make(&plan);
+    assert_counts(8 + 2 + 1 + 8 + 8 + 5 + 8 + 8 + 1, 9, N); /* pieces of 50 14, 1, 50 50 29, 50 50 6 */
+    assert_file(&target, &draft);
+    plan.places = 21;
+    make(&plan);
+    assert_counts(21, 5, 50 + 14 + 1 + 50 + 8); /* no token after the last place's */
+    assert_file(&target, &draft);
+    unlink(path);
+    close_model(&draft);
+    close_model(&target);
+}
+
+/* Its tokens have the law of the rows: a sum of scores of mean 0 and variance 1 each. */
+static void the_target_writes_by_its_own_rows(void **state)
+{
+    (void)state;
+    opened target = open_model("markov?V=6&order=2&seed=5", NULL), draft = open_model("uniform?V=6", NULL);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    double row[6], score = 0.0;
+    spec_rows_file file;
+    spec_error error;
+    plan.places = 20000;
+    plan.length = 500;
+    make(&plan);
+    assert_counts(20000, 40, 20000);
+    assert_file(&target, &draft);
+    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    for (uint64_t p = 0; p < file.places; p++) { /* is it one of the row's lower three tokens? */
+        assert_int_equal(spec_rows_file_row(row, &file, p, 0, &error), GSL_SUCCESS);
+        const double low = row[0] + row[1] + row[2], is = spec_rows_file_token(&file, p) < 3 ? 1.0 : 0.0;
+        score += (is - low) / sqrt(low * (1.0 - low));
+    }
+    assert_within(score / sqrt(20000.0), 0.0, 5.0); /* tokens of the row before would be 20 and more away */
+    spec_rows_file_close(&file);
+    unlink(path);
+    close_model(&draft);
+    close_model(&target);
+}
+
+static void prompts_have_no_places(void **state)
+{
+    (void)state;
+    opened target = open_model("cases?V=4&order=2&end=3", NULL), draft = open_model("cases?V=4&order=2&side=draft", NULL);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    static const int prompt[] = {2, 1, 2, 0, 2};
+    uint64_t places, texts, tokens;
+    plan.opt_prompt = prompt;
+    plan.n_prompt = 5;
+    plan.places = 100;
+    make(&plan);
+    read_counts(&places, &texts, &tokens);
+    assert_int_equal(places, 100);
+    assert_int_equal(tokens, 100 + 5 * texts);
+    assert_true(texts > 5); /* a text ends where the target says so */
+    assert_file(&target, &draft);
+    spec_rows_file file;
+    spec_error error;
+    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    for (uint64_t t = 0; t < texts; t++) {
+        const uint64_t begin = spec_rows_file_text(&file, t);
+        for (uint64_t i = 0; i < 5; i++) assert_int_equal(spec_rows_file_token(&file, begin + i), prompt[i]);
+        if (t > 0) assert_int_equal(spec_rows_file_token(&file, begin - 1), 3);
+    }
+    spec_rows_file_close(&file);
+    unlink(path);
+    close_model(&draft);
+    close_model(&target);
+}
+
+static void what_does_not_fit_is_refused_and_leaves_no_file(void **state)
+{
+    (void)state;
+    opened target = open_model("cases?V=4&order=2", NULL), draft = open_model("cases?V=4&order=2&side=draft", NULL);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    spec_error error = {""};
+    static const int text[] = {0, 1, 2};
+    volatile int stop = 1;
+    plan.opt_text = text;
+    plan.text_end = &(size_t){0};
+    plan.n_texts = 1;
+    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "the text has no token");
+    plan.text_end = &(size_t){3};
+    plan.opt_stop = &stop;
+    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "interrupted");
+    plan.opt_stop = NULL;
+    draft.model->window = 2;
+    plan.length = 3;
+    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "texts of 3 tokens: the models read at most 2");
+    plan.length = 0;
+    make(&plan);
+    assert_counts(3, 2, 3);
+    plan.opt_text = NULL;
+    plan.opt_prompt = text;
+    plan.n_prompt = 2;
+    plan.places = 5;
+    unlink(path);
+    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "a prompt of 2 tokens leaves no place in texts of 2");
+    assert_int_equal(access(path, F_OK), -1);
+    close_model(&draft);
+    close_model(&target);
+}
+
+/* Two small transformers along real stories: expected acceptance .883, the same argmax at .87 to .90 of the places, as
+ * measured elsewhere; here stories begin anew after 256 tokens, and their first rows know little: a hundredth less. */
+static void two_real_models_overlap_as_they_are_known_to(void **state)
+{
+    (void)state;
+    char target_spec[300], draft_spec[300], stories[300];
+    spec_test_data(target_spec, sizeof target_spec, "babyllama/target.bin");
+    spec_test_data(draft_spec, sizeof draft_spec, "babyllama/draft.bin");
+    spec_test_data(stories, sizeof stories, "text/tinystories.txt");
+    char spec[320];
+    snprintf(spec, sizeof spec, "llama2c:%s", target_spec);
+    opened target = open_model(spec, NULL);
+    snprintf(spec, sizeof spec, "llama2c:%s", draft_spec);
+    opened draft = open_model(spec, NULL);
+    enum { BYTES = 4096, N = 2000 };
+    char text[BYTES];
+    int token[BYTES];
+    FILE *in = fopen(stories, "r");
+    assert_non_null(in);
+    assert_int_equal(fread(text, 1, BYTES, in), BYTES);
+    fclose(in);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    const size_t n = target.model->kind->tokenize(target.model, text, BYTES, token, BYTES);
+    plan.opt_text = token;
+    plan.text_end = &n;
+    plan.n_texts = 1;
+    plan.places = N;
+    make(&plan);
+    spec_rows_file file;
+    spec_error error;
+    double *row = malloc(2 * (size_t)target.model->vocab * sizeof *row), beta = 0.0, agree = 0.0;
+    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    assert_int_equal(file.places, N);
+    for (uint64_t p = 0; p < N; p++) {
+        for (int s = 0; s < 2; s++)
+            assert_int_equal(spec_rows_file_row(row + s * file.vocab, &file, p, s, &error), GSL_SUCCESS);
+        beta += spec_row_overlap(row, row + file.vocab, file.vocab) / N;
+        agree += (spec_row_argmax(row, file.vocab) == spec_row_argmax(row + file.vocab, file.vocab)) / (double)N;
+    }
+    printf("beta %.4f, argmax agreement %.4f\n", beta, agree);
+    assert_within(beta, 0.875, 0.02);
+    assert_within(agree, 0.87, 0.03);
+    const uint64_t second = spec_rows_file_text(&file, 1);
+    assert_int_equal(second, target.model->window);
+    assert_int_equal(spec_rows_file_row(row, &file, second + 44, 0, &error), GSL_SUCCESS); /* a row of a block, alone */
+    const double *alone = row_after(&target, token + second, 44);
+    for (int i = 0; i < file.vocab; i++) assert_same(row[i], alone[i]);
+    spec_rows_file_close(&file);
+    free(row);
+    unlink(path);
+    close_model(&draft);
+    close_model(&target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_blocks_are_those_of_single_calls),
+        cmocka_unit_test(the_target_writes_by_its_own_rows),
+        cmocka_unit_test(prompts_have_no_places),
+        cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_no_file),
+        cmocka_unit_test(two_real_models_overlap_as_they_are_known_to),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
