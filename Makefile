@@ -219,5 +219,6 @@ clean: ## remove everything that was built
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-.SECONDARY:
+# Kept for the next build. (Without a list make would not miss the commit's file, and show an old commit in results.)
+.SECONDARY: $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
 -include $(shell find build/$(CONFIG) -name '*.d' 2>/dev/null)
