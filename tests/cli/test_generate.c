@@ -120,6 +120,30 @@ static void a_seed_gives_one_text_for_any_number_of_threads(void **state)
     free(b);
 }
 
+/* A sampled text of a transformer of 8-bit weights, drafted by its first layer, in trees. */
+static void a_seed_gives_one_text_for_any_instruction_set(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const sets[] = {"SPECLAB_ISA=portable", "SPECLAB_ISA=avx2", "SPECLAB_ISA=avx512",
+                                       "SPECLAB_ISA=vnni"};
+    char *first = NULL;
+    for (int i = 0; i < 4; i++) {
+        const char *arguments = "generate --target random?dim=64&layers=2&heads=4&ffn=128&vocab=500&context=150 "
+                                "--draft layers?of=target&exit=1 --drafting tree?n=2&siblings=without --rule rrsw "
+                                "--K 3 --temperature 0.05 --top-p 0.9 -n 120";
+        spec_child c;
+        spec_child_start(&c, sets[i], NULL, arguments);
+        spec_child_listen(&c, NULL);
+        assert_int_equal(c.code, 0);
+        if (i == 0) first = strdup(c.text);
+        assert_string_equal(c.text, first);
+        spec_child_free(&c);
+    }
+    assert_true(strlen(first) > 2 * 120);
+    free(first);
+}
+
 static void several_texts_stand_apart_and_the_first_is_the_one(void **state)
 {
     (void)state;
@@ -430,6 +454,7 @@ int main(void)
         cmocka_unit_test(at_temperature_0_speculation_changes_nothing),
         cmocka_unit_test(shared_noise_has_one_text_with_and_without_speculation),
         cmocka_unit_test(a_seed_gives_one_text_for_any_number_of_threads),
+        cmocka_unit_test(a_seed_gives_one_text_for_any_instruction_set),
         cmocka_unit_test(several_texts_stand_apart_and_the_first_is_the_one),
         cmocka_unit_test(a_model_without_words_has_numbers),
         cmocka_unit_test(sampling_options_reach_both_models),
