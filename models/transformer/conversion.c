@@ -88,7 +88,7 @@ static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type typ
         }
         if (to->opt_stop != NULL && *to->opt_stop != 0) SPEC_TRY(spec_fail(to->error, GSL_EFAILED, "interrupted"));
     }
-    spec_gguf_writer_tensor_end(&to->writer);
+    SPEC_TRY(spec_gguf_writer_tensor_end(&to->writer, to->error));
 done:
     free(data);
     free(loss);

@@ -30,13 +30,10 @@ static void put_text(FILE *out, const char *text)
     put_piece(out, (spec_piece){text, strlen(text)});
 }
 
-/* Zeros up to the next multiple of the alignment. */
-static uint64_t put_padding(FILE *out, uint64_t at)
+/* Bytes up to the next multiple of the alignment. */
+static size_t padding(uint64_t at)
 {
-    static const char zeros[SPEC_GGUF_ALIGNMENT];
-    const size_t n = (size_t)(SPEC_GGUF_ALIGNMENT - at % SPEC_GGUF_ALIGNMENT) % SPEC_GGUF_ALIGNMENT;
-    fwrite(zeros, 1, n, out);
-    return at + n;
+    return (size_t)(SPEC_GGUF_ALIGNMENT - at % SPEC_GGUF_ALIGNMENT) % SPEC_GGUF_ALIGNMENT;
 }
 
 int spec_gguf_writer_init(spec_gguf_writer *writer, spec_error *error)
@@ -143,8 +140,8 @@ void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_te
     if (rows != 1) put_u64(out, (uint64_t)rows);
     put_u32(out, spec_gguf_tensor_number(type));
     put_u64(out, writer->offset);
-    const uint64_t end = writer->offset + (uint64_t)rows * spec_tensor_row_bytes(type, cols);
-    writer->offset = (end + SPEC_GGUF_ALIGNMENT - 1) / SPEC_GGUF_ALIGNMENT * SPEC_GGUF_ALIGNMENT;
+    writer->offset += (uint64_t)rows * spec_tensor_row_bytes(type, cols);
+    writer->offset += padding(writer->offset);
 }
 
 /* The two buffers hold all that was put into them. */
@@ -168,37 +165,42 @@ int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error
     SPEC_TRY(end_buffers(writer, error));
     writer->out = fopen(writer->unfinished, "wbx");
     if (writer->out == NULL) return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
-    fwrite("GGUF", 1, 4, writer->out);
-    put_u32(writer->out, VERSION);
-    put_u64(writer->out, writer->n_tensors);
-    put_u64(writer->out, writer->n_values);
-    fwrite(writer->values, 1, writer->values_bytes, writer->out);
-    fwrite(writer->tensors, 1, writer->tensors_bytes, writer->out);
-    writer->written = put_padding(writer->out, 4 + 4 + 8 + 8 + writer->values_bytes + writer->tensors_bytes);
-    writer->offset += writer->written; /* of the end, from now on */
+    spec_gguf_writer_data(writer, "GGUF", 4);
+    spec_gguf_writer_data(writer, &(uint32_t){VERSION}, sizeof(uint32_t));
+    spec_gguf_writer_data(writer, &writer->n_tensors, sizeof writer->n_tensors);
+    spec_gguf_writer_data(writer, &writer->n_values, sizeof writer->n_values);
+    spec_gguf_writer_data(writer, writer->values, writer->values_bytes);
+    spec_gguf_writer_data(writer, writer->tensors, writer->tensors_bytes);
+    writer->offset += writer->written + padding(writer->written); /* of the end, from now on */
+    SPEC_TRY(spec_gguf_writer_tensor_end(writer, error));
 done:
     return status;
 }
 
 void spec_gguf_writer_data(spec_gguf_writer *writer, const void *data, size_t bytes)
 {
-    fwrite(data, 1, bytes, writer->out);
+    if (fwrite(data, 1, bytes, writer->out) != bytes && writer->failure == 0) writer->failure = errno;
     writer->written += bytes;
 }
 
-void spec_gguf_writer_tensor_end(spec_gguf_writer *writer)
+static int failed(const spec_gguf_writer *writer, int reason, spec_error *error)
 {
-    writer->written = put_padding(writer->out, writer->written);
+    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->path, strerror(reason));
+}
+
+int spec_gguf_writer_tensor_end(spec_gguf_writer *writer, spec_error *error)
+{
+    static const char zeros[SPEC_GGUF_ALIGNMENT];
+    spec_gguf_writer_data(writer, zeros, padding(writer->written));
+    return writer->failure == 0 ? GSL_SUCCESS : failed(writer, writer->failure, error);
 }
 
 int spec_gguf_writer_close(spec_gguf_writer *writer, spec_error *error)
 {
     assert(writer->written == writer->offset);
-    const bool whole = fflush(writer->out) == 0 && !ferror(writer->out);
-    if (whole && rename(writer->unfinished, writer->path) == 0) {
-        fclose(writer->out);
-        writer->out = NULL;
-        return GSL_SUCCESS;
-    }
-    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->path, strerror(errno));
+    if (fflush(writer->out) != 0) return failed(writer, errno, error);
+    if (rename(writer->unfinished, writer->path) != 0) return failed(writer, errno, error);
+    fclose(writer->out);
+    writer->out = NULL;
+    return GSL_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* gguf_writer: a GGUF file, version 3, written front to back under another name and renamed when it is whole.
  *     init; values and tensors, in any order; open; the tensors' data, in the order they were named; close
- * A failed write is remembered and told by _close. The writer owns its buffers and the unfinished file. */
+ * A write that failed is told at the next end of a tensor. The writer owns its buffers and the unfinished file. */
 #ifndef SPECLAB_GGUF_WRITER_H
 #define SPECLAB_GGUF_WRITER_H
 
@@ -13,6 +13,7 @@ typedef struct {
     uint64_t n_values, n_tensors;
     uint64_t offset;   /* of the next tensor's data */
     uint64_t written;  /* of the file */
+    int failure;       /* errno of the first write that failed, or 0 */
     char *path, *unfinished;
 } spec_gguf_writer;
 
@@ -37,9 +38,9 @@ int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error
 
 /* Bytes of the data of a tensor, in pieces of any size, and its end. */
 void spec_gguf_writer_data(spec_gguf_writer *writer, const void *data, size_t bytes);
-void spec_gguf_writer_tensor_end(spec_gguf_writer *writer);
+int spec_gguf_writer_tensor_end(spec_gguf_writer *writer, spec_error *error);
 
-/* GSL_EFAILED where not all of it could be written; then there is no file. */
+/* The file has its name now. GSL_EFAILED where not all of it could be written; then there is none. */
 int spec_gguf_writer_close(spec_gguf_writer *writer, spec_error *error);
 
 #endif

@@ -202,7 +202,8 @@ class Bench:
 
     def __init__(self, scratch, path):
         def packages(what):
-            return subprocess.check_output(["pkg-config", what, "gsl", "libconfig", "jansson"], text=True).split()
+            names = ["gsl", "libconfig", "jansson", "libpcre2-8"]
+            return subprocess.check_output(["pkg-config", what, *names], text=True).split()
 
         self.scratch = scratch
         self.flags = ["-std=c11", "-w", "-fopenmp", "-ffp-contract=off", "-D_GNU_SOURCE", '-DSPEC_VERSION="mutant"',

@@ -152,7 +152,7 @@ static void write_model(const wish *w)
                 spec_tensor_row_write(row, tensor.type, value, tensor.cols);
                 for (int r = 0; r < tensor.rows && pass == 1; r++)
                     spec_gguf_writer_data(&writer, row, spec_tensor_row_bytes(tensor.type, tensor.cols));
-                if (pass == 1) spec_gguf_writer_tensor_end(&writer);
+                if (pass == 1) assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
             }
         }
         const char *extra = w->has_freqs ? "rope_freqs.weight" : was_changed ? NULL : w->tensor;
@@ -160,7 +160,7 @@ static void write_model(const wish *w)
         const float freqs[8] = {1.0f, 2.0f, 3.0f, w->weight != 0.0f ? w->weight : 4.0f};
         if (extra != NULL && pass == 0) spec_gguf_writer_tensor(&writer, extra, SPEC_TENSOR_F32, 1, cols);
         if (extra != NULL && pass == 1) spec_gguf_writer_data(&writer, freqs, (size_t)cols * sizeof(float));
-        if (extra != NULL && pass == 1) spec_gguf_writer_tensor_end(&writer);
+        if (extra != NULL && pass == 1) assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
     }
     if (spec_gguf_writer_close(&writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     spec_gguf_writer_free(&writer);
