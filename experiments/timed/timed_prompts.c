@@ -75,9 +75,11 @@ static int tokenize(spec_timed_prompts *prompts, const spec_model *model, const 
 {
     int *token = malloc((size_t)most * sizeof *token);
     if (token == NULL) return no_memory(error);
-    const size_t n = model->kind->tokenize(model, text, length, token, (size_t)most);
-    prompts->token[prompts->n] = token;
-    prompts->length[prompts->n++] = n < (size_t)most ? n : (size_t)most;
+    size_t n = model->kind->tokenize(model, text, length, token, (size_t)most);
+    if (n > (size_t)most) n = (size_t)most;
+    int *fit = realloc(token, (n + 1) * sizeof *token); /* texts are many, and most are short */
+    prompts->token[prompts->n] = fit != NULL ? fit : token;
+    prompts->length[prompts->n++] = n;
     return GSL_SUCCESS;
 }
 

@@ -143,8 +143,9 @@ static void say_texts(const spec_timed *timed, FILE *out)
     fprintf(out, "texts: %d of %d tokens, in turns of %d; prompts: %d, %s, of at most %zu tokens; seed %llu\n",
             timed->n_blocks, plan->tokens, plan->turn, plan->prompts->n, plan->prompts->source, longest,
             (unsigned long long)plan->seed);
-    fprintf(out, "machine: %s, %d thread%s, %s\n", name, omp_get_max_threads(), omp_get_max_threads() > 1 ? "s" : "",
-            spec_cpu_isa_name(spec_cpu_isa()));
+    fprintf(out, "machine: %s, %d thread%s, %s%s\n", name, omp_get_max_threads(), omp_get_max_threads() > 1 ? "s" : "",
+            spec_cpu_isa_name(spec_cpu_isa()),
+            plan->clock.seconds == spec_clock_processor().seconds ? ", processor time" : "");
 }
 
 void spec_timed_report_circumstances(const spec_timed *timed, FILE *out)
