@@ -195,6 +195,52 @@ static void target_and_draft_agree_as_known(void **state)
     }
 }
 
+/* The target's greedy text of 200 letters after the first 40 of each of 10 stories, and the letters of it that its own
+ * first four layers would have chosen. Known: 0.67. */
+static void four_of_five_layers_agree_as_known(void **state)
+{
+    (void)state;
+    enum { TEXTS = 10, PROMPT = 40, LETTERS = 200 };
+    char path[1024], text_path[1024], story[4096];
+    spec_test_data(path, sizeof path, BABY);
+    spec_test_data(text_path, sizeof text_path, "text/tinystories.txt");
+    spec_model *target = open_model(path, "?temperature=0"), *draft;
+    spec_error error;
+    spec_session session[2];
+    const int vocab = target->vocab;
+    double *scratch[2] = {reference_vector(vocab), reference_vector((LETTERS + 1) * vocab)};
+    const double *rows[LETTERS + 1];
+    FILE *file = fopen(text_path, "r");
+    int agree = 0;
+    assert_non_null(file);
+    assert_int_equal(spec_model_open(&draft, "layers?of=target&exit=4&temperature=0", target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&session[0], target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&session[1], draft, &error), GSL_SUCCESS);
+    for (int s = 0; s < TEXTS && fgets(story, sizeof story, file) != NULL;) {
+        int token[PROMPT + LETTERS];
+        if (strlen(story) < 100) continue;
+        spec_transformer_tokenize(target, story, strlen(story), token, PROMPT);
+        for (size_t n = PROMPT; n < PROMPT + LETTERS; n++) {
+            const double *row = spec_session_row(&session[0], token, n, scratch[0], &error);
+            for (token[n] = 0; row[token[n]] == 0.0;) token[n]++;
+        }
+        assert_int_equal(spec_session_score(&session[1], token, PROMPT, token + PROMPT, NULL, LETTERS, 0, rows, scratch[1],
+                                            &error),
+                         GSL_SUCCESS);
+        for (int i = 0; i < LETTERS; i++) agree += rows[i][token[PROMPT + i]] == 1.0;
+        s++;
+    }
+    printf("agreement %.4f\n", (double)agree / (TEXTS * LETTERS));
+    assert_true(fabs((double)agree / (TEXTS * LETTERS) - 0.67) < 0.05);
+    fclose(file);
+    for (int m = 1; m >= 0; m--) {
+        free(scratch[m]);
+        spec_session_free(&session[m]);
+    }
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +248,7 @@ int main(void)
         cmocka_unit_test(whole_texts_are_those_of_double_precision),
         cmocka_unit_test(the_greedy_text_is_that_of_llama2c),
         cmocka_unit_test(target_and_draft_agree_as_known),
+        cmocka_unit_test(four_of_five_layers_agree_as_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
