@@ -10,7 +10,7 @@
 static inline void spec_product_put_avx512(const spec_product_task *task, int u, int r, __m512 sum)
 {
     const int left = task->R - r;
-    const __mmask16 rows = left < SPEC_PANEL_ROWS ? (__mmask16)((1U << left) - 1) : 0xffff;
+    const __mmask16 rows = (__mmask16)(left < SPEC_PANEL_ROWS ? (1U << left) - 1 : 0xffffU);
     float *const y = task->y + (size_t)u * task->stride + r;
     if (task->opt_bias != NULL) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(rows, task->opt_bias + r));
     if (task->add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(rows, y), sum);

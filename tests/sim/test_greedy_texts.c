@@ -8,7 +8,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { TOKENS = 60, DRAFTS = 4, TYPES = 5 };
+enum { TOKENS = 48, DRAFTS = 4, TYPES = 5 };
 
 /* A target at temperature 0, its drafts, and its text. */
 typedef struct {

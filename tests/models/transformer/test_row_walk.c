@@ -7,7 +7,7 @@
 #include <gsl/gsl_rng.h>
 #include <string.h>
 
-enum { VOCAB = 23, LONGEST = 48, NODES = 20, STEPS = 250 };
+enum { VOCAB = 23, LONGEST = 48, NODES = 20, STEPS = 200 };
 
 #define SHAPE "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=32&vocab=23&context=80&seed=5&type="
 
