@@ -11,6 +11,7 @@ enum {
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
     KEYS = 4,  /* that a query is multiplied with at a time */
+    AHEAD = 64, /* rows that are fetched before they are read */
     TILE = 32, /* positions whose values stay in the first cache while all heads mix them */
     GROUPS = 4 /* of 16 values, that are mixed in registers */
 };
@@ -96,11 +97,18 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
-/* A row SPEC_VECTOR_BLOCK rows behind this one, into the second cache. */
-INLINE void fetch(const float *row, size_t width, int groups)
+/* How many rows behind the t-th of n is the one to be fetched: AHEAD further on, where the next block follows this one. */
+INLINE size_t rows_ahead(int t, int n)
 {
-    const uintptr_t behind = (uintptr_t)row + SPEC_VECTOR_BLOCK * width * sizeof *row;
-    for (int g = 0; g < groups; g++) _mm_prefetch((const char *)(behind + (size_t)g * LANES * sizeof *row), _MM_HINT_T1);
+    const int ahead = n < AHEAD ? n : AHEAD;
+    return (size_t)(t + ahead < n ? ahead : SPEC_VECTOR_BLOCK - n + ahead);
+}
+
+/* Into the second cache; there may be no such memory. */
+INLINE void fetch(const float *row, size_t rows, size_t width, int groups)
+{
+    const uintptr_t from = (uintptr_t)row + rows * width * sizeof *row;
+    for (int g = 0; g < groups; g++) _mm_prefetch((const char *)(from + (size_t)g * LANES * sizeof *row), _MM_HINT_T1);
 }
 
 /* Scores of KEYS keys by one query. */
@@ -125,7 +133,7 @@ INLINE void score_all(float *ret_score, const float *query, int heads, int group
         const float *key[KEYS];
         for (int i = 0; i < KEYS; i++) {
             key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
-            fetch(key[i], (size_t)width, groups);
+            fetch(key[i], rows_ahead(t + i, n), (size_t)width, groups);
         }
         for (int h = 0; h < heads; h++) {
             float four_scores[KEYS], *to = ret_score + h * SPEC_VECTOR_BLOCK + t;
@@ -169,16 +177,16 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = added(sum);
 }
 
-/* Of `groups` groups of 16 values, in registers. Fetches behind positions from..to-1. */
+/* Positions begin..end-1 of n, and `groups` groups of 16 values, in registers. Fetches behind positions from..to-1. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width, const int *slot, int n,
-                       int groups, int from, int to)
+                       int begin, int end, int groups, int from, int to)
 {
     floats sum[GROUPS * PARTS];
     for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
-    for (int t = 0; t < n; t++) {
+    for (int t = begin; t < end; t++) {
         const float *value = values + (size_t)slot[t] * width;
         const floats w = all(weight[t]);
-        if (from <= t && t < to) fetch(value, width, groups);
+        if (from <= t && t < to) fetch(value, rows_ahead(t, n), width, groups);
         for (int g = 0; g < groups * PARTS; g++) sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
     }
     for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
@@ -186,17 +194,19 @@ INLINE void mix_groups(float *mixed, const float *weight, const float *values, s
 
 static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
 {
-    for (int begin = 0; begin < n; begin += TILE)
+    for (int begin = 0; begin < n; begin += TILE) {
+        const int tile = n - begin < TILE ? n - begin : TILE, end = begin + tile;
         for (int h = 0; h < heads; h++) {
-            const float *w = weight + h * SPEC_VECTOR_BLOCK + begin;
-            const int end = n - begin < TILE ? n - begin : TILE, from = end * h / heads, to = end * (h + 1) / heads;
+            const float *w = weight + h * SPEC_VECTOR_BLOCK;
             float *out = mixed + h * width;
+            const int from = begin + tile * h / heads, to = begin + tile * (h + 1) / heads;
             int at = 0;
             for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot + begin, end, GROUPS, from, to);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS, from, to);
             for (; at < width; at += LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot + begin, end, 1, from, to);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to);
         }
+    }
 }
 
 INLINE floats gated(floats a, floats b)
