@@ -13,7 +13,7 @@
 
 enum {
     CHUNK_BYTES = 1 << 16,   /* of weights, that one thread multiplies with at a time */
-    FILL_FLOATS = 1 << 13,   /* columns of fewer floats are laid out by one thread */
+    SHARED_FLOATS = 1 << 13, /* columns of fewer floats are worked at by one thread */
     FILL_PIECES = 4,
     LARGE_PAGE = 1 << 21
 };
@@ -200,12 +200,30 @@ static void embed(spec_queue *queue, float *x, const spec_matrix *table)
     for (int u = 0; u < batch->n; u++) spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
 }
 
+/* What is done column by column: y from x. */
+typedef struct {
+    const cpu_queue *q;
+    float *y;
+    const float *x, *opt_gain;
+} column_job;
+
+/* Shared where it is worth the while; `width` floats a column. */
+static void run_columns(spec_team_work *work, column_job job, int n, size_t width)
+{
+    spec_team_run(work, &job, n, job.q->taken && (size_t)n * width >= SHARED_FLOATS);
+}
+
+static void norm_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t dim = (size_t)j->q->shape.dim, at = (size_t)u * dim;
+    j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, (int)dim);
+}
+
 static void norm(spec_queue *queue, float *y, const float *x, const float *gain, int n)
 {
     const cpu_queue *q = queue->state;
-    const size_t dim = (size_t)q->shape.dim;
-    for (size_t u = 0; u < (size_t)n; u++)
-        q->kernels->norm(y + u * dim, x + u * dim, gain, q->shape.norm_eps, (int)dim);
+    run_columns(norm_column, (column_job){q, y, x, gain}, n, (size_t)q->shape.dim);
 }
 
 typedef struct {
@@ -236,7 +254,7 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
 {
     const cpu_queue *q = queue->state;
     product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
-    const bool large = (size_t)n * (size_t)w->cols >= FILL_FLOATS;
+    const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
     spec_team_run(fill_chunk, &job, n_chunks(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
     spec_team_run(multiply_chunk, &job, n_chunks(spec_panels_count(w->rows), job.panels), q->taken);
 }
@@ -246,15 +264,20 @@ static size_t qkv_width(const spec_shape *shape)
     return (size_t)(shape->n_heads + 2 * shape->n_kv_heads) * (size_t)shape->head_dim;
 }
 
+static void rotate_column(void *job, int u)
+{
+    const column_job *j = job;
+    const spec_shape *shape = &j->q->shape;
+    const int half = shape->head_dim / 2;
+    float *head = j->y + (size_t)u * qkv_width(shape);
+    for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
+        j->q->kernels->rotate(head, j->q->cosine + u * half, j->q->sine + u * half, shape->rope_pairs, shape->head_dim);
+}
+
 static void rope(spec_queue *queue, float *qkv)
 {
     const cpu_queue *q = queue->state;
-    const int head_dim = q->shape.head_dim, half = head_dim / 2;
-    for (int u = 0; u < q->batch->n; u++) {
-        float *head = qkv + (size_t)u * qkv_width(&q->shape);
-        for (int h = 0; h < q->shape.n_heads + q->shape.n_kv_heads; h++, head += head_dim)
-            q->kernels->rotate(head, q->cosine + u * half, q->sine + u * half, q->shape.rope_pairs, head_dim);
-    }
+    run_columns(rotate_column, (column_job){q, qkv, NULL, NULL}, q->batch->n, qkv_width(&q->shape));
 }
 
 static void store(spec_queue *queue, spec_kv *kv, int layer, const float *qkv)
@@ -269,12 +292,18 @@ static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv 
     spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->taken);
 }
 
+static void gate_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t ffn = (size_t)j->q->shape.ffn_dim;
+    const float *h = j->x + 2 * (size_t)u * ffn;
+    j->q->kernels->gate(j->y + (size_t)u * ffn, h, h + ffn, (int)ffn);
+}
+
 static void gate(spec_queue *queue, float *y, const float *h)
 {
     const cpu_queue *q = queue->state;
-    const size_t ffn = (size_t)q->shape.ffn_dim;
-    for (size_t u = 0; u < (size_t)q->batch->n; u++)
-        q->kernels->gate(y + u * ffn, h + 2 * u * ffn, h + (2 * u + 1) * ffn, (int)ffn);
+    run_columns(gate_column, (column_job){q, y, h, NULL}, q->batch->n, (size_t)q->shape.ffn_dim);
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)

@@ -20,7 +20,7 @@ typedef struct {
     /* y_i = (x_i s) gain_i with s = float of 1 / sqrt(mean(x^2) + eps), the mean in double. All (n); y may be x. */
     void (*norm)(float *y, const float *x, const float *gain, float eps, int n);
 
-    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(a, sin_i, b cos_i).
+    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(b, cos_i, a sin_i).
      * cosine, sine (head_dim/2). */
     void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim);
 

@@ -25,6 +25,20 @@ typedef __m256d doubles;
 #define minus_double _mm256_sub_pd
 #define times_double _mm256_mul_pd
 
+/* a b - c in even places, a b + c in odd ones */
+#define fused_minus_plus _mm256_fmaddsub_ps
+
+static inline floats exchanged(floats x)
+{
+    return _mm256_permute_ps(x, 0xb1);
+}
+
+static inline floats twice(const float *x)
+{
+    const __m256i from = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(x)), from);
+}
+
 static inline bool any_equal(floats a, floats b)
 {
     return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)) != 0;
@@ -67,6 +81,6 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx2 = {
-    norm, spec_vector_rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
 
 #endif

@@ -25,6 +25,22 @@ typedef __m512d doubles;
 #define minus_double _mm512_sub_pd
 #define times_double _mm512_mul_pd
 
+/* a b - c in even places, a b + c in odd ones */
+#define fused_minus_plus _mm512_fmaddsub_ps
+
+/* x[1], x[0], x[3], x[2], ... */
+static inline floats exchanged(floats x)
+{
+    return _mm512_permute_ps(x, 0xb1);
+}
+
+/* x[0], x[0], x[1], x[1], ... of 8 */
+static inline floats twice(const float *x)
+{
+    const __m512i from = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(from, _mm512_castps256_ps512(_mm256_loadu_ps(x)));
+}
+
 static inline bool any_equal(floats a, floats b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ) != 0;
@@ -70,6 +86,6 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx512 = {
-    norm, spec_vector_rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
+    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};
 
 #endif

@@ -29,15 +29,16 @@ static const double spec_exp_eighth[] = {0x1p+0,               0x1.172b83c7d517b
                                          0x1.4bfdad5362a27p+0, 0x1.6a09e667f3bcdp+0, 0x1.8ace5422aa0dbp+0,
                                          0x1.ae89f995ad3adp+0, 0x1.d5818dcfba487p+0};
 
-static inline void spec_vector_rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
-                                      int head_dim)
+/* Pairs from `first` on. */
+static inline void spec_vector_rotate_from(int first, float *head, const float *cosine, const float *sine,
+                                           spec_rope_pairs pairs, int head_dim)
 {
     const int half = head_dim / 2, step = pairs == SPEC_ROPE_ADJACENT ? 2 : 1;
     float *const a = head, *const b = pairs == SPEC_ROPE_ADJACENT ? head + 1 : head + half;
-    for (int i = 0; i < half; i++) {
+    for (int i = first; i < half; i++) {
         const float x = a[i * step], y = b[i * step];
         a[i * step] = fmaf(x, cosine[i], -(y * sine[i]));
-        b[i * step] = fmaf(x, sine[i], y * cosine[i]);
+        b[i * step] = fmaf(y, cosine[i], x * sine[i]);
     }
 }
 

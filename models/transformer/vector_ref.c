@@ -62,6 +62,11 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (int i = 0; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
+static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim)
+{
+    spec_vector_rotate_from(0, head, cosine, sine, pairs, head_dim);
+}
+
 static void score(float *ret_score, const float *query, int heads, int width, const float *key, const int *slot, int n)
 {
     for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_BLOCK)
@@ -128,5 +133,5 @@ static double exps(double *e, const float *x, float largest, double factor, int 
     return tree_double(lane);
 }
 
-const spec_vector_kernels spec_vector_kernels_ref = {norm, spec_vector_rotate, score, weigh, mix, gate, largest_of,
-                                                     find, exps, spec_vector_scale};
+const spec_vector_kernels spec_vector_kernels_ref = {norm, rotate, score, weigh, mix, gate, largest_of, find,
+                                                     exps, spec_vector_scale};

@@ -97,6 +97,25 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
+static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim)
+{
+    const int half = head_dim / 2;
+    int i = 0;
+    if (pairs == SPEC_ROPE_ADJACENT) {
+        for (; i + FLOATS / 2 <= half; i += FLOATS / 2) {
+            const floats x = load(head + 2 * i);
+            store(head + 2 * i, fused_minus_plus(x, twice(cosine + i), times(exchanged(x), twice(sine + i))));
+        }
+    } else {
+        for (; i + FLOATS <= half; i += FLOATS) {
+            const floats a = load(head + i), b = load(head + half + i), c = load(cosine + i), s = load(sine + i);
+            store(head + i, fused(a, c, minus(all(-0.0f), times(b, s))));
+            store(head + half + i, fused(b, c, times(a, s)));
+        }
+    }
+    spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
+}
+
 /* How many rows behind the t-th of n is the one to be fetched: AHEAD further on, where the next block follows this one. */
 INLINE size_t rows_ahead(int t, int n)
 {
