@@ -15,8 +15,8 @@
  *   start    (n)  law of the place at which a text begins, >= 0, sums to 1
  *   n        places, >= 1;  K draft length, >= 0;  rounds >= 1
  *   returns  GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM. O((burn_in + rounds) (K + 1) n).
- * With equal chances Eq. (1) of [Leviathan23]; as rounds grow, the mean in the long run, with no regard to `start` unless
- * every round emits the same number, or only such that leave places out.
+ * With equal chances Eq. (1) of [Leviathan23]; as rounds grow, the mean in the long run (which depends on `start` only
+ * where some places are never begun at from others, as with all chances 0 or 1).
  * Checked by: the whole kernel (spec_pair_chain); enumeration of rounds; Monte Carlo (tests/analysis/test_places.c). */
 int spec_places_mean(double *ret_mean, const double *beta, const double *start, size_t n, int K, size_t burn_in,
                      size_t rounds);

@@ -7,6 +7,7 @@
 #include "models/settings.h"
 #include "models/vocabularies.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,8 +28,8 @@ static const struct argp_option options_table[] = {
     {"split", KEY_SPLIT, "TEXT", 0, "what stands between two texts in it ($'\\n\\n' is an empty line)", 1},
     {"n", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
     {"prompt", KEY_PROMPT, "TEXT", 0, "what the target's texts begin with (its own prompts, or nothing)", 1},
-    {"length", KEY_LENGTH, "N", 0, "tokens after which a text ends and the context begins anew (as the models' windows ask)",
-     1},
+    {"length", KEY_LENGTH, "N", 0,
+     "tokens after which a text ends and the context begins anew (as the models' windows ask)", 1},
     {"every", KEY_EVERY, "N", 0, "rows of every Nth place of a text alone (1)", 1},
     {"cutoff", KEY_CUTOFF, "P", 0,
      "leave out what is less probable, and keep the rest as floats; 0: keep all, bit for bit (0 up to 512 tokens, else "
@@ -90,8 +91,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void check(const arguments *args, const char *verb)
 {
     const bool makes = args->spec[0] != NULL;
-    const bool asks = args->drafts > 0 || args->text != NULL || args->split != NULL || args->n > 0 || args->prompt != NULL ||
-                      args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
+    const bool asks = args->drafts > 0 || args->text != NULL || args->split != NULL || args->prompt != NULL ||
+                      args->n > 0 || args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
     if (args->file != NULL && (makes || asks))
         spec_usage_fail(verb, "'%s' is there already: to write a file of rows, name it with -o", args->file);
     if (args->file != NULL) return;
@@ -151,8 +152,8 @@ static int read_text(text *into, const arguments *args, spec_error *error)
     int status = GSL_SUCCESS;
     spec_corpus corpus = {.descriptor = -1};
     spec_block block;
-    const uint64_t tokens = args->n * (args->every > 0 ? args->every : 1);
-    SPEC_TRY(spec_corpus_init(&corpus, args->text, tokens < UINT64_MAX / TOKEN_BYTES ? TOKEN_BYTES * tokens : 0, error));
+    const double most = TOKEN_BYTES * (double)args->n * (double)(args->every > 0 ? args->every : 1);
+    SPEC_TRY(spec_corpus_init(&corpus, args->text, most < 1e18 ? (uint64_t)most : 0, error));
     do {
         SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));
         if (block.text != NULL) SPEC_TRY(append(into, block.text, block.length, error));
@@ -258,8 +259,8 @@ int spec_verb_rows(int argc, char **argv)
         options_table, parse, "[FILE]",
         "the rows of a target and its drafts along a text, into a file that is a model\v"
         "At each place of the text the file holds the distribution of the next token by the target and by each draft. "
-        "rows:FILE and rows:FILE?side=draft are models for every verb: real distributions, without the models that gave "
-        "them. The table tells what the file holds, and how far its rows are from the models'.\n\n"
+        "rows:FILE and rows:FILE?side=draft are models for every verb: real distributions, without the models that "
+        "gave them. The table tells what the file holds, and how far its rows are from the models'.\n\n"
         "  $ speclab rows --target ngram:a.txt?order=6 --draft ngram:a.txt?order=3 -n 1000 -o pair.rows\n"
         "  $ speclab accept --target rows:pair.rows --draft rows:pair.rows?side=draft --contexts all\n"
         "  $ speclab rows pair.rows",
@@ -269,6 +270,7 @@ int spec_verb_rows(int argc, char **argv)
     spec_table table;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);
+    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
     spec_options_catch_interrupts();
     spec_options show = args.common;
     const char *file = args.file;

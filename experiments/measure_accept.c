@@ -225,7 +225,7 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
     return GSL_SUCCESS;
 }
 
-/* Of the acceptance in value[i * n_values], or else of what enumeration gave; none where that is not known everywhere. */
+/* Of the acceptance in value[i * n_values], or else of what enumeration gave; none where it is not known everywhere. */
 static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts, spec_error *error)
 {
     static const struct {
@@ -295,8 +295,10 @@ done:
 }
 
 static const char *const parameters[] = {"rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
-static const char *const columns[] = {"rule", "drafting", "n", "acceptance", "acceptance_se", "acceptance_q10",
-                                      "acceptance_median", "acceptance_q90", "enumerated", "optimal", "ratio", "verdict",
+static const char *const columns[] = {"rule",           "drafting",          "n",
+                                      "acceptance",     "acceptance_se",     "acceptance_q10",
+                                      "acceptance_median", "acceptance_q90", "enumerated",
+                                      "optimal",        "ratio",             "verdict",
                                       NULL};
 static const char *const checked[] = {"verdict", NULL};
 

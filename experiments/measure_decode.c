@@ -28,8 +28,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return GSL_SUCCESS;
 }
 
-/* alpha (i), from a text of its own, or the whole of a file of rows, of which it is exact; NaN where the acceptance of a
- * token has no closed form. */
+/* alpha (i), from a text of its own, or the whole of a file of rows, of which it is exact; NaN where the acceptance of
+ * a token has no closed form. */
 static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_config *config, const spec_point *point,
                            int positions, spec_error *error)
 {
@@ -44,7 +44,8 @@ static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_
     if (config->opt_draft == NULL || (!question.chosen && strcmp(config->drafting, "chain") != 0)) return GSL_SUCCESS;
     SPEC_TRY(spec_rule_init(&question.rule, config->rule, error));
     if (file != NULL) {
-        if ((text = malloc(file->places * sizeof *text)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        text = malloc(file->places * sizeof *text);
+        if (text == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
         spec_rows_text(text, file);
         trajectory.opt_text = text;
         trajectory.positions = file->places;

@@ -36,8 +36,8 @@ typedef struct {
     const volatile int *opt_stop;
 } spec_trajectory;
 
-/* Means and their standard errors (NaN for a single batch), both (n_values): those of a given text tell how far it may be
- * from others like it. After an end of text, or `length`
+/* Means and their standard errors (NaN for a single batch), both (n_values); of a given text the errors tell how far
+ * others like it may be. After an end of text, or `length`
  * tokens, the next prompt begins. The status and line of the first batch, by number, that failed. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error);
 

@@ -77,7 +77,8 @@ int spec_fixtures_rows_init(spec_fixtures_rows *set, const char *path, spec_erro
     const spec_fixture_of_rows line[SPEC_FIXTURES_ROWS] = {
         {{"rows-low", "real rows, where the draft is bad: corrections, residuals of long tails",
           SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, open_rows}, set, 0.0, 0.2, false},
-        {{"rows-middle", "real rows, as most are", SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, open_rows}, set, 0.4, 0.6, false},
+        {{"rows-middle", "real rows, as most are",
+          SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, open_rows}, set, 0.4, 0.6, false},
         {{"rows-high", "real rows, where the draft is good: late places, bonus tokens, small residuals",
           SPEC_SCOPE_VERIFY | SPEC_SCOPE_STREAM, open_rows}, set, 0.8, 1.0, false},
         {{"rows-blind", "real rows of all kinds side by side, verified and drawn", SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT,

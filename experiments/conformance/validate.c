@@ -25,7 +25,7 @@ int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
     const char *names[256];
     char meant[SPEC_NAMES_MEANT_SIZE];
     int n = 0;
-    for (const spec_fixture_kind *kind; n < 200 && (kind = spec_validate_fixture(plan, n)) != NULL;) names[n++] = kind->name;
+    for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++) names[n] = spec_validate_fixture(plan, n)->name;
     for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
     names[n] = NULL;
     for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {

@@ -68,8 +68,8 @@ static void take_tokens(int *ret_token, const spec_rows_file *file, uint64_t fir
     for (int i = 0; i < SPEC_ROWS_PROMPT; i++) ret_token[i] = spec_rows_file_token(file, first + (uint64_t)i);
 }
 
-/* Places spread evenly over the file, but for those which too few tokens stand before, those whose tokens stand before an
- * earlier one, too, and those of whose tokens the file's text begins: from there on the place is the number of tokens. */
+/* Places spread evenly over the file, but for those which too few tokens stand before, those whose tokens stand before
+ * an earlier one, too, and those with which the file's text begins: from there on the place is the number of tokens. */
 static int find_beginnings(rows *model, spec_error *error)
 {
     const spec_rows_file *file = &model->file;

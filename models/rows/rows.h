@@ -13,8 +13,8 @@ enum { SPEC_ROWS_PROMPT = 16, SPEC_ROWS_PROMPTS_MAX = 1024 };
 
 /* side   target, draft (the first one), draft2, ... draft7
  * at     the row of this place after any context: a model of order 0; -1: off
- * begin  the place of the empty context, of whatever context; there are no prompts. -1: a context of n tokens that begins
- *        with a prompt is at the prompt's place + n - 16, any other at place n
+ * begin  the place of the empty context, from which every context counts; there are no prompts. -1: a context of n
+ *        tokens that begins with a prompt is at the prompt's place + n - 16, any other at place n
  *
  * Prompts are the 16 tokens of the text before places that are spread evenly over the file, which numbers of prompts
  * go through in an order that is even from the start. The file's own text, from its first token on, is at place n after

@@ -76,11 +76,13 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
 {
     const unsigned char *head = file->map.bytes;
     const uint64_t size = file->map.length;
-    if (size < SPEC_ROWS_HEAD || memcmp(head, SPEC_ROWS_MAGIC, 8) != 0) return refuse(file, "not a file of rows: speclab rows makes one", error);
+    if (size < SPEC_ROWS_HEAD || memcmp(head, SPEC_ROWS_MAGIC, 8) != 0)
+        return refuse(file, "not a file of rows: speclab rows makes one", error);
     if (get32(head + 8) != SPEC_ROWS_VERSION)
         return spec_fail(error, GSL_EINVAL, "%.160s: version %u of the format; this speclab reads version %u",
                          file->path, get32(head + 8), SPEC_ROWS_VERSION);
-    if (get64(head + 88) != spec_rows_check(head, 88, 0)) return refuse(file, "damaged: its head does not add up", error);
+    if (get64(head + 88) != spec_rows_check(head, 88, 0))
+        return refuse(file, "damaged: its head does not add up", error);
     if (get64(head + 24) != size)
         return spec_fail(error, GSL_EINVAL, "%.160s: cut: it has %llu bytes of %llu", file->path,
                          (unsigned long long)size, (unsigned long long)get64(head + 24));
@@ -116,7 +118,8 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
         const size_t side = (size_t)file->sides;
         if (i == side && at == end) return GSL_SUCCESS;
         if (i == side) {
-            if ((size_t)(end - at) / 4 < (size_t)file->vocab) return refuse(file, "damaged: tokens without texts", error);
+            if ((size_t)(end - at) / 4 < (size_t)file->vocab)
+                return refuse(file, "damaged: tokens without texts", error);
             file->piece = calloc((size_t)file->vocab, sizeof *file->piece);
             if (file->piece == NULL) return spec_fail(error, GSL_ENOMEM, "%.160s: out of memory", file->path);
         }
@@ -243,7 +246,8 @@ int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t pla
     if (at == NULL) return refuse_row(file, place, side, "its sizes do not go together", error);
     const size_t count = get32(at), size = spec_rows_row_size(&values, count, file->vocab, file->value_bytes);
     const uint64_t check = spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
-    if (get32(at + 4) != (uint32_t)(check ^ check >> 32)) return refuse_row(file, place, side, "it does not add up", error);
+    if (get32(at + 4) != (uint32_t)(check ^ check >> 32))
+        return refuse_row(file, place, side, "it does not add up", error);
 
     const bool exact = file->value_bytes == 8;
     bool good = true;

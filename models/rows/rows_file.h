@@ -1,6 +1,6 @@
 /* rows_file: a file of the rows of a target and its drafts at the places of a text, as it lies on the disk.
- * The file is mapped and its tables are checked when it is opened; a row is checked each time it is read, so that a file
- * of any size opens at once. The bytes are told in docs/formats.md#rows. Immutable when open, shared by threads. */
+ * The file is mapped and its tables are checked when it is opened; a row is checked each time it is read, so that a
+ * file of any size opens at once. Its bytes: docs/formats.md#rows. Immutable when open, shared by threads. */
 #ifndef SPECLAB_ROWS_FILE_H
 #define SPECLAB_ROWS_FILE_H
 

@@ -29,8 +29,8 @@ typedef struct {
 } spec_rows_writer;
 
 /* A file for these models, the target first, of one vocabulary; the target's token texts go into it. cutoff 0: rows are
- * kept bit for bit; else probabilities of at least the cutoff, or the row's largest, are kept as floats, and make up the
- * row. GSL_EFAILED where no file can be made, GSL_EINVAL where something else than a file has the name. */
+ * kept bit for bit; else probabilities of at least the cutoff, or the row's largest, are kept as floats, and make up
+ * the row. GSL_EFAILED where no file can be made, GSL_EINVAL where something else than a file has the name. */
 int spec_rows_writer_init(spec_rows_writer *writer, const char *path, const spec_model *const *model, int sides,
                           double cutoff, spec_error *error);
 

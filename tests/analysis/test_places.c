@@ -38,7 +38,7 @@ static void two_rounds_by_hand(void **state)
     assert_near(mean_of(beta, (const double[]){0.25, 0.75}, 2, 1, 0, 1), 1.425, 1e-15);
 }
 
-/* The long run against the chain over contexts, of which a circle of places is one: another route to the same kernel. */
+/* The long run against the chain over contexts, of which a circle of places is one: another route to the kernel. */
 static void the_long_run_is_that_of_the_chain_over_places(void **state)
 {
     (void)state;

@@ -13,7 +13,8 @@ static int set_up(void **state)
     const int status = spec_program_set_up(state);
     if (spec_program[0] == '\0') return status;
     FILE *text = fopen("text.txt", "w");
-    for (int i = 0; i < 200; i++) fprintf(text, "The %d cats of %d kings sat on %d mats, and thought.\n", i, i * i, i % 7);
+    for (int i = 0; i < 200; i++)
+        fprintf(text, "The %d cats of %d kings sat on %d mats, and thought.\n", i, i * i, i % 7);
     fclose(text);
     return status;
 }
@@ -94,13 +95,14 @@ static void files_are_models_of_other_verbs(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_program_works("rows --target markov?V=4&order=1 --draft markov?V=4&order=1&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
-    spec_program_works("prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token,block");
+    spec_program_works("rows --target markov?V=4 --draft markov?V=4&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
+    spec_program_works("prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token");
     spec_program_works("accept --target rows:m.rows?at=17 --draft rows:m.rows?at=17&side=draft --n 1:2");
     spec_program_works("plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts all");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts 3,5");
-    spec_program_fails("accept --contexts all", 2, "speclab accept: --contexts: only a target rows:FILE has a list of them all");
+    spec_program_fails("accept --contexts all", 2,
+                       "speclab accept: --contexts: only a target rows:FILE has a list of them all");
     spec_program_fails("accept --contexts some", 2, "speclab accept: --contexts: ");
     spec_program_fails("prove --target rows:m.rows --draft rows:m.rows?side=draft3", 2,
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
@@ -120,9 +122,12 @@ static void samplers_are_validated_on_them(void **state)
     spec_child_run(&c, "validate --list --rows v.rows");
     assert_non_null(strstr(c.text, "fixture,rows-blind,V DV,"));
     spec_child_free(&c);
-    spec_program_fails("validate rule:token --only rows-low", 2, "speclab validate: --only: no fixture or test is named 'rows-low'");
-    spec_program_fails("validate rule:token --rows none.rows", 2, "speclab validate: --rows: none.rows: No such file or directory");
-    spec_program_fails("validate --self-test --rows v.rows", 2, "speclab validate: --rows goes without --trace, --self-test");
+    spec_program_fails("validate rule:token --only rows-low", 2,
+                       "speclab validate: --only: no fixture or test is named 'rows-low'");
+    spec_program_fails("validate rule:token --rows none.rows", 2,
+                       "speclab validate: --rows: none.rows: No such file or directory");
+    spec_program_fails("validate --self-test --rows v.rows", 2,
+                       "speclab validate: --rows goes without --trace, --self-test");
 }
 
 /* Texts apart: each begins with no context, and what stands between them is in none. */
@@ -141,7 +146,8 @@ static void a_text_is_split_where_it_says(void **state)
     assert_same(cell(c.text, "places"), 2 + 1 + 2 + 2 + 2 + 1);
     spec_child_free(&c);
     spec_program_fails("rows " PAIR " -n 9 --split ## -o x.rows", 2, "speclab rows: --split is of a --text");
-    spec_program_fails("rows " PAIR " --text split.txt --split '' -o x.rows", 2, "speclab rows: --split: nothing stands between");
+    spec_program_fails("rows " PAIR " --text split.txt --split '' -o x.rows", 2,
+                       "speclab rows: --split: nothing stands between");
 }
 
 static void what_cannot_be_written_is_refused(void **state)
@@ -150,20 +156,27 @@ static void what_cannot_be_written_is_refused(void **state)
     spec_needs_program();
     spec_program_fails("rows", 2, "speclab rows: which file? FILE.rows to look at one, --target SPEC to write one");
     spec_program_fails("rows a.rows b.rows", 2, "speclab rows: one file at a time: 'b.rows' is a second one");
-    spec_program_fails("rows a.rows --text text.txt", 2, "speclab rows: 'a.rows' is there already: to write a file of rows, name it with -o");
+    spec_program_fails("rows a.rows --text text.txt", 2,
+                       "speclab rows: 'a.rows' is there already: to write a file of rows, name it with -o");
     spec_program_fails("rows " PAIR " -n 5", 2, "speclab rows: where to? -o FILE.rows");
     spec_program_fails("rows " PAIR " -o x.rows", 2, "speclab rows: along which text?");
-    spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2, "speclab rows: --text and --prompt exclude each other");
-    spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2, "speclab rows: --n: '0' is not a whole number from 1 to 2^40");
+    spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2,
+                       "speclab rows: --text and --prompt exclude each other");
+    spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2,
+                       "speclab rows: --n: '0' is not a whole number from 1 to 2^40");
     spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2, "speclab rows: --every: 'x' is not");
-    spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2, "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
+    spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2,
+                       "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
     spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2, "speclab rows: --cutoff: 'nan' is not");
-    spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2, "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
+    spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2,
+                       "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
     spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
     spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2, "speclab rows: no/x.rows: No such file or directory");
     spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: not a regular file");
-    spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2, "speclab rows: the draft has 9 tokens and the target 256");
-    spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2, "speclab rows: zipf?V=9 reads no text; -n N writes one of its own");
+    spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2,
+                       "speclab rows: the draft has 9 tokens and the target 256");
+    spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2,
+                       "speclab rows: zipf?V=9 reads no text; -n N writes one of its own");
     spec_program_fails("rows text.txt", 2, "speclab rows: text.txt: not a file of rows: speclab rows makes one");
     spec_program_fails("rows none.rows", 2, "speclab rows: none.rows: No such file or directory");
     assert_int_equal(access("x.rows", F_OK), -1);

@@ -163,8 +163,8 @@ static void all_places_of_a_file_are_averaged(void **state)
               "rule = \"token,match,greedy,kseq,block\"; contexts = \"all\";");
     for (int p = 0; p < N; p++) {
         char grid[300];
-        snprintf(grid, sizeof grid, "target = \"rows:test_measure_accept.tmp?at=%d\"; rule = \"token,match,greedy,kseq,block\"; "
-                 "draft = \"rows:test_measure_accept.tmp?side=draft&at=%d\";", p, p);
+        snprintf(grid, sizeof grid, "target = \"rows:test_measure_accept.tmp?at=%d\"; "
+                 "rule = \"token,match,greedy,kseq,block\"; draft = \"rows:test_measure_accept.tmp?side=draft&at=%d\";", p, p);
         run(&one, grid);
         for (int r = 0; r < 5; r++) value[r][p] = number(&one, row_of(&one, rules[r], "chain", 1), "acceptance");
         spec_result_free(&one);
@@ -175,9 +175,11 @@ static void all_places_of_a_file_are_averaged(void **state)
         for (int p = 0; p < N; p++) sum += value[r][p];
         gsl_sort(value[r], 1, N);
         assert_near(number(&all, row, "acceptance"), sum / N, 1e-9);
-        assert_near(number(&all, row, "acceptance_q10"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.1), 1e-9);
+        assert_near(number(&all, row, "acceptance_q10"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.1),
+                    1e-9);
         assert_near(number(&all, row, "acceptance_median"), gsl_stats_median_from_sorted_data(value[r], 1, N), 1e-9);
-        assert_near(number(&all, row, "acceptance_q90"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.9), 1e-9);
+        assert_near(number(&all, row, "acceptance_q90"), gsl_stats_quantile_from_sorted_data(value[r], 1, N, 0.9),
+                    1e-9);
         assert_string_equal(text(&all, row, "verdict"), "equal");
     }
     spec_result_free(&all);

@@ -67,7 +67,8 @@ static void assert_counts(uint64_t places, uint64_t texts, uint64_t tokens)
 static void rows_of_blocks_are_those_of_single_calls(void **state)
 {
     (void)state;
-    opened target = open_model("cases?V=5&order=3&seed=1", NULL), draft = open_model("cases?V=5&order=2&side=draft", NULL);
+    opened target = open_model("cases?V=5&order=3&seed=1", NULL);
+    opened draft = open_model("cases?V=5&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     enum { N = 300 };
     int text[N];
@@ -126,7 +127,8 @@ static void the_target_writes_by_its_own_rows(void **state)
 static void prompts_have_no_places(void **state)
 {
     (void)state;
-    opened target = open_model("cases?V=4&order=2&end=3", NULL), draft = open_model("cases?V=4&order=2&side=draft", NULL);
+    opened target = open_model("cases?V=4&order=2&end=3", NULL);
+    opened draft = open_model("cases?V=4&order=2&side=draft", NULL);
     spec_rows_plan plan = plan_for(&target, &draft);
     static const int prompt[] = {2, 1, 2, 0, 2};
     uint64_t places, texts, tokens;

@@ -197,7 +197,8 @@ static void at_is_one_row_and_begin_one_start(void **state)
 static void the_file_is_found_through_wrappers(void **state)
 {
     (void)state;
-    opened o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL), at = open_model("rows:test_rows.tmp?at=3", NULL);
+    opened o = open_model("rows:test_rows.tmp?temperature=0.5&begin=7", NULL);
+    opened at = open_model("rows:test_rows.tmp?at=3", NULL);
     uint64_t begin = 99;
     const spec_rows_file *file = spec_rows_of(o.model, &begin);
     int tokens[N];

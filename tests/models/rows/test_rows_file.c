@@ -28,7 +28,10 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
     assert_int_equal(file.side[0].spec_length, strlen(target_spec));
     assert_memory_equal(file.side[0].spec, target_spec, strlen(target_spec));
     assert_memory_equal(file.side[1].spec, draft_spec, strlen(draft_spec));
-    for (int i = 0; i < N; i++) assert_int_equal(text[i] = spec_rows_file_token(&file, (uint64_t)i), rows_pair_token((uint64_t)i, vocab));
+    for (int i = 0; i < N; i++) {
+        text[i] = spec_rows_file_token(&file, (uint64_t)i);
+        assert_int_equal(text[i], rows_pair_token((uint64_t)i, vocab));
+    }
     for (int p = N - 1; p >= 0; p--) {
         assert_int_equal(spec_rows_file_position(&file, (uint64_t)p), p);
         for (int s = 0; s < 2; s++) {
@@ -317,9 +320,10 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
         uint64_t value;
     } wrong[] = {
         {12, 4, 0}, {12, 4, (1 << 20) + 1}, {16, 4, 0}, {16, 4, 9}, {16, 4, 1}, {20, 4, 2}, {20, 4, 0}, {32, 8, 0},
-        {32, 8, 21}, {32, 8, UINT64_MAX}, {32, 8, UINT64_MAX / 16 + 1}, {40, 8, 0}, {40, 8, 22}, {40, 8, UINT64_MAX / 4},
-        {48, 8, 0}, {48, 8, 2}, {48, 8, UINT64_MAX / 8 + 2}, {56, 8, UINT64_MAX}, {56, 8, 1}, {64, 8, 0x7FF8000000000000},
-        {64, 8, 0x3FF0000000000000}, {64, 8, 0xBFF0000000000000}, {72, 8, 88}, {72, 8, 0}, {72, 8, UINT64_MAX - 7},
+        {32, 8, 21}, {32, 8, UINT64_MAX}, {32, 8, UINT64_MAX / 16 + 1}, {40, 8, 0}, {40, 8, 22},
+        {40, 8, UINT64_MAX / 4}, {48, 8, 0}, {48, 8, 2}, {48, 8, UINT64_MAX / 8 + 2}, {56, 8, UINT64_MAX}, {56, 8, 1},
+        {64, 8, 0x7FF8000000000000}, {64, 8, 0x3FF0000000000000}, {64, 8, 0xBFF0000000000000}, {72, 8, 88},
+        {72, 8, 0}, {72, 8, UINT64_MAX - 7},
         {72, 8, 97},
     };
     image i = make_image(0.0);
