@@ -1,16 +1,16 @@
 #include "analysis/places.h"
 
-#include <math.h>
-#include <stdbool.h>
+#include "analysis/law.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Rounds that are under way, by the place of their next token, take one draft token more: `under_way` moves on by a
  * place with those that accept; `ended` takes those that do not, at the place after. Returns how many go on. */
-static double test_token(double *under_way, double *next, double *ended, const double *beta, size_t n)
+static double test_token(double *under_way, double *next, double *ended, const double *beta, int n)
 {
     double accepted = 0.0;
-    for (size_t i = 0; i + 1 < n; i++) {
+    for (int i = 0; i + 1 < n; i++) {
         next[i + 1] = under_way[i] * beta[i];
         ended[i + 1] += under_way[i] - next[i + 1];
         accepted += next[i + 1];
@@ -21,36 +21,27 @@ static double test_token(double *under_way, double *next, double *ended, const d
 }
 
 /* The bonus token. */
-static void move_on(double *ended, const double *under_way, size_t n)
+static void move_on(double *ended, const double *under_way, int n)
 {
-    for (size_t i = 0; i + 1 < n; i++) ended[i + 1] += under_way[i];
+    for (int i = 0; i + 1 < n; i++) ended[i + 1] += under_way[i];
     ended[0] += under_way[n - 1];
 }
 
-static bool is_law(const double *p, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        if (!(p[i] >= 0.0)) return false;
-        sum += p[i];
-    }
-    return fabs(sum - 1.0) <= 1e-9;
-}
-
-int spec_places_mean(double *ret_mean, const double *beta, const double *start, size_t n, int K, size_t burn_in,
+int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K, size_t burn_in,
                      size_t rounds)
 {
     *ret_mean = 0.0;
-    if (n < 1 || K < 0 || rounds < 1 || !is_law(start, n)) return GSL_EDOM;
-    for (size_t i = 0; i < n; i++)
+    if (K < 0 || rounds < 1 || !spec_law_is_whole(spec_law_sum(start, n))) return GSL_EDOM;
+    for (int i = 0; i < n; i++)
         if (!(beta[i] >= 0.0 && beta[i] <= 1.0)) return GSL_EDOM;
-    double *store = malloc(3 * n * sizeof *store), sum = 0.0;
+    const size_t size = (size_t)n * sizeof *start;
+    double *store = malloc(3 * size), sum = 0.0;
     if (store == NULL) return GSL_ENOMEM;
-    double *under_way = store, *next = store + n, *ended = store + 2 * n;
-    memcpy(under_way, start, n * sizeof *start);
+    double *under_way = store, *next = store + n, *ended = next + n;
+    memcpy(under_way, start, size);
     for (size_t round = 0; round < burn_in + rounds; round++) {
         double emitted = 1.0;
-        memset(ended, 0, n * sizeof *ended);
+        memset(ended, 0, size);
         for (int k = 0; k < K; k++) {
             emitted += test_token(under_way, next, ended, beta, n);
             double *const old = under_way;
@@ -58,7 +49,7 @@ int spec_places_mean(double *ret_mean, const double *beta, const double *start, 
             next = old;
         }
         move_on(ended, under_way, n);
-        memcpy(under_way, ended, n * sizeof *ended);
+        memcpy(under_way, ended, size);
         if (round >= burn_in) sum += emitted;
     }
     *ret_mean = sum / (double)rounds;

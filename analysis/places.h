@@ -18,7 +18,7 @@
  * With equal chances Eq. (1) of [Leviathan23]; as rounds grow, the mean in the long run (which depends on `start` only
  * where some places are never begun at from others, as with all chances 0 or 1).
  * Checked by: the whole kernel (spec_pair_chain); enumeration of rounds; Monte Carlo (tests/analysis/test_places.c). */
-int spec_places_mean(double *ret_mean, const double *beta, const double *start, size_t n, int K, size_t burn_in,
+int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K, size_t burn_in,
                      size_t rounds);
 
 #endif

@@ -4,6 +4,7 @@
 #include "experiments/acceptance_theory.h"
 #include "models/rows/rows.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static bool is_within_reach(const spec_decoding_config *config, const spec_rows_
     const double rounds = (double)config->burn_in + (double)batch, tokens = rounds * (decoder->K + 1);
     return strcmp(decoder->policy, "fixed") == 0 && is_one_of(decoder->rule, rules) &&
            is_one_of(decoder->drafting, drafts) && SPEC_ROWS_PROMPT + tokens <= SPEC_TEXT_MAX &&
-           tokens * (double)file->places <= SPEC_PLACE_STEPS_MAX;
+           file->places <= INT_MAX && tokens * (double)file->places <= SPEC_PLACE_STEPS_MAX;
 }
 
 /* The chance of acceptance at each place. */
@@ -74,7 +75,7 @@ int spec_place_theory_emitted(double *ret_mean, const spec_decoding_config *conf
     spec_rows_starts(draft_start, decoder->opt_draft);
     if (memcmp(start, draft_start, n * sizeof *start) != 0) goto done;
     SPEC_TRY(fill_beta(beta, decoder, file, begin, error));
-    status = spec_places_mean(ret_mean, beta, start, n, decoder->K, config->burn_in, batch);
+    status = spec_places_mean(ret_mean, beta, start, (int)n, decoder->K, config->burn_in, batch);
     if (status != GSL_SUCCESS) status = spec_fail(error, status, "out of memory for %zu places", n);
 done:
     free(store);

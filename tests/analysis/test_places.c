@@ -8,7 +8,7 @@
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
-static double mean_of(const double *beta, const double *start, size_t n, int K, size_t burn_in, size_t rounds)
+static double mean_of(const double *beta, const double *start, int n, int K, size_t burn_in, size_t rounds)
 {
     double mean;
     assert_int_equal(spec_places_mean(&mean, beta, start, n, K, burn_in, rounds), GSL_SUCCESS);
@@ -87,6 +87,8 @@ static void what_is_no_chance_or_law_is_refused(void **state)
     assert_int_equal(spec_places_mean(&mean, (const double[]){NAN, 1.0}, start, 2, 1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.4}, 2, 1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, (const double[]){1.5, -0.5}, 2, 1, 0, 1), GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 + 2e-9}, 2, 1, 0, 1), GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 - 5e-10}, 2, 1, 0, 1), GSL_SUCCESS);
     assert_int_equal(spec_places_mean(&mean, beta, start, 0, 1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, -1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, 1, 3, 0), GSL_EDOM);
