@@ -172,6 +172,33 @@ static void values_of_every_type_are_read(void **state)
     free(file.bytes);
 }
 
+/* One value of a name of one letter, and one tensor of one weight, its padding left out. */
+static void the_smallest_files_are_read(void **state)
+{
+    (void)state;
+    image file = {0};
+    spec_gguf gguf;
+    begin(&file, 3, 0, 1);
+    put_value(&file, "k", 0, "1", 1);
+    assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
+    assert_non_null(spec_gguf_find(&gguf, "k"));
+    spec_gguf_free(&gguf);
+    begin(&file, 3, 0, 0);
+    assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
+    assert_null(spec_gguf_find(&gguf, "k"));
+    spec_gguf_free(&gguf);
+    begin(&file, 3, 1, 0);
+    put_tensor(&file, "t", 1, (uint64_t[]){1}, 1, 0);
+    pad(&file, 32);
+    put(&file, "\0\74", 2);
+    assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
+    float value;
+    spec_tensor_row(&value, &spec_gguf_find_tensor(&gguf, "t")->tensor, 0);
+    assert_true(value == 1.0f);
+    spec_gguf_free(&gguf);
+    free(file.bytes);
+}
+
 static void arrays_are_read(void **state)
 {
     (void)state;
@@ -521,6 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_type_are_read),
+        cmocka_unit_test(the_smallest_files_are_read),
         cmocka_unit_test(arrays_are_read),
         cmocka_unit_test(values_of_another_kind_are_refused),
         cmocka_unit_test(tensors_lie_where_they_say),
