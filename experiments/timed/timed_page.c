@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LIST_SIZE = 512 };
+enum { LIST_SIZE = 512, FEW_TEXTS = 6 };
 
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static void say_predicted(const spec_timed_prediction *p, const char *who, int i
                                  : ": by measurement that is slower");
 }
 
-static void say_best(const spec_timed_prediction *p, FILE *out)
+static void say_best(const spec_timed_prediction *p, int n_texts, FILE *out)
 {
     char list[LIST_SIZE];
     if (p->best < 0 || p->n_speeds < 2) return;
@@ -44,6 +44,7 @@ static void say_best(const spec_timed_prediction *p, FILE *out)
             p->speed[p->best].way->K, best->value, best->low, best->high);
     if (n > 0) fprintf(out, "; %s %s not told apart from it", list, n > 1 ? "are" : "is");
     fprintf(out, ".%s\n", best->low > 1.0 ? "" : " Speculation has not been shown to gain here.");
+    if (n_texts < FEW_TEXTS) fprintf(out, "Intervals from %d texts hold less often than they say.\n", n_texts);
     if (p->best_theorem >= 0)
         say_predicted(p, "Theorem 3.8 says", p->best_theorem, p->speed[p->best_theorem].speedup_theorem, out);
     if (p->best_costed >= 0)
@@ -123,11 +124,13 @@ int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_timed_report_table(&all, timed, p, "", error));
     spec_timed_report_circumstances(timed, out);
-    fprintf(out, "plain: %.4g ms a token, %.4g tokens/s; c = %.3g (se %.2g): passes of one token, draft over target\n",
-            1e3 * p->plain.value, 1.0 / p->plain.value, p->c.value, p->c.se);
-    fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n\n", p->alpha);
+    fprintf(out, "plain: %.4g ms a token, %.4g tokens/s\n", 1e3 * p->plain.value, 1.0 / p->plain.value);
+    if (timed->plan.decoder.opt_draft != NULL)
+        fprintf(out, "c: %.3g (se %.2g), passes of one token, draft over target\n", p->c.value, p->c.se);
+    if (p->alpha >= 0.0) fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n", p->alpha);
+    fputs("\n", out);
     SPEC_TRY(write_part(&all, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
-    say_best(p, out);
+    say_best(p, timed->n_blocks, out);
     fputs("\nWhere a round's time goes, and (x) by which factors it is not as Theorem 3.8 has it:\n", out);
     SPEC_TRY(write_part(&all, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
     fputs("\nWhat a pass of so many tokens takes:\n", out);

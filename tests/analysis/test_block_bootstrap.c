@@ -17,20 +17,21 @@ static gsl_rng *generator(void)
 static void resamples_are_of_whole_blocks(void **state)
 {
     (void)state;
-    enum { N = 5, M = 3, R = 400 };
+    enum { N = 5, M = 4, R = 400 };
     gsl_rng *rng = generator();
     double block[N][M], sum[R + 1][M];
-    for (int i = 0; i < N; i++) { /* each block says in its last column which it is, in decimals */
+    for (int i = 0; i < N; i++) { /* each block says in its third column which it is, in decimals */
         block[i][0] = 1.0;
         block[i][1] = -2.0 * (i + 1);
         block[i][2] = (double[]){1, 10, 100, 1000, 10000}[i];
+        block[i][3] = 0.0;
     }
     spec_block_bootstrap_sums(&sum[0][0], &block[0][0], N, M, R, rng);
     assert_true(sum[0][0] == N && sum[0][1] == -30.0 && sum[0][2] == 11111.0);
     int drawn[N] = {0};
     for (int r = 1; r <= R; r++) {
         int digits = (int)sum[r][2], paired = 0;
-        assert_true(sum[r][0] == N);
+        assert_true(sum[r][0] == N && sum[r][3] == 0.0);
         for (int i = 0; i < N; i++, digits /= 10) {
             drawn[i] += digits % 10;
             paired += digits % 10 * -2 * (i + 1);
