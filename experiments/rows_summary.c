@@ -50,9 +50,10 @@ done:
     return status;
 }
 
+/* Of several failures the first by place is told, whatever the threads. */
 static int read_all(summary *all, int threads, spec_error *error)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, first = STRETCHES;
     const size_t vocab = (size_t)all->file->vocab;
 #pragma omp parallel num_threads(threads)
     {
@@ -64,9 +65,10 @@ static int read_all(summary *all, int threads, spec_error *error)
                                            : read_stretch(all, i, row, row + vocab, &own);
             if (failed == GSL_SUCCESS) continue;
 #pragma omp critical
-            {
+            if (i < first) {
                 *error = own;
                 status = failed;
+                first = i;
             }
         }
         free(row);

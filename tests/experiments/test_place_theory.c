@@ -168,6 +168,39 @@ static void alpha_of_a_file_is_exact(void **state)
     spec_result_free(&result);
 }
 
+/* Of a file each place counts once; elsewhere as many as were asked for. */
+static void overlaps_are_counted_in_bins(void **state)
+{
+    (void)state;
+    spec_result result;
+    spec_rows_file file;
+    spec_error error;
+    double row[2][V], count[8] = {0.0}, below = 0.0, sum = 0.0;
+    assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
+    for (uint64_t p = 0; p < N; p++) {
+        for (int s = 0; s < 2; s++) assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
+        const double beta = spec_row_overlap(row[0], row[1], V);
+        count[(int)(8 * beta)] += 1.0;
+        sum += beta;
+    }
+    spec_rows_file_close(&file);
+    run(&result, "betas", 1,
+        "target = \"rows:test_place_theory.tmp\"; draft = \"rows:test_place_theory.tmp?side=draft\"; bins = 8;");
+    assert_int_equal(result.table.n_rows, 8);
+    for (size_t i = 0; i < 8; i++) {
+        below += count[i] / N;
+        assert_near(number(&result, i, "beta"), (double)(i + 1) / 8, 1e-15);
+        assert_near(number(&result, i, "share"), count[i] / N, 1e-9);
+        assert_near(number(&result, i, "below"), below, 1e-9);
+        assert_near(number(&result, i, "alpha_mean"), sum / N, 1e-9);
+    }
+    spec_result_free(&result);
+    run(&result, "betas", 1, "target = \"uniform?V=4\"; draft = \"uniform?V=4\"; bins = 3; positions = 100;");
+    assert_near(number(&result, 2, "share"), 1.0, 1e-12);
+    assert_same(number(&result, 1, "below"), 0.0);
+    spec_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +208,7 @@ int main(void)
         cmocka_unit_test(other_pairs_rules_and_drafts_have_none),
         cmocka_unit_test(simulation_agrees),
         cmocka_unit_test(alpha_of_a_file_is_exact),
+        cmocka_unit_test(overlaps_are_counted_in_bins),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
