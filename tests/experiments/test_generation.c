@@ -116,6 +116,16 @@ static void a_baseline_changes_no_token_and_reads_each_once(void **state)
     assert_true(g.beside_seconds > 0.0 && g.seconds > 0.0);
     assert_true(with.n == 300 && without.n == 300);
     assert_memory_equal(with.token, without.token, 300 * sizeof(int));
+
+    plan.hear = hear;
+    plan.self = &with;
+    with = (ear){.n = 0};
+    spec_error error = {""};
+    assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_SUCCESS);
+    assert_int_equal(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_SUCCESS);
+    assert_int_equal(g.beside.n_context, 300); /* it goes on from the text's tokens, not from its own */
+    assert_memory_equal(g.beside.context, without.token, 300 * sizeof(int));
+    spec_generation_free(&g);
     stage_free(&s);
 }
 
