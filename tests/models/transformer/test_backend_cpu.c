@@ -24,7 +24,7 @@ typedef struct {
     size_t width; /* of a row of qkv */
 } session;
 
-enum { SLOTS = 1200 };
+enum { SLOTS = 1700 };
 
 static session open_session(spec_shape shape)
 {
@@ -92,7 +92,7 @@ static const spec_shape shapes[] = {
     {.dim = 448, .n_layers = 2, .n_heads = 7, .n_kv_heads = 1, .head_dim = 64, .ffn_dim = 40, .vocab = 1000,
      .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4},
     {.dim = 64, .n_layers = 2, .n_heads = 8, .n_kv_heads = 4, .head_dim = 8, .ffn_dim = 40, .vocab = 1000,
-     .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4},
+     .context = 4096, .norm_eps = 1e-5f, .rope_base = 1e4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -254,6 +254,22 @@ static void results_do_not_depend_on_threads_or_instructions(void **state)
     }
 }
 
+/* There is room for partial sums of the context that the model says; a text may be longer. */
+static void a_text_longer_than_the_context_is_attended_all_the_same(void **state)
+{
+    (void)state;
+    spec_shape narrow = shapes[2];
+    narrow.context = 2;
+    session s = open_session(narrow), wide = open_session(shapes[2]);
+    read_text(&s, 0, 1600);
+    read_text(&wide, 0, 1600);
+    read_text(&s, 1600, 1601);
+    read_text(&wide, 1600, 1601);
+    assert_memory_equal(s.o, wide.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
+    close_session(&s);
+    close_session(&wide);
+}
+
 /* A path that is kept lies behind the text as if it had been read there. */
 static void what_is_kept_moves_in_order(void **state)
 {
@@ -338,6 +354,7 @@ int main(void)
         cmocka_unit_test(attention_agrees_with_double_precision),
         cmocka_unit_test(a_tree_in_its_slots_equals_its_paths_as_texts),
         cmocka_unit_test(results_do_not_depend_on_threads_or_instructions),
+        cmocka_unit_test(a_text_longer_than_the_context_is_attended_all_the_same),
         cmocka_unit_test(what_is_kept_moves_in_order),
         cmocka_unit_test(positions_turn_queries_and_keys),
         cmocka_unit_test(a_long_window_takes_no_memory_before_it_is_read),

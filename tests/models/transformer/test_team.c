@@ -6,8 +6,9 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHUNKS = 1000 };
@@ -51,6 +52,30 @@ static void every_chunk_is_done_once(void **state)
         }
         spec_team_release();
     }
+}
+
+static pthread_t caller;
+
+static void mark_late(void *job, int chunk)
+{
+    usleep(pthread_equal(caller, pthread_self()) ? 200 : 5000);
+    mark(job, chunk);
+}
+
+static void the_caller_waits_for_the_last(void **state)
+{
+    (void)state;
+    caller = pthread_self();
+    omp_set_num_threads(3);
+    spec_team_hold();
+    assert_true(spec_team_take());
+    for (int job = 0; job < 5; job++) {
+        marks m = {0};
+        spec_team_run(mark_late, &m, 30, true);
+        expect(&m, 30, 1);
+    }
+    spec_team_give_back();
+    spec_team_release();
 }
 
 static void who_finds_it_taken_works_alone(void **state)
@@ -117,11 +142,22 @@ static int threads_now(void)
     return n;
 }
 
-static double processor_time(void)
+/* How many of this process's threads do not sleep. */
+static int awake_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        char path[300], line[300];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL) continue;
+        if (fgets(line, sizeof line, file) != NULL) n += strstr(line, ") S ") == NULL;
+        fclose(file);
+    }
+    closedir(tasks);
+    return n;
 }
 
 static void it_sleeps_between_passes_and_ends_with_its_last_holder(void **state)
@@ -135,10 +171,8 @@ static void it_sleeps_between_passes_and_ends_with_its_last_holder(void **state)
         assert_true(spec_team_take());
         spec_team_run(mark, &m, CHUNKS, true);
         spec_team_give_back();
-        usleep(20000);
-        const double before = processor_time();
-        usleep(50000);
-        assert_true(processor_time() - before < 0.02); /* two that spun would take up to 0.1 */
+        for (int i = 0; i < 1000 && awake_now() > 1; i++) usleep(10000);
+        assert_int_equal(awake_now(), 1);
         expect(&m, CHUNKS, pass);
     }
     const int with_team = threads_now();
@@ -179,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_is_done_once),
+        cmocka_unit_test(the_caller_waits_for_the_last),
         cmocka_unit_test(who_finds_it_taken_works_alone),
         cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
         cmocka_unit_test(threads_share_it_in_turns),
