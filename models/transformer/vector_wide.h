@@ -11,7 +11,8 @@ enum {
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
     KEYS = 4,  /* that a query is multiplied with at a time */
-    AHEAD = 64, /* rows that are fetched before they are read */
+    AHEAD = 64,       /* rows that are fetched before they are read, */
+    AHEAD_OF_ONE = 8, /* by one query */
     TILE = 32, /* positions whose values stay in the first cache while all heads mix them */
     GROUPS = 4 /* of 16 values, that are mixed in registers */
 };
@@ -116,10 +117,15 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* How many rows behind the t-th of n is the one to be fetched: AHEAD further on, where the next block follows this one. */
-INLINE size_t rows_ahead(int t, int n)
+/* How far ahead rows are fetched, in rows, as measured from memory; where there are few, from one block to the next. */
+INLINE int fetched_ahead(int heads, int n)
 {
-    const int ahead = n < AHEAD ? n : AHEAD;
+    return n <= AHEAD ? n : heads == 1 ? AHEAD_OF_ONE : AHEAD;
+}
+
+/* How many rows behind the t-th of n is the one to be fetched: behind the last come those of the block that follows. */
+INLINE size_t rows_behind(int t, int n, int ahead)
+{
     return (size_t)(t + ahead < n ? ahead : SPEC_VECTOR_BLOCK - n + ahead);
 }
 
@@ -147,12 +153,12 @@ INLINE void score_keys(float *score, const float *query, const float *const *key
 INLINE void score_all(float *ret_score, const float *query, int heads, int groups, const float *keys, const int *slot,
                       int n)
 {
-    const int width = groups * LANES;
+    const int width = groups * LANES, ahead = fetched_ahead(heads, n);
     for (int t = 0; t < n; t += KEYS) {
         const float *key[KEYS];
         for (int i = 0; i < KEYS; i++) {
             key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
-            fetch(key[i], rows_ahead(t + i, n), (size_t)width, groups);
+            fetch(key[i], rows_behind(t + i, n, ahead), (size_t)width, groups);
         }
         for (int h = 0; h < heads; h++) {
             float four_scores[KEYS], *to = ret_score + h * SPEC_VECTOR_BLOCK + t;
@@ -198,14 +204,14 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
 
 /* Positions begin..end-1 of n, and `groups` groups of 16 values, in registers. Fetches behind positions from..to-1. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width, const int *slot, int n,
-                       int begin, int end, int groups, int from, int to)
+                       int begin, int end, int groups, int from, int to, int ahead)
 {
     floats sum[GROUPS * PARTS];
     for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
     for (int t = begin; t < end; t++) {
         const float *value = values + (size_t)slot[t] * width;
         const floats w = all(weight[t]);
-        if (from <= t && t < to) fetch(value, rows_ahead(t, n), width, groups);
+        if (from <= t && t < to) fetch(value, rows_behind(t, n, ahead), width, groups);
         for (int g = 0; g < groups * PARTS; g++) sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
     }
     for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
@@ -213,6 +219,7 @@ INLINE void mix_groups(float *mixed, const float *weight, const float *values, s
 
 static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
 {
+    const int ahead = fetched_ahead(heads, n);
     for (int begin = 0; begin < n; begin += TILE) {
         const int tile = n - begin < TILE ? n - begin : TILE, end = begin + tile;
         for (int h = 0; h < heads; h++) {
@@ -221,9 +228,9 @@ static void mix(float *mixed, const float *weight, int heads, int width, const f
             const int from = begin + tile * h / heads, to = begin + tile * (h + 1) / heads;
             int at = 0;
             for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS, from, to);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS, from, to, ahead);
             for (; at < width; at += LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to, ahead);
         }
     }
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What a pass does besides its products, on one thread: a model of 12 heads of 64, V = 32,000. */
-enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, VOCAB = 32000 };
+enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, LAYERS = 6, VOCAB = 32000 };
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
@@ -16,7 +16,7 @@ typedef struct {
     spec_attention attention;
     spec_kv kv;
     spec_batch batch;
-    int path[1], context;
+    int path[1], context, layer;
     float *qkv, *o;
     uint64_t read;
 } mixing;
@@ -33,7 +33,7 @@ static void close_mixing(void *state)
 
 static const char *open_mixing(void **ret_state, const void *context)
 {
-    const spec_shape shape = {.dim = DIM, .n_layers = 1, .n_heads = HEADS, .n_kv_heads = HEADS, .head_dim = HEAD_DIM,
+    const spec_shape shape = {.dim = DIM, .n_layers = LAYERS, .n_heads = HEADS, .n_kv_heads = HEADS, .head_dim = HEAD_DIM,
                               .ffn_dim = DIM, .vocab = VOCAB, .context = 4096, .rope_base = 1e4};
     mixing *m = calloc(1, sizeof *m);
     if (m == NULL) return "no memory";
@@ -51,7 +51,7 @@ static const char *open_mixing(void **ret_state, const void *context)
         for (int i = 0; i < 3 * DIM; i++) m->qkv[i] = (float)((t * 3 * DIM + i) * 7919 % 1000) * 2e-3f - 1.0f;
         m->batch.slot[0] = m->path[0] = m->batch.past[0] = t;
         m->batch.path_begin[1] = 1;
-        spec_attention_store(&m->kv, 0, m->qkv, HEADS, &m->batch);
+        for (int layer = 0; layer < LAYERS; layer++) spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch);
     }
     *ret_state = m;
     return NULL;
@@ -62,8 +62,8 @@ static uint64_t attend(void *state, uint64_t n)
     mixing *m = state;
     const uint64_t bytes = (uint64_t)m->context * 2 * DIM * sizeof(float);
     uint64_t done = 0;
-    for (; done < n; done += bytes)
-        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, 0, &m->batch, false);
+    for (; done < n; done += bytes, m->layer = (m->layer + 1) % LAYERS)
+        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, &m->batch, false);
     return done;
 }
 
@@ -76,7 +76,7 @@ static uint64_t read_cache(void *state, uint64_t n)
     const size_t used = (size_t)(m->context / blocks * HEAD_DIM) / 2, all = SPEC_VECTOR_BLOCK * HEAD_DIM / 2;
     uint64_t done = 0, lane[WORDS] = {0};
     while (done < n)
-        for (int i = 0; i < 2 * HEADS * blocks; i++, done += used * sizeof *lane) {
+        for (int i = 0; i < LAYERS * 2 * HEADS * blocks; i++, done += used * sizeof *lane) {
             const uint64_t *const word = (const uint64_t *)m->kv.data + (size_t)i * all;
             for (size_t k = 0; k < used; k += WORDS) {
 #pragma omp simd
