@@ -58,7 +58,7 @@ void spec_product_quantise_avx512(unsigned char *block, int u, int N, const floa
         const spec_product_step step = spec_product_step_of(bits);
         const __m512 inverse = _mm512_set1_ps(step.inverse);
         /* What is not finite comes to 0 by the mask: times an inverse of 0 it would be NaN. */
-        const __mmask16 some = step.inverse > 0.0f ? 0xffff : 0;
+        const __mmask16 some = (__mmask16)(step.inverse > 0.0f ? 0xffffU : 0U);
         const __m512i q[2] = {_mm512_maskz_cvtps_epi32(some, _mm512_mul_ps(low, inverse)),
                               _mm512_maskz_cvtps_epi32(some, _mm512_mul_ps(high, inverse))};
         unsigned char *const bytes = block + SPEC_TENSOR_BLOCK * u;

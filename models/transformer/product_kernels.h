@@ -14,7 +14,7 @@ enum {
     SPEC_PRODUCT_COLUMNS = 16,
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
     SPEC_PRODUCT_LINE = 64,
-    SPEC_PRODUCT_SPEED = 11, /* bytes that memory gives in a cycle, about */
+    SPEC_PRODUCT_SPEED = 13, /* bytes that memory gives in a cycle, about */
     SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2,                                 /* bytes of a block's scales */
     SPEC_PRODUCT_Q8_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK,     /* bytes of a block in a panel */
     SPEC_PRODUCT_Q4_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK / 2,
