@@ -4,7 +4,13 @@
 #include <immintrin.h>
 
 /* 16 registers hold the sums of fewer columns: a panel is read from the first caches again for those that are left. */
-enum { STRETCH = 512 /* bytes between two looks ahead */, FLOATS = 6, BLOCKS = 4, HALF = 8 /* rows of a vector */ };
+enum {
+    STRETCH = 512, /* bytes between two looks ahead */
+    LATENCY = 4,   /* cycles that a sum waits for its next term */
+    FLOATS = 6,
+    BLOCKS = 4,
+    HALF = 8 /* rows of a vector */
+};
 
 /* Unrolled, gcc does these loops' products first and their sums at the end, for which there are not enough registers. */
 #if defined(__clang__)
@@ -79,7 +85,7 @@ INLINE void floats(const spec_product_task *task, const unsigned char *w, int r,
     for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
     for (int k = 0; k < task->cols;) {
         const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-        if (c == 0) spec_product_fetch(w, STRETCH, STRETCH / bytes * n);
+        if (c == 0) spec_product_fetch(w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
         for (; k < end; k++, w += bytes, x += task->N) {
             const __m256 low = load_floats(w, type), high = load_floats(w + bytes / 2, type);
             SPEC_UNROLL

@@ -3,7 +3,7 @@
 #if defined(__AVX512F__)
 #include "models/transformer/product_avx512.h"
 
-enum { STRETCH = 512 /* bytes between two looks ahead */ };
+enum { STRETCH = 512 /* bytes between two looks ahead */, LATENCY = 4 /* cycles that a sum waits for its next term */ };
 
 static inline __m512 load(const unsigned char *at, spec_tensor_type type)
 {
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void floats(const spec_product_task
         for (int u = 0; u < N; u++) sum[u] = _mm512_setzero_ps();
         for (int k = 0; k < task->cols;) {
             const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
-            spec_product_fetch(w, STRETCH, STRETCH / bytes * N);
+            spec_product_fetch(w, STRETCH, STRETCH / bytes * (N > LATENCY ? N : LATENCY));
             for (; k < end; k++, w += bytes, x += N) {
                 const __m512 weight = load(w, type);
                 SPEC_UNROLL
