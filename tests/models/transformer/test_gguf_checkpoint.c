@@ -158,8 +158,8 @@ static void write_model(const wish *w)
         const char *extra = w->has_freqs ? "rope_freqs.weight" : was_changed ? NULL : w->tensor;
         const int cols = w->cols > 0 ? w->cols : HEAD / 2;
         const float freqs[8] = {1.0f, 2.0f, 3.0f, w->weight != 0.0f ? w->weight : 4.0f};
-        if (extra != NULL && pass == 0) spec_gguf_writer_tensor(&writer, extra, SPEC_TENSOR_F32, 1, cols);
-        if (extra != NULL && pass == 1) spec_gguf_writer_data(&writer, freqs, (size_t)cols * sizeof(float));
+        if (extra != NULL && pass == 0) spec_gguf_writer_tensor(&writer, extra, w->type, 1, cols);
+        if (extra != NULL && pass == 1) spec_gguf_writer_data(&writer, freqs, spec_tensor_row_bytes(w->type, cols));
         if (extra != NULL && pass == 1) assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
     }
     if (spec_gguf_writer_close(&writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
@@ -357,6 +357,8 @@ static void shapes_that_cannot_be_are_refused(void **state)
             ": factor 0 of the rotary embedding is -2, not a positive number");
     refused(&(wish){.has_freqs = true, .weight = INFINITY},
             ": factor 3 of the rotary embedding is inf, not a positive number");
+    refused(&(wish){.has_freqs = true, .type = SPEC_TENSOR_F16},
+            ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
     refused(&(wish){.has_freqs = true, .cols = 3}, ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
 }
 
@@ -375,6 +377,9 @@ static void tensors_that_do_not_fit_are_refused(void **state)
     refused(&(wish){.tensor = "blk.0.attn_q_norm.weight"}, ": tensor 'blk.0.attn_q_norm.weight' is not one of a llama "
                                                            "model's");
     refused(&(wish){.tensor = "blk.2.attn_q.weight"}, ": tensor 'blk.2.attn_q.weight' is not one of a llama model's");
+    refused(&(wish){.tensor = "a.weight"}, ": tensor 'a.weight' is not one of a llama model's");
+    refused(&(wish){.tensor = "blk.0.attn_v.bias", .left_out = true, .has_bias = true},
+            ": block 0 has some of the biases of query, key and value, but not all");
     refused(&(wish){.tensor = "blk.1.attn_k.bias", .left_out = true, .has_bias = true},
             ": block 1 has some of the biases of query, key and value, but not all");
     refused(&(wish){.weight = NAN}, ": row 0 of token_embd.weight has a weight that is not finite");
