@@ -89,6 +89,7 @@ static void rows_have_their_bytes(void **state)
 
 static void read_row(float *value, spec_tensor_type type, const void *data, int cols)
 {
+    for (int i = 0; i < cols; i++) value[i] = NAN; /* nothing is left of the row before */
     spec_tensor_row(value, &(spec_tensor){.type = type, .rows = 1, .cols = cols, .data = data}, 0);
 }
 
@@ -203,6 +204,48 @@ static void blocks_that_cannot_be_scaled(void **state)
     }
 }
 
+/* In every type, at every place: one weight, or one block's scale, that is infinite or no number. Nearly all of the
+ * exponent's bits are not enough. */
+static void the_first_row_that_is_not_finite_is_found(void **state)
+{
+    (void)state;
+    enum { COLS = 64, ROWS = 5 };
+    float value[COLS];
+    unsigned char data[ROWS * COLS * 4];
+    for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const size_t bytes = spec_tensor_row_bytes((spec_tensor_type)type, COLS);
+        const spec_tensor tensor = {(spec_tensor_type)type, ROWS, COLS, data};
+        const float most = type == SPEC_TENSOR_F32 ? FLT_MAX : type == SPEC_TENSOR_BF16 ? 0x1.fep127f : 65504.0f;
+        for (int i = 0; i < COLS; i++) value[i] = i % 2 == 0 ? most : -0.27f;
+        for (size_t row = 0; row < ROWS; row++) spec_tensor_row_write(data + row * bytes, tensor.type, value, COLS);
+        assert_int_equal(spec_tensor_first_bad_row(&tensor), -1);
+        for (int i = 0; i < ROWS * COLS; i++) {
+            unsigned char kept[COLS * 4], *row = data + (size_t)(i / COLS) * bytes, *last = data + (ROWS - 1) * bytes;
+            memcpy(kept, row, bytes);
+            value[i % COLS] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+            spec_tensor_row_write(row, tensor.type, value, COLS);
+            assert_int_equal(spec_tensor_first_bad_row(&tensor), i / COLS);
+            spec_tensor_row_write(last, tensor.type, value, COLS);
+            assert_int_equal(spec_tensor_first_bad_row(&tensor), i / COLS);
+            value[i % COLS] = i % 2 == 0 ? most : -0.27f;
+            spec_tensor_row_write(last, tensor.type, value, COLS);
+            memcpy(row, kept, bytes);
+        }
+    }
+    /* Enough of it for several threads. */
+    enum { MANY = 40000 };
+    float *weight = calloc(MANY, COLS * sizeof *weight);
+    assert_non_null(weight);
+    const spec_tensor large = {SPEC_TENSOR_F32, MANY, COLS, weight};
+    assert_int_equal(spec_tensor_first_bad_row(&large), -1);
+    weight[39999 * COLS] = NAN;
+    assert_int_equal(spec_tensor_first_bad_row(&large), 39999);
+    weight[20001 * COLS + 63] = INFINITY;
+    weight[12345 * COLS + 63] = INFINITY;
+    assert_int_equal(spec_tensor_first_bad_row(&large), 12345);
+    free(weight);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_row_is_written_within_half_a_step),
         cmocka_unit_test(blocks_are_those_of_ggml),
         cmocka_unit_test(blocks_that_cannot_be_scaled),
+        cmocka_unit_test(the_first_row_that_is_not_finite_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
