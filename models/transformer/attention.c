@@ -30,8 +30,7 @@ static int width_of(int head_dim)
     return (head_dim + LANES - 1) / LANES * LANES;
 }
 
-/* Rows of `width` floats in a region: the keys of a block of slots for one head of one layer, or the values, which follow
- * them; and from one block's region to that of the next. */
+/* Rows of all layers and heads, BLOCK of keys and then BLOCK of values for each: from a block of slots to the next. */
 static size_t rows_of_block(const spec_kv *kv)
 {
     return (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * BLOCK;
@@ -196,7 +195,8 @@ static void attend_block(const work *w, const unit *of, const float *query, mixt
     k->mix(to->mixed, weight, queries, width, values, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
         const int q = i * of->heads;
-        k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width, values, own[i], n_own[i]);
+        k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width, values, own[i],
+               n_own[i]);
     }
 }
 
@@ -278,7 +278,8 @@ static void join_parts(const work *w, int i)
         float *so_far = partial_of(w, i, q, 0);
         for (int b = 1; b < n_blocks(w->batch, of.first + q / of.heads); b++) {
             const float *block = partial_of(w, i, q, b);
-            join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width], block[w->width + 1], w->width);
+            join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width], block[w->width + 1],
+                 w->width);
         }
         put(w, &of, q, so_far, so_far[w->width + 1]);
     }

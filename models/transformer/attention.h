@@ -1,8 +1,8 @@
 /* attention: the keys and values of a text in the CPU's memory, and what columns mix of them.
  * They lie in blocks of SPEC_VECTOR_BLOCK slots, [block][layer][kv head][keys, values][slot][width] floats, width being
- * head_dim rounded up to 16 with zeros: so a text takes memory as it grows, in large pages. A column's positions are taken
- * in blocks as large, which join in order: so its sums are the same for any number of threads or columns, and wherever a
- * tree lies in its slots. */
+ * head_dim rounded up to 16 with zeros: so a text takes memory as it grows, in large pages. A column's positions are
+ * taken in blocks as large, which join in order: so its sums are the same for any number of threads or columns, and
+ * wherever a tree lies in its slots. */
 #ifndef SPECLAB_ATTENTION_H
 #define SPECLAB_ATTENTION_H
 

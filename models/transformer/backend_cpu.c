@@ -32,7 +32,8 @@ typedef struct {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Zeros at a multiple of 64 bytes, which are no memory before they are written; what was allocated is noted in front. */
+/* Zeros at a multiple of 64 bytes, which are no memory before they are written; what was allocated is noted in
+ * front. */
 static int alloc_memory(void **ret_memory, size_t bytes, spec_error *error)
 {
     char *memory = calloc(1, bytes + 128);
@@ -112,7 +113,8 @@ static int matrix_init(spec_matrix *matrix, spec_tensor_type type, const spec_te
     const int panels = spec_panels_count(matrix->rows);
     matrix->bytes = (size_t)panels * spec_panels_bytes(type, matrix->cols);
     matrix->data = alloc_weights(matrix->bytes);
-    if (matrix->data == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes", matrix->bytes);
+    if (matrix->data == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes", matrix->bytes);
     spec_team_hold();
     pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
     const bool taken = spec_team_take();

@@ -23,10 +23,10 @@ enum {
     LINGER = 200 * 1000    /* nanoseconds that a member waits for the next pass before it sleeps */
 };
 
-/* A job's chunks in as many parts as there are threads: who takes a part goes through it from its first chunk on, so that
- * it reads on where it was, and then through what others have left of theirs. A job is published by `left`: whoever takes
- * a part off it may read the job, which cannot be over before that part is. So a thread that the system has put aside
- * holds nobody up unless it has a chunk in hand. */
+/* A job's chunks in as many parts as there are threads: who takes a part goes through it from its first chunk on, so
+ * that it reads on where it was, and then through what others have left of theirs. A job is published by `left`:
+ * whoever takes a part off it may read the job, which cannot be over before that part is. So a thread that the
+ * system has put aside holds nobody up unless it has a chunk in hand. */
 static struct {
     _Alignas(LINE) atomic_int left; /* parts of the job that nobody has taken; less than 1: none */
     spec_team_work *work;
@@ -95,8 +95,8 @@ static void wake_all(void)
     pthread_mutex_unlock(&team.sleep);
 }
 
-/* A member offers its core to others now and then, with no chunk in hand: were it put aside in the midst of one, the job
- * would wait for its next turn. */
+/* A member offers its core to others now and then, with no chunk in hand: were it put aside in the midst of one, the
+ * job would wait for its next turn. */
 static void *run_member(void *unused)
 {
     (void)unused;

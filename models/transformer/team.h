@@ -17,8 +17,8 @@ void spec_team_hold(void);
 void spec_team_release(void);
 
 /* Take the team for a while, for all the jobs of a pass; false where it is taken, or this is one of several OpenMP
- * threads, or one thread is all there is. Who was given it gives it back. While it is taken its threads wait awake: they
- * spin briefly, then yield; afterwards they sleep. */
+ * threads, or one thread is all there is. Who was given it gives it back. While it is taken its threads wait awake:
+ * they spin briefly, then yield; afterwards they sleep. */
 bool spec_team_take(void);
 void spec_team_give_back(void);
 

@@ -31,8 +31,8 @@ typedef struct {
      * The largest is of those scores that are numbers.
      *   score, weight (heads, SPEC_VECTOR_BLOCK), n <= SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value
      *   (slots, width); slot (n); width a multiple of 16
-     * The rows of the block that follows, SPEC_VECTOR_BLOCK rows further on, are wanted next: they are fetched meanwhile
-     * if there is such memory. */
+     * The rows of the block that follows, SPEC_VECTOR_BLOCK rows further on, are wanted next: they are fetched
+     * meanwhile if there is such memory. */
     void (*score)(float *score, const float *query, int heads, int width, const float *key, const int *slot, int n);
     void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);
     void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n);

@@ -1,6 +1,6 @@
 /* vector_parts: what the vector kernels of all instruction sets have in common; internal to models/transformer/vector*.
- * The constants of the exponentials, which vector_ref.c explains, and loops that compilers turn into vector instructions
- * by themselves, each element being computed on its own. */
+ * The constants of the exponentials, which vector_ref.c explains, and loops that compilers turn into vector
+ * instructions by themselves, each element being computed on its own. */
 #ifndef SPECLAB_VECTOR_PARTS_H
 #define SPECLAB_VECTOR_PARTS_H
 

@@ -10,11 +10,11 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
-    KEYS = 4,  /* that a query is multiplied with at a time */
+    KEYS = 4,         /* that a query is multiplied with at a time */
     AHEAD = 64,       /* rows that are fetched before they are read, */
     AHEAD_OF_ONE = 8, /* by one query */
-    TILE = 32, /* positions whose values stay in the first cache while all heads mix them */
-    GROUPS = 4 /* of 16 values, that are mixed in registers */
+    TILE = 32,        /* positions whose values stay in the first cache while all heads mix them */
+    GROUPS = 4        /* of 16 values, that are mixed in registers */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -38,7 +38,8 @@ static inline void added4(float *ret_sum, floats (*sum)[PARTS])
     __m128 a = added_to_four(sum[0]), b = added_to_four(sum[1]), c = added_to_four(sum[2]), d = added_to_four(sum[3]);
     a = _mm_add_ps(_mm_movelh_ps(a, b), _mm_movehl_ps(b, a));
     c = _mm_add_ps(_mm_movelh_ps(c, d), _mm_movehl_ps(d, c));
-    const __m128 even = _mm_shuffle_ps(a, c, _MM_SHUFFLE(2, 0, 2, 0)), odd = _mm_shuffle_ps(a, c, _MM_SHUFFLE(3, 1, 3, 1));
+    const __m128 even = _mm_shuffle_ps(a, c, _MM_SHUFFLE(2, 0, 2, 0));
+    const __m128 odd = _mm_shuffle_ps(a, c, _MM_SHUFFLE(3, 1, 3, 1));
     _mm_storeu_ps(ret_sum, _mm_add_ps(even, odd));
 }
 

@@ -33,8 +33,8 @@ static void close_mixing(void *state)
 
 static const char *open_mixing(void **ret_state, const void *context)
 {
-    const spec_shape shape = {.dim = DIM, .n_layers = LAYERS, .n_heads = HEADS, .n_kv_heads = HEADS, .head_dim = HEAD_DIM,
-                              .ffn_dim = DIM, .vocab = VOCAB, .context = 4096, .rope_base = 1e4};
+    const spec_shape shape = {.dim = DIM, .n_layers = LAYERS, .n_heads = HEADS, .n_kv_heads = HEADS,
+                              .head_dim = HEAD_DIM, .ffn_dim = DIM, .vocab = VOCAB, .context = 4096, .rope_base = 1e4};
     mixing *m = calloc(1, sizeof *m);
     if (m == NULL) return "no memory";
     m->context = *(const int *)context;

@@ -111,7 +111,8 @@ static void attention_agrees_with_double_precision(void **state)
             read_text(&s, 0, last);
             read_text(&s, last, n);
             for (int h = 0; h < heads; h++) {
-                const size_t key_at = (size_t)((heads + h / group) * hd), value_at = key_at + (size_t)((heads / group) * hd);
+                const size_t key_at = (size_t)((heads + h / group) * hd);
+                const size_t value_at = key_at + (size_t)((heads / group) * hd);
                 double sum = 0.0;
                 memset(mixed, 0, sizeof mixed);
                 for (int t = 0; t < n; t++) {
@@ -132,8 +133,8 @@ static void attention_agrees_with_double_precision(void **state)
     }
 }
 
-/* A tree of NODES on a text of `past` tokens: its columns, in the slots behind the text in the order of the nodes. Tokens
- * are those of text `text` at their positions, so that a path is a text. */
+/* A tree of NODES on a text of `past` tokens: its columns, in the slots behind the text in the order of the nodes.
+ * Tokens are those of text `text` at their positions, so that a path is a text. */
 enum { NODES = 20 };
 static const int parent[NODES] = {-1, -1, 0, 1, 0, 2, 2, 5, 3, 7, 9, 10, 4, 11, 13, 6, 14, 16, 17, 18};
 
