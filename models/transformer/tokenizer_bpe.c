@@ -52,12 +52,10 @@ static bool printable(int byte)
 
 static int byte_of(uint32_t code)
 {
-    if (code < 256) return printable((int)code) ? (int)code : -1;
-    uint32_t next = 256;
-    for (int byte = 0; byte < 256; byte++) {
-        if (!printable(byte) && next++ == code) return byte;
-    }
-    return -1;
+    if (code < 0x100) return printable((int)code) ? (int)code : -1;
+    if (code <= 0x120) return (int)code - 0x100;        /* 00 .. 20 */
+    if (code <= 0x142) return (int)code - 0x121 + 0x7F; /* 7F .. A0 */
+    return code == 0x143 ? 0xAD : -1;
 }
 
 size_t spec_tokenizer_bpe_decode(char *bytes, spec_piece spelling)
