@@ -33,8 +33,8 @@ static void swap(int *a, int *b)
     *b = kept;
 }
 
-/* Put those of order[low..high-2] that stand before order[high-1] in front of it; returns its place, and their sum. Without
- * branches, which no processor could foresee. */
+/* Put those of order[low..high-2] that stand before order[high-1] in front of it; returns its place, and their sum.
+ * Without branches, which no processor could foresee. */
 static int partition(double *ret_sum, const double *row, int *order, int low, int high)
 {
     const int pivot = order[high - 1];
@@ -171,8 +171,8 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
     return (place){0.0, INT_MAX};
 }
 
-/* The same by sums: down from the largest in steps, each of the tokens within a factor, until one has the cut, and there
- * by quickselect. What is too small to matter, all together, is never looked at. False where rounding might tell
+/* The same by sums: down from the largest in steps, each of the tokens within a factor, until one has the cut, and
+ * there by quickselect. What is too small to matter, all together, is never looked at. False where rounding might tell
  * otherwise: a plain sum of at most V terms that add up to 1 is off by less than `margin`. */
 static bool find_top_p_cut(place *ret_cut, const double *row, int vocab, double top_p, int *order)
 {
@@ -255,18 +255,14 @@ static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts, int
     for (int c = 0; c < n_cuts; c++) least = fmax(least, cut[c].value);
     if (least == 0.0) return; /* all that is positive stays */
     const int n = spec_row_above(order, row, vocab, least);
-    int kept = 0;
-    for (int i = 0; i < n; i++)
+    int kept = 0, faint = 0; /* faint: the first of positive probability below all cuts */
+    for (int i = 0; i < n; i++) {
         if (keeps_all(cut, n_cuts, row[order[i]], order[i])) order[kept++] = order[i];
-    bool removed = false;
-    for (int i = 0, at = 0; i <= kept; i++) {
-        const int next = i < kept ? order[i] : vocab;
-        while (at < next && row[at] == 0.0) at++;
-        removed = removed || at < next;
-        while (at < next) row[at++] = 0.0;
-        at = next + 1;
+        else row[order[i]] = 0.0;
     }
-    if (!removed) return;
+    while (faint < vocab && !(row[faint] > 0.0 && row[faint] < least)) faint++;
+    if (kept == n && faint == vocab) return;
+    for (int i = faint; i < vocab; i++) row[i] = row[i] < least ? 0.0 : row[i];
     const double sum = spec_row_sum(row, vocab);
     for (int i = 0; i < kept; i++) row[order[i]] /= sum;
 }

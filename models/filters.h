@@ -7,8 +7,8 @@
 
 #include "models/transform.h"
 
-/* Apply top_k, top_p and min_p of `transform` to `row` (V, normalised) in place, and renormalise the survivors if anything
- * went. `order` (V) is workspace. */
+/* Apply top_k, top_p and min_p of `transform` to `row` (V, normalised) in place, and renormalise the survivors if
+ * anything went. `order` (V) is workspace. */
 void spec_filters_apply(double *row, int vocab, const spec_transform *transform, int *order);
 
 #endif

@@ -113,7 +113,7 @@ int spec_row_largest(int *ret_index, int k, const double *value, int n)
     return held;
 }
 
-/* ---- those above a bound ------------------------------------------------------------------------------------------ */
+/* ---- those above a bound ----------------------------------------------------------------------------------------- */
 
 /* Every index is written; those that do not count are overwritten. */
 int spec_row_above_ref(int *ret_index, const double *value, int n, double least)

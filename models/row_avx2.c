@@ -4,18 +4,41 @@
 
 #include <immintrin.h>
 
-/* Sixteen values at a time are looked at, and single ones where there are any. */
+/* The places of a mask's bits, lowest first: bytes of a shuffle of four indices. */
+#define TAKE(i) 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
+#define NONE -1, -1, -1, -1
+static const signed char places[16][16] = {
+    {NONE, NONE, NONE, NONE},
+    {TAKE(0), NONE, NONE, NONE},
+    {TAKE(1), NONE, NONE, NONE},
+    {TAKE(0), TAKE(1), NONE, NONE},
+    {TAKE(2), NONE, NONE, NONE},
+    {TAKE(0), TAKE(2), NONE, NONE},
+    {TAKE(1), TAKE(2), NONE, NONE},
+    {TAKE(0), TAKE(1), TAKE(2), NONE},
+    {TAKE(3), NONE, NONE, NONE},
+    {TAKE(0), TAKE(3), NONE, NONE},
+    {TAKE(1), TAKE(3), NONE, NONE},
+    {TAKE(0), TAKE(1), TAKE(3), NONE},
+    {TAKE(2), TAKE(3), NONE, NONE},
+    {TAKE(0), TAKE(2), TAKE(3), NONE},
+    {TAKE(1), TAKE(2), TAKE(3), NONE},
+    {TAKE(0), TAKE(1), TAKE(2), TAKE(3)},
+};
+
+/* Four values at a time, without a branch. Four indices are stored each time; what is too much lies before n and is
+ * overwritten, or left. */
 int spec_row_above_avx2(int *ret_index, const double *value, int n, double least)
 {
     const __m256d bound = _mm256_set1_pd(least);
+    __m128i index = _mm_setr_epi32(0, 1, 2, 3);
     int found = 0, i = 0;
-    for (; n - i >= 16; i += 16) {
-        unsigned above = 0;
-        for (int part = 0; part < 4; part++) {
-            const __m256d v = _mm256_loadu_pd(value + i + 4 * part);
-            above |= (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, bound, _CMP_GE_OQ)) << 4 * part;
-        }
-        for (; above != 0; above &= above - 1) ret_index[found++] = i + __builtin_ctz(above);
+    for (; n - i >= 4; i += 4) {
+        const int above = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(value + i), bound, _CMP_GE_OQ));
+        const __m128i order = _mm_loadu_si128((const __m128i *)(const void *)places[above]);
+        _mm_storeu_si128((__m128i *)(void *)(ret_index + found), _mm_shuffle_epi8(index, order));
+        found += __builtin_popcount((unsigned)above);
+        index = _mm_add_epi32(index, _mm_set1_epi32(4));
     }
     for (; i < n; i++)
         if (value[i] >= least) ret_index[found++] = i;

@@ -41,8 +41,8 @@ int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const 
 int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key, int fallback,
                          const char *const *choices, spec_error *error);
 
-/* The number that begins at text[*at], of a list such as "3.2.1", within [low, high]; *at goes behind its dot, beyond the
- * text after the last. On failure the line names key, list and number. */
+/* The number that begins at text[*at], of a list such as "3.2.1", within [low, high]; *at goes behind its dot, beyond
+ * the text after the last. On failure the line names key, list and number. */
 int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low, int high,
                            spec_error *error);
 

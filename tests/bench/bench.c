@@ -22,6 +22,7 @@ static const struct {
     {"fixed pair", spec_bench_fixed_pair},
     {"float rows", spec_bench_float_rows},
     {"decoding loop", spec_bench_decode},
+    {"filters, V = 32,000", spec_bench_filters},
     {"multi-draft, V = 32,000, n = 4", spec_bench_multi_draft},
     {"n-grams", spec_bench_ngram},
     {"conformance, V = 64, batches of 256", spec_bench_conformance},
