@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 4096, BOUNDARY = -1 };
+enum { CHUNK = 4096, BOUNDARY = -1, VOCAB_MAX = 1 << 21 };
 
 typedef struct {
     spec_model head;
+    const spec_model *opt_tokenizer; /* the target, whose tokens they are; else there is a vocabulary */
     spec_vocabulary vocabulary;
     spec_kneser_ney law;
     spec_prompts prompts;
@@ -26,6 +27,8 @@ typedef struct {
     spec_ngram_counts counts;
     int *stream; /* words: the whole text by first numbers, as they are renumbered at its end; BOUNDARY between texts */
     size_t n_stream, stream_capacity;
+    int *block_token; /* the target's tokens: (capacity) of a block */
+    size_t block_capacity;
 } learner;
 
 static int count_tokens(learner *learning, const int *token, size_t n, spec_error *error)
@@ -81,6 +84,39 @@ done:
     return status;
 }
 
+/* Where to cut a block that does not end its text, since its last tokens depend on what follows: after a line, or else
+ * before a blank, in its second half. */
+static size_t cut_of(const spec_block *block)
+{
+    if (block->ends_text) return block->length;
+    for (size_t i = block->length; i > block->length / 2; i--)
+        if (block->text[i - 1] == '\n') return i;
+    for (size_t i = block->length; i > block->length / 2; i--)
+        if (block->text[i - 1] == ' ') return i - 1;
+    return block->length;
+}
+
+/* The same with the target's tokens. */
+static int learn_block_as_target(learner *learning, size_t *ret_unread, const spec_block *block, spec_error *error)
+{
+    const spec_model *target = learning->model->opt_tokenizer;
+    const size_t length = cut_of(block);
+    if (length + 1 > learning->block_capacity) {
+        const size_t capacity = length + 1; /* no token is of less than a byte, but for a blank put before the text */
+        int *token = realloc(learning->block_token, capacity * sizeof *token);
+        if (token == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a block of text");
+        learning->block_token = token;
+        learning->block_capacity = capacity;
+    }
+    const size_t has = target->kind->tokenize(target, (const char *)block->text, length, learning->block_token,
+                                              learning->block_capacity);
+    const size_t n = has < learning->block_capacity ? has : learning->block_capacity;
+    *ret_unread = block->length - length;
+    const int status = count_tokens(learning, learning->block_token, n, error);
+    if (block->ends_text) count_boundary(learning);
+    return status;
+}
+
 /* Cut the vocabulary of words to its size, and count the stored text by the new numbers. */
 static int count_stream(learner *learning, spec_error *error)
 {
@@ -111,26 +147,31 @@ static int learn(learner *learning, spec_tokens tokens, const char *path, uint64
 {
     int status = GSL_SUCCESS;
     ngram *model = learning->model;
-    SPEC_TRY(spec_vocabulary_init(&model->vocabulary, tokens, error));
+    const spec_model *target = model->opt_tokenizer;
+    if (target == NULL) SPEC_TRY(spec_vocabulary_init(&model->vocabulary, tokens, error));
     spec_prompts_init(&model->prompts);
     if (tokens != SPEC_TOKENS_WORDS) {
-        SPEC_TRY(spec_ngram_counts_init(&learning->counts, learning->order, model->vocabulary.limit, error));
+        SPEC_TRY(spec_ngram_counts_init(&learning->counts, learning->order,
+                                        target != NULL ? target->vocab : model->vocabulary.limit, error));
     }
     SPEC_TRY(spec_corpus_init(&learning->corpus, path, limit, error));
     spec_block block;
     size_t unread = 0;
     do {
         SPEC_TRY(spec_corpus_next(&block, &learning->corpus, unread, error));
-        if (block.text != NULL) SPEC_TRY(learn_block(learning, &unread, &block, error));
+        if (block.text != NULL)
+            SPEC_TRY((target != NULL ? learn_block_as_target : learn_block)(learning, &unread, &block, error));
     } while (block.text != NULL);
     if (tokens == SPEC_TOKENS_WORDS) SPEC_TRY(count_stream(learning, error));
     free(learning->stream);
     learning->stream = NULL;
-    SPEC_TRY(spec_kneser_ney_init(&model->law, &learning->counts, model->vocabulary.size, error));
+    SPEC_TRY(spec_kneser_ney_init(&model->law, &learning->counts,
+                                  target != NULL ? target->vocab : model->vocabulary.size, error));
 done:
     spec_corpus_free(&learning->corpus);
     spec_ngram_counts_free(&learning->counts);
     free(learning->stream);
+    free(learning->block_token);
     return status;
 }
 
@@ -144,7 +185,6 @@ static void ngram_close(spec_model *model)
 
 static int ngram_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
 {
-    (void)opt_target;
     int status = GSL_SUCCESS;
     int order, tokens, vocab;
     uint64_t limit;
@@ -162,14 +202,26 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
     }
     if (vocab == 1) SPEC_TRY(spec_fail(error, GSL_EINVAL, "V=1: the vocabulary needs a word beside <unk>, V >= 2"));
 
+    if (tokens == SPEC_TOKENS_TARGET && (opt_target == NULL || opt_target->kind->tokenize == NULL))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokens=target: %s",
+                           opt_target == NULL ? "only a draft has a target" : "the target has no tokenizer"));
+    if (tokens == SPEC_TOKENS_TARGET && opt_target->vocab > VOCAB_MAX)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokens=target: its vocabulary of %d is too large, of more than %d",
+                           opt_target->vocab, VOCAB_MAX));
+
     model = calloc(1, sizeof *model);
     if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "ngram: out of memory"));
+    if (tokens == SPEC_TOKENS_TARGET) model->opt_tokenizer = opt_target;
     learner learning = {
         .model = model, .order = order, .max_vocab = vocab == 0 ? SPEC_VOCABULARY_WORDS_DEFAULT : vocab};
     learning.corpus.descriptor = -1;
     SPEC_TRY(learn(&learning, (spec_tokens)tokens, settings->path, limit, error));
     model->head = (spec_model){
         .kind = &spec_model_ngram, .vocab = model->vocabulary.size, .order = order - 1, .end_of_text = -1};
+    if (tokens == SPEC_TOKENS_TARGET) {
+        model->head.vocab = opt_target->vocab;
+        model->head.end_of_text = opt_target->end_of_text;
+    }
     *ret_model = &model->head;
     model = NULL;
 done:
@@ -187,11 +239,15 @@ static const double *ngram_row(const spec_model *model, void *session, const int
 
 static size_t ngram_token_text(const spec_model *model, int token, char *buffer, size_t size)
 {
+    const spec_model *target = ((const ngram *)model)->opt_tokenizer;
+    if (target != NULL) return target->kind->token_text(target, token, buffer, size);
     return spec_vocabulary_text(&((const ngram *)model)->vocabulary, token, buffer, size);
 }
 
 static size_t ngram_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
 {
+    const spec_model *target = ((const ngram *)model)->opt_tokenizer;
+    if (target != NULL) return target->kind->tokenize(target, text, length, token, capacity);
     return spec_vocabulary_tokenize(&((const ngram *)model)->vocabulary, text, length, token, capacity);
 }
 
@@ -203,7 +259,7 @@ static size_t ngram_prompt(const spec_model *model, unsigned long index, int *to
 const spec_model_kind spec_model_ngram = {
     .name = "ngram",
     .usage = "ngram:PATH?order=4&tokens=bytes&V=0&limit=0",
-    .summary = "n-grams of real text (order 1..6; bytes, chars or words), interpolated Kneser-Ney",
+    .summary = "n-grams of real text (order 1..6; bytes, chars, words or the target's tokens), interpolated Kneser-Ney",
     .reference = "KneserNey95",
     .open = ngram_open,
     .close = ngram_close,

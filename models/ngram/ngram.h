@@ -1,5 +1,5 @@
 /* ngram: an n-gram model of real text, learnt from files when it is opened.
- *     ngram:PATH?order=4&tokens=bytes|chars|words&V=0&limit=0
+ *     ngram:PATH?order=4&tokens=bytes|chars|words|target&V=0&limit=0
  * An order-n model conditions on n-1 tokens by interpolated Kneser-Ney (models/ngram/kneser_ney.h). PATH is a file, a
  * pipe or a pattern of glob(3), each file one text; n-grams do not cross from one to the next. Owns all it learnt. */
 #ifndef SPECLAB_NGRAM_H
@@ -11,6 +11,8 @@
  * tokens  bytes (default): V = 256. chars: the text's UTF-8 characters by first appearance; token 0 is U+FFFD, which
  *         stands for invalid bytes and unknown characters. words: see models/ngram/piece.h; token 0 is <unk>, the
  *         others are numbered by frequency.
+ *         target: for a draft, the tokens of its target's tokenizer, its vocabulary and its end of text; the target
+ *         outlives it. Texts are tokenized in parts of about 256 kB, each as if it began a text.
  * V       words only: most tokens, <unk> included, 2..2^20; 0: 32768
  * limit   read the first so many bytes; 0: all
  *

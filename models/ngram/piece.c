@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-const char *const spec_tokens_names[] = {"bytes", "chars", "words", NULL};
+const char *const spec_tokens_names[] = {"bytes", "chars", "words", "target", NULL};
 
 size_t spec_piece_character(uint32_t *ret_code, const unsigned char *text, size_t length)
 {

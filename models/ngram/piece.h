@@ -7,9 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { SPEC_TOKENS_BYTES, SPEC_TOKENS_CHARS, SPEC_TOKENS_WORDS } spec_tokens;
+typedef enum {
+    SPEC_TOKENS_BYTES,
+    SPEC_TOKENS_CHARS,
+    SPEC_TOKENS_WORDS,
+    SPEC_TOKENS_TARGET /* cut by another model's tokenizer, not here */
+} spec_tokens;
 
-extern const char *const spec_tokens_names[]; /* "bytes", "chars", "words", NULL */
+extern const char *const spec_tokens_names[]; /* "bytes", "chars", "words", "target", NULL */
 
 enum { SPEC_PIECE_MAX = 64, SPEC_PIECE_AHEAD = SPEC_PIECE_MAX + 8 };
 

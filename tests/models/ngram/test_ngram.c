@@ -3,6 +3,7 @@
 
 #include "models/ngram/kneser_ney.h"
 #include "models/ngram/piece.h"
+#include "models/noise.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -103,7 +104,7 @@ static void rows_equal_the_law_of_the_tokenised_text(void **state)
     gsl_rng_set(rng, spec_test_seed());
     const size_t length = generate(text, BYTES, rng);
     write_text(text, length);
-    for (int k = 0; spec_tokens_names[k] != NULL; k++) {
+    for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         for (int order = 1; order <= SPEC_NGRAM_ORDER_MAX; order += k == 0 ? 5 : 2) {
             char keys[64];
             snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
@@ -141,7 +142,7 @@ static void held_out_text_is_better_told_by_higher_orders(void **state)
     gsl_rng_set(rng, spec_test_seed());
     const size_t length = generate(text, BYTES, rng);
     write_text(text, TRAIN);
-    for (int k = 0; spec_tokens_names[k] != NULL; k++) {
+    for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         double bits[4];
         for (int order = 1; order <= 3; order++) {
             char keys[64];
@@ -175,7 +176,7 @@ static void models_of_one_text_share_their_vocabulary(void **state)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     write_text(text, generate(text, sizeof text, rng));
-    for (int k = 0; spec_tokens_names[k] != NULL; k++) {
+    for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=1&tokens=%s", spec_tokens_names[k]);
         spec_model *draft = open_model(spec_of(path, keys));
@@ -202,7 +203,7 @@ static void prompts_come_from_the_text(void **state)
     gsl_rng_set(rng, spec_test_seed());
     const size_t length = generate(text, sizeof text, rng);
     write_text(text, length);
-    for (int k = 0; spec_tokens_names[k] != NULL; k++) {
+    for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
         char keys[64];
         snprintf(keys, sizeof keys, "order=2&tokens=%s", spec_tokens_names[k]);
         spec_model *model = open_model(spec_of(path, keys));
@@ -253,7 +254,7 @@ static void rare_input_is_learnt_without_harm(void **state)
     for (size_t i = 0; i < sizeof rare / sizeof rare[0]; i++) {
         write_text(rare[i].text, rare[i].length);
         for (int order = 1; order <= 6; order++) {
-            for (int k = 0; spec_tokens_names[k] != NULL; k++) {
+            for (int k = 0; k < SPEC_TOKENS_TARGET; k++) {
                 char keys[64];
                 int prompt[32];
                 snprintf(keys, sizeof keys, "order=%d&tokens=%s", order, spec_tokens_names[k]);
@@ -346,6 +347,63 @@ static void real_text_is_learnt(void **state)
     }
 }
 
+/* ---- the target's tokens ----------------------------------------------------------------------------------------- */
+
+/* A target whose tokens are known to be those of the text gives the model that counts them itself: also where the text
+ * is longer than a block, and is cut after lines, before blanks, or anywhere. */
+static void tokens_of_a_target_are_counted_as_ones_own(void **state)
+{
+    (void)state;
+    static char text[600000];
+    static const char *const tokens[] = {"bytes", "words"};
+    static const char separators[] = {'\n', ' ', 'x'};
+    for (size_t s = 0; s < sizeof separators; s++) {
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] = spec_noise_mix(i) % 7 == 0 ? separators[s] : (char)('a' + spec_noise_mix(i / 3) % 5);
+        write_text(text, sizeof text);
+        for (int t = 0; t < (separators[s] == 'x' ? 1 : 2); t++) { /* words are cut at 64 bytes, and not at a block's */
+            char keys[64];
+            snprintf(keys, sizeof keys, "order=3&tokens=%s", tokens[t]);
+            spec_model *target = open_model(spec_of(path, keys)), *draft;
+            spec_error error = {""};
+            assert_int_equal(spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target, &error),
+                             GSL_SUCCESS);
+            assert_int_equal(draft->vocab, target->vocab);
+            const size_t size = (size_t)target->vocab * sizeof(double);
+            double *one = malloc(size), *other = malloc(size);
+            assert_true(one != NULL && other != NULL);
+            for (size_t n = 0; n <= 2; n++)
+                for (int c = 0; c < 40; c++) {
+                    int context[64];
+                    assert_true(draft->kind->tokenize(draft, text + 100 * c, 64, context, 64) >= 2);
+                    assert_memory_equal(row_of(target, context, n, one), row_of(draft, context, n, other), size);
+                }
+            char piece[64], same[64];
+            target->kind->token_text(target, 100, piece, sizeof piece);
+            draft->kind->token_text(draft, 100, same, sizeof same);
+            assert_string_equal(piece, same);
+            free(one);
+            free(other);
+            spec_model_close(draft);
+            spec_model_close(target);
+        }
+    }
+}
+
+static void tokens_of_no_target_are_refused(void **state)
+{
+    (void)state;
+    spec_model *model, *zipf = open_model("zipf?V=3");
+    spec_error error = {""};
+    write_text("abc", 3);
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), NULL, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "only a draft has a target"));
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), zipf, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "no tokenizer"));
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target&V=9"), zipf, &error), GSL_EINVAL);
+    spec_model_close(zipf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +416,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_learnt_is_said_in_one_line),
         cmocka_unit_test(a_limit_reads_the_first_bytes_alone),
         cmocka_unit_test(real_text_is_learnt),
+        cmocka_unit_test(tokens_of_a_target_are_counted_as_ones_own),
+        cmocka_unit_test(tokens_of_no_target_are_refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
