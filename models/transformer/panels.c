@@ -23,8 +23,8 @@ static inline void move(unsigned char *panel, unsigned char *row, size_t size, b
     else memcpy(panel, row, size);
 }
 
-/* Row r of a panel and the same row as a file has it: columns k..end-1, at most TILE of them, into the row (out) or from
- * it. In Q8_0 the signs of the bytes change, which is adding 128. */
+/* Row r of a panel and the same row as a file has it: columns k..end-1, at most TILE of them, into the row (out) or
+ * from it. In Q8_0 the signs of the bytes change, which is adding 128. */
 static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k, int end, bool out)
 {
     const size_t at = (size_t)k / TILE;

@@ -2,7 +2,11 @@
 
 #include "models/transformer/product_kernels.h"
 
-enum { COLUMNS = SPEC_PRODUCT_COLUMNS, BLOCK = SPEC_TENSOR_BLOCK, CUT = 1 << 17 /* bytes that the second cache keeps */ };
+enum {
+    COLUMNS = SPEC_PRODUCT_COLUMNS,
+    BLOCK = SPEC_TENSOR_BLOCK,
+    CUT = 1 << 17 /* bytes that the second cache keeps */
+};
 
 static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref,
                                                   spec_product_q8_0_ref, spec_product_q4_0_ref},

@@ -1,6 +1,6 @@
 /* product: a packed matrix times up to SPEC_COLUMNS_MAX columns, each weight read once for every 16 of them.
- * The order of operations is the same on all instruction sets and for any number of columns, so the results are too, bit
- * for bit. One fused operation for each step, k = 0, 1, ..., from acc = 0:
+ * The order of operations is the same on all instruction sets and for any number of columns, so the results are too,
+ * bit for bit. One fused operation for each step, k = 0, 1, ..., from acc = 0:
  *     F32, F16, BF16:  acc = fma(w[k], x[k], acc)
  *     Q8_0, Q4_0:      acc = fma((float)dot, wscale * xscale, acc) for each block of 32, dot its exact integer product
  *                      with x rounded to 8 bits: xscale = max|x| / 127, to nearest, ties to even

@@ -12,7 +12,8 @@ enum {
     HALF = 8 /* rows of a vector */
 };
 
-/* Unrolled, gcc does these loops' products first and their sums at the end, for which there are not enough registers. */
+/* Unrolled, gcc does these loops' products first and their sums at the end, for which there are not enough
+ * registers. */
 #if defined(__clang__)
 #define KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
@@ -124,7 +125,7 @@ void spec_product_bf16_avx2(const spec_product_task *task) { all_floats(task, SP
 
 /* ---- blocks of 8 bits -------------------------------------------------------------------------------------------- */
 
-/* Dot products of a block's rows with n columns from c on: |w| times x with the sign of w, two of which fit into 16 bits,
+/* Dot products of a block's rows with n columns: |w| times x with the sign of w, two of which fit into 16 bits,
  * 2 * 128 * 127, even where w is -128. */
 INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x, const int n)
 {
@@ -195,7 +196,8 @@ INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r,
         __m256i dot[BLOCKS][2];
         if (type == SPEC_TENSOR_Q8_0) dots_q8_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, n);
         else dots_q4_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, start, n);
-        const __m256 low = _mm256_cvtph_ps(_mm_loadu_si128(scales)), high = _mm256_cvtph_ps(_mm_loadu_si128(scales + 1));
+        const __m256 low = _mm256_cvtph_ps(_mm_loadu_si128(scales));
+        const __m256 high = _mm256_cvtph_ps(_mm_loadu_si128(scales + 1));
         SPEC_UNROLL
         for (int u = 0; u < n; u++) {
             const __m256 scale = _mm256_set1_ps(spec_product_float_at(x_scale + 4 * u));

@@ -15,8 +15,8 @@ enum {
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
     SPEC_PRODUCT_LINE = 64,
     SPEC_PRODUCT_SPEED = 13, /* bytes that memory gives in a cycle, about */
-    SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2,                                 /* bytes of a block's scales */
-    SPEC_PRODUCT_Q8_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK,     /* bytes of a block in a panel */
+    SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2, /* bytes of a block's scales */
+    SPEC_PRODUCT_Q8_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* of a block in a panel */
     SPEC_PRODUCT_Q4_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK / 2,
     SPEC_PRODUCT_X = SPEC_TENSOR_BLOCK + (int)sizeof(float) + (int)sizeof(int32_t) /* and of a block of a column */
 };
@@ -71,7 +71,8 @@ static inline int32_t spec_product_int_at(const unsigned char *at)
     return value;
 }
 
-/* The step of a block of bytes: from the largest magnitude's bits, which order all floats, infinity and then NaN last. */
+/* The step of a block of bytes: from the largest magnitude's bits, which order all floats, infinity and then NaN
+ * last. */
 typedef struct {
     float scale, inverse; /* inverse 0: all bytes are 0 */
 } spec_product_step;
@@ -98,10 +99,10 @@ static inline void spec_product_put_step(unsigned char *block, int u, int N, flo
 #define SPEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Ask for what will be read some kB later than `bytes` at `at`, whose sums take about `cycles`; the panels lie one after
- * the other, and past the last it is no access. Where memory takes longer than the sums, processors see the stream, and
- * keep up with it best undisturbed: a line now and then leads them over the ends of pages. Else every line is asked
- * for. */
+/* Ask for what will be read some kB later than `bytes` at `at`, whose sums take about `cycles`; the panels lie one
+ * after the other, and past the last it is no access. Where memory takes longer than the sums, processors see the
+ * stream, and keep up with it best undisturbed: a line now and then leads them over the ends of pages. Else every line
+ * is asked for. */
 static inline __attribute__((always_inline)) void spec_product_fetch(const unsigned char *at, const int bytes,
                                                                      const int cycles)
 {

@@ -1,6 +1,6 @@
 /* bandwidth: how fast all threads together read memory, the yardstick of what is bound by that.
- * The memory is in large pages where the system has them, and is read front to back in chunks that whoever is free takes
- * next, with loads that wait for nothing. */
+ * The memory is in large pages where the system has them. Each thread reads a part of it front to back and then what
+ * others have left, as it would weights, with loads that wait for nothing. */
 #ifndef SPECLAB_TESTS_BANDWIDTH_H
 #define SPECLAB_TESTS_BANDWIDTH_H
 
