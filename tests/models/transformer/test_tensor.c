@@ -121,7 +121,8 @@ static void a_row_is_written_within_half_a_step(void **state)
                                          : type == SPEC_TENSOR_F16  ? 0x1p-25
                                                                     : 0.0;
                     const double off = fabs((double)back[i] - (double)value[i]);
-                    if (!(off <= 0.5 * steps[type] + slack)) fail_msg("%s: off by %g", spec_tensor_type_names[type], off);
+                    if (!(off <= 0.5 * steps[type] + slack))
+                        fail_msg("%s: off by %g", spec_tensor_type_names[type], off);
                 }
             }
             if (type <= SPEC_TENSOR_BF16) {
