@@ -19,7 +19,7 @@ enum {
     PARTS_MAX = 64,        /* of a job */
     LINE = 64,             /* bytes of a cache line */
     SPINS = 200,           /* pauses before a waiting thread yields: some microseconds */
-    TURN = 1000 * 1000,    /* nanoseconds of work after which a member yields */
+    TURN = 1000 * 1000,    /* nanoseconds of work after which a member yields, and looks where it is */
     LINGER = 200 * 1000    /* nanoseconds that a member waits for the next pass before it sleeps */
 };
 
@@ -39,6 +39,7 @@ static struct {
 
     _Alignas(LINE) atomic_bool taken;
     atomic_bool stop;
+    atomic_int processor;       /* the caller's, as it took the team */
     pthread_mutex_t sleep;      /* guards `asleep` */
     pthread_cond_t wake;
     atomic_int asleep;
@@ -95,12 +96,28 @@ static void wake_all(void)
     pthread_mutex_unlock(&team.sleep);
 }
 
+/* A thread that wakes may be put where the caller runs, and left there for many passes though another processor is
+ * idle: a pass then takes as long as by one thread. So it goes elsewhere, and is free to be moved again. */
+static void leave_the_callers_processor(void)
+{
+    const int here = sched_getcpu();
+    cpu_set_t all, others;
+    if (here < 0 || here != atomic_load_explicit(&team.processor, memory_order_relaxed) ||
+        sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    others = all;
+    CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof all, &all);
+}
+
 /* A member offers its core to others now and then, with no chunk in hand: were it put aside in the midst of one, the
  * job would wait for its next turn. */
 static void *run_member(void *unused)
 {
     (void)unused;
-    int64_t turn = now(), busy = turn;
+    leave_the_callers_processor();
+    int64_t turn = now(), busy = turn, looked = turn;
     for (int waited = 0; !atomic_load_explicit(&team.stop, memory_order_relaxed);) {
         if (do_part()) {
             waited = 0;
@@ -111,15 +128,21 @@ static void *run_member(void *unused)
         } else if (waited < SPINS) {
             waited++;
             PAUSE();
+            continue;
         } else {
             sched_yield();
             turn = now();
             if (atomic_load_explicit(&team.taken, memory_order_relaxed)) busy = turn;
-            if (turn - busy < LINGER) continue;
-            sleep_until_taken();
-            waited = 0;
-            busy = turn = now();
+            if (turn - busy >= LINGER) {
+                sleep_until_taken();
+                waited = 0;
+                busy = turn = now();
+                looked = turn - TURN;
+            }
         }
+        if (turn - looked < TURN) continue;
+        leave_the_callers_processor();
+        looked = turn;
     }
     return NULL;
 }
@@ -200,6 +223,7 @@ bool spec_team_take(void)
     const int size = spec_team_size();
     bool free_until_now = false;
     if (size == 1 || !atomic_compare_exchange_strong(&team.taken, &free_until_now, true)) return false;
+    atomic_store_explicit(&team.processor, sched_getcpu(), memory_order_relaxed);
     pthread_mutex_lock(&team.members);
     if (team.n_threads != size - 1) {
         stop();
