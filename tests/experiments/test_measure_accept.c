@@ -2,6 +2,7 @@
 #include "experiments/accept_rows.h"
 #include "experiments/experiment.h"
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -185,7 +186,6 @@ static void all_places_of_a_file_are_averaged(void **state)
     spec_result_free(&all);
     close_model(&draft);
     close_model(&target);
-    unlink("test_measure_accept.tmp");
 }
 
 int main(void)
@@ -195,7 +195,7 @@ int main(void)
         cmocka_unit_test(a_row_does_not_depend_on_the_other_rows),
         cmocka_unit_test(greedy_is_chosen_where_it_is_alone),
         cmocka_unit_test(lookup_is_enumerated_alone),
-        cmocka_unit_test(all_places_of_a_file_are_averaged),
+        cmocka_unit_test_setup_teardown(all_places_of_a_file_are_averaged, spec_folder_enter, spec_folder_leave),
         cmocka_unit_test(rows_by_default_are_chains_and_each_kind_of_siblings_a_rule_holds_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "tests/experiments/run_measure.h"
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 
 static const char path[] = "test_place_theory.tmp";
@@ -13,7 +14,7 @@ enum { N = 60, V = 4 };
 
 static int set_up(void **state)
 {
-    (void)state;
+    if (spec_folder_enter(state) != 0) return -1;
     opened target = open_model("cases?V=4&order=2&seed=11", NULL);
     opened draft = open_model("cases?V=4&order=2&side=draft&seed=11", NULL);
     rows_pair_write(path, &target, &draft, N, 1, 0.0);
@@ -24,8 +25,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
-    return unlink(path);
+    return spec_folder_leave(state);
 }
 
 /* Follow rounds from a place by enumerating the decoder's own: the law of the next place, and the mean of n_emitted. */

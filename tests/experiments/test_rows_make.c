@@ -3,6 +3,7 @@
 
 #include "models/rows/rows.h"
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 
 static const char path[] = "test_rows_make.tmp";
@@ -255,5 +256,5 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_no_file),
         cmocka_unit_test(two_real_models_overlap_as_they_are_known_to),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }

@@ -1,4 +1,5 @@
 #include "tests/models/open_model.h"
+#include "tests/support/folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,6 @@ static void assert_file_refused(const char *bytes, size_t n, const char *expecte
 {
     write_file(bytes, n);
     assert_refused("probs:test_probs.tmp", NULL, expected);
-    unlink(path);
 }
 
 static void a_list_is_the_row(void **state)
@@ -87,7 +87,6 @@ static void a_file_holds_numbers_between_blanks_or_commas(void **state)
     const double *row = row_after(&o, NULL, 0);
     assert_true(row[1] == 0.25 && row[3] == 0.125 && row[4] == 0.25);
     close_model(&o);
-    unlink(path);
 }
 
 static void hostile_files_are_refused(void **state)
@@ -115,7 +114,6 @@ static void hostile_files_are_refused(void **state)
     write_file("1", 1);
     assert_int_equal(truncate(path, (off_t)1 << 33), 0); /* sparse: 8 GB of zeros */
     assert_refused("probs:test_probs.tmp", NULL, "larger than 32 MB");
-    unlink(path);
 }
 
 int main(void)
@@ -128,5 +126,5 @@ int main(void)
         cmocka_unit_test(a_file_holds_numbers_between_blanks_or_commas),
         cmocka_unit_test(hostile_files_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }

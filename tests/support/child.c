@@ -1,5 +1,7 @@
 #include "tests/support/child.h"
 
+#include "tests/support/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,8 +14,7 @@
 
 enum { MOST_ARGUMENTS = 24 };
 
-char spec_program[PATH_MAX], spec_program_source[PATH_MAX];
-static char folder[64];
+char spec_program[PATH_MAX];
 
 /* ---- running it -------------------------------------------------------------------------------------------------- */
 
@@ -157,12 +158,9 @@ void spec_pause(long ms)
 
 int spec_program_set_up(void **state)
 {
-    (void)state;
     const char *name = getenv("SPECLAB");
     if (name == NULL || realpath(name, spec_program) == NULL) spec_program[0] = '\0';
-    if (getcwd(spec_program_source, sizeof spec_program_source) == NULL) return -1;
-    strcpy(folder, "/tmp/speclab-cli-XXXXXX");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
+    if (spec_folder_enter(state) != 0) return -1;
     signal(SIGPIPE, SIG_IGN);
     spec_file_write("one.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };");
     spec_file_write("long.cfg",
@@ -177,9 +175,6 @@ int spec_program_set_up(void **state)
 
 int spec_program_tear_down(void **state)
 {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir(spec_program_source) != 0 || system(command) != 0 ? -1 : 0;
+    return spec_folder_leave(state);
 }
 

@@ -13,8 +13,7 @@
  * spec_child.code. */
 enum { SPEC_CHILD_TEXT = 1 << 18, SPEC_CHILD_KILLED = 1000, SPEC_CHILD_PATIENCE_MS = 30000 };
 
-extern char spec_program[PATH_MAX],
-    spec_program_source[PATH_MAX]; /* "" without SPECLAB; the folder the test was run in */
+extern char spec_program[PATH_MAX]; /* "" without SPECLAB */
 
 #define spec_needs_program()                                                                                           \
     do {                                                                                                               \

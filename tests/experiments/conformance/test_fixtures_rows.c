@@ -3,6 +3,7 @@
 
 #include "experiments/conformance/validate.h"
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 
 static const char path[] = "test_fixtures_rows.tmp";
@@ -13,8 +14,8 @@ static spec_fixtures_rows set;
 
 static int set_up(void **state)
 {
-    (void)state;
     spec_error error = {""};
+    if (spec_folder_enter(state) != 0) return -1;
     opened target = open_model("cases?V=6&order=2&seed=21", NULL);
     opened draft = open_model("cases?V=6&order=2&side=draft&seed=21", NULL);
     rows_pair_write(path, &target, &draft, N, 1, 0.0);
@@ -25,9 +26,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     spec_fixtures_rows_free(&set);
-    return unlink(path);
+    return spec_folder_leave(state);
 }
 
 static double overlap_at(uint64_t place)
@@ -147,7 +147,6 @@ static void large_files_and_vocabularies_fit(void **state)
         close_model(&draft);
         close_model(&target);
     }
-    unlink(large);
 }
 
 static void what_has_no_pairs_is_refused(void **state)
@@ -168,7 +167,6 @@ static void what_has_no_pairs_is_refused(void **state)
     spec_rows_writer_free(&writer);
     assert_int_equal(spec_fixtures_rows_init(&other, "test_fixtures_rows_one.tmp", &error), GSL_EINVAL);
     assert_string_equal(error.text, "test_fixtures_rows_one.tmp: rows of a target without a draft");
-    unlink("test_fixtures_rows_one.tmp");
     close_model(&target);
 }
 

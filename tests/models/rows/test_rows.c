@@ -2,6 +2,7 @@
 #include "models/rows/rows.h"
 
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 
 static const char path[] = "test_rows.tmp";
@@ -14,7 +15,7 @@ static int text[N];
 
 static int set_up(void **state)
 {
-    (void)state;
+    if (spec_folder_enter(state) != 0) return -1;
     target = open_model(target_spec, NULL);
     draft = open_model(draft_spec, NULL);
     for (int i = 0; i < N; i++) text[i] = rows_pair_token((uint64_t)i, V);
@@ -24,11 +25,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
-    unlink(path);
     close_model(&draft);
     close_model(&target);
-    return 0;
+    return spec_folder_leave(state);
 }
 
 static void assert_row(const double *row, opened *of, int place)
@@ -252,7 +251,6 @@ static void places_may_be_far_apart(void **state)
         assert_row(row_after(&o, prompt, SPEC_ROWS_PROMPT), &target, position);
     }
     close_model(&o);
-    unlink(sparse);
 }
 
 /* Where all text is alike there is no telling where a prompt was; of a file of fewer tokens there is none. */
@@ -270,7 +268,6 @@ static void texts_without_prompts_begin_with_nothing(void **state)
     o = open_model("rows:test_rows_short.tmp", NULL);
     assert_int_equal(o.model->kind->prompt(o.model, 0, prompt, SPEC_ROWS_PROMPT), 0);
     close_model(&o);
-    unlink(short_file);
     close_model(&one);
 }
 
@@ -308,7 +305,6 @@ static void a_damaged_row_is_refused_by_its_place(void **state)
     assert_int_not_equal(spec_session_score(&o.session, text, 0, text, NULL, 3, 0, row, scratch, &error), GSL_SUCCESS);
     close_model(&o);
     assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "place 2, side 0: damaged");
-    unlink(bad);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* Files of rows: what was written is read, whatever the widths; what is damaged, foreign or hostile is refused. */
 #include "tests/models/rows/rows_pair.h"
+#include "tests/support/folder.h"
 #include "tests/support/near.h"
 
 #include <sys/stat.h>
@@ -478,5 +479,5 @@ int main(void)
         cmocka_unit_test(rows_that_lie_are_refused),
         cmocka_unit_test(indices_out_of_order_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }

@@ -1,0 +1,29 @@
+#include "tests/support/folder.h"
+
+#include "tests/support/support.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+char spec_folder_before[PATH_MAX];
+static char folder[64];
+
+int spec_folder_enter(void **state)
+{
+    (void)state;
+    const char *data = getenv("SPECLAB_DATA");
+    char whole[PATH_MAX];
+    if (data != NULL && realpath(data, whole) != NULL) setenv("SPECLAB_DATA", whole, 1);
+    strcpy(folder, "/tmp/speclab-test-XXXXXX");
+    if (getcwd(spec_folder_before, sizeof spec_folder_before) == NULL || mkdtemp(folder) == NULL) return -1;
+    return chdir(folder);
+}
+
+int spec_folder_leave(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return chdir(spec_folder_before) != 0 || system(command) != 0 ? -1 : 0;
+}
