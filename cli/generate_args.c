@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { COUNT_MAX = 1000000000 };
 enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR };
 
 static const struct argp_option options_table[] = {
@@ -24,34 +25,26 @@ static const struct argp_option options_table[] = {
     {0},
 };
 
-static uint64_t parse_count(const char *option, const char *arg, const char *verb)
-{
-    uint64_t value;
-    if (!spec_settings_parse_u64(&value, arg) || value < 1 || value > 1000000000)
-        spec_usage_fail(verb, "--%s: '%s' is not a whole number from 1 to 1000000000", option, arg);
-    return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_generate_args *args = state->input;
+    const char *verb = state->name;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->pair;
         state->child_inputs[1] = &args->common;
         return 0;
     case 'K':
-        if (!spec_settings_parse_int(&args->K, arg) || args->K < 0 || args->K > SPEC_K_MAX)
-            spec_usage_fail(state->name, "--K: '%s' is not a whole number from 0 to %d", arg, SPEC_K_MAX);
+        args->K = (int)spec_options_count(verb, "K", arg, 0, SPEC_K_MAX);
         return 0;
     case KEY_PLAIN: args->plain = true; return 0;
     case KEY_BASELINE: args->baseline = true; return 0;
     case 'p': args->opt_prompt = arg; return 0;
     case KEY_PROMPT_FILE: args->opt_prompt_file = arg; return 0;
-    case 'n': args->tokens = parse_count("tokens", arg, state->name); return 0;
-    case KEY_TEXTS: args->texts = parse_count("texts", arg, state->name); return 0;
+    case 'n': args->tokens = spec_options_count(verb, "tokens", arg, 1, COUNT_MAX); return 0;
+    case KEY_TEXTS: args->texts = spec_options_count(verb, "texts", arg, 1, COUNT_MAX); return 0;
     case KEY_COLOR: args->colour = arg; return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG: spec_usage_fail(verb, "what is '%s'? every argument is an option; see --help", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -24,6 +24,15 @@ static const struct argp_option common_options[] = {
     {0},
 };
 
+uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low, uint64_t high)
+{
+    uint64_t value;
+    if (!spec_settings_parse_u64(&value, arg) || value < low || value > high)
+        spec_usage_fail(verb, "--%s: '%s' is not a whole number from %llu to %llu", option, arg,
+                        (unsigned long long)low, (unsigned long long)high);
+    return value;
+}
+
 static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
     static const char *const formats[] = {"table", "csv", "json", "markdown", NULL};
@@ -44,8 +53,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
         options->seed_given = true;
         return 0;
     case KEY_THREADS:
-        if (!spec_settings_parse_int(&options->threads, arg) || options->threads < 1 || options->threads > 4096)
-            spec_usage_fail(state->name, "--threads: '%s' is not a whole number from 1 to 4096", arg);
+        options->threads = (int)spec_options_count(state->name, "threads", arg, 1, 4096);
         return 0;
     case 'o':
         if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");

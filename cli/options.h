@@ -24,6 +24,9 @@ typedef struct {
 
 extern const struct argp spec_options_argp;
 
+/* What an option says: a whole number from `low` to `high`. Bad input fails. */
+uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low, uint64_t high);
+
 /* An axis of the grid from texts between `separators`, or from a list of numbers ("0.5,0.7", "1:8:1"). Bad input
  * fails. */
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators);

@@ -211,8 +211,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JUNIT: args->junit = file_name("junit", arg, verb); return 0;
     case KEY_FIGURE: args->figure = arg; return 0;
     case KEY_CALIBRATE:
-        if (!spec_settings_parse_int(&args->calibrate, arg) || args->calibrate < 1 || args->calibrate > 1000000)
-            spec_usage_fail(verb, "--calibrate: '%s' is not a whole number from 1 to 1000000", arg);
+        args->calibrate = (int)spec_options_count(verb, "calibrate", arg, 1, 1000000);
         return 0;
     case ARGP_KEY_ARG: take_sampler(args, "", arg, verb); return 0;
     case ARGP_KEY_END: check(args, verb); return 0;

@@ -10,7 +10,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ERROR 0.05 /* of intervals */
@@ -44,14 +43,6 @@ typedef struct {
     bool texts_given, processor;
 } arguments;
 
-static int parse_count(const char *option, const char *arg, int low, int high, const char *verb)
-{
-    int value;
-    if (!spec_settings_parse_int(&value, arg) || value < low || value > high)
-        spec_usage_fail(verb, "--%s: '%s' is not a whole number from %d to %d", option, arg, low, high);
-    return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     arguments *args = state->input;
@@ -64,13 +55,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'K': args->K = arg; return 0;
     case KEY_WIDTHS: args->widths = arg; return 0;
     case KEY_PROMPTS: args->prompts = arg; return 0;
-    case KEY_CONTEXT: args->context = parse_count("context", arg, 1, SPEC_TIMED_PROMPT_TOKENS, verb); return 0;
+    case KEY_CONTEXT:
+        args->context = (int)spec_options_count(verb, "context", arg, 1, SPEC_TIMED_PROMPT_TOKENS);
+        return 0;
     case KEY_TEXTS:
-        args->plan.texts = parse_count("texts", arg, 2, SPEC_TIMED_TEXTS_MAX, verb);
+        args->plan.texts = (int)spec_options_count(verb, "texts", arg, 2, SPEC_TIMED_TEXTS_MAX);
         args->texts_given = true;
         return 0;
-    case 'n': args->plan.tokens = parse_count("tokens", arg, 1, TOKENS_MAX, verb); return 0;
-    case KEY_TURN: args->plan.turn = parse_count("turn", arg, 1, TOKENS_MAX, verb); return 0;
+    case 'n': args->plan.tokens = (int)spec_options_count(verb, "tokens", arg, 1, TOKENS_MAX); return 0;
+    case KEY_TURN: args->plan.turn = (int)spec_options_count(verb, "turn", arg, 1, TOKENS_MAX); return 0;
     case KEY_SECONDS:
         if (!spec_settings_parse_double(&args->plan.seconds, arg) || !(args->plan.seconds > 0.0) ||
             args->plan.seconds > 1e6)
@@ -93,13 +86,14 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Whole numbers low..high from a list, ascending, each once; returns how many. */
-static int whole_numbers(int *ret, int most, const char *option, const char *list, int low, int high, const char *verb)
+static int whole_numbers(int *ret, int most, const char *option, const char *list, uint64_t low,
+                         uint64_t high, const char *verb)
 {
     spec_grid grid = {0};
     int n = 0, kept = 0;
     spec_options_numbers(&grid, verb, option, list);
     if (grid.axis[0].n > most) spec_usage_fail(verb, "--%s: more than %d values", option, most);
-    for (; n < grid.axis[0].n; n++) ret[n] = parse_count(option, grid.axis[0].value[n], low, high, verb);
+    for (; n < grid.axis[0].n; n++) ret[n] = (int)spec_options_count(verb, option, grid.axis[0].value[n], low, high);
     spec_grid_free(&grid);
     qsort(ret, (size_t)n, sizeof ret[0], ascending);
     for (int i = 0; i < n; i++)

@@ -6,17 +6,18 @@
 #include "models/ngram/corpus.h"
 #include "models/settings.h"
 #include "models/vocabularies.h"
+#include "sim/clock.h"
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Vocabularies up to this are written bit for bit, unless a cutoff is asked for; bytes of text that n tokens are at
- * most read from; least share of all places between two drawings of the bar. */
+ * most read from. */
 enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
 #define CUTOFF 1e-7
+#define COUNT_MAX UINT64_C(1000000000000)
 
 enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_SPLIT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF };
 
@@ -46,14 +47,6 @@ typedef struct {
     double cutoff; /* < 0: not given */
 } arguments;
 
-static uint64_t parse_count(const char *option, const char *arg, const char *verb)
-{
-    uint64_t value;
-    if (!spec_settings_parse_u64(&value, arg) || value < 1 || value > (uint64_t)1 << 40)
-        spec_usage_fail(verb, "--%s: '%s' is not a whole number from 1 to 2^40", option, arg);
-    return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     arguments *args = state->input;
@@ -72,9 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->split = arg;
         return 0;
     case KEY_PROMPT: args->prompt = arg; return 0;
-    case 'n': args->n = parse_count("n", arg, verb); return 0;
-    case KEY_LENGTH: args->length = parse_count("length", arg, verb); return 0;
-    case KEY_EVERY: args->every = parse_count("every", arg, verb); return 0;
+    case 'n': args->n = spec_options_count(verb, "n", arg, 1, COUNT_MAX); return 0;
+    case KEY_LENGTH: args->length = spec_options_count(verb, "length", arg, 1, COUNT_MAX); return 0;
+    case KEY_EVERY: args->every = spec_options_count(verb, "every", arg, 1, COUNT_MAX); return 0;
     case KEY_CUTOFF:
         if (!spec_settings_parse_double(&args->cutoff, arg) || !(args->cutoff >= 0.0) ||
             args->cutoff > SPEC_ROWS_CUTOFF_MAX)
@@ -108,16 +101,15 @@ static void check(const arguments *args, const char *verb)
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    struct timespec begun;
+    spec_clock clock;
+    double begun;
     double drawn; /* seconds after the begin; 0: not yet */
 } bar;
 
 static void show_progress(void *self, uint64_t done, uint64_t of)
 {
     bar *b = self;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const double elapsed = (double)(now.tv_sec - b->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - b->begun.tv_nsec);
+    const double elapsed = spec_clock_read(&b->clock) - b->begun;
     if (!isatty(STDERR_FILENO) || elapsed < b->drawn + (b->drawn > 0.0 ? 0.2 : 1.0)) return;
     const double rate = (double)done / elapsed;
     fprintf(stderr, "\r\033[K%llu places, %.3g/s", (unsigned long long)done, rate);
@@ -222,11 +214,11 @@ static int make(const arguments *args, spec_error *error)
     spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
     tokens read = {0};
     text given = {0};
-    bar progress = {.drawn = 0.0};
+    bar progress = {.clock = spec_clock_wall(), .drawn = 0.0};
     spec_rows_plan plan = {.sides = args->drafts + 1, .places = args->n, .every = args->every > 0 ? args->every : 1,
                            .length = args->length, .seed = args->common.seed, .opt_stop = &spec_options_stop,
                            .progress = show_progress, .self = &progress};
-    clock_gettime(CLOCK_MONOTONIC, &progress.begun);
+    progress.begun = spec_clock_read(&progress.clock);
     for (int s = 0; s < plan.sides; s++) {
         SPEC_TRY(spec_model_open(&model[s], args->spec[s], s > 0 ? model[0] : NULL, error));
         if (s > 0) SPEC_TRY(spec_vocabularies_check(model[0], model[s], error));
