@@ -1,16 +1,14 @@
 #include "experiments/generation.h"
 
+#include "sim/clock.h"
 #include "sim/rng.h"
-
-#include <time.h>
 
 const char *const spec_origin_names[] = {"draft", "correction", "bonus", "target", NULL};
 
 static double now(void)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+    const spec_clock wall = spec_clock_wall();
+    return spec_clock_read(&wall);
 }
 
 /* The target alone: no draft model, and no draft. */

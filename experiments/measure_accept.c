@@ -217,11 +217,10 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
         return spec_fail(error, GSL_EINVAL, "contexts: only a target rows:FILE has a list of them all");
     if (file->places > INT_MAX) return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
     question->contexts = (int)file->places;
-    *ret_text = malloc(file->places * sizeof **ret_text);
+    *ret_text = spec_rows_text(file);
     *ret_value = malloc(file->places * n_values * sizeof **ret_value);
     if (*ret_text == NULL || *ret_value == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory for %zu values at %d places", n_values, question->contexts);
-    spec_rows_text(*ret_text, file);
     return GSL_SUCCESS;
 }
 

@@ -60,10 +60,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     trajectory.n_values = bins + 1;
     const spec_rows_file *file = spec_rows_of(trajectory.target, NULL);
     if (file != NULL) {
-        text = malloc(file->places * sizeof *text);
+        trajectory.opt_text = text = spec_rows_text(file);
         if (text == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
-        spec_rows_text(text, file);
-        trajectory.opt_text = text;
         trajectory.positions = file->places;
     }
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));

@@ -44,10 +44,8 @@ static int mean_acceptance(double *ret_mean, double *ret_se, const spec_decoder_
     if (config->opt_draft == NULL || (!question.chosen && strcmp(config->drafting, "chain") != 0)) return GSL_SUCCESS;
     SPEC_TRY(spec_rule_init(&question.rule, config->rule, error));
     if (file != NULL) {
-        text = malloc(file->places * sizeof *text);
+        trajectory.opt_text = text = spec_rows_text(file);
         if (text == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
-        spec_rows_text(text, file);
-        trajectory.opt_text = text;
         trajectory.positions = file->places;
     }
     SPEC_TRY(spec_trajectory_means(ret_mean, ret_se, &trajectory, error));

@@ -34,13 +34,12 @@ static int fill_beta(double *beta, const spec_decoder_config *config, const spec
     const bool chosen = strcmp(config->drafting, "greedy") == 0;
     spec_session target = {0}, draft = {0};
     spec_rule rule;
-    int *text = malloc(file->places * sizeof *text);
+    int *text = spec_rows_text(file);
     double *row = malloc(2 * vocab * sizeof *row);
     if (text == NULL || row == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_rule_init(&rule, config->rule, error));
     SPEC_TRY(spec_session_init(&target, config->target, error));
     SPEC_TRY(spec_session_init(&draft, config->opt_draft, error));
-    spec_rows_text(text, file);
     for (uint64_t p = 0; p < file->places; p++) {
         const double *t = spec_session_row(&target, text, p, row, error);
         const double *d = t != NULL ? spec_session_row(&draft, text, p, row + vocab, error) : NULL;

@@ -240,9 +240,11 @@ void spec_rows_starts(double *ret_law, const spec_model *model)
     if (inner->n_beginnings == 0) ret_law[inner->begin] = 1.0;
 }
 
-void spec_rows_text(int *ret_token, const spec_rows_file *file)
+int *spec_rows_text(const spec_rows_file *file)
 {
-    for (uint64_t i = 0; i < file->places; i++) ret_token[i] = spec_rows_file_token(file, i);
+    int *token = malloc(file->places * sizeof *token);
+    for (uint64_t i = 0; token != NULL && i < file->places; i++) token[i] = spec_rows_file_token(file, i);
+    return token;
 }
 
 const spec_model_kind spec_model_rows = {

@@ -28,7 +28,8 @@ const spec_rows_file *spec_rows_of(const spec_model *model, uint64_t *opt_begin)
 /* The law of the place where a text of such a model begins, over its prompts, into ret_law (places). */
 void spec_rows_starts(double *ret_law, const spec_model *model);
 
-/* The file's first tokens, as many as it has places, into ret_token (places). No prompt begins them. */
-void spec_rows_text(int *ret_token, const spec_rows_file *file);
+/* The file's first tokens, as many as it has places, in a new array that the caller frees; NULL where memory runs out.
+ * No prompt begins them. */
+int *spec_rows_text(const spec_rows_file *file);
 
 #endif
