@@ -55,8 +55,8 @@ int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft,
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
                     const char *target, const char *draft, spec_error *error);
 
-/* What a rule or a policy is called whose own description says that the law is not the target's: "biased, as marked" for a mistake,
- * "biased, lossy as marked" for a rule of claim SPEC_LOSSY; NULL for all others. */
+/* What a rule or a policy is called whose own description says that the law is not the target's: "biased, as marked"
+ * for a mistake, "biased, lossy as marked" for a rule of claim SPEC_LOSSY; NULL for all others. */
 const char *spec_marked_bias(const spec_rule *rule, const char *policy);
 
 /* "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */

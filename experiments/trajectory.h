@@ -1,7 +1,7 @@
 /* trajectory: averages along the target's own text, the text that speculation emits whatever the draft is.
  * The text is cut into batches with streams of their own, which run in parallel; the result depends on the seed and not
- * on the threads. Standard errors are those of batch means, so they stand where neighbouring positions are correlated.
- */
+ * on the threads. Standard errors are those of batch means, so they stand where neighbouring positions are
+ * correlated. */
 #ifndef SPECLAB_TRAJECTORY_H
 #define SPECLAB_TRAJECTORY_H
 
@@ -37,8 +37,8 @@ typedef struct {
 } spec_trajectory;
 
 /* Means and their standard errors (NaN for a single batch), both (n_values); of a given text the errors tell how far
- * others like it may be. After an end of text, or `length`
- * tokens, the next prompt begins. The status and line of the first batch, by number, that failed. */
+ * others like it may be. After an end of text, or `length` tokens, the next prompt begins. The status and line of the
+ * first batch, by number, that failed. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error);
 
 #endif

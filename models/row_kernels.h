@@ -1,4 +1,5 @@
-/* row_kernels: loops of models/row.h for one instruction set each. All have the same results; for row.c and its test. */
+/* row_kernels: loops of models/row.h for one instruction set each. All have the same results; for row.c and its
+ * test. */
 #ifndef SPECLAB_ROW_KERNELS_H
 #define SPECLAB_ROW_KERNELS_H
 

@@ -195,8 +195,8 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
 const spec_drafter_kind spec_draft_tree = {
     .name = "tree",
     .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid",
-    .summary = "n children a node, iid, without (replacement), top, hub or greedy; or widths=1.1.3.1 by level (a trunk, "
-               "then branches), or children=2.1.0.3 by node",
+    .summary = "n children a node, iid, without (replacement), top, hub or greedy; or widths=1.1.3.1 by level (a "
+               "trunk, then branches), or children=2.1.0.3 by node",
     .reference = "Miao24",
     .needs_model = true,
     .nodes = nodes,

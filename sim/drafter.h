@@ -49,12 +49,12 @@ struct spec_drafter {
 };
 
 extern const spec_drafter_kind *const spec_drafter_kinds[]; /* NULL-terminated */
-extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree, spec_draft_dynamic;
-extern const spec_drafter_kind spec_draft_gumbel, spec_draft_minhash;
+extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_lookup, spec_draft_tree,
+    spec_draft_dynamic, spec_draft_gumbel, spec_draft_minhash;
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without", "dynamic?nodes=60". GSL_EINVAL for an
- * unknown name (the nearest is named), an unknown key, a bad value, and where the strategy needs a model and
- * opt_draft is NULL. */
+/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without",
+ * "dynamic?nodes=60". GSL_EINVAL for an unknown name (the nearest is named), an unknown key, a bad value, and where the
+ * strategy needs a model and opt_draft is NULL. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 

@@ -25,8 +25,8 @@ typedef struct {
     size_t bytes; /* that one product reads */
 } spec_matrix;
 
-/* Keys and values of one text, in slots. Tokens of the text have slots 0, 1, ...; those of a tree that is being verified
- * come after them in the order of the nodes, until the accepted path is packed (keep). */
+/* Keys and values of one text, in slots. Tokens of the text have slots 0, 1, ...; those of a tree that is being
+ * verified come after them in the order of the nodes, until the accepted path is packed (keep). */
 typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     void *data; /* the backend's own layout */

@@ -70,8 +70,8 @@ int spec_quantised_open(spec_model **ret_model, spec_settings *settings, const s
     *ret_model = NULL;
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
-    SPEC_TRY(spec_weights_init(&model->own_weights, target->checkpoint, (spec_tensor_type)type, target->weights->backend,
-                               error));
+    SPEC_TRY(spec_weights_init(&model->own_weights, target->checkpoint, (spec_tensor_type)type,
+                               target->weights->backend, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;

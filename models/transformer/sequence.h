@@ -25,9 +25,9 @@ int spec_sequence_init(spec_sequence *sequence, int capacity, spec_error *error)
 void spec_sequence_free(spec_sequence *sequence);
 
 /* Make its text a prefix of this one: the longest common prefix stays, and where the text then follows a path in the
- * tree, that path is kept. ret_from (SPEC_NODES_MAX) receives the slots, ascending, whose keys and values are to move to
- * slots *ret_to and on; returns how many. Afterwards there is no tree and length <= n. A text that ends in the middle of
- * what it holds is cut there: at most n - 1 tokens stay, so that there is always one to be computed. */
+ * tree, that path is kept. ret_from (SPEC_NODES_MAX) receives the slots, ascending, whose keys and values are to move
+ * to slots *ret_to and on; returns how many. Afterwards there is no tree and length <= n. A text that ends in the
+ * middle of what it holds is cut there: at most n - 1 tokens stay, so that there is always one to be computed. */
 int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text, size_t n);
 
 /* The text grew by n tokens, computed in place; there is no tree on it yet. */
