@@ -1,5 +1,7 @@
 #include "models/names.h"
 
+#include "models/least.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -7,11 +9,6 @@
 #include <string.h>
 
 enum { LENGTH_MAX = 64 };
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 static bool same_letter(char a, char b)
 {
@@ -28,9 +25,10 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
     for (int i = 1; i <= n_a; i++) {
         here[0] = i;
         for (int j = 1; j <= n_b; j++) {
-            here[j] = least(least(above[j] + 1, here[j - 1] + 1), above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            here[j] = spec_least(spec_least(above[j], here[j - 1]) + 1,
+                                 above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) {
-                here[j] = least(here[j], before[j - 2] + 1);
+                here[j] = spec_least(here[j], before[j - 2] + 1);
             }
         }
         int *const oldest = before;

@@ -1,5 +1,6 @@
 #include "models/transformer/attention.h"
 
+#include "models/least.h"
 #include "models/transformer/team.h"
 #include "speclab/round.h"
 
@@ -18,16 +19,11 @@ enum {
     CHUNK_WORK = 1 << 15  /* floats of keys, times queries, that are worth a chunk */
 };
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- keys and values --------------------------------------------------------------------------------------------- */
 
 static int width_of(int head_dim)
 {
-    return (head_dim + LANES - 1) / LANES * LANES;
+    return spec_least_pieces(head_dim, LANES) * LANES;
 }
 
 /* Rows of all layers and heads, BLOCK of keys and then BLOCK of values for each: from a block of slots to the next. */
@@ -38,7 +34,7 @@ static size_t rows_of_block(const spec_kv *kv)
 
 static size_t kv_bytes(const spec_kv *kv)
 {
-    const size_t blocks = (size_t)(kv->slots + BLOCK - 1) / BLOCK;
+    const size_t blocks = (size_t)spec_least_pieces(kv->slots, BLOCK);
     return blocks * rows_of_block(kv) * (size_t)width_of(kv->head_dim) * sizeof(float);
 }
 
@@ -124,9 +120,10 @@ typedef struct {
 
 static unit unit_of(const work *w, int i)
 {
-    const int parts = (w->group + w->heads - 1) / w->heads, head = i % parts * w->heads;
+    const int parts = spec_least_pieces(w->group, w->heads), head = i % parts * w->heads;
     const int kv_head = i / parts % w->a->n_kv_heads, first = i / parts / w->a->n_kv_heads * w->columns;
-    return (unit){first, least(w->columns, w->batch->n - first), kv_head, head, least(w->heads, w->group - head)};
+    return (unit){first, spec_least(w->columns, w->batch->n - first), kv_head, head,
+                  spec_least(w->heads, w->group - head)};
 }
 
 static int n_seen(const spec_batch *batch, int u)
@@ -136,7 +133,7 @@ static int n_seen(const spec_batch *batch, int u)
 
 static int n_blocks(const spec_batch *batch, int u)
 {
-    return (n_seen(batch, u) + BLOCK - 1) / BLOCK;
+    return spec_least_pieces(n_seen(batch, u), BLOCK);
 }
 
 static int blocks_of(const work *w, const unit *of)
@@ -179,12 +176,12 @@ static void attend_block(const work *w, const unit *of, const float *query, mixt
     float weight[QUERIES * BLOCK];
     int row[BLOCK], own[QUERIES][BLOCK], n_own[QUERIES], common = begin + BLOCK;
 
-    for (int i = 0; i < of->columns; i++) common = least(common, w->batch->past[of->first + i]);
+    for (int i = 0; i < of->columns; i++) common = spec_least(common, w->batch->past[of->first + i]);
     if (common < begin) common = begin;
     list_rows(row, w, of->first, b, begin, common);
     k->score(weight, query, queries, width, keys, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
-        const int end = least(n_seen(w->batch, of->first + i), begin + BLOCK), q = i * of->heads;
+        const int end = spec_least(n_seen(w->batch, of->first + i), begin + BLOCK), q = i * of->heads;
         n_own[i] = end > common ? end - common : 0;
         list_rows(own[i], w, of->first + i, b, common, end);
         k->score(weight + q * BLOCK + (common - begin), query + q * width, of->heads, width, keys, own[i], n_own[i]);
@@ -223,7 +220,7 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
 static void attend_units(void *job, int chunk)
 {
     const work *w = job;
-    for (int i = chunk * w->units_a_chunk; i < least((chunk + 1) * w->units_a_chunk, w->units); i++) {
+    for (int i = chunk * w->units_a_chunk; i < spec_least((chunk + 1) * w->units_a_chunk, w->units); i++) {
         const unit of = unit_of(w, i);
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, block;
@@ -267,8 +264,8 @@ static void attend_part(const work *w, int i, int b)
 static void attend_parts(void *job, int chunk)
 {
     const work *w = job;
-    const int chunks = (w->units + w->units_a_chunk - 1) / w->units_a_chunk, first = chunk % chunks * w->units_a_chunk;
-    for (int i = first; i < least(first + w->units_a_chunk, w->units); i++) attend_part(w, i, chunk / chunks);
+    const int chunks = spec_least_pieces(w->units, w->units_a_chunk), first = chunk % chunks * w->units_a_chunk;
+    for (int i = first; i < spec_least(first + w->units_a_chunk, w->units); i++) attend_part(w, i, chunk / chunks);
 }
 
 static void join_parts(const work *w, int i)
@@ -291,18 +288,18 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     work w = {.a = attention, .o = o, .qkv = qkv, .kv = kv, .layer = layer, .batch = batch};
     w.group = attention->n_heads / attention->n_kv_heads;
     w.width = width_of(attention->head_dim);
-    w.heads = least(w.group, QUERIES);
-    w.columns = least(QUERIES / w.heads, batch->n);
-    const int tiles = (batch->n + w.columns - 1) / w.columns, parts = (w.group + w.heads - 1) / w.heads;
+    w.heads = spec_least(w.group, QUERIES);
+    w.columns = spec_least(QUERIES / w.heads, batch->n);
+    const int tiles = spec_least_pieces(batch->n, w.columns), parts = spec_least_pieces(w.group, w.heads);
     w.units = tiles * attention->n_kv_heads * parts;
     int longest = 0;
     for (int u = 0; u < batch->n; u++) longest = n_seen(batch, u) > longest ? n_seen(batch, u) : longest;
-    w.blocks = (longest + BLOCK - 1) / BLOCK;
+    w.blocks = spec_least_pieces(longest, BLOCK);
     const bool split = w.blocks > 1 && w.blocks <= attention->blocks && w.units <= UNITS_SPLIT;
     const size_t total = (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
     const int wanted = total / CHUNK_WORK < (size_t)w.units ? 1 + (int)(total / CHUNK_WORK) : w.units;
-    w.units_a_chunk = split ? PART_UNITS : (w.units + wanted - 1) / wanted;
-    const int chunks = (w.units + w.units_a_chunk - 1) / w.units_a_chunk;
+    w.units_a_chunk = split ? PART_UNITS : spec_least_pieces(w.units, wanted);
+    const int chunks = spec_least_pieces(w.units, w.units_a_chunk);
     if (!split) {
         spec_team_run(attend_units, &w, chunks, taken);
         return;

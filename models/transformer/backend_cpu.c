@@ -1,5 +1,6 @@
 #include "models/transformer/backend.h"
 
+#include "models/least.h"
 #include "models/transformer/attention.h"
 #include "models/transformer/logits.h"
 #include "models/transformer/product.h"
@@ -87,20 +88,10 @@ static int panels_of_chunk(const spec_matrix *matrix)
     return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
 }
 
-static int n_chunks(int n, int of_chunk)
-{
-    return (n + of_chunk - 1) / of_chunk;
-}
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static void pack_chunk(void *job, int chunk)
 {
     pack_job *j = job;
-    const int first = chunk * j->panels, end = least(first + j->panels, spec_panels_count(j->matrix->rows));
+    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->matrix->rows));
     if (spec_panels_pack(j->matrix, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
         atomic_store(&j->failed, true);
 }
@@ -118,7 +109,7 @@ static int matrix_init(spec_matrix *matrix, spec_tensor_type type, const spec_te
     spec_team_hold();
     pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
     const bool taken = spec_team_take();
-    spec_team_run(pack_chunk, &job, n_chunks(panels, job.panels), taken);
+    spec_team_run(pack_chunk, &job, spec_least_pieces(panels, job.panels), taken);
     if (taken) spec_team_give_back();
     if (!atomic_load(&job.failed)) return GSL_SUCCESS;
     matrix_free(matrix);
@@ -240,14 +231,14 @@ typedef struct {
 static void fill_chunk(void *job, int chunk)
 {
     const product_job *j = job;
-    const int first = chunk * FILL_PIECES, end = least(first + FILL_PIECES, spec_activation_pieces(j->w->cols));
+    const int first = chunk * FILL_PIECES, end = spec_least(first + FILL_PIECES, spec_activation_pieces(j->w->cols));
     spec_activation_fill(j->q->activation, j->q->products, j->w->type, j->x, j->w->cols, j->n, first, end);
 }
 
 static void multiply_chunk(void *job, int chunk)
 {
     const product_job *j = job;
-    const int first = chunk * j->panels, end = least(first + j->panels, spec_panels_count(j->w->rows));
+    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->w->rows));
     spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first, end);
 }
 
@@ -257,8 +248,8 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
     const cpu_queue *q = queue->state;
     product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
     const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
-    spec_team_run(fill_chunk, &job, n_chunks(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
-    spec_team_run(multiply_chunk, &job, n_chunks(spec_panels_count(w->rows), job.panels), q->taken);
+    spec_team_run(fill_chunk, &job, spec_least_pieces(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
+    spec_team_run(multiply_chunk, &job, spec_least_pieces(spec_panels_count(w->rows), job.panels), q->taken);
 }
 
 static size_t qkv_width(const spec_shape *shape)

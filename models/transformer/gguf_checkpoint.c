@@ -31,11 +31,6 @@ typedef struct {
 #define REFUSE(load, format, ...)                                                                                      \
     spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
 
-static bool is(spec_piece piece, const char *text)
-{
-    return piece.length == strlen(text) && memcmp(piece.bytes, text, piece.length) == 0;
-}
-
 /* A key of the model's architecture: "llama." and the rest. */
 static const char *key_of(loader *load, const char *rest)
 {
@@ -68,9 +63,9 @@ static int read_architecture(loader *load)
     int status = GSL_SUCCESS, parts, experts;
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
-    load->is_qwen2 = is(name, "qwen2");
+    load->is_qwen2 = spec_tokenizer_piece_is(name, "qwen2");
     load->architecture = load->is_qwen2 ? "qwen2" : "llama";
-    if (!is(name, load->architecture))
+    if (!spec_tokenizer_piece_is(name, load->architecture))
         return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read", SPEC_GGUF_SHOWN(name));
     SPEC_TRY(spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
     if (parts > 1)
@@ -134,8 +129,8 @@ static int read_scaling(loader *load)
     SPEC_TRY(real(&factor, load, "rope.scaling.factor", factor));
     SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
                                   factor != 1.0 ? "linear" : "none", load->error));
-    if (is(type, "none")) factor = 1.0;
-    else if (!is(type, "linear"))
+    if (spec_tokenizer_piece_is(type, "none")) factor = 1.0;
+    else if (!spec_tokenizer_piece_is(type, "linear"))
         return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can", SPEC_GGUF_SHOWN(type));
     const spec_gguf_tensor *freqs = spec_gguf_find_tensor(load->gguf, "rope_freqs.weight");
     if (freqs == NULL && factor == 1.0) return GSL_SUCCESS;

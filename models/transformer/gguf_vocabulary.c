@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is(spec_piece piece, const char *text)
-{
-    return piece.length == strlen(text) && memcmp(piece.bytes, text, piece.length) == 0;
-}
-
 /* A token's number; 2^32 - 1, a -1 in the field's type, is none. */
 static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab, spec_error *error)
 {
@@ -61,10 +56,12 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     *vocabulary = (spec_gguf_vocabulary){0};
     SPEC_TRY(spec_gguf_value_text(&model, gguf, "tokenizer.ggml.model", "none", error));
     SPEC_TRY(spec_gguf_value_text(&pre, gguf, "tokenizer.ggml.pre", "", error));
-    const bool is_spm = is(model, "llama"), is_bpe = is(model, "gpt2");
-    const bool begins = is_spm || (is_bpe && (is(pre, "llama-bpe") || is(pre, "llama3") || is(pre, "llama-v3")));
+    const bool is_spm = spec_tokenizer_piece_is(model, "llama"), is_bpe = spec_tokenizer_piece_is(model, "gpt2");
+    const bool is_llama3 = spec_tokenizer_piece_is(pre, "llama-bpe") || spec_tokenizer_piece_is(pre, "llama3") ||
+                           spec_tokenizer_piece_is(pre, "llama-v3");
+    const bool begins = is_spm || (is_bpe && is_llama3);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
-    if (is(model, "none") || is(model, "no_vocab")) goto done;
+    if (spec_tokenizer_piece_is(model, "none") || spec_tokenizer_piece_is(model, "no_vocab")) goto done;
     if (!is_spm && !is_bpe)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: a tokenizer of model '%.*s' cannot be read; llama (SPM) and "
                            "gpt2 (BPE) can", gguf->path, SPEC_GGUF_SHOWN(model)));

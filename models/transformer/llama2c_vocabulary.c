@@ -8,18 +8,6 @@
 
 enum { BEGIN_OF_TEXT = 1, END_OF_TEXT = 2, WORD_BYTES = 4, PIECE_HEAD_BYTES = 2 * WORD_BYTES };
 
-static bool is(const spec_piece *piece, const char *text)
-{
-    return piece->length == strlen(text) && memcmp(piece->bytes, text, piece->length) == 0;
-}
-
-static bool is_byte(const spec_piece *piece)
-{
-    const char *digits = "0123456789ABCDEF";
-    return piece->length == 6 && memcmp(piece->bytes, "<0x", 3) == 0 && piece->bytes[5] == '>' &&
-           memchr(digits, piece->bytes[3], 16) != NULL && memchr(digits, piece->bytes[4], 16) != NULL;
-}
-
 /* Without the line breaks that the export puts about the ends of a text, and no other format has. */
 static spec_piece without_breaks(spec_piece piece)
 {
@@ -29,10 +17,10 @@ static spec_piece without_breaks(spec_piece piece)
 
 static spec_piece_type type_of(int token, const spec_piece *piece)
 {
-    if (token == 0 && is(piece, "<unk>")) return SPEC_PIECE_UNKNOWN;
-    if (token == BEGIN_OF_TEXT && is(piece, "<s>")) return SPEC_PIECE_CONTROL;
-    if (token == END_OF_TEXT && is(piece, "</s>")) return SPEC_PIECE_CONTROL;
-    return is_byte(piece) ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
+    if (token == 0 && spec_tokenizer_piece_is(*piece, "<unk>")) return SPEC_PIECE_UNKNOWN;
+    if (token == BEGIN_OF_TEXT && spec_tokenizer_piece_is(*piece, "<s>")) return SPEC_PIECE_CONTROL;
+    if (token == END_OF_TEXT && spec_tokenizer_piece_is(*piece, "</s>")) return SPEC_PIECE_CONTROL;
+    return spec_tokenizer_piece_byte(*piece) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
 }
 
 static int read_pieces(spec_llama2c_vocabulary *vocabulary, const char *path, int vocab, spec_error *error)

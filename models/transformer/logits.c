@@ -1,5 +1,6 @@
 #include "models/transformer/logits.h"
 
+#include "models/least.h"
 #include "models/model.h"
 #include "models/row.h"
 #include "models/transformer/team.h"
@@ -9,11 +10,6 @@
 #include <math.h>
 
 enum { BLOCK = SPEC_VECTOR_EXPS, CHUNK = 8 * BLOCK, BLOCKS_MAX = SPEC_VOCAB_MAX / BLOCK };
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 static int find_largest(float *ret_largest, const float *logits, int vocab, const spec_vector_kernels *kernels,
                         spec_error *error)
@@ -35,15 +31,15 @@ typedef struct {
 static void exps_of_chunk(void *job, int chunk)
 {
     row_job *j = job;
-    for (int i = chunk * CHUNK; i < least((chunk + 1) * CHUNK, j->vocab); i += BLOCK)
+    for (int i = chunk * CHUNK; i < spec_least((chunk + 1) * CHUNK, j->vocab); i += BLOCK)
         j->sum[i / BLOCK] =
-            j->kernels->exps(j->row + i, j->logits + i, j->largest, j->factor, least(BLOCK, j->vocab - i));
+            j->kernels->exps(j->row + i, j->logits + i, j->largest, j->factor, spec_least(BLOCK, j->vocab - i));
 }
 
 static void scale_chunk(void *job, int chunk)
 {
     row_job *j = job;
-    j->kernels->scale(j->row + chunk * CHUNK, j->factor, least(CHUNK, j->vocab - chunk * CHUNK));
+    j->kernels->scale(j->row + chunk * CHUNK, j->factor, spec_least(CHUNK, j->vocab - chunk * CHUNK));
 }
 
 int spec_logits_argmax(int *ret_token, const float *logits, int n, int vocab, const spec_vector_kernels *kernels,
@@ -62,7 +58,7 @@ int spec_logits_rows(double *const *row, const float *logits, double temperature
                      const spec_vector_kernels *kernels, bool taken, spec_error *error)
 {
     assert(vocab <= SPEC_VOCAB_MAX && temperature > 0.0);
-    const int chunks = (vocab - 1) / CHUNK + 1;
+    const int chunks = spec_least_pieces(vocab, CHUNK);
     row_job job = {.kernels = kernels, .vocab = vocab};
     for (int i = 0; i < n; i++) {
         job.row = row[i];
@@ -71,7 +67,7 @@ int spec_logits_rows(double *const *row, const float *logits, double temperature
         const int status = find_largest(&job.largest, job.logits, vocab, kernels, error);
         if (status != GSL_SUCCESS) return status;
         spec_team_run(exps_of_chunk, &job, chunks, taken);
-        job.factor = 1.0 / spec_row_sum(job.sum, (vocab - 1) / BLOCK + 1);
+        job.factor = 1.0 / spec_row_sum(job.sum, spec_least_pieces(vocab, BLOCK));
         spec_team_run(scale_chunk, &job, chunks, taken);
     }
     return GSL_SUCCESS;

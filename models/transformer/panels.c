@@ -1,5 +1,7 @@
 #include "models/transformer/panels.h"
 
+#include "models/least.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@ enum { ROWS = SPEC_PANEL_ROWS, TILE = SPEC_TENSOR_BLOCK, HALF = 2, WORD = 4 };
 
 int spec_panels_count(int rows)
 {
-    return (rows + ROWS - 1) / ROWS;
+    return spec_least_pieces(rows, ROWS);
 }
 
 size_t spec_panels_bytes(spec_tensor_type type, int cols)
@@ -109,7 +111,7 @@ done:
 void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
 {
     const int cols = matrix->cols, r = row % ROWS;
-    const bool blocks = matrix->type == SPEC_TENSOR_Q8_0 || matrix->type == SPEC_TENSOR_Q4_0;
+    const bool blocks = spec_tensor_is_quantised(matrix->type);
     unsigned char *panel = (unsigned char *)matrix->data + (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
     assert(row >= 0 && row < matrix->rows);
     /* Tile after tile through a row of one tile. */

@@ -1,5 +1,6 @@
 #include "models/transformer/product.h"
 
+#include "models/least.h"
 #include "models/transformer/product_kernels.h"
 
 enum {
@@ -39,20 +40,10 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
     }
 }
 
-static bool quantised(spec_tensor_type type)
-{
-    return type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
-}
-
 /* Bytes of one column. */
 static size_t column_bytes(spec_tensor_type type, int cols)
 {
-    return quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X : (size_t)cols * sizeof(float);
-}
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
+    return spec_tensor_is_quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X : (size_t)cols * sizeof(float);
 }
 
 size_t spec_activation_bytes(int cols, int n)
@@ -62,7 +53,7 @@ size_t spec_activation_bytes(int cols, int n)
 
 int spec_activation_pieces(int cols)
 {
-    return (cols + BLOCK - 1) / BLOCK;
+    return spec_least_pieces(cols, BLOCK);
 }
 
 void spec_activation_fill(void *ret_activation, const spec_product_kernels *kernels, spec_tensor_type type,
@@ -70,15 +61,15 @@ void spec_activation_fill(void *ret_activation, const spec_product_kernels *kern
 {
     unsigned char *group = ret_activation;
     for (int begin = 0; begin < n; begin += COLUMNS) {
-        const int N = least(n - begin, COLUMNS);
-        if (quantised(type)) {
+        const int N = spec_least(n - begin, COLUMNS);
+        if (spec_tensor_is_quantised(type)) {
             unsigned char *const block = group + (size_t)first * (size_t)(SPEC_PRODUCT_X * N);
             for (int u = 0; u < N; u++) {
                 kernels->quantise(block, u, N, x + (size_t)(begin + u) * (size_t)cols + (size_t)first * BLOCK,
                                   end - first, type == SPEC_TENSOR_Q8_0 ? -128 : -8);
             }
         } else {
-            for (int k = first * BLOCK; k < least(end * BLOCK, cols); k++) {
+            for (int k = first * BLOCK; k < spec_least(end * BLOCK, cols); k++) {
                 for (int u = 0; u < N; u++) {
                     memcpy(group + sizeof *x * ((size_t)k * (size_t)N + (size_t)u),
                            x + (size_t)(begin + u) * (size_t)cols + k, sizeof *x);
@@ -96,14 +87,14 @@ void spec_product(float *y, const spec_product_kernels *kernels, const spec_matr
     /* Where the weights are read again for the columns after the first 16, they come from the second cache. */
     const int run = n <= COLUMNS || bytes == 0 ? end - first : 1 + (int)(CUT / bytes);
     for (int p = first; p < end; p += run) {
-        const int row = p * SPEC_PANEL_ROWS, p_end = least(p + run, end);
+        const int row = p * SPEC_PANEL_ROWS, p_end = spec_least(p + run, end);
         const unsigned char *x = activation;
         for (int begin = 0; begin < n; begin += COLUMNS) {
             const spec_product_task task = {
                 .y = y + (size_t)begin * rows + row, .stride = rows,
                 .panel = (const unsigned char *)w->data + (size_t)p * bytes, .bytes = bytes,
-                .x = x, .cols = w->cols, .R = least(w->rows, p_end * SPEC_PANEL_ROWS) - row,
-                .N = least(n - begin, COLUMNS),
+                .x = x, .cols = w->cols, .R = spec_least(w->rows, p_end * SPEC_PANEL_ROWS) - row,
+                .N = spec_least(n - begin, COLUMNS),
                 .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = add};
             kernels->product[w->type](&task);
             x += (size_t)task.N * column_bytes(w->type, w->cols);

@@ -1,5 +1,6 @@
 #include "models/transformer/checkpoint.h"
 
+#include "models/model.h"
 #include "models/noise.h"
 #include "models/transformer/parts.h"
 
@@ -73,8 +74,10 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
 #pragma omp parallel for schedule(static)
     for (int row = 0; row < tensor->rows; row++) {
         const uint64_t key = spec_noise_key(seed, (int[]){(int)part, layer, row}, 3, -1);
-        (tensor->type < SPEC_TENSOR_Q8_0 ? draw_floats : draw_blocks)(data + (size_t)row * bytes, tensor->type,
-                                                                       tensor->cols, key, sd);
+        if (spec_tensor_is_quantised(tensor->type))
+            draw_blocks(data + (size_t)row * bytes, tensor->type, tensor->cols, key, sd);
+        else
+            draw_floats(data + (size_t)row * bytes, tensor->type, tensor->cols, key, sd);
     }
 }
 
@@ -111,7 +114,7 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
     SPEC_TRY(spec_settings_int(&shape->n_heads, settings, "heads", 12, 1, SPEC_DIM_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->n_kv_heads, settings, "kv_heads", 0, 0, SPEC_DIM_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->ffn_dim, settings, "ffn", 2048, 1, SPEC_DIM_MAX, error));
-    SPEC_TRY(spec_settings_int(&shape->vocab, settings, "vocab", 32000, 2, 1 << 20, error));
+    SPEC_TRY(spec_settings_int(&shape->vocab, settings, "vocab", 32000, 2, SPEC_VOCAB_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->context, settings, "context", 1024, 2, SPEC_CONTEXT_MAX, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
     if (shape->n_kv_heads == 0) shape->n_kv_heads = shape->n_heads;
@@ -120,7 +123,8 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
     shape->head_dim = shape->dim / shape->n_heads;
     *ret_type = (spec_tensor_type)type;
     SPEC_TRY(spec_checkpoint_check_shape(shape, "random", error));
-    if (type >= SPEC_TENSOR_Q8_0 && (shape->dim % SPEC_TENSOR_BLOCK != 0 || shape->ffn_dim % SPEC_TENSOR_BLOCK != 0))
+    if (spec_tensor_is_quantised(*ret_type) &&
+        (shape->dim % SPEC_TENSOR_BLOCK != 0 || shape->ffn_dim % SPEC_TENSOR_BLOCK != 0))
         return spec_fail(error, GSL_EINVAL, "random: type=%s needs dim and ffn to be multiples of %d",
                          spec_tensor_type_names[type], SPEC_TENSOR_BLOCK);
 done:

@@ -76,6 +76,11 @@ uint16_t spec_tensor_to_bf16(float value)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+bool spec_tensor_is_quantised(spec_tensor_type type)
+{
+    return type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
+}
+
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols)
 {
     assert(cols >= 0);
@@ -218,8 +223,7 @@ static void write_q4_0(unsigned char *data, const float *value)
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols)
 {
     unsigned char *data = ret_data;
-    assert(type == SPEC_TENSOR_F32 || type == SPEC_TENSOR_F16 || type == SPEC_TENSOR_BF16 ||
-           cols % SPEC_TENSOR_BLOCK == 0);
+    assert(!spec_tensor_is_quantised(type) || cols % SPEC_TENSOR_BLOCK == 0);
     switch (type) {
     case SPEC_TENSOR_F32: memcpy(data, value, (size_t)cols * sizeof *value); break;
     case SPEC_TENSOR_F16:

@@ -31,6 +31,9 @@ typedef struct {
     const void *data; /* (rows, cols), row after row without gaps; NULL: there is no such tensor */
 } spec_tensor;
 
+/* Do its weights come in blocks with a scale? */
+bool spec_tensor_is_quantised(spec_tensor_type type);
+
 /* Bytes of a row of `cols` weights; 0 where the type cannot hold so many (no multiple of the block). */
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 

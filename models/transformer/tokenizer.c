@@ -13,7 +13,7 @@ static int out_of_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
 }
 
-static bool equal(spec_piece piece, const char *text)
+bool spec_tokenizer_piece_is(spec_piece piece, const char *text)
 {
     return piece.length == strlen(text) && memcmp(piece.bytes, text, piece.length) == 0;
 }
@@ -23,8 +23,7 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The byte that "<0x0A>" means, or -1. */
-static int byte_of(spec_piece piece)
+int spec_tokenizer_piece_byte(spec_piece piece)
 {
     if (piece.length != 6 || memcmp(piece.bytes, "<0x", 3) != 0 || piece.bytes[5] != '>') return -1;
     const int high = digit(piece.bytes[3]), low = digit(piece.bytes[4]);
@@ -38,9 +37,9 @@ static spec_piece_type looks(const spec_tokenizer_data *data, int token)
     if (token == data->unknown) return SPEC_PIECE_UNKNOWN;
     if (data->kind == SPEC_TOKENIZER_BPE) return SPEC_PIECE_NORMAL;
     for (int i = 0; control[i] != NULL; i++) {
-        if (equal(data->piece[token], control[i])) return SPEC_PIECE_CONTROL;
+        if (spec_tokenizer_piece_is(data->piece[token], control[i])) return SPEC_PIECE_CONTROL;
     }
-    return byte_of(data->piece[token]) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
+    return spec_tokenizer_piece_byte(data->piece[token]) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
 }
 
 static int check(const spec_tokenizer_data *data, size_t *ret_bytes, spec_error *error)
@@ -78,7 +77,7 @@ static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_
         spec_piece_type type = data->opt_type != NULL ? (spec_piece_type)data->opt_type[i] : looks(data, i);
         size_t length = SIZE_MAX;
         if (type == SPEC_PIECE_BYTE) {
-            const int byte = byte_of(spelling);
+            const int byte = spec_tokenizer_piece_byte(spelling);
             if (byte < 0) return spec_fail(error, GSL_EINVAL, "tokenizer: byte token %d is not spelled <0x0A>", i);
             *to = (char)byte;
             length = 1;

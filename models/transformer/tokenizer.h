@@ -28,6 +28,10 @@ typedef struct {
     size_t length;
 } spec_piece;
 
+/* Is it this text? And which byte is it the name of, as "<0x0A>" (-1: of none)? */
+bool spec_tokenizer_piece_is(spec_piece piece, const char *text);
+int spec_tokenizer_piece_byte(spec_piece piece);
+
 /* What a file says of its vocabulary; borrowed, and hostile but for the arrays' lengths. */
 typedef struct {
     spec_tokenizer_kind kind;
