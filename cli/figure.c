@@ -54,8 +54,7 @@ static int no_script(const char *name, spec_error *error)
     return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp", name);
 }
 
-/* Can the figure be written? gnuplot would say so only in its own words. */
-static int check_writable(const char *path, spec_error *error)
+int spec_figure_check_writable(const char *path, spec_error *error)
 {
     const bool was = access(path, F_OK) == 0;
     FILE *out = fopen(path, "a");
@@ -83,7 +82,7 @@ int spec_figure_draw(const char *name, const char *csv_path, const char *out_pat
         return spec_fail(error, GSL_EINVAL, "plots/style.gp is missing beside '%s'", relative);
 
     int status = GSL_SUCCESS;
-    if ((status = check_writable(out_path, error)) != GSL_SUCCESS) return status;
+    if ((status = spec_figure_check_writable(out_path, error)) != GSL_SUCCESS) return status;
     int pipe_fd[2];
     if (pipe(pipe_fd) != 0) return spec_fail(error, GSL_EFAILED, "pipe: %s", strerror(errno));
     pid_t child = fork();

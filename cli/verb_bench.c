@@ -6,7 +6,6 @@
 #include "experiments/timed/timed_page.h"
 #include "experiments/timed/timed_report.h"
 
-#include <errno.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,16 +100,6 @@ static int whole_numbers(int *ret, int most, const char *option, const char *lis
     return kept;
 }
 
-/* Said before the work, not after it. */
-static void check_writable(const char *path, const char *verb)
-{
-    const bool was = access(path, F_OK) == 0;
-    FILE *out = fopen(path, "a");
-    if (out == NULL) spec_usage_fail(verb, "%s: %s", path, strerror(errno));
-    fclose(out);
-    if (!was) unlink(path);
-}
-
 static void complete(arguments *args, const char *verb)
 {
     spec_timed_plan *plan = &args->plan;
@@ -130,7 +119,8 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--figure %s", error.text);
     if (args->figure != NULL && (ending == NULL || strcmp(ending, ".csv") != 0))
         spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
-    if (output != NULL) check_writable(output, verb);
+    if (output != NULL && spec_figure_check_writable(output, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
 }
 
 /* The command, as one line for the provenance. */

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 #include "cli/verb.h"
 
+#include "models/model_kinds.h"
 #include "models/transformer/conversion.h"
 
 #include <errno.h>
@@ -43,7 +44,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* The model's settings, from a spec, or from a file with keys or without, whose first bytes tell the format. */
 static void read_model(spec_settings *settings, const char *verb, const char *in)
 {
-    static const char *const usage[] = {"llama2c:PATH?tokenizer=PATH&context=0&end=1", "gguf:PATH?context=0"};
     spec_error error = {{0}};
     char *spec = NULL, magic[4] = {0};
     bool is_gguf = strncmp(in, "gguf:", 5) == 0;
@@ -56,13 +56,14 @@ static void read_model(spec_settings *settings, const char *verb, const char *in
         fclose(file);
         if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0) spec_usage_fail(verb, "out of memory");
     }
+    const spec_model_kind *kind = is_gguf ? &spec_model_gguf : &spec_model_llama2c;
     if (spec_settings_init(settings, spec != NULL ? spec : in, &error) != GSL_SUCCESS ||
-        spec_settings_check(settings, usage[is_gguf], NULL, &error) != GSL_SUCCESS)
+        spec_settings_check(settings, kind->usage, NULL, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
     free(spec);
 }
 
-static void add_row(spec_table *table, const char *before, const char *after, const spec_conversion_count *count)
+static int add_row(spec_table *table, const char *before, const char *after, const spec_conversion_count *count)
 {
     spec_table_text(table, "from", before);
     spec_table_text(table, "to", after);
@@ -73,7 +74,7 @@ static void add_row(spec_table *table, const char *before, const char *after, co
     spec_table_number(table, "ratio", (double)count->bytes_after / (double)count->bytes_before);
     spec_table_number(table, "error_rms", count->squared > 0.0 ? sqrt(count->squared_error / count->squared) : 0.0);
     spec_table_number(table, "error_max", count->error_max);
-    spec_table_append(table);
+    return spec_table_append(table);
 }
 
 static int show(const spec_conversion *conversion, const arguments *args, const char *verb)
@@ -88,7 +89,8 @@ static int show(const spec_conversion *conversion, const arguments *args, const 
         for (int after = 0; after < SPEC_TENSOR_TYPES; after++) {
             const spec_conversion_count *count = &conversion->count[before][after];
             if (count->tensors == 0) continue;
-            add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after], count);
+            if (add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after], count) != GSL_SUCCESS)
+                spec_usage_fail(verb, "out of memory");
             all.tensors += count->tensors;
             all.weights += count->weights;
             all.bytes_before += count->bytes_before;
@@ -98,7 +100,7 @@ static int show(const spec_conversion *conversion, const arguments *args, const 
             all.error_max = fmax(all.error_max, count->error_max);
         }
     }
-    add_row(&table, "all", "all", &all);
+    if (add_row(&table, "all", "all", &all) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
     const int code = spec_options_show(&table, &args->common, verb);
     spec_table_free(&table);
     return code;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most tokens of context that a stateless model may look back on (spec_model.order), and the largest vocabulary a
- * synthetic one has. */
+/* Most tokens of context that a stateless model may look back on (spec_model.order), and the largest vocabulary of a
+ * synthetic model, of a transformer, and of a file of rows. */
 enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
 typedef struct spec_model spec_model;

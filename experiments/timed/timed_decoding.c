@@ -53,10 +53,7 @@ static int add_width(spec_timed_plan *plan, int width, spec_error *error)
 /* The longest text that a way may write, with the draft after it. */
 static int check_window(const run *r, const spec_model *opt_model, const char *which, int deepest)
 {
-    const spec_timed_prompts *prompts = r->plan->prompts;
-    size_t longest = 0;
-    for (int i = 0; i < prompts->n; i++)
-        if (prompts->length[i] > longest) longest = prompts->length[i];
+    const size_t longest = spec_timed_prompts_longest(r->plan->prompts);
     const size_t needed = longest + (size_t)r->plan->tokens + (size_t)deepest;
     if (opt_model == NULL || opt_model->window == 0 || needed <= (size_t)opt_model->window) return GSL_SUCCESS;
     return spec_fail(r->error, GSL_EINVAL,

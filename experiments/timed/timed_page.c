@@ -98,6 +98,7 @@ static const shown_column rounds[] = {
     {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"rule", "rule_ms"}, {"rest", "rest_ms"},
     {"x tokens", "gap_tokens"}, {"x draft", "gap_draft"}, {"x verify", "gap_verify"}, {"x rule", "gap_rule"},
     {"x rest", "gap_rest"}};
+
 static int write_passes(const spec_timed_prediction *p, FILE *out, spec_error *error)
 {
     static const char *const names[] = {"pass", "target ms", "over one", "se", "draft ms", "over one ", "se "};

@@ -27,6 +27,14 @@ void spec_timed_prompts_free(spec_timed_prompts *prompts)
     *prompts = (spec_timed_prompts){0};
 }
 
+size_t spec_timed_prompts_longest(const spec_timed_prompts *prompts)
+{
+    size_t longest = 0;
+    for (int i = 0; i < prompts->n; i++)
+        if (prompts->length[i] > longest) longest = prompts->length[i];
+    return longest;
+}
+
 /* ---- a file ------------------------------------------------------------------------------------------------------ */
 
 static int read_bytes(char **ret_text, size_t *ret_n, const char *path, spec_error *error)

@@ -26,6 +26,9 @@ int spec_timed_prompts_read(spec_timed_prompts *prompts, const char *path, const
 int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model, int n, int most, uint64_t seed,
                             spec_error *error);
 
+/* Tokens of the longest. */
+size_t spec_timed_prompts_longest(const spec_timed_prompts *prompts);
+
 void spec_timed_prompts_free(spec_timed_prompts *prompts);
 
 #endif

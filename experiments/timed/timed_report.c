@@ -136,12 +136,10 @@ static void say_texts(const spec_timed *timed, FILE *out)
 {
     const spec_timed_plan *plan = &timed->plan;
     char name[NAME_SIZE];
-    size_t longest = 0;
-    for (int i = 0; i < plan->prompts->n; i++)
-        if (plan->prompts->length[i] > longest) longest = plan->prompts->length[i];
     machine_name(name);
     fprintf(out, "texts: %d of %d tokens, in turns of %d; prompts: %d, %s, of at most %zu tokens; seed %llu\n",
-            timed->n_blocks, plan->tokens, plan->turn, plan->prompts->n, plan->prompts->source, longest,
+            timed->n_blocks, plan->tokens, plan->turn, plan->prompts->n, plan->prompts->source,
+            spec_timed_prompts_longest(plan->prompts),
             (unsigned long long)plan->seed);
     fprintf(out, "machine: %s, %d thread%s, %s%s\n", name, omp_get_max_threads(), omp_get_max_threads() > 1 ? "s" : "",
             spec_cpu_isa_name(spec_cpu_isa()),
