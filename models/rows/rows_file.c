@@ -41,7 +41,7 @@ static double get_float(const unsigned char *at)
     return (double)value;
 }
 
-static size_t padded(size_t n)
+size_t spec_rows_padded(size_t n)
 {
     return (n + 7) & ~(size_t)7;
 }
@@ -59,8 +59,8 @@ uint64_t spec_rows_check(const unsigned char *bytes, size_t n, uint64_t start)
 size_t spec_rows_row_size(size_t *ret_values, size_t count, int vocab, int value_bytes)
 {
     const size_t index = count == (size_t)vocab ? 0 : vocab <= 1 << 16 ? 2 : 4;
-    *ret_values = SPEC_ROWS_ROW_HEAD + padded(count * index);
-    return *ret_values + padded(count * (size_t)value_bytes);
+    *ret_values = SPEC_ROWS_ROW_HEAD + spec_rows_padded(count * index);
+    return *ret_values + spec_rows_padded(count * (size_t)value_bytes);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -99,8 +99,8 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
                         file->places <= size / 8 && file->tokens >= 1 && file->tokens <= size / 4 && file->texts >= 1 &&
                         file->texts <= size / 8 && names <= size && file->cutoff >= 0.0 && file->cutoff < 1.0;
     if (!counts || tables < SPEC_ROWS_HEAD || tables > size || tables % 8 != 0 ||
-        size - tables != 16 * sides + 8 * (2 * file->places + 1 + file->texts) + padded(4 * file->tokens) +
-                             padded((size_t)names))
+        size - tables != 16 * sides + 8 * (2 * file->places + 1 + file->texts) + spec_rows_padded(4 * file->tokens) +
+                             spec_rows_padded((size_t)names))
         return refuse(file, "damaged: its numbers do not go together", error);
     file->vocab = (int)vocab;
     file->sides = (int)sides;
@@ -163,7 +163,7 @@ static int read_tables(spec_rows_file *file, size_t tables, size_t names, spec_e
     file->position = at += 8 * (file->places + 1);
     file->text_at = at += 8 * file->places;
     file->token = at += 8 * file->texts;
-    at += padded(4 * file->tokens);
+    at += spec_rows_padded(4 * file->tokens);
     const uint64_t least = (uint64_t)file->sides * SPEC_ROWS_ROW_HEAD;
     if (get64(file->row_at) != SPEC_ROWS_HEAD || get64(file->row_at + 8 * file->places) != tables ||
         !rises(file->row_at, file->places + 1, SPEC_ROWS_HEAD, tables + 1, least) ||

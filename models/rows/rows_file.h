@@ -59,6 +59,9 @@ size_t spec_rows_file_token_text(const spec_rows_file *file, int token, char *bu
  * [Fletcher82]. */
 uint64_t spec_rows_check(const unsigned char *bytes, size_t n, uint64_t start);
 
+/* Up to the next multiple of 8, where what follows in the file begins. */
+size_t spec_rows_padded(size_t n);
+
 /* Bytes of a row with `count` of V probabilities, and where its values begin. */
 size_t spec_rows_row_size(size_t *ret_values, size_t count, int vocab, int value_bytes);
 

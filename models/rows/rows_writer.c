@@ -235,7 +235,7 @@ static int join_tables(spec_rows_writer *writer, spec_error *error)
         put_double(at + 8, fmin(writer->tv_max[s], 1.0));
     }
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
-        const size_t n = (part[i]->n + 7) & ~(size_t)7;
+        const size_t n = spec_rows_padded(part[i]->n);
         unsigned char *at = extend(&writer->row_at, n);
         if (at == NULL) SPEC_TRY(no_memory(error));
         if (part[i]->n > 0) memcpy(at, part[i]->bytes, part[i]->n);
