@@ -82,6 +82,7 @@ int spec_figure_draw(const char *name, const char *csv_path, const char *out_pat
         return spec_fail(error, GSL_EINVAL, "plots/style.gp is missing beside '%s'", relative);
 
     int status = GSL_SUCCESS;
+    const bool was = access(out_path, F_OK) == 0;
     if ((status = spec_figure_check_writable(out_path, error)) != GSL_SUCCESS) return status;
     int pipe_fd[2];
     if (pipe(pipe_fd) != 0) return spec_fail(error, GSL_EFAILED, "pipe: %s", strerror(errno));
@@ -105,6 +106,7 @@ int spec_figure_draw(const char *name, const char *csv_path, const char *out_pat
     int state = 0;
     while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return GSL_SUCCESS;
+    if (!was) unlink(out_path); /* what a script had begun */
     if (WIFEXITED(state) && WEXITSTATUS(state) == 127)
         return spec_fail(error, GSL_EFAILED, "gnuplot is not there; on Debian: apt-get install gnuplot-nox");
     for (char *c = complaint; *c != '\0'; c++) {

@@ -119,6 +119,8 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--figure %s", error.text);
     if (args->figure != NULL && (ending == NULL || strcmp(ending, ".csv") != 0))
         spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
+    if (args->figure != NULL && args->common.format_given && args->common.format != SPEC_FORMAT_CSV)
+        spec_usage_fail(verb, "--figure is drawn from a result in csv: leave --format out");
     if (output != NULL && spec_figure_check_writable(output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
 }

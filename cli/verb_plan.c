@@ -124,6 +124,8 @@ static void check(const arguments *args, const char *verb)
     const char *ending = args->common.output != NULL ? strrchr(args->common.output, '.') : NULL;
     if (args->figure != NULL && !is(ending, ".csv"))
         spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
+    if (args->figure != NULL && args->common.format_given && args->common.format != SPEC_FORMAT_CSV)
+        spec_usage_fail(verb, "--figure is drawn from a result in csv: leave --format out");
 }
 
 int spec_verb_plan(int argc, char **argv)

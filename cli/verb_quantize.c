@@ -3,8 +3,8 @@
 
 #include "models/model_kinds.h"
 #include "models/transformer/conversion.h"
+#include "models/transformer/mapping.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <omp.h>
@@ -45,15 +45,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void read_model(spec_settings *settings, const char *verb, const char *in)
 {
     spec_error error = {{0}};
-    char *spec = NULL, magic[4] = {0};
+    char *spec = NULL;
     bool is_gguf = strncmp(in, "gguf:", 5) == 0;
     if (!is_gguf && strncmp(in, "llama2c:", 8) != 0) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%.*s", (int)strcspn(in, "?"), in);
-        FILE *file = fopen(path, "rbe");
-        if (file == NULL) spec_usage_fail(verb, "%s: %s", path, strerror(errno));
-        is_gguf = fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "GGUF", 4) == 0;
-        fclose(file);
+        spec_mapping file;
+        if (spec_mapping_init(&file, path, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
+        is_gguf = file.length >= 4 && memcmp(file.bytes, "GGUF", 4) == 0;
+        spec_mapping_free(&file);
         if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0) spec_usage_fail(verb, "out of memory");
     }
     const spec_model_kind *kind = is_gguf ? &spec_model_gguf : &spec_model_llama2c;

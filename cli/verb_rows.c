@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /* Vocabularies up to this are written bit for bit, unless a cutoff is asked for; bytes of text that n tokens are at
- * most read from. */
-enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
+ * most read from; most bytes of a text, which is held in memory. */
+enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64, TEXT_BYTES_MAX = 1 << 30 };
 #define CUTOFF 1e-7
 #define COUNT_MAX UINT64_C(1000000000000)
 
@@ -127,6 +127,8 @@ typedef struct {
 
 static int append(text *into, const unsigned char *bytes, size_t n, spec_error *error)
 {
+    if (n > TEXT_BYTES_MAX - into->n)
+        return spec_fail(error, GSL_EINVAL, "--text: more than 1 GB of text; -n N reads less of it");
     if (n > into->capacity - into->n) {
         const size_t capacity = 2 * into->capacity + n;
         char *more = realloc(into->bytes, capacity);

@@ -181,6 +181,7 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target zipf?V=4 --draft zipf?V=4 --drafting tree?n=4 --rule rrs --K 6", "draft strategy 'tree?n=4' to"},
         {"--target zipf?V=4 --policy fixd", "no length policy is named 'fixd'"},
         {"--target zipf?V=4 --figure x.svg", "--figure is drawn from the result: give -o FILE.csv as well"},
+        {"--target zipf?V=4 --figure x.svg -o x.csv -f table", "--figure is drawn from a result in csv: leave --format"},
         {"--target zipf?V=4 --figure x.gif -o x.csv", "--figure x.gif: a figure ends in .svg, .png or .pdf"},
         {"--target zipf?V=4 -o nowhere/x.csv", "nowhere/x.csv: No such file or directory"},
         {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64"},

@@ -66,6 +66,9 @@ static void what_cannot_be_written_is_said_in_one_line(void **state)
     spec_program_fails("quantize m.bin .", 2, "speclab quantize: .: is there, and is not a regular file");
     spec_program_fails("quantize m.bin none/a", 2, "speclab quantize: none/a: No such file or directory");
     spec_program_fails("quantize . a", 2, "speclab quantize: .: is a folder, not a file");
+    spec_program_fails("quantize /dev/zero a", 2, "speclab quantize: /dev/zero: is not a regular file");
+    assert_int_equal(mkfifo("nobody", 0600), 0);
+    spec_program_fails("quantize nobody a", 2, "speclab quantize: nobody: is not a regular file");
     assert_int_not_equal(access("a", F_OK), 0);
     if (access("/dev/full", W_OK) != 0) return;
     spec_program_fails("quantize m.bin out.gguf -o /dev/full", 2, "speclab quantize: /dev/full: cannot write the result: No space left");

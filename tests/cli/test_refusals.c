@@ -108,6 +108,8 @@ static void a_plan_says_what_it_lacks(void **state)
     spec_program_fails("plan --target zipf?V=4 --draft zipf?V=4 --rule kseq", 2, "speclab plan: --rule: ");
     spec_program_fails("plan --target zipf?V=4 --draft zipf?V=4 --rule rrs --siblings top", 2, "speclab plan: --rule: ");
     spec_program_fails("plan --figure tree.svg", 2, "speclab plan: --figure is drawn from the result");
+    spec_program_fails("plan -o plan.csv --figure tree.svg -f table", 2,
+                       "speclab plan: --figure is drawn from a result in csv: leave --format out");
     spec_program_fails("plan -o plan.csv --figure tree.gif", 2, "speclab plan: --figure tree.gif: a figure ends in");
     spec_program_works("plan --verify costs.csv --nodes 2:8:2 --accept 0.6,0.2");
 }
@@ -225,6 +227,8 @@ static void an_output_that_cannot_be_opened_is_named(void **state)
     spec_program_works("sweep --rounds 1000 -o figure.csv");
     spec_program_fails("plot figure.csv -o /nonexistent/x.svg", 2,
                        "speclab plot: /nonexistent/x.svg: No such file or directory");
+    spec_program_fails("plot figure.csv -F bench -o x.svg", 2, "speclab plot: gnuplot could not draw figure.csv: ");
+    assert_int_not_equal(access("x.svg", F_OK), 0);
     spec_program_fails("plot figure.csv -o x.gif", 2, "speclab plot: -o x.gif: a figure ends in .svg, .png or .pdf");
 }
 

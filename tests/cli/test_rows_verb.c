@@ -170,6 +170,7 @@ static void what_cannot_be_written_is_refused(void **state)
     spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2, "speclab rows: --cutoff: 'nan' is not");
     spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2,
                        "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
+    spec_program_fails("rows " PAIR " --text /dev/zero -o x.rows", 2, "speclab rows: --text: more than 1 GB of text");
     spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
     spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2, "speclab rows: no/x.rows: No such file or directory");
     spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: not a regular file");
