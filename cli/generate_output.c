@@ -242,7 +242,8 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
         fputs(" on the same text)", stderr);
     }
     if (g->prompt_tokens > 0)
-        fprintf(stderr, "; prompt: %llu tokens in %.3g s", (unsigned long long)g->prompt_tokens, g->prompt_seconds);
+        fprintf(stderr, "; prompt: %llu token%s in %.3g s", (unsigned long long)g->prompt_tokens,
+                g->prompt_tokens > 1 ? "s" : "", g->prompt_seconds);
     if (ending == SPEC_ENDED_TEXT) fputs("; the text has ended", stderr);
     if (ending == SPEC_ENDED_WINDOW)
         fprintf(stderr, "; the context of %d tokens is full", g->plan.decoder.target->window);

@@ -19,7 +19,8 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft tokens a round: 5, or 0:10, or 2,4,8 (5)", 1},
     {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 1},
     {0, 0, 0, 0, "On what:", 2},
-    {"prompts", KEY_PROMPTS, "FILE", 0, "texts to go on from, with blank lines between (the model's own)", 2},
+    {"prompts", KEY_PROMPTS, "FILE", 0,
+     "texts to go on from, with blank lines between (the model's own, or random tokens)", 2},
     {"context", KEY_CONTEXT, "N", 0,
      "tokens of a prompt at most; of random ones, where the model has no prompts, just as many (64)", 2},
     {"texts", KEY_TEXTS, "N", 0, "texts in each way, which use the prompts in turn (16)", 2},
@@ -243,8 +244,8 @@ int spec_verb_bench(int argc, char **argv)
         "Times differ from run to run; tokens and acceptance follow from --seed, for any number of --threads. The exit "
         "code is 1 where what was accepted contradicts its own chances, by more than 5 standard errors: never for a "
         "time.\n\n"
-        "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10 -o b.csv --figure b.svg\n"
-        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?of=target&exit=4'",
+        "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
+        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .widths = "1:16",
                       .context = 64, .plan = {.texts = 16, .tokens = 64, .turn = 32}};

@@ -27,7 +27,7 @@ static const struct argp_option options_table[] = {
     {"draft", KEY_DRAFT, "SPEC", 0, "a draft model; up to 7 of them, one --draft each", 1},
     {"text", KEY_TEXT, "FILE", 0, "along this text (a file, or a pattern of them)", 1},
     {"split", KEY_SPLIT, "TEXT", 0, "what stands between two texts in it ($'\\n\\n' is an empty line)", 1},
-    {"n", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
+    {"places", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
     {"prompt", KEY_PROMPT, "TEXT", 0, "what the target's texts begin with (its own prompts, or nothing)", 1},
     {"length", KEY_LENGTH, "N", 0,
      "tokens after which a text ends and the context begins anew (as the models' windows ask)", 1},
@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->split = arg;
         return 0;
     case KEY_PROMPT: args->prompt = arg; return 0;
-    case 'n': args->n = spec_options_count(verb, "n", arg, 1, COUNT_MAX); return 0;
+    case 'n': args->n = spec_options_count(verb, "places", arg, 1, COUNT_MAX); return 0;
     case KEY_LENGTH: args->length = spec_options_count(verb, "length", arg, 1, COUNT_MAX); return 0;
     case KEY_EVERY: args->every = spec_options_count(verb, "every", arg, 1, COUNT_MAX); return 0;
     case KEY_CUTOFF:
@@ -255,9 +255,9 @@ int spec_verb_rows(int argc, char **argv)
         "At each place of the text the file holds the distribution of the next token by the target and by each draft. "
         "rows:FILE and rows:FILE?side=draft are models for every verb: real distributions, without the models that "
         "gave them. The table tells what the file holds, and how far its rows are from the models'.\n\n"
-        "  $ speclab rows --target ngram:a.txt?order=6 --draft ngram:a.txt?order=3 -n 1000 -o pair.rows\n"
-        "  $ speclab accept --target rows:pair.rows --draft rows:pair.rows?side=draft --contexts all\n"
-        "  $ speclab rows pair.rows",
+        "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
+        "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
+        "  $ speclab rows p.rows",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .cutoff = -1.0};
     spec_error error = {{0}};

@@ -123,7 +123,7 @@ int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model
     int status = GSL_SUCCESS;
     const bool own = model->kind->prompt != NULL;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    *prompts = (spec_timed_prompts){0};
+    *prompts = (spec_timed_prompts){.random = !own};
     snprintf(prompts->source, sizeof prompts->source, own ? "the target's own" : "random tokens");
     if (rng == NULL) SPEC_TRY(no_memory(error));
     SPEC_TRY(allocate(prompts, n, error));

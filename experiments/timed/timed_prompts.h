@@ -5,6 +5,7 @@
 
 #include "models/model.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Most prompts, most tokens of one, and most bytes of a file. */
@@ -15,6 +16,7 @@ typedef struct {
     int **token;      /* (n) */
     size_t *length;   /* (n) tokens of each */
     char source[64];  /* "random tokens", ... */
+    bool random;      /* tokens by chance, as no text has them */
 } spec_timed_prompts;
 
 /* The texts of a file, between blank lines; of each the first `most` tokens. GSL_EINVAL where the model has no words,

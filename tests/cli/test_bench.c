@@ -132,6 +132,13 @@ static void real_models_accept_as_often_as_their_rows_overlap(void **state)
         assert_true(fabs(number(&table, r, "beta_z")) < 5.0);
     }
     spec_table_free(&table);
+    spec_child c; /* after random tokens far fewer are accepted, and the page says so */
+    snprintf(arguments, sizeof arguments, "bench --target llama2c:%s/target.bin --texts 2 -n 4 --widths 1 -f table",
+             folder);
+    spec_child_run(&c, arguments);
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "After random tokens alpha is not what it is in texts; --prompts FILE "));
+    spec_child_free(&c);
 }
 
 static void a_figure_is_drawn_beside_the_result(void **state)

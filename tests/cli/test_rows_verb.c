@@ -163,7 +163,7 @@ static void what_cannot_be_written_is_refused(void **state)
     spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2,
                        "speclab rows: --text and --prompt exclude each other");
     spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2,
-                       "speclab rows: --n: '0' is not a whole number from 1 to 1000000000000");
+                       "speclab rows: --places: '0' is not a whole number from 1 to 1000000000000");
     spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2, "speclab rows: --every: 'x' is not");
     spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2,
                        "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
