@@ -220,5 +220,5 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 # Kept for the next build. (Without a list make would not miss the commit's file, and show an old commit in results.)
-.SECONDARY: $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
+.SECONDARY: $(SUPPORT_OBJ) $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
 -include $(shell find build/$(CONFIG) -name '*.d' 2>/dev/null)
