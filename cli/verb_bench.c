@@ -20,9 +20,10 @@ static const struct argp_option options_table[] = {
     {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 1},
     {0, 0, 0, 0, "On what:", 2},
     {"prompts", KEY_PROMPTS, "FILE", 0,
-     "texts to go on from, with blank lines between (the model's own, or random tokens)", 2},
+     "texts to go on from, with blank lines between (the model's own, or a few that it writes; random tokens where it has "
+     "no words)", 2},
     {"context", KEY_CONTEXT, "N", 0,
-     "tokens of a prompt at most; of random ones, where the model has no prompts, just as many (64)", 2},
+     "tokens of a prompt at most; of random ones just as many (64)", 2},
     {"texts", KEY_TEXTS, "N", 0, "texts in each way, which use the prompts in turn (16)", 2},
     {"tokens", 'n', "N", 0, "of a text (64)", 2},
     {"turn", KEY_TURN, "N", 0, "tokens after which it is another way's turn (32)", 2},

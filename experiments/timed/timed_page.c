@@ -1,7 +1,6 @@
 #include "experiments/timed/timed_page.h"
 
 #include "experiments/timed/timed_report.h"
-#include "models/vocabularies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +129,6 @@ int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *
     if (timed->plan.decoder.opt_draft != NULL)
         fprintf(out, "c: %.3g (se %.2g), passes of one token, draft over target\n", p->c.value, p->c.se);
     if (p->alpha >= 0.0) fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n", p->alpha);
-    if (p->alpha >= 0.0 && timed->plan.prompts->random && spec_vocabularies_speaks(timed->plan.decoder.target))
-        fputs("After random tokens alpha is not what it is in texts; --prompts FILE measures that.\n", out);
     fputs("\n", out);
     SPEC_TRY(write_part(&all, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
     say_best(p, timed->n_blocks, out);

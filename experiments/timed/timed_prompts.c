@@ -1,11 +1,14 @@
 #include "experiments/timed/timed_prompts.h"
 
 #include "models/vocabularies.h"
+#include "sim/chance.h"
 #include "sim/rng.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WRITTEN_MAX = 8 }; /* prompts that a target writes: they take a pass a token */
 
 static int no_memory(spec_error *error)
 {
@@ -117,15 +120,41 @@ done:
 
 /* ---- without one ------------------------------------------------------------------------------------------------- */
 
+/* Tokens that the model writes from nothing, until it ends its text. */
+static int write_text(int *token, size_t *ret_length, const spec_model *model, size_t most, gsl_rng *rng,
+                      spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_session session = {0};
+    spec_chance chance = spec_chance_sampled(rng);
+    double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
+    *ret_length = 0;
+    if (scratch == NULL) SPEC_TRY(no_memory(error));
+    SPEC_TRY(spec_session_init(&session, model, error));
+    while (*ret_length < most) {
+        const double *row = spec_session_row(&session, token, *ret_length, scratch, error);
+        if (row == NULL) SPEC_TRY(GSL_EFAILED);
+        const int next = spec_chance_pick(&chance, row, model->vocab);
+        if (next == model->end_of_text) break;
+        token[(*ret_length)++] = next;
+    }
+done:
+    spec_session_free(&session);
+    free(scratch);
+    return status;
+}
+
 int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model, int n, int most, uint64_t seed,
                             spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const bool own = model->kind->prompt != NULL;
+    const bool own = model->kind->prompt != NULL, written = !own && spec_vocabularies_speaks(model);
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    *prompts = (spec_timed_prompts){.random = !own};
-    snprintf(prompts->source, sizeof prompts->source, own ? "the target's own" : "random tokens");
+    *prompts = (spec_timed_prompts){0};
+    snprintf(prompts->source, sizeof prompts->source,
+             own ? "the target's own" : written ? "written by the target" : "random tokens");
     if (rng == NULL) SPEC_TRY(no_memory(error));
+    if (written && n > WRITTEN_MAX) n = WRITTEN_MAX;
     SPEC_TRY(allocate(prompts, n, error));
     for (; prompts->n < n; prompts->n++) {
         int *token = malloc(((size_t)most + 1) * sizeof *token);
@@ -136,7 +165,8 @@ int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model
             length = model->kind->prompt(model, (unsigned long)prompts->n, token, (size_t)most);
         } else {
             spec_rng_stream(rng, spec_rng_named_seed(seed, "bench prompts"), (uint64_t)prompts->n);
-            for (size_t i = 0; i < length; i++) token[i] = (int)gsl_rng_uniform_int(rng, (unsigned long)model->vocab);
+            if (written) SPEC_TRY(write_text(token, &length, model, length, rng, error));
+            else for (size_t i = 0; i < length; i++) token[i] = (int)gsl_rng_uniform_int(rng, (unsigned long)model->vocab);
         }
         prompts->length[prompts->n] = length < (size_t)most ? length : (size_t)most;
     }

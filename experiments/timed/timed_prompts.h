@@ -1,11 +1,10 @@
-/* timed_prompts: what the texts of a measurement begin with: texts of a file, the model's own prompts, or random tokens
- * for a model that has neither. Prompts own their tokens. */
+/* timed_prompts: what the texts of a measurement begin with: texts of a file, the model's own prompts, texts that a
+ * model with words writes, or random tokens. Prompts own their tokens. */
 #ifndef SPECLAB_TIMED_PROMPTS_H
 #define SPECLAB_TIMED_PROMPTS_H
 
 #include "models/model.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Most prompts, most tokens of one, and most bytes of a file. */
@@ -16,7 +15,6 @@ typedef struct {
     int **token;      /* (n) */
     size_t *length;   /* (n) tokens of each */
     char source[64];  /* "random tokens", ... */
-    bool random;      /* tokens by chance, as no text has them */
 } spec_timed_prompts;
 
 /* The texts of a file, between blank lines; of each the first `most` tokens. GSL_EINVAL where the model has no words,
@@ -24,7 +22,8 @@ typedef struct {
 int spec_timed_prompts_read(spec_timed_prompts *prompts, const char *path, const spec_model *model, int most,
                             spec_error *error);
 
-/* n >= 1 prompts of at most `most` tokens: the model's own, or random tokens of the seed, just as many. */
+/* n >= 1 prompts of at most `most` tokens: the model's own; or, if it has words, a few that it writes from nothing, by
+ * streams of the seed; else random tokens, just as many. Fails where the model does. */
 int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model, int n, int most, uint64_t seed,
                             spec_error *error);
 
