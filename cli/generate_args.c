@@ -79,12 +79,15 @@ static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const sp
     *ret_n = 0;
     for (char *rest = copy, *word; (word = strsep(&rest, " \t\r\n")) != NULL;) {
         if (*word == '\0') continue;
-        if (!spec_settings_parse_int(&token[*ret_n], word) || token[*ret_n] < 0 || token[*ret_n] >= model->vocab)
+        int value;
+        if (!spec_settings_parse_int(&value, word) || value < 0 || value >= model->vocab) {
+            free(token);
             spec_usage_fail(verb,
                             "--prompt: '%.40s' is not a token: this model has no words, and its tokens are the numbers "
                             "from 0 to %d",
                             word, model->vocab - 1);
-        ++*ret_n;
+        }
+        token[(*ret_n)++] = value;
     }
     free(copy);
     return token;

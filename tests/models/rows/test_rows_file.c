@@ -293,7 +293,7 @@ static void a_flipped_bit_is_seen(void **state)
         spec_rows_file file;
         spec_error error = {""};
         double row[5];
-        i.bytes[at] ^= 1 << at % 8;
+        i.bytes[at] = (unsigned char)(i.bytes[at] ^ 1 << at % 8);
         write_image(&i);
         if (at < 96 || at >= tables) {
             assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_EINVAL);
@@ -306,7 +306,7 @@ static void a_flipped_bit_is_seen(void **state)
             assert_non_null(strstr(error.text, "test_rows_file.tmp: place "));
         }
         spec_rows_file_close(&file);
-        i.bytes[at] ^= 1 << at % 8;
+        i.bytes[at] = (unsigned char)(i.bytes[at] ^ 1 << at % 8);
     }
     unlink(path);
     free(i.bytes);
