@@ -45,7 +45,7 @@ struct spec_checkpoint {
     spec_tensor final_norm;       /* (dim) F32 */
     spec_checkpoint_layer *layer; /* (n_layers) */
     spec_tokenizer *opt_tokenizer;
-    int begin_of_text;            /* the token that a text begins with, or -1 */
+    int begin_of_text;            /* the token that a text begins with, 0..vocab-1 */
     bool adds_begin;              /* every text begins with it; else only the empty context is given it */
     int end_of_text;              /* the token that ends a text, or -1 */
     void *owned;                  /* what the loader keeps: mapping, converted vectors */

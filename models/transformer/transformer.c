@@ -131,8 +131,6 @@ static int take_text(session_data *session, const spec_transformer *model, const
         return spec_fail(error, GSL_EINVAL, "a text of %zu tokens is too long: the model's context is %d", n,
                          model->head.window);
     if (checkpoint->adds_begin || n == 0) session->text[begin++] = checkpoint->begin_of_text;
-    if (begin > 0 && session->text[0] < 0)
-        return spec_fail(error, GSL_EINVAL, "the model has no token that begins a text: it needs a prompt");
     if (n > 0) memcpy(session->text + begin, context, n * sizeof *context);
     session->n_text = begin + n;
     return GSL_SUCCESS;

@@ -47,7 +47,7 @@ static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type 
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, 7);
-    *c = (spec_checkpoint){.shape = f->shape, .begin_of_text = -1, .end_of_text = -1, .free_owned = free_parts};
+    *c = (spec_checkpoint){.shape = f->shape, .end_of_text = -1, .free_owned = free_parts};
     c->layer = calloc((size_t)f->shape.n_layers, sizeof *c->layer);
     void **owned = calloc((size_t)SPEC_PARTS * (size_t)f->shape.n_layers + 1, sizeof *owned);
     assert_non_null(c->layer);
