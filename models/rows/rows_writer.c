@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
@@ -70,10 +68,14 @@ done:
     return status;
 }
 
+static int not_written(const spec_rows_writer *writer, spec_error *error)
+{
+    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->file.path, strerror(errno));
+}
+
 static int write_bytes(spec_rows_writer *writer, const unsigned char *bytes, size_t n, spec_error *error)
 {
-    if (n > 0 && fwrite(bytes, 1, n, writer->out) != n)
-        return spec_fail(error, GSL_EFAILED, "%.160s: %s", writer->path, strerror(errno));
+    if (n > 0 && fwrite(bytes, 1, n, writer->file.out) != n) return not_written(writer, error);
     writer->at += n;
     return GSL_SUCCESS;
 }
@@ -98,21 +100,6 @@ static int append_texts(spec_rows_writer *writer, const spec_model *target, spec
     return status;
 }
 
-static int open_partial(spec_rows_writer *writer, spec_error *error)
-{
-    struct stat info;
-    if (stat(writer->path, &info) == 0 && !S_ISREG(info.st_mode))
-        return spec_fail(error, GSL_EINVAL, "%.160s: not a regular file", writer->path);
-    const size_t size = strlen(writer->path) + 32;
-    if ((writer->partial = malloc(size)) == NULL) return no_memory(error);
-    snprintf(writer->partial, size, "%s.%ld.partial", writer->path, (long)getpid());
-    if ((writer->out = fopen(writer->partial, "wbx")) != NULL) return GSL_SUCCESS;
-    const int reason = errno;
-    free(writer->partial);
-    writer->partial = NULL;
-    return spec_fail(error, GSL_EFAILED, "%.160s: %s", writer->path, strerror(reason));
-}
-
 int spec_rows_writer_init(spec_rows_writer *writer, const char *path, const spec_model *const *model, int sides,
                           double cutoff, spec_error *error)
 {
@@ -120,8 +107,7 @@ int spec_rows_writer_init(spec_rows_writer *writer, const char *path, const spec
     int status = GSL_SUCCESS;
     size_t values;
     assert(sides >= 1 && sides <= SPEC_ROWS_SIDES_MAX && cutoff >= 0.0 && cutoff <= SPEC_ROWS_CUTOFF_MAX);
-    *writer = (spec_rows_writer){.path = strdup(path), .vocab = model[0]->vocab, .sides = sides, .cutoff = cutoff};
-    if (writer->path == NULL) SPEC_TRY(no_memory(error));
+    *writer = (spec_rows_writer){.vocab = model[0]->vocab, .sides = sides, .cutoff = cutoff};
     for (int s = 0; s < sides; s++) {
         assert(model[s]->vocab == writer->vocab);
         SPEC_TRY(append_name(&writer->names, model[s]->spec, strlen(model[s]->spec), error));
@@ -131,7 +117,7 @@ int spec_rows_writer_init(spec_rows_writer *writer, const char *path, const spec
     writer->row = malloc(spec_rows_row_size(&values, (size_t)writer->vocab, writer->vocab, 8) +
                          4 * (size_t)writer->vocab + 8);
     if (writer->row == NULL) SPEC_TRY(no_memory(error));
-    SPEC_TRY(open_partial(writer, error));
+    SPEC_TRY(spec_new_file_open(&writer->file, path, error));
     SPEC_TRY(write_bytes(writer, blank, sizeof blank, error));
 done:
     if (status != GSL_SUCCESS) spec_rows_writer_free(writer);
@@ -277,21 +263,16 @@ int spec_rows_writer_close(spec_rows_writer *writer, spec_error *error)
     SPEC_TRY(join_tables(writer, error));
     fill_head(head, writer);
     SPEC_TRY(write_bytes(writer, writer->row_at.bytes, writer->row_at.n, error));
-    if (fseek(writer->out, 0, SEEK_SET) != 0 || fwrite(head, 1, sizeof head, writer->out) != sizeof head ||
-        fflush(writer->out) != 0 || fsync(fileno(writer->out)) != 0 || rename(writer->partial, writer->path) != 0)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.160s: %s", writer->path, strerror(errno)));
-    free(writer->partial);
-    writer->partial = NULL;
+    if (fseek(writer->file.out, 0, SEEK_SET) != 0 || fwrite(head, 1, sizeof head, writer->file.out) != sizeof head)
+        SPEC_TRY(not_written(writer, error));
+    SPEC_TRY(spec_new_file_close(&writer->file, error));
 done:
     return status;
 }
 
 void spec_rows_writer_free(spec_rows_writer *writer)
 {
-    if (writer->out != NULL) fclose(writer->out);
-    if (writer->partial != NULL) remove(writer->partial);
-    free(writer->path);
-    free(writer->partial);
+    spec_new_file_free(&writer->file);
     free(writer->row);
     free(writer->row_at.bytes);
     free(writer->position.bytes);

@@ -1,11 +1,11 @@
 /* rows_writer: writes a file of rows, place after place, as models give them.
- * It is written beside its name and takes the name when it is whole, so that nobody ever sees a part. Rows are kept as
- * they are, or without what lies below a cutoff; how far that is from the model's is measured and told in the file.
- * Nothing but the tables is held; the writer owns them. */
+ * It is seen when it is whole (models/new_file.h). Rows are kept as they are, or without what lies below a cutoff; how
+ * far that is from the model's is measured and told in the file. Nothing but the tables is held; the writer owns them. */
 #ifndef SPECLAB_ROWS_WRITER_H
 #define SPECLAB_ROWS_WRITER_H
 
 #include "models/model.h"
+#include "models/new_file.h"
 #include "models/rows/rows_file.h"
 
 /* The largest cutoff that may be asked for. */
@@ -18,8 +18,7 @@ typedef struct {
 } spec_rows_table;
 
 typedef struct {
-    FILE *out;
-    char *path, *partial;     /* where it will be, where it is; partial is NULL once it is there */
+    spec_new_file file;
     int vocab, sides;
     double cutoff;
     uint64_t places, tokens, texts, at; /* at: bytes written */

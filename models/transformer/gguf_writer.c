@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { VERSION = 3 };
 
@@ -50,14 +48,9 @@ void spec_gguf_writer_free(spec_gguf_writer *writer)
 {
     if (writer->value_out != NULL) fclose(writer->value_out);
     if (writer->tensor_out != NULL) fclose(writer->tensor_out);
-    if (writer->out != NULL) {
-        fclose(writer->out);
-        unlink(writer->unfinished);
-    }
+    spec_new_file_free(&writer->file);
     free(writer->values);
     free(writer->tensors);
-    free(writer->path);
-    free(writer->unfinished);
     *writer = (spec_gguf_writer){0};
 }
 
@@ -150,21 +143,14 @@ static int end_buffers(spec_gguf_writer *writer, spec_error *error)
     const bool whole = !ferror(writer->value_out) && !ferror(writer->tensor_out);
     const int closed = fclose(writer->value_out) | fclose(writer->tensor_out);
     writer->value_out = writer->tensor_out = NULL;
-    return whole && closed == 0 ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", writer->path);
+    return whole && closed == 0 ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", writer->file.path);
 }
 
 int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return spec_fail(error, GSL_EINVAL, "%.300s: is there, and is not a regular file", path);
-    writer->path = strdup(path);
-    if (writer->path == NULL || asprintf(&writer->unfinished, "%s.%ld", path, (long)getpid()) < 0)
-        return spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path);
+    SPEC_TRY(spec_new_file_open(&writer->file, path, error));
     SPEC_TRY(end_buffers(writer, error));
-    writer->out = fopen(writer->unfinished, "wbx");
-    if (writer->out == NULL) return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
     spec_gguf_writer_data(writer, "GGUF", 4);
     spec_gguf_writer_data(writer, &(uint32_t){VERSION}, sizeof(uint32_t));
     spec_gguf_writer_data(writer, &writer->n_tensors, sizeof writer->n_tensors);
@@ -179,28 +165,20 @@ done:
 
 void spec_gguf_writer_data(spec_gguf_writer *writer, const void *data, size_t bytes)
 {
-    if (fwrite(data, 1, bytes, writer->out) != bytes && writer->failure == 0) writer->failure = errno;
+    if (fwrite(data, 1, bytes, writer->file.out) != bytes && writer->failure == 0) writer->failure = errno;
     writer->written += bytes;
-}
-
-static int failed(const spec_gguf_writer *writer, int reason, spec_error *error)
-{
-    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->path, strerror(reason));
 }
 
 int spec_gguf_writer_tensor_end(spec_gguf_writer *writer, spec_error *error)
 {
     static const char zeros[SPEC_GGUF_ALIGNMENT];
     spec_gguf_writer_data(writer, zeros, padding(writer->written));
-    return writer->failure == 0 ? GSL_SUCCESS : failed(writer, writer->failure, error);
+    if (writer->failure == 0) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->file.path, strerror(writer->failure));
 }
 
 int spec_gguf_writer_close(spec_gguf_writer *writer, spec_error *error)
 {
     assert(writer->written == writer->offset);
-    if (fflush(writer->out) != 0) return failed(writer, errno, error);
-    if (rename(writer->unfinished, writer->path) != 0) return failed(writer, errno, error);
-    fclose(writer->out);
-    writer->out = NULL;
-    return GSL_SUCCESS;
+    return spec_new_file_close(&writer->file, error);
 }

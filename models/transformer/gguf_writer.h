@@ -1,20 +1,21 @@
-/* gguf_writer: a GGUF file, version 3, written front to back under another name and renamed when it is whole.
+/* gguf_writer: a GGUF file, version 3, written front to back, and seen when it is whole (models/new_file.h).
  *     init; values and tensors, in any order; open; the tensors' data, in the order they were named; close
- * A write that failed is told at the next end of a tensor. The writer owns its buffers and the unfinished file. */
+ * A write that failed is told at the next end of a tensor. The writer owns its buffers and the file. */
 #ifndef SPECLAB_GGUF_WRITER_H
 #define SPECLAB_GGUF_WRITER_H
 
+#include "models/new_file.h"
 #include "models/transformer/gguf.h"
 
 typedef struct {
     char *values, *tensors; /* of open_memstream */
     size_t values_bytes, tensors_bytes;
-    FILE *value_out, *tensor_out, *out;
+    FILE *value_out, *tensor_out;
     uint64_t n_values, n_tensors;
     uint64_t offset;   /* of the next tensor's data */
     uint64_t written;  /* of the file */
     int failure;       /* errno of the first write that failed, or 0 */
-    char *path, *unfinished;
+    spec_new_file file;
 } spec_gguf_writer;
 
 int spec_gguf_writer_init(spec_gguf_writer *writer, spec_error *error);

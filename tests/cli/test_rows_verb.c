@@ -173,7 +173,7 @@ static void what_cannot_be_written_is_refused(void **state)
     spec_program_fails("rows " PAIR " --text /dev/zero -o x.rows", 2, "speclab rows: --text: more than 1 GB of text");
     spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
     spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2, "speclab rows: no/x.rows: No such file or directory");
-    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: not a regular file");
+    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: is there, and is not a regular file");
     spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2,
                        "speclab rows: the draft has 9 tokens and the target 256");
     spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2,
