@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CHUNKS = 1000 };
@@ -56,6 +58,13 @@ static void every_chunk_is_done_once(void **state)
 
 static pthread_t caller;
 
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void mark_late(void *job, int chunk)
 {
     usleep(pthread_equal(caller, pthread_self()) ? 200 : 5000);
@@ -76,6 +85,67 @@ static void the_caller_waits_for_the_last(void **state)
     }
     spec_team_give_back();
     spec_team_release();
+}
+
+/* Where chunks ran; the member puts itself on the caller's processor while `pull` is set. */
+typedef struct {
+    int callers;
+    bool pull;
+    atomic_int apart; /* chunks of the member on another processor */
+} whereabouts;
+
+static void look_around(void *job, int chunk)
+{
+    whereabouts *w = job;
+    (void)chunk;
+    if (!pthread_equal(caller, pthread_self())) {
+        if (w->pull) {
+            cpu_set_t all, one;
+            CPU_ZERO(&one);
+            CPU_SET((size_t)w->callers, &one);
+            if (sched_getaffinity(0, sizeof all, &all) == 0 && sched_setaffinity(0, sizeof one, &one) == 0)
+                sched_setaffinity(0, sizeof all, &all);
+        }
+        atomic_fetch_add(&w->apart, sched_getcpu() != w->callers);
+    }
+    const int64_t until = nanoseconds() + 100000;
+    while (nanoseconds() < until) continue;
+}
+
+/* The caller stays where it is and never sleeps, so that a member beside it would have to wait for the system. */
+static void a_member_leaves_the_callers_processor(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) {
+        printf("skipped: there is one processor\n");
+        skip();
+    }
+    caller = pthread_self();
+    omp_set_num_threads(2);
+    spec_team_hold();
+    assert_true(spec_team_take()); /* the member may run anywhere */
+    spec_team_give_back();
+    whereabouts w = {.callers = sched_getcpu()};
+    CPU_ZERO(&one);
+    CPU_SET((size_t)w.callers, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    int left = 0;
+    for (int pass = 0; pass < 20; pass++) {
+        assert_true(spec_team_take());
+        w.pull = true;
+        spec_team_run(look_around, &w, 40, true);
+        w.pull = false;
+        atomic_store(&w.apart, 0);
+        for (int job = 0; job < 3; job++) spec_team_run(look_around, &w, 40, true);
+        left += w.apart > 0;
+        spec_team_give_back();
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    spec_team_release();
+    printf("left in %d of 20 passes\n", left);
+    assert_true(left >= 10);
 }
 
 static void who_finds_it_taken_works_alone(void **state)
@@ -214,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_is_done_once),
         cmocka_unit_test(the_caller_waits_for_the_last),
+        cmocka_unit_test(a_member_leaves_the_callers_processor),
         cmocka_unit_test(who_finds_it_taken_works_alone),
         cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
         cmocka_unit_test(threads_share_it_in_turns),
