@@ -131,6 +131,15 @@ static void a_chain_matches_its_tree(void **state)
     assert_int_equal(spec_sequence_matches(&books, text, 2, token, parent, 3), 3);
     assert_int_equal(spec_sequence_matches(&books, text, 2, token, NULL, 2), 2);
     assert_int_equal(spec_sequence_matches(&books, text, 2, token, bush, 3), 1);
+    const int other[] = {2, 2};
+    assert_int_equal(spec_sequence_matches(&books, other, 2, token, parent, 3), -1);
+
+    /* The text went along all of it: all is kept, and moves to where it is. */
+    const int longer[] = {2, 1, 0, 1, 2, 0};
+    int from[SPEC_NODES_MAX], to;
+    assert_int_equal(spec_sequence_settle(from, &to, &books, longer, 6), 3);
+    assert_true(to == 2 && from[0] == 2 && from[1] == 3 && from[2] == 4);
+    assert_int_equal(books.length, 5);
     spec_sequence_free(&books);
 }
 
