@@ -69,6 +69,38 @@ ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c
 ISA_vnni   := $(ISA_avx512) -mavx512vnni
 endif
 
+# Kernels for NVIDIA cards: nvcc makes one fat binary of each models/gpu/kernels_*.cu, which images.c takes in. Where
+# there is no nvcc the program says so when it is asked for a card. gcc compiles the same files for the simulator.
+NVCC    := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+KERNELS := $(wildcard models/gpu/kernels_*.cu)
+FATBIN  := $(KERNELS:%.cu=build/gpu/%.fatbin)
+NVCC_FLAGS := -std=c++17 -O3 -fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+    -gencode arch=compute_90,code=compute_90
+build/gpu/%.fatbin: %.cu $(wildcard models/gpu/*.h)
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  NVCC $<"
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -fatbin -o $@ $< 2>$(@:.fatbin=.ptxas) || { cat $(@:.fatbin=.ptxas); exit 1; }
+ifneq ($(NVCC),)
+$(BUILD)/models/gpu/images.o: $(FATBIN)
+$(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"'
+endif
+
+SIMULATOR := $(BUILD)/tests/simulator/libcuda.so
+SIM_FLAGS  = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off $(CFLAGS_$(CONFIG)) -fPIC -Iinclude -I. -D_GNU_SOURCE
+SIM_OBJ   := $(patsubst %.c,$(BUILD)/sim/%.o,$(wildcard tests/simulator/*.c)) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
+$(BUILD)/sim/%.o: %.c
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  CC $<"
+	$(Q)$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/sim/%.o: %.cu
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  CC $<"
+	$(Q)$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ -x c $<
+$(SIMULATOR): $(SIM_OBJ)
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  SO $@"
+	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
+
 $(LIB): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  AR $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -91,7 +123,7 @@ $(BUILD)/tests/clients/%: tests/clients/%.c
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
 
-$(TESTS): | $(PLUGINS) $(CLIENTS)
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

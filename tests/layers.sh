@@ -1,7 +1,7 @@
 #!/bin/sh
 # The dependency law of the house: which folder may include which. Prints every breach and fails if there is one.
 cd "$(dirname "$0")/.." || exit 2
-find include models sim analysis experiments cli tests \( -name '*.c' -o -name '*.h' \) | LC_ALL=C sort | xargs awk '
+find include models sim analysis experiments cli tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort | xargs awk '
 BEGIN {
     may["include"] = "speclab"
     may["models"] = "speclab models"
@@ -13,6 +13,7 @@ BEGIN {
 FNR == 1 {
     split(FILENAME, part, "/")
     folder = part[1] == "tests" ? part[2] : part[1]
+    if (folder == "simulator") folder = "models"
     if (folder == "bench" || folder == "fuzz" || folder == "support") folder = "cli"
     allowed = " " may[folder] (part[1] == "tests" ? " tests" : "") " "
     name = FILENAME; sub(/.*\//, "", name)

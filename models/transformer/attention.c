@@ -4,6 +4,7 @@
 #include "models/transformer/team.h"
 #include "speclab/round.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,9 +45,24 @@ static float *keys_of(const spec_kv *kv, int layer, int head, int block)
     return (float *)kv->data + ((size_t)block * rows_of_block(kv) + region) * (size_t)width_of(kv->head_dim);
 }
 
-int spec_attention_kv_init(spec_kv *kv, const spec_shape *shape, int slots, spec_error *error)
+static spec_kv kv_of(const spec_shape *shape, int slots)
 {
-    *kv = (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, NULL};
+    return (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, SPEC_TENSOR_F32, NULL};
+}
+
+size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
+{
+    (void)type;
+    const spec_kv kv = kv_of(shape, slots);
+    return kv_bytes(&kv);
+}
+
+int spec_attention_kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape, spec_tensor_type type,
+                           int slots, spec_error *error)
+{
+    (void)backend;
+    assert(type == SPEC_TENSOR_F32);
+    *kv = kv_of(shape, slots);
     const size_t bytes = kv_bytes(kv);
     if (rows_of_block(kv) > INT_MAX / 8) /* a path is at most SPEC_NODES_MAX slots away */
         return spec_fail(error, GSL_ENOMEM, "keys and values of %d layers with %d heads are too large", kv->layers,
@@ -59,8 +75,9 @@ int spec_attention_kv_init(spec_kv *kv, const spec_shape *shape, int slots, spec
     return GSL_SUCCESS;
 }
 
-void spec_attention_kv_free(spec_kv *kv)
+void spec_attention_kv_free(const spec_backend *backend, spec_kv *kv)
 {
+    (void)backend;
     if (kv->data != NULL) munmap(kv->data, kv_bytes(kv));
     *kv = (spec_kv){0};
 }

@@ -10,8 +10,10 @@
 #include "models/transformer/vector.h"
 
 /* As the backend's operations of these names. A window's pages are no memory before they are written. */
-int spec_attention_kv_init(spec_kv *ret_kv, const spec_shape *shape, int slots, spec_error *error);
-void spec_attention_kv_free(spec_kv *kv);
+int spec_attention_kv_init(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape,
+                           spec_tensor_type type, int slots, spec_error *error);
+void spec_attention_kv_free(const spec_backend *backend, spec_kv *kv);
+size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots);
 void spec_attention_keep(spec_kv *kv, const int *from, int to, int n);
 void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads, const spec_batch *batch);
 

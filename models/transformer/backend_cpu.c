@@ -35,8 +35,9 @@ typedef struct {
 
 /* Zeros at a multiple of 64 bytes, which are no memory before they are written; what was allocated is noted in
  * front. */
-static int alloc_memory(void **ret_memory, size_t bytes, spec_error *error)
+static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error)
 {
+    (void)backend;
     char *memory = calloc(1, bytes + 128);
     *ret_memory = NULL;
     if (memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu bytes", bytes);
@@ -46,20 +47,44 @@ static int alloc_memory(void **ret_memory, size_t bytes, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static void free_memory(void *memory)
+static void free_memory(const spec_backend *backend, void *memory)
 {
+    (void)backend;
     if (memory != NULL) free(((void **)memory)[-1]);
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+static void copy(const spec_backend *backend, void *to, const void *from, size_t bytes)
 {
+    (void)backend;
     memcpy(to, from, bytes);
+}
+
+static void close_backend(const spec_backend *backend)
+{
+    (void)backend;
+}
+
+static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
+{
+    (void)backend, (void)bytes, (void)error; /* what is mapped and what is free is not known before it is touched */
+    return GSL_SUCCESS;
+}
+
+static size_t columns_bytes(int width)
+{
+    return (size_t)SPEC_COLUMNS_MAX * (size_t)width * sizeof(float);
 }
 
 /* ---- matrices ---------------------------------------------------------------------------------------------------- */
 
-static void matrix_free(spec_matrix *matrix)
+static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
 {
+    return (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
+}
+
+static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
+{
+    (void)backend;
     if (matrix->data != NULL) spec_team_release();
     free(matrix->data);
     *matrix = (spec_matrix){0};
@@ -96,13 +121,13 @@ static void pack_chunk(void *job, int chunk)
         atomic_store(&j->failed, true);
 }
 
-static int matrix_init(spec_matrix *matrix, spec_tensor_type type, const spec_tensor *part, int n_parts,
-                       spec_error *error)
+static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_tensor_type type,
+                       const spec_tensor *part, int n_parts, spec_error *error)
 {
     *matrix = (spec_matrix){.type = type, .cols = part[0].cols};
     for (int i = 0; i < n_parts; i++) matrix->rows += part[i].rows;
     const int panels = spec_panels_count(matrix->rows);
-    matrix->bytes = (size_t)panels * spec_panels_bytes(type, matrix->cols);
+    matrix->bytes = matrix_bytes(type, matrix->rows, matrix->cols);
     matrix->data = alloc_weights(matrix->bytes);
     if (matrix->data == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes", matrix->bytes);
@@ -112,7 +137,7 @@ static int matrix_init(spec_matrix *matrix, spec_tensor_type type, const spec_te
     spec_team_run(pack_chunk, &job, spec_least_pieces(panels, job.panels), taken);
     if (taken) spec_team_give_back();
     if (!atomic_load(&job.failed)) return GSL_SUCCESS;
-    matrix_free(matrix);
+    matrix_free(backend, matrix);
     return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
 }
 
@@ -124,21 +149,21 @@ static void queue_free(spec_queue *queue)
     if (q != NULL) {
         spec_team_release();
         free(q->frequency);
-        free_memory(q->activation);
-        free_memory(q->cosine);
+        free_memory(queue->backend, q->activation);
+        free_memory(queue->backend, q->cosine);
         spec_attention_free(&q->attention);
         free(q);
     }
     *queue = (spec_queue){0};
 }
 
-static int queue_init(spec_queue *queue, const spec_shape *shape, spec_error *error)
+static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape, spec_error *error)
 {
     int status = GSL_SUCCESS;
     void *memory;
     const size_t half = (size_t)shape->head_dim / 2;
     cpu_queue *q = calloc(1, sizeof *q);
-    *queue = (spec_queue){&spec_backend_cpu, q};
+    *queue = (spec_queue){backend, q};
     if (q == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     spec_team_hold();
     q->shape = *shape;
@@ -147,8 +172,8 @@ static int queue_init(spec_queue *queue, const spec_shape *shape, spec_error *er
     SPEC_TRY(spec_attention_init(&q->attention, shape, q->kernels, error));
     int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
     if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
-    SPEC_TRY(alloc_memory(&q->activation, spec_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
-    SPEC_TRY(alloc_memory(&memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
+    SPEC_TRY(alloc_memory(backend, &q->activation, spec_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
+    SPEC_TRY(alloc_memory(backend, &memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
     q->cosine = memory;
     q->sine = q->cosine + SPEC_COLUMNS_MAX * half;
     q->frequency = malloc(half * sizeof *q->frequency);
@@ -162,8 +187,9 @@ done:
     return status;
 }
 
-static void begin(spec_queue *queue, const spec_batch *batch)
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
 {
+    (void)kv, (void)layer, (void)n_layers;
     cpu_queue *q = queue->state;
     const int half = q->shape.head_dim / 2;
     q->batch = batch;
@@ -174,15 +200,25 @@ static void begin(spec_queue *queue, const spec_batch *batch)
             q->cosine[u * half + i] = (float)cos(angle);
             q->sine[u * half + i] = (float)sin(angle);
         }
+    return false;
 }
 
-static int end(spec_queue *queue, spec_error *error)
+static void end(spec_queue *queue)
 {
-    (void)error;
     cpu_queue *q = queue->state;
     if (q->taken) spec_team_give_back();
     q->taken = false;
+}
+
+static int wait(spec_queue *queue, spec_error *error)
+{
+    (void)queue, (void)error;
     return GSL_SUCCESS;
+}
+
+static int count(const cpu_queue *q, spec_columns columns)
+{
+    return columns == SPEC_COLUMNS_ALL ? q->batch->n : q->batch->n - q->batch->first;
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -213,10 +249,14 @@ static void norm_column(void *job, int u)
     j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, (int)dim);
 }
 
-static void norm(spec_queue *queue, float *y, const float *x, const float *gain, int n)
+static void norm(spec_queue *queue, float *y, const float *x, const float *gain, spec_columns columns,
+                 const spec_matrix *reader)
 {
+    (void)reader;
     const cpu_queue *q = queue->state;
-    run_columns(norm_column, (column_job){q, y, x, gain}, n, (size_t)q->shape.dim);
+    const size_t dim = (size_t)q->shape.dim;
+    if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * dim;
+    run_columns(norm_column, (column_job){q, y, x, gain}, count(q, columns), dim);
 }
 
 typedef struct {
@@ -243,9 +283,10 @@ static void multiply_chunk(void *job, int chunk)
 }
 
 static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x, const float *opt_bias, bool add,
-                   int n)
+                   spec_columns columns)
 {
     const cpu_queue *q = queue->state;
+    const int n = count(q, columns);
     product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
     const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
     spec_team_run(fill_chunk, &job, spec_least_pieces(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
@@ -273,14 +314,16 @@ static void rope(spec_queue *queue, float *qkv)
     run_columns(rotate_column, (column_job){q, qkv, NULL, NULL}, q->batch->n, qkv_width(&q->shape));
 }
 
-static void store(spec_queue *queue, spec_kv *kv, int layer, const float *qkv)
+static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     const cpu_queue *q = queue->state;
     spec_attention_store(kv, layer, qkv, q->shape.n_heads, q->batch);
 }
 
-static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer)
+static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
+                   const spec_matrix *reader)
 {
+    (void)reader;
     cpu_queue *q = queue->state;
     spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->taken);
 }
@@ -293,10 +336,17 @@ static void gate_column(void *job, int u)
     j->q->kernels->gate(j->y + (size_t)u * ffn, h, h + ffn, (int)ffn);
 }
 
-static void gate(spec_queue *queue, float *y, const float *h)
+static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
 {
+    (void)reader;
     const cpu_queue *q = queue->state;
     run_columns(gate_column, (column_job){q, y, h, NULL}, q->batch->n, (size_t)q->shape.ffn_dim);
+}
+
+static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
+{
+    (void)queue;
+    spec_attention_keep(kv, from, to, n);
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -317,18 +367,25 @@ static int rows(spec_queue *queue, double *const *row, const float *logits, doub
 
 const spec_backend spec_backend_cpu = {
     .name = "cpu",
+    .device = "the processor",
+    .close = close_backend,
+    .check = check_memory,
+    .columns_bytes = columns_bytes,
     .alloc = alloc_memory,
     .free = free_memory,
     .put = copy,
     .get = copy,
     .matrix_init = matrix_init,
     .matrix_free = matrix_free,
+    .matrix_bytes = matrix_bytes,
     .kv_init = spec_attention_kv_init,
     .kv_free = spec_attention_kv_free,
+    .kv_bytes = spec_attention_kv_bytes,
     .queue_init = queue_init,
     .queue_free = queue_free,
     .begin = begin,
     .end = end,
+    .wait = wait,
     .embed = embed,
     .norm = norm,
     .matmul = matmul,
@@ -336,7 +393,7 @@ const spec_backend spec_backend_cpu = {
     .store = store,
     .attend = attend,
     .gate = gate,
-    .keep = spec_attention_keep,
+    .keep = keep,
     .argmax = argmax,
     .rows = rows,
 };

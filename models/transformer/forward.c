@@ -18,11 +18,10 @@ int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_e
         {&forward->gated, shape->ffn_dim},
         {&forward->logits, shape->vocab},
     };
-    SPEC_TRY(backend->queue_init(&forward->queue, shape, error));
+    SPEC_TRY(backend->queue_init(backend, &forward->queue, shape, error));
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         void *memory = NULL;
-        const size_t bytes = (size_t)SPEC_COLUMNS_MAX * (size_t)buffers[i].width * sizeof(float);
-        SPEC_TRY(backend->alloc(&memory, bytes, error));
+        SPEC_TRY(backend->alloc(backend, &memory, backend->columns_bytes(buffers[i].width), error));
         *buffers[i].buffer = memory;
     }
 done:
@@ -36,41 +35,49 @@ void spec_forward_free(spec_forward *forward)
     const spec_backend *backend = forward->weights->backend;
     float *const buffer[] = {forward->x,      forward->normed, forward->qkv,   forward->mixed,
                              forward->hidden, forward->gated,  forward->logits};
-    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++) backend->free(buffer[i]);
+    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++) backend->free(backend, buffer[i]);
     if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
     *forward = (spec_forward){0};
 }
 
-int spec_forward_pass(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers,
-                      int first, spec_error *error)
+static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers, bool wanted)
 {
     const spec_weights *weights = forward->weights;
     const spec_backend *on = weights->backend;
     spec_queue *queue = &forward->queue;
-    const int n = batch->n;
     float *x = forward->x; /* (n, dim) */
 
-    on->begin(queue, batch);
     on->embed(queue, x, &weights->embedding);
     for (int i = 0; i < n_layers; i++) {
         const spec_layer *l = &weights->layer[layer[i]];
 
-        on->norm(queue, forward->normed, x, l->attention_norm, n);
-        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, n);
+        on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
+        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, SPEC_COLUMNS_ALL);
         on->rope(queue, forward->qkv);
         on->store(queue, kv, layer[i], forward->qkv);
-        on->attend(queue, forward->mixed, forward->qkv, kv, layer[i]);
-        on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, n);
+        on->attend(queue, forward->mixed, forward->qkv, kv, layer[i], &l->attention_output);
+        on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
 
-        on->norm(queue, forward->normed, x, l->ffn_norm, n);
-        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, n);
-        on->gate(queue, forward->gated, forward->hidden);
-        on->matmul(queue, x, &l->down, forward->gated, NULL, true, n);
+        on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
+        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
+        on->gate(queue, forward->gated, forward->hidden, &l->down);
+        on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
     }
-    if (first < n) {
-        float *last = x + (size_t)first * (size_t)weights->shape.dim;
-        on->norm(queue, forward->normed, last, weights->final_norm, n - first);
-        on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false, n - first);
+    if (wanted) {
+        on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED, &weights->output);
+        on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false, SPEC_COLUMNS_WANTED);
     }
-    return on->end(queue, error);
+}
+
+void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers)
+{
+    const spec_backend *on = forward->weights->backend;
+    if (!on->begin(&forward->queue, batch, kv, layer, n_layers))
+        ask_for_pass(forward, kv, layer, n_layers, batch->first < batch->n);
+    on->end(&forward->queue);
+}
+
+int spec_forward_wait(spec_forward *forward, spec_error *error)
+{
+    return forward->weights->backend->wait(&forward->queue, error);
 }

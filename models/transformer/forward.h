@@ -16,9 +16,11 @@ typedef struct {
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);
 void spec_forward_free(spec_forward *forward);
 
-/* The logits after columns first..n-1 of a batch into forward->logits (n - first, vocab); first = n: none, keys and
- * values alone. The layers run are layer[0..n_layers-1], ascending: all of them, or a draft's. */
-int spec_forward_pass(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers,
-                      int first, spec_error *error);
+/* The logits after the columns that a batch wants into forward->logits (n - first, vocab). The layers run are
+ * layer[0..n_layers-1], ascending: all of them, or a draft's; the array must live as long as the forward. _begin returns
+ * while the pass may still run, and the batch is free; nothing is to be read, and no other forward may use these keys
+ * and values, before _wait. */
+void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers);
+int spec_forward_wait(spec_forward *forward, spec_error *error);
 
 #endif

@@ -71,7 +71,7 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     session_data *session = data;
     if (session == NULL) return;
     const spec_weights *weights = session->forward.weights;
-    if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(&session->own.kv);
+    if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(weights->backend, &session->own.kv);
     spec_sequence_free(&session->own.sequence);
     spec_forward_free(&session->forward);
     free(session->text);
@@ -83,6 +83,7 @@ void spec_transformer_session_free(const spec_model *head, void *data)
 int spec_transformer_session_init(const spec_model *head, void **ret_session, spec_error *error)
 {
     const spec_transformer *model = (const spec_transformer *)head;
+    const spec_backend *backend = model->weights->backend;
     int status = GSL_SUCCESS;
     session_data *session = calloc(1, sizeof *session);
     *ret_session = NULL;
@@ -90,8 +91,8 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session->model = model;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    SPEC_TRY(model->weights->backend->kv_init(&session->own.kv, &model->weights->shape, session->own.sequence.slots,
-                                              error));
+    SPEC_TRY(backend->kv_init(backend, &session->own.kv, &model->weights->shape, model->kv_type,
+                              session->own.sequence.slots, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
     session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
     session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);
@@ -113,7 +114,7 @@ bool spec_transformer_session_share(const spec_model *head, void *data, const sp
         other->opt_target != NULL || model->weights != other->model->weights ||
         model->context > other->model->context)
         return false;
-    model->weights->backend->kv_free(&session->own.kv);
+    model->weights->backend->kv_free(model->weights->backend, &session->own.kv);
     session->own.kv = other->own.kv;
     session->opt_target = other;
     session->followed = other->own.sequence.changes - 1;
@@ -141,7 +142,7 @@ static void settle(session_data *session, cache *books)
 {
     int from[SPEC_NODES_MAX], to;
     const int kept = spec_sequence_settle(from, &to, &books->sequence, session->text, session->n_text);
-    if (kept > 0) session->forward.weights->backend->keep(&books->kv, from, to, kept);
+    if (kept > 0) session->forward.weights->backend->keep(&session->forward.queue, &books->kv, from, to, kept);
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
@@ -231,8 +232,9 @@ static int run_passes(session_data *session, const spec_transformer *model, cons
             if (row < of->first) continue;
             ret_row[row] = session->row[n_rows++] = scratch + (size_t)row * (size_t)model->head.vocab;
         }
-        const int status = spec_forward_pass(&session->forward, &session->own.kv, batch, model->layer,
-                                             model->n_layers, batch->n - n_rows, error);
+        batch->first = batch->n - n_rows;
+        spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
+        const int status = spec_forward_wait(&session->forward, error);
         if (status != GSL_SUCCESS) return status;
         if (n_rows == 0) continue;
         const int taken = take_rows(session, model, n_rows, error);

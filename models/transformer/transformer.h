@@ -18,6 +18,7 @@ typedef struct {
     int *layer, n_layers;              /* the layers that it runs, ascending */
     int context;                       /* positions of a text, that of the begin of text among them */
     double temperature;
+    spec_tensor_type kv_type;          /* of its keys and values */
 } spec_transformer;
 
 /* The transformer inside a model, through the wrappers around it; NULL where it is something else. */

@@ -22,7 +22,7 @@ static spec_tensor_type common_type(const layout *to, const spec_tensor *part, i
 static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part, int n_parts)
 {
     const spec_tensor_type type = common_type(to, part, n_parts);
-    const int status = to->weights->backend->matrix_init(ret_matrix, type, part, n_parts, to->error);
+    const int status = to->weights->backend->matrix_init(to->weights->backend, ret_matrix, type, part, n_parts, to->error);
     to->weights->bytes += ret_matrix->bytes;
     return status;
 }
@@ -37,10 +37,10 @@ static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *p
     float *host = malloc(length * sizeof *host);
     void *memory = NULL;
     if (host == NULL) return spec_fail(to->error, GSL_ENOMEM, "out of memory for a vector of %zu weights", length);
-    SPEC_TRY(backend->alloc(&memory, length * sizeof *host, to->error));
+    SPEC_TRY(backend->alloc(backend, &memory, length * sizeof *host, to->error));
     float *end = host;
     for (int i = 0; i < n_parts; end += part[i++].cols) spec_tensor_row(end, &part[i], 0);
-    backend->put(memory, host, length * sizeof *host);
+    backend->put(backend, memory, host, length * sizeof *host);
     *ret_vector = memory;
 done:
     free(host);
@@ -92,17 +92,17 @@ void spec_weights_free(spec_weights *weights)
     if (backend == NULL) return;
     for (int i = 0; weights->layer != NULL && i < weights->shape.n_layers; i++) {
         spec_layer *layer = &weights->layer[i];
-        backend->free(layer->attention_norm);
-        backend->free(layer->ffn_norm);
-        backend->free(layer->opt_bias);
-        backend->matrix_free(&layer->qkv);
-        backend->matrix_free(&layer->attention_output);
-        backend->matrix_free(&layer->gate_up);
-        backend->matrix_free(&layer->down);
+        backend->free(backend, layer->attention_norm);
+        backend->free(backend, layer->ffn_norm);
+        backend->free(backend, layer->opt_bias);
+        backend->matrix_free(backend, &layer->qkv);
+        backend->matrix_free(backend, &layer->attention_output);
+        backend->matrix_free(backend, &layer->gate_up);
+        backend->matrix_free(backend, &layer->down);
     }
     free(weights->layer);
-    backend->free(weights->final_norm);
-    if (weights->embedding.data != weights->output.data) backend->matrix_free(&weights->embedding);
-    backend->matrix_free(&weights->output);
+    backend->free(backend, weights->final_norm);
+    if (weights->embedding.data != weights->output.data) backend->matrix_free(backend, &weights->embedding);
+    backend->matrix_free(backend, &weights->output);
     *weights = (spec_weights){0};
 }

@@ -72,7 +72,7 @@ typedef struct {
 static void release_weights(spec_tensor_type type)
 {
     if (--weights_of[type].used_by > 0) return;
-    for (int i = 0; i < MATRICES; i++) spec_backend_cpu.matrix_free(&weights_of[type].matrix[i]);
+    for (int i = 0; i < MATRICES; i++) spec_backend_cpu.matrix_free(&spec_backend_cpu, &weights_of[type].matrix[i]);
 }
 
 /* The same few rows over and over: what costs is where they are, not what they say. */
@@ -91,7 +91,8 @@ static int hold_weights(spec_tensor_type type)
             spec_tensor_row_write(data + (size_t)r * row_bytes, type, value + (size_t)r * (size_t)cols, cols);
         for (int p = 0; p < rows / PART; p++)
             part[p] = (spec_tensor){.type = type, .rows = PART, .cols = cols, .data = data};
-        status = spec_backend_cpu.matrix_init(&weights_of[type].matrix[i], type, part, rows / PART, NULL);
+        status = spec_backend_cpu.matrix_init(&spec_backend_cpu, &weights_of[type].matrix[i], type, part, rows / PART,
+                                              NULL);
     }
     return status;
 }
@@ -117,7 +118,7 @@ static const char *open_pass(void **ret_state, const void *setup)
     p->x = malloc(sizeof *p->x * SPEC_COLUMNS_MAX * FFN);
     p->y = malloc(sizeof *p->y * SPEC_COLUMNS_MAX * VOCAB);
     if (hold_weights(p->setup->type) != GSL_SUCCESS || p->x == NULL || p->y == NULL ||
-        spec_backend_cpu.queue_init(&p->queue, &shape, NULL) != GSL_SUCCESS) {
+        spec_backend_cpu.queue_init(&spec_backend_cpu, &p->queue, &shape, NULL) != GSL_SUCCESS) {
         close_pass(p);
         return "no memory";
     }
@@ -132,13 +133,13 @@ static uint64_t run_passes(void *state, uint64_t n)
     pass *const p = state;
     uint64_t done = 0;
     while (done < n) {
-        spec_backend_cpu.begin(&p->queue, &p->batch);
+        spec_backend_cpu.begin(&p->queue, &p->batch, NULL, NULL, 0);
         for (int i = 0; i < MATRICES; i++) {
             const spec_matrix *const w = &weights_of[p->setup->type].matrix[i];
-            spec_backend_cpu.matmul(&p->queue, p->y, w, p->x, NULL, false, p->batch.n);
+            spec_backend_cpu.matmul(&p->queue, p->y, w, p->x, NULL, false, SPEC_COLUMNS_ALL);
             done += w->bytes;
         }
-        spec_backend_cpu.end(&p->queue, NULL);
+        spec_backend_cpu.end(&p->queue);
     }
     return done;
 }

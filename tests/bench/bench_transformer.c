@@ -159,7 +159,7 @@ typedef struct {
 static void close_bare(void *state)
 {
     bare *b = state;
-    spec_backend_cpu.kv_free(&b->kv);
+    spec_backend_cpu.kv_free(&spec_backend_cpu, &b->kv);
     spec_forward_free(&b->forward);
     release_model(0);
     free(b);
@@ -174,7 +174,8 @@ static int bare_pass(bare *b, int from, int to, int layers)
         batch.position[u] = batch.slot[u] = batch.past[u] = b->path[u] = from + u;
         batch.path_begin[u + 1] = u + 1;
     }
-    return spec_forward_pass(&b->forward, &b->kv, &batch, b->model->layer, layers, 0, NULL);
+    spec_forward_begin(&b->forward, &b->kv, &batch, b->model->layer, layers);
+    return spec_forward_wait(&b->forward, NULL);
 }
 
 static const char *open_bare(void **ret_state, const void *setup)
@@ -185,7 +186,8 @@ static const char *open_bare(void **ret_state, const void *setup)
     const spec_model *model = hold_model(0);
     if (model != NULL && (b->model = spec_transformer_of(model)) != NULL &&
         spec_forward_init(&b->forward, b->model->weights, NULL) == GSL_SUCCESS &&
-        spec_backend_cpu.kv_init(&b->kv, &b->model->weights->shape, TEXT + K, NULL) == GSL_SUCCESS) {
+        spec_backend_cpu.kv_init(&spec_backend_cpu, &b->kv, &b->model->weights->shape, SPEC_TENSOR_F32, TEXT + K,
+                                 NULL) == GSL_SUCCESS) {
         fill_text(b->token, TEXT + K, model->vocab);
         if (bare_pass(b, 0, TEXT, b->model->n_layers) == GSL_SUCCESS) {
             *ret_state = b;

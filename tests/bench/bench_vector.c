@@ -25,7 +25,7 @@ static void close_mixing(void *state)
 {
     mixing *m = state;
     spec_attention_free(&m->attention);
-    spec_attention_kv_free(&m->kv);
+    spec_attention_kv_free(&spec_backend_cpu, &m->kv);
     free(m->qkv);
     free(m->o);
     free(m);
@@ -42,7 +42,7 @@ static const char *open_mixing(void **ret_state, const void *context)
     m->o = malloc(DIM * sizeof *m->o);
     if (m->qkv == NULL || m->o == NULL ||
         spec_attention_init(&m->attention, &shape, spec_vector_kernels_of(spec_cpu_best_isa()), NULL) != GSL_SUCCESS ||
-        spec_attention_kv_init(&m->kv, &shape, m->context, NULL) != GSL_SUCCESS) {
+        spec_attention_kv_init(&spec_backend_cpu, &m->kv, &shape, SPEC_TENSOR_F32, m->context, NULL) != GSL_SUCCESS) {
         close_mixing(m);
         return "no memory";
     }

@@ -31,20 +31,20 @@ static session open_session(spec_shape shape)
     session s = {.shape = shape, .width = (size_t)((shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim)};
     void *memory;
     spec_error error;
-    assert_int_equal(cpu->queue_init(&s.queue, &shape, &error), GSL_SUCCESS);
-    assert_int_equal(cpu->kv_init(&s.kv, &shape, SLOTS, &error), GSL_SUCCESS);
-    assert_int_equal(cpu->alloc(&memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
+    assert_int_equal(cpu->queue_init(cpu, &s.queue, &shape, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->kv_init(cpu, &s.kv, &shape, SPEC_TENSOR_F32, SLOTS, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
     s.qkv = memory;
-    assert_int_equal(cpu->alloc(&memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
+    assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
     s.o = memory;
     return s;
 }
 
 static void close_session(session *s)
 {
-    cpu->free(s->qkv);
-    cpu->free(s->o);
-    cpu->kv_free(&s->kv);
+    cpu->free(cpu, s->qkv);
+    cpu->free(cpu, s->o);
+    cpu->kv_free(cpu, &s->kv);
     cpu->queue_free(&s->queue);
 }
 
@@ -77,12 +77,13 @@ static void read_text(session *s, int from, int to)
             add_column(&batch, path, done, done, &done, 1);
         }
         spec_error error;
-        cpu->begin(&s->queue, &batch);
+        cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
         for (int layer = 0; layer < s->shape.n_layers; layer++) {
             cpu->store(&s->queue, &s->kv, layer, s->qkv);
-            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer);
+            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, NULL);
         }
-        assert_int_equal(cpu->end(&s->queue, &error), GSL_SUCCESS);
+        cpu->end(&s->queue);
+        assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
     }
 }
 
@@ -156,11 +157,12 @@ static void score_tree(session *s, int past, int first, int end)
         fill(s->qkv + (size_t)batch.n * s->width, s->width, 1 + node, past + depth - 1);
         add_column(&batch, path, past + node, past, way, depth);
     }
-    cpu->begin(&s->queue, &batch);
+    cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
     cpu->rope(&s->queue, s->qkv);
     cpu->store(&s->queue, &s->kv, 1, s->qkv);
-    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1);
-    assert_int_equal(cpu->end(&s->queue, &error), GSL_SUCCESS);
+    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+    cpu->end(&s->queue);
+    assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
 }
 
 /* A path as a text: token by token, each in the slot of its position. */
@@ -174,11 +176,12 @@ static void score_straight(session *s, int past, int node)
         spec_error error;
         fill(s->qkv, s->width, 1 + way[i] - past, place);
         add_column(&batch, path, place, place, &place, 1);
-        cpu->begin(&s->queue, &batch);
+        cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
         cpu->rope(&s->queue, s->qkv);
         cpu->store(&s->queue, &s->kv, 1, s->qkv);
-        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1);
-        assert_int_equal(cpu->end(&s->queue, &error), GSL_SUCCESS);
+        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+        cpu->end(&s->queue);
+        assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
     }
 }
 
@@ -281,7 +284,7 @@ static void what_is_kept_moves_in_order(void **state)
     read_text(&s, 0, past);
     read_text(&text, 0, past);
     score_tree(&s, past, 0, NODES);
-    cpu->keep(&s.kv, way, past, way_to(way, node, past));
+    cpu->keep(&s.queue, &s.kv, way, past, way_to(way, node, past));
     score_straight(&text, past, node);
     const int at = past + way_to(way, node, past);
     for (session *each = &s; each != NULL; each = each == &s ? &text : NULL) {
@@ -290,10 +293,11 @@ static void what_is_kept_moves_in_order(void **state)
         spec_error error;
         fill(each->qkv, each->width, 0, at);
         add_column(&batch, path, at, at, &at, 1);
-        cpu->begin(&each->queue, &batch);
+        cpu->begin(&each->queue, &batch, &each->kv, NULL, 0);
         cpu->store(&each->queue, &each->kv, 1, each->qkv);
-        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1);
-        assert_int_equal(cpu->end(&each->queue, &error), GSL_SUCCESS);
+        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, NULL);
+        cpu->end(&each->queue);
+        assert_int_equal(cpu->wait(&each->queue, &error), GSL_SUCCESS);
     }
     assert_memory_equal(s.o, text.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
     close_session(&s);
@@ -318,9 +322,10 @@ static void positions_turn_queries_and_keys(void **state)
         batch.position[0] = at;
         fill(before, s.width, 0, at);
         memcpy(s.qkv, before, s.width * sizeof *before);
-        cpu->begin(&s.queue, &batch);
+        cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
         cpu->rope(&s.queue, s.qkv);
-        assert_int_equal(cpu->end(&s.queue, &error), GSL_SUCCESS);
+        cpu->end(&s.queue);
+        assert_int_equal(cpu->wait(&s.queue, &error), GSL_SUCCESS);
         for (int h = 0; h < 12; h++)
             for (int i = 0; i < 12; i++) {
                 const int where = h * 24 + 2 * i;
@@ -343,10 +348,10 @@ static void a_long_window_takes_no_memory_before_it_is_read(void **state)
     spec_kv kv;
     spec_queue queue;
     spec_error error;
-    assert_int_equal(cpu->kv_init(&kv, &shape, 1 << 17, &error), GSL_SUCCESS); /* 34 GB */
-    assert_int_equal(cpu->queue_init(&queue, &shape, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->kv_init(cpu, &kv, &shape, SPEC_TENSOR_F32, 1 << 17, &error), GSL_SUCCESS); /* 34 GB */
+    assert_int_equal(cpu->queue_init(cpu, &queue, &shape, &error), GSL_SUCCESS);
     cpu->queue_free(&queue);
-    cpu->kv_free(&kv);
+    cpu->kv_free(cpu, &kv);
 }
 
 int main(void)

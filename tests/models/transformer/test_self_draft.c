@@ -16,14 +16,14 @@ static const char target_spec[] = "random?dim=32&layers=3&heads=2&ffn=64&vocab=1
 
 static int columns, stored[LAYERS], n_passes;
 
-static void count_begin(spec_queue *queue, const spec_batch *batch)
+static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
 {
     columns = batch->n;
     n_passes++;
-    spec_backend_cpu.begin(queue, batch);
+    return spec_backend_cpu.begin(queue, batch, kv, layer, n_layers);
 }
 
-static void count_store(spec_queue *queue, spec_kv *kv, int layer, const float *qkv)
+static void count_store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     stored[layer] += columns;
     spec_backend_cpu.store(queue, kv, layer, qkv);

@@ -1,0 +1,51 @@
+/* driver_functions: what is asked of the CUDA driver, by the names in its library; the parameters as cuda.h has them. A
+ * test compares the list with the toolkit's header and with its stub library; the simulator (tests/simulator) has the
+ * same functions. X(name, parameters) */
+#ifndef SPECLAB_DRIVER_FUNCTIONS_H
+#define SPECLAB_DRIVER_FUNCTIONS_H
+
+#define SPEC_DRIVER_FUNCTIONS(X)                                                                                       \
+    X(cuInit, (unsigned flags))                                                                                        \
+    X(cuDriverGetVersion, (int *version))                                                                              \
+    X(cuGetErrorName, (CUresult result, const char **name))                                                            \
+    X(cuGetErrorString, (CUresult result, const char **text))                                                          \
+    X(cuDeviceGetCount, (int *count))                                                                                  \
+    X(cuDeviceGet, (CUdevice * device, int ordinal))                                                                   \
+    X(cuDeviceGetName, (char *name, int size, CUdevice device))                                                        \
+    X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device))                               \
+    X(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                          \
+    X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                                \
+    X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                                 \
+    X(cuCtxSetCurrent, (CUcontext context))                                                                            \
+    X(cuMemGetInfo_v2, (size_t * free, size_t * total))                                                                \
+    X(cuMemAlloc_v2, (CUdeviceptr * memory, size_t bytes))                                                             \
+    X(cuMemFree_v2, (CUdeviceptr memory))                                                                              \
+    X(cuMemAllocHost_v2, (void **memory, size_t bytes))                                                                \
+    X(cuMemFreeHost, (void *memory))                                                                                   \
+    X(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes))                                               \
+    X(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes))                                                     \
+    X(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                         \
+    X(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                               \
+    X(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                           \
+    X(cuModuleLoadData, (CUmodule * module, const void *image))                                                        \
+    X(cuModuleUnload, (CUmodule module))                                                                               \
+    X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                                 \
+    X(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function))                           \
+    X(cuStreamCreate, (CUstream * stream, unsigned flags))                                                             \
+    X(cuStreamDestroy_v2, (CUstream stream))                                                                           \
+    X(cuStreamSynchronize, (CUstream stream))                                                                          \
+    X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                                            \
+    X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                                          \
+    X(cuGraphInstantiateWithFlags, (CUgraphExec * recording, CUgraph graph, unsigned long long flags))                 \
+    X(cuGraphLaunch, (CUgraphExec recording, CUstream stream))                                                         \
+    X(cuGraphExecDestroy, (CUgraphExec recording))                                                                     \
+    X(cuGraphDestroy, (CUgraph graph))                                                                                 \
+    X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
+                       unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,        \
+                       void **extra))                                                                                  \
+    X(cuEventCreate, (CUevent * event, unsigned flags))                                                                \
+    X(cuEventRecord, (CUevent event, CUstream stream))                                                                 \
+    X(cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))                                           \
+    X(cuEventDestroy_v2, (CUevent event))
+
+#endif

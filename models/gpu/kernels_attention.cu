@@ -1,0 +1,2 @@
+#include "models/gpu/kernels_attention.h"
+#include "models/gpu/simt.h"

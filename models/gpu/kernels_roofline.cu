@@ -1,0 +1,2 @@
+#include "models/gpu/kernels_roofline.h"
+#include "models/gpu/simt.h"

@@ -1,0 +1,25 @@
+/* launch_columns: what is done column by column, and what is read out of logits. `bucket` as in launch_product.h; y are
+ * operands of a format (pass_batch.h). */
+#ifndef SPECLAB_LAUNCH_COLUMNS_H
+#define SPECLAB_LAUNCH_COLUMNS_H
+
+#include "models/gpu/card.h"
+
+/* y = x / sqrt(mean(x^2) + eps) * gain; wanted: of x's columns first..n-1. y may be x where it is FLOATS and all. */
+void spec_launch_norm(spec_stream *stream, void *y, const float *x, const float *gain, int dim, float eps, bool wanted,
+                      operand_format format, const pass_batch *batch, int bucket);
+
+/* y = silu(h[..ffn]) * h[ffn..]; h (n, 2 ffn). */
+void spec_launch_gate(spec_stream *stream, void *y, const float *h, int ffn, operand_format format,
+                      const pass_batch *batch, int bucket);
+
+/* ret_token[u]: the largest of logits (n, vocab), the lowest index among ties; -1 where one is not finite. */
+void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n);
+
+/* row (n, vocab) = softmax(logits / temperature) in double precision, normalised to 1e-15; ret_bad[u]: not 0 where a
+ * logit is not finite. workspace: _rows_bytes. */
+size_t spec_launch_rows_bytes(int vocab, int n);
+void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits, int vocab,
+                      double temperature, int n, void *workspace);
+
+#endif

@@ -1,0 +1,211 @@
+/* simt: what kernels are written in: the C that nvcc compiles for a GPU and gcc for the simulator in tests/gpu.
+ * A kernel sees its arguments as the struct `a`, its place in the grid through the names below, memory shared by its
+ * block, barriers and shuffles. Nothing is to be used in a .cu file that is not C, C++ and in this header.
+ *
+ *     KERNEL(scale, 256)                      struct scale_args is in kernels_*.h, 256: threads of a block, at most
+ *     {
+ *         SHARED float sum[8];
+ *         for (int i = THREAD; i < a.n; i += THREADS) a.y[i] = a.x[i] * a.factor;
+ *     }
+ *
+ * Rules. All threads of a block reach the same barriers in the same order; all 32 lanes of a warp reach the same
+ * shuffles, votes and products. No order between blocks but that of launches. Products and sums are contracted only
+ * where fmaf says so. */
+#ifndef SPECLAB_SIMT_H
+#define SPECLAB_SIMT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WARP_LANES = 32 };
+
+typedef struct {
+    uint32_t x, y, z, w;
+} quad; /* 16 bytes, which one thread reads at a time */
+
+typedef struct {
+    uint32_t x, y;
+} pair; /* 8 bytes */
+
+#ifdef __CUDACC__ /* ---- on the card ------------------------------------------------------------------------------ */
+
+#define KERNEL(name, threads)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(threads) spec_kernel_##name(const __grid_constant__ struct name##_args a)
+#define DEVICE static __device__ __forceinline__
+#define SHARED __shared__
+#define UNROLL _Pragma("unroll")
+#define THREAD ((int)threadIdx.x)
+#define THREADS ((int)blockDim.x)
+#define BLOCK_X ((int)blockIdx.x)
+#define BLOCK_Y ((int)blockIdx.y)
+#define BLOCK_Z ((int)blockIdx.z)
+#define GRID_X ((int)gridDim.x)
+#define GRID_Y ((int)gridDim.y)
+
+/* Barriers: of the block, of the warp. Memory written before is seen after. */
+DEVICE void sync_block(void) { __syncthreads(); }
+DEVICE void sync_warp(void) { __syncwarp(); }
+
+/* What lane (own ^ mask) has; what lane `lane` has; whether any lane's is true; which lanes' are (bit l: lane l). */
+DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+DEVICE int shuffle_xor_int(int value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+DEVICE double shuffle_xor_double(double value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+DEVICE float shuffle_from(float value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+DEVICE int shuffle_from_int(int value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
+DEVICE uint32_t vote_which(bool value) { return __ballot_sync(0xffffffffu, value); }
+
+/* 16 or 8 bytes, aligned. _once: read by nobody else, past the first-level cache. */
+DEVICE quad load_once(const void *from)
+{
+    quad q;
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w)
+                 : "l"(from));
+    return q;
+}
+DEVICE quad load_quad(const void *from)
+{
+    const uint4 v = *(const uint4 *)from;
+    const quad q = {v.x, v.y, v.z, v.w};
+    return q;
+}
+DEVICE pair load_pair(const void *from)
+{
+    const uint2 v = *(const uint2 *)from;
+    const pair p = {v.x, v.y};
+    return p;
+}
+
+/* d += a b, of a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the fragments of PTX's
+ * mma.sync.m16n8k16 and m16n8k32. With g = lane/4, q = lane%4:
+ *   bf16  a[0] A[g][2q..2q+1]  a[1] A[g+8][..]  a[2] A[g][2q+8..2q+9]  a[3] A[g+8][..]   b[0] B[2q..2q+1][g]  b[1] B[2q+8..][g]
+ *   int8  a[0] A[g][4q..4q+3]  a[1] A[g+8][..]  a[2] A[g][4q+16..]     a[3] A[g+8][..]   b[0] B[4q..4q+3][g]  b[1] B[4q+16..][g]
+ *   both  d[0], d[1] D[g][2q..2q+1]  d[2], d[3] D[g+8][2q..2q+1]; the lower bits of a word hold the lower index */
+DEVICE void mma_bf16(float *d, const uint32_t *a, const uint32_t *b)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+DEVICE void mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b)
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* Add to memory that several threads add to; whole numbers alone, so that the order is no matter. */
+DEVICE void add_uint32(uint32_t *to, uint32_t value) { atomicAdd(to, value); }
+DEVICE void add_uint64(uint64_t *to, uint64_t value) { atomicAdd((unsigned long long *)to, (unsigned long long)value); }
+DEVICE void raise_uint32(uint32_t *to, uint32_t value) { atomicMax(to, value); }
+
+DEVICE float float_of_bits(uint32_t bits) { return __uint_as_float(bits); }
+DEVICE uint32_t bits_of_float(float value) { return __float_as_uint(value); }
+
+#else /* ---- in the simulator ------------------------------------------------------------------------------------- */
+
+#include <math.h>
+#include <string.h>
+
+/* Set by the simulator (tests/gpu) before a fiber goes on. */
+typedef struct {
+    int thread, threads, block[3], grid[3];
+} simt_place;
+extern simt_place simt;
+
+/* Asked for by fibers; each switches to the others and comes back when all that take part are there. `value` of 8
+ * bytes is exchanged. `line` names the place in messages. */
+void simt_sync_block(const char *file, int line);
+void simt_sync_warp(const char *file, int line);
+uint64_t simt_shuffle(uint64_t value, int lane, const char *file, int line);
+uint32_t simt_vote(bool value, const char *file, int line);
+void simt_mma_bf16(float *d, const uint32_t *a, const uint32_t *b, const char *file, int line);
+void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char *file, int line);
+
+#define KERNEL(name, most_threads)                                                                                     \
+    void spec_kernel_##name(struct name##_args a);                                                                     \
+    void spec_kernel_##name(struct name##_args a)
+#define DEVICE static inline
+#define SHARED static __attribute__((section("simt_shared")))
+#define UNROLL
+#define THREAD (simt.thread)
+#define THREADS (simt.threads)
+#define BLOCK_X (simt.block[0])
+#define BLOCK_Y (simt.block[1])
+#define BLOCK_Z (simt.block[2])
+#define GRID_X (simt.grid[0])
+#define GRID_Y (simt.grid[1])
+
+#define sync_block() simt_sync_block(__FILE__, __LINE__)
+#define sync_warp() simt_sync_warp(__FILE__, __LINE__)
+#define shuffle_xor(value, mask) simt_shuffle_float((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
+#define shuffle_xor_int(value, mask)                                                                                   \
+    ((int)simt_shuffle((uint32_t)(value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__))
+#define shuffle_xor_double(value, mask)                                                                                \
+    simt_shuffle_double((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
+#define shuffle_from(value, lane) simt_shuffle_float((value), (lane), __FILE__, __LINE__)
+#define shuffle_from_int(value, lane) ((int)simt_shuffle((uint32_t)(value), (lane), __FILE__, __LINE__))
+#define shuffle_from_double(value, lane) simt_shuffle_double((value), (lane), __FILE__, __LINE__)
+#define vote_any(value) (simt_vote((value), __FILE__, __LINE__) != 0)
+#define vote_which(value) simt_vote((value), __FILE__, __LINE__)
+#define mma_bf16(d, a, b) simt_mma_bf16((d), (a), (b), __FILE__, __LINE__)
+#define mma_int8(d, a, b) simt_mma_int8((d), (a), (b), __FILE__, __LINE__)
+
+DEVICE float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+DEVICE uint32_t bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+DEVICE float simt_shuffle_float(float value, int lane, const char *file, int line)
+{
+    return float_of_bits((uint32_t)simt_shuffle(bits_of_float(value), lane, file, line));
+}
+DEVICE double simt_shuffle_double(double value, int lane, const char *file, int line)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = simt_shuffle(bits, lane, file, line);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+DEVICE quad load_quad(const void *from) { return *(const quad *)from; }
+DEVICE quad load_once(const void *from) { return *(const quad *)from; }
+DEVICE pair load_pair(const void *from) { return *(const pair *)from; }
+DEVICE void add_uint32(uint32_t *to, uint32_t value) { *to += value; }
+DEVICE void add_uint64(uint64_t *to, uint64_t value) { *to += value; }
+DEVICE void raise_uint32(uint32_t *to, uint32_t value) { if (value > *to) *to = value; }
+
+#endif /* ---- on both --------------------------------------------------------------------------------------------- */
+
+#define LANE (THREAD % WARP_LANES)
+#define WARP (THREAD / WARP_LANES)
+
+DEVICE float float_of_bf16(uint16_t half) { return float_of_bits((uint32_t)half << 16); }
+
+/* To nearest, ties to even; a NaN stays one. */
+DEVICE uint16_t bf16_of_float(float value)
+{
+    const uint32_t bits = bits_of_float(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+DEVICE float float_of_f16(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
+    if (rest >= 0x7c00u) return float_of_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    return float_of_bits(sign | bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
+}
+
+#endif
