@@ -56,7 +56,7 @@ DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 DEVICE uint32_t vote_which(bool value) { return __ballot_sync(0xffffffffu, value); }
 
-/* 16 or 8 bytes, aligned. _once: read by nobody else, past the first-level cache. */
+/* 16 or 8 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
@@ -76,6 +76,14 @@ DEVICE pair load_pair(const void *from)
     const uint2 v = *(const uint2 *)from;
     const pair p = {v.x, v.y};
     return p;
+}
+DEVICE void store_quad(void *to, quad q)
+{
+    *(uint4 *)to = make_uint4(q.x, q.y, q.z, q.w);
+}
+DEVICE void store_pair(void *to, pair p)
+{
+    *(uint2 *)to = make_uint2(p.x, p.y);
 }
 
 /* d += a b, of a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the fragments of PTX's
@@ -179,9 +187,36 @@ DEVICE double simt_shuffle_double(double value, int lane, const char *file, int 
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-DEVICE quad load_quad(const void *from) { return *(const quad *)from; }
-DEVICE quad load_once(const void *from) { return *(const quad *)from; }
-DEVICE pair load_pair(const void *from) { return *(const pair *)from; }
+/* A card faults where memory is not aligned. */
+DEVICE void simt_aligned(const void *at, int bytes)
+{
+    if ((uintptr_t)at % (uintptr_t)bytes != 0) __builtin_trap();
+}
+DEVICE quad load_quad(const void *from)
+{
+    quad q;
+    simt_aligned(from, 16);
+    memcpy(&q, from, sizeof q);
+    return q;
+}
+DEVICE quad load_once(const void *from) { return load_quad(from); }
+DEVICE pair load_pair(const void *from)
+{
+    pair p;
+    simt_aligned(from, 8);
+    memcpy(&p, from, sizeof p);
+    return p;
+}
+DEVICE void store_quad(void *to, quad q)
+{
+    simt_aligned(to, 16);
+    memcpy(to, &q, sizeof q);
+}
+DEVICE void store_pair(void *to, pair p)
+{
+    simt_aligned(to, 8);
+    memcpy(to, &p, sizeof p);
+}
 DEVICE void add_uint32(uint32_t *to, uint32_t value) { *to += value; }
 DEVICE void add_uint64(uint64_t *to, uint64_t value) { *to += value; }
 DEVICE void raise_uint32(uint32_t *to, uint32_t value) { if (value > *to) *to = value; }
