@@ -179,3 +179,20 @@ int spec_session_score(spec_session *session, const int *context, size_t n, cons
     if (parent == NULL) return score_chain(session, context, n, token, n_nodes, first, ret_row, scratch, error);
     return score_tree(session, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
 }
+
+int spec_session_score_begin(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
+                             int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
+{
+    const spec_model *model = session->model;
+    if (model->kind->score_begin == NULL)
+        return spec_session_score(session, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
+    assert(n_nodes >= 0 && n_nodes <= SPEC_NODES_MAX && first >= 0 && first <= n_nodes);
+    return model->kind->score_begin(model, session->data, context, n, token, parent, n_nodes, first, ret_row, scratch,
+                                    error);
+}
+
+int spec_session_score_end(spec_session *session, spec_error *error)
+{
+    const spec_model *model = session->model;
+    return model->kind->score_end != NULL ? model->kind->score_end(model, session->data, error) : GSL_SUCCESS;
+}

@@ -68,6 +68,12 @@ struct spec_model_kind {
     int (*score)(const spec_model *model, void *session, const int *context, size_t n, const int *token,
                  const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error);
 
+    /* The same in two halves, see spec_session_score_begin; both or neither. */
+    int (*score_begin)(const spec_model *model, void *session, const int *context, size_t n, const int *token,
+                       const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                       spec_error *error);
+    int (*score_end)(const spec_model *model, void *session, spec_error *error);
+
     /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
 
@@ -109,6 +115,14 @@ const double *spec_session_row(spec_session *session, const int *context, size_t
  * A row does not depend on how many nodes are scored with it, bit for bit. */
 int spec_session_score(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
                        int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error);
+
+/* The same in two halves, so that something else is done meanwhile: _begin hands the work over, _end waits for it and
+ * fills ret_row. In between the session is not to be asked for anything, and the arrays stay as they are. A session that
+ * can do no work by itself does it in _begin. The rows are those of spec_session_score, bit for bit. Where _begin fails
+ * there is nothing to end. */
+int spec_session_score_begin(spec_session *session, const int *context, size_t n, const int *token, const int *parent,
+                             int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error);
+int spec_session_score_end(spec_session *session, spec_error *error);
 
 /* Let a draft's session share what the target's session keeps of the same text, where its kind can; see
  * spec_model_kind.session_share. Through wrappers on either side. */

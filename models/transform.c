@@ -71,6 +71,9 @@ typedef struct {
 typedef struct {
     spec_session base;
     int *order; /* (V) */
+    const double **row; /* of a score that was begun: rows first..n_nodes, and where they go */
+    double *scratch;
+    int first, n_nodes;
 } transformed_session;
 
 static int init_session(const spec_model *model, void **ret_session, spec_error *error)
@@ -122,18 +125,37 @@ static const double *transformed_row(const spec_model *model, void *data, const 
     return transform_into(scratch, row, model, session->order);
 }
 
+static int begin_score(const spec_model *model, void *data, const int *context, size_t n, const int *token,
+                       const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                       spec_error *error)
+{
+    (void)model;
+    transformed_session *session = data;
+    session->row = ret_row;
+    session->scratch = scratch;
+    session->first = first;
+    session->n_nodes = n_nodes;
+    return spec_session_score_begin(&session->base, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
+}
+
+static int end_score(const spec_model *model, void *data, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    transformed_session *session = data;
+    SPEC_TRY(spec_session_score_end(&session->base, error));
+    for (int i = session->first; i <= session->n_nodes; i++)
+        session->row[i] = transform_into(session->scratch + (size_t)i * (size_t)model->vocab, session->row[i], model,
+                                         session->order);
+done:
+    return status;
+}
+
 static int transformed_score(const spec_model *model, void *data, const int *context, size_t n, const int *token,
                              const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
                              spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    transformed_session *session = data;
-    SPEC_TRY(spec_session_score(&session->base, context, n, token, parent, n_nodes, first, ret_row, scratch, error));
-    for (int i = first; i <= n_nodes; i++) {
-        ret_row[i] = transform_into(scratch + (size_t)i * (size_t)model->vocab, ret_row[i], model, session->order);
-    }
-done:
-    return status;
+    const int status = begin_score(model, data, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
+    return status == GSL_SUCCESS ? end_score(model, data, error) : status;
 }
 
 int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_transform *transform, spec_error *error)
@@ -145,6 +167,8 @@ int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_tra
     model->wrapper.head.one_hot = base->one_hot || transform->temperature == 0.0;
     model->wrapper.kind.row = transformed_row;
     model->wrapper.kind.score = transformed_score;
+    model->wrapper.kind.score_begin = begin_score;
+    model->wrapper.kind.score_end = end_score;
     model->wrapper.kind.session_init = init_session;
     model->wrapper.kind.session_free = free_session;
     model->wrapper.kind.session_base = base_session;
@@ -154,4 +178,9 @@ int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_tra
 done:
     free(model);
     return status;
+}
+
+const spec_transform *spec_transform_of(const spec_model *model)
+{
+    return model->kind->score == transformed_score ? &((const transformed *)model)->transform : NULL;
 }

@@ -28,4 +28,7 @@ void spec_transform_apply(double *row, int vocab, const spec_transform *transfor
 /* A model that applies `transform` to every row of `base`, and closes `base` when it is closed. */
 int spec_transform_wrap(spec_model **ret_model, spec_model *base, const spec_transform *transform, spec_error *error);
 
+/* What such a model applies; NULL where it is another one. */
+const spec_transform *spec_transform_of(const spec_model *model);
+
 #endif

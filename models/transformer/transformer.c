@@ -51,6 +51,15 @@ typedef struct {
     spec_sequence sequence;
 } cache;
 
+/* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
+ * from `first` on, row 0 being that of the text's last token; they go to ret_row, and lie in scratch. */
+typedef struct {
+    const int *token, *opt_parent;
+    int n_nodes, text_from, node_from, first;
+    const double **ret_row;
+    double *scratch;
+} work;
+
 typedef struct session_data session_data;
 struct session_data {
     const spec_transformer *model;
@@ -63,6 +72,8 @@ struct session_data {
     int *path;                /* of the batch */
     spec_batch batch;
     double **row;             /* (SPEC_COLUMNS_MAX) */
+    work of;                  /* a score that was begun: its last pass may be running */
+    bool running, holds_text; /* the latter: nothing of the text was to be computed */
 };
 
 void spec_transformer_session_free(const spec_model *head, void *data)
@@ -71,6 +82,8 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     session_data *session = data;
     if (session == NULL) return;
     const spec_weights *weights = session->forward.weights;
+    spec_error unheard;
+    if (session->running) (void)spec_forward_wait(&session->forward, &unheard);
     if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(weights->backend, &session->own.kv);
     spec_sequence_free(&session->own.sequence);
     spec_forward_free(&session->forward);
@@ -147,13 +160,6 @@ static void settle(session_data *session, cache *books)
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
-/* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
- * from `first` on, row 0 being that of the text's last token. */
-typedef struct {
-    const int *token, *opt_parent;
-    int n_nodes, text_from, node_from, first;
-} work;
-
 static int parent_of(const work *of, int node)
 {
     return of->opt_parent != NULL ? of->opt_parent[node] : node - 1;
@@ -215,30 +221,40 @@ static int take_rows(session_data *session, const spec_transformer *model, int n
     return status;
 }
 
-/* All of the work, SPEC_COLUMNS_MAX tokens a pass. */
-static int run_passes(session_data *session, const spec_transformer *model, const work *of, const double **ret_row,
-                      double *scratch, spec_error *error)
+/* A pass of the work's columns from..until-1 is handed over. */
+static void begin_pass(session_data *session, const spec_transformer *model, const work *of, int from, int until)
 {
     spec_batch *batch = &session->batch;
-    const int n_text = (int)session->n_text - of->text_from, n = n_text + of->n_nodes - of->node_from;
-    for (int done = 0; done < n; done += batch->n) {
-        batch->n = 0;
-        int n_rows = 0;
-        for (int i = done; i < n && batch->n < SPEC_COLUMNS_MAX; i++) {
-            const int node = i - n_text + of->node_from;
-            if (i < n_text) add_text(session, of->text_from + i);
-            else add_node(session, of, node);
-            const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
-            if (row < of->first) continue;
-            ret_row[row] = session->row[n_rows++] = scratch + (size_t)row * (size_t)model->head.vocab;
-        }
-        batch->first = batch->n - n_rows;
-        spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
-        const int status = spec_forward_wait(&session->forward, error);
+    const int n_text = (int)session->n_text - of->text_from;
+    int n_rows = 0;
+    batch->n = 0;
+    for (int i = from; i < until; i++) {
+        const int node = i - n_text + of->node_from;
+        if (i < n_text) add_text(session, of->text_from + i);
+        else add_node(session, of, node);
+        const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
+        if (row < of->first) continue;
+        of->ret_row[row] = session->row[n_rows++] = of->scratch + (size_t)row * (size_t)model->head.vocab;
+    }
+    batch->first = batch->n - n_rows;
+    spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
+}
+
+static int end_pass(session_data *session, const spec_transformer *model, spec_error *error)
+{
+    const int status = spec_forward_wait(&session->forward, error), n_rows = session->batch.n - session->batch.first;
+    return status == GSL_SUCCESS && n_rows > 0 ? take_rows(session, model, n_rows, error) : status;
+}
+
+/* All of the work, SPEC_COLUMNS_MAX tokens a pass; the last pass may still be running. The first one takes what is left
+ * over, so that the rows of a draft are most often wanted of the last alone. */
+static int begin_passes(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
+{
+    const int n = (int)session->n_text - of->text_from + of->n_nodes - of->node_from;
+    for (int from = 0, until = (n - 1) % SPEC_COLUMNS_MAX + 1; from < n; from = until, until += SPEC_COLUMNS_MAX) {
+        const int status = from > 0 ? end_pass(session, model, error) : GSL_SUCCESS;
         if (status != GSL_SUCCESS) return status;
-        if (n_rows == 0) continue;
-        const int taken = take_rows(session, model, n_rows, error);
-        if (taken != GSL_SUCCESS) return taken;
+        begin_pass(session, model, of, from, until);
     }
     return GSL_SUCCESS;
 }
@@ -255,7 +271,8 @@ static int follow(session_data *session, spec_error *error)
     settle(target, &target->own);
     target->n_text--;
     const work of = {.text_from = books->length, .first = 1};
-    const int status = run_passes(target, target->model, &of, NULL, NULL, error);
+    int status = begin_passes(target, target->model, &of, error);
+    if (status == GSL_SUCCESS && (int)target->n_text > of.text_from) status = end_pass(target, target->model, error);
     if (status == GSL_SUCCESS)
         spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
     else
@@ -267,41 +284,75 @@ static int follow(session_data *session, spec_error *error)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
-                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
-                           spec_error *error)
+/* Begin to compute what the session does not hold yet. */
+static int begin_score(session_data *session, const spec_transformer *model, work *of, spec_error *error)
+{
+    spec_sequence *sequence = &session->own.sequence;
+    int status = GSL_SUCCESS;
+    const bool in_step = session->opt_target == NULL || session->followed == session->opt_target->own.sequence.changes;
+    const int held = of->first > 0 && in_step ? spec_sequence_matches(sequence, session->text, session->n_text,
+                                                                      of->token, of->opt_parent, of->n_nodes)
+                                              : -1;
+    if (held < 0 && session->opt_target != NULL) SPEC_TRY(follow(session, error));
+    session->holds_text = held >= 0;
+    if (held >= 0) {
+        of->text_from = (int)session->n_text;
+        of->node_from = held < of->first ? held : of->first - 1;
+    } else {
+        settle(session, &session->own);
+        of->text_from = sequence->length;
+    }
+    status = begin_passes(session, model, of, error);
+    if (status != GSL_SUCCESS) spec_sequence_forget(sequence);
+done:
+    return status;
+}
+
+int spec_transformer_score_begin(const spec_model *head, void *data, const int *context, size_t n, const int *token,
+                                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                                 spec_error *error)
 {
     const spec_transformer *model = (const spec_transformer *)head;
     session_data *session = data;
-    spec_sequence *sequence = &session->own.sequence;
-    work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first};
+    work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first, .ret_row = ret_row,
+               .scratch = scratch};
     int status = GSL_SUCCESS;
+    assert(!session->running);
     SPEC_TRY(take_text(session, model, context, n, error));
     for (int i = 0; i < n_nodes; i++) assert(token[i] >= 0 && token[i] < head->vocab && parent_of(&of, i) < i);
     if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
         session->n_text + (size_t)deepest(&of) > (size_t)model->context)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "a draft of %d tokens after %zu is too long: the model's context is %d",
                            deepest(&of), n, head->window));
-
-    const bool in_step = session->opt_target == NULL || session->followed == session->opt_target->own.sequence.changes;
-    const int held = first > 0 && in_step ? spec_sequence_matches(sequence, session->text, session->n_text, token,
-                                                                  parent, n_nodes)
-                                          : -1;
-    if (held < 0 && session->opt_target != NULL) SPEC_TRY(follow(session, error));
-    if (held >= 0) {
-        of.text_from = (int)session->n_text;
-        of.node_from = held < first ? held : first - 1;
-    } else {
-        settle(session, &session->own);
-        of.text_from = sequence->length;
-    }
-    status = run_passes(session, model, &of, ret_row, scratch, error);
-    if (status == GSL_SUCCESS && held < 0)
-        spec_sequence_append(sequence, session->text + of.text_from, (int)session->n_text - of.text_from);
-    if (status == GSL_SUCCESS) spec_sequence_grow(sequence, token, parent, of.node_from, n_nodes);
-    else spec_sequence_forget(sequence);
+    SPEC_TRY(begin_score(session, model, &of, error));
+    session->of = of;
+    session->running = true;
 done:
     return status;
+}
+
+int spec_transformer_score_end(const spec_model *head, void *data, spec_error *error)
+{
+    session_data *session = data;
+    spec_sequence *sequence = &session->own.sequence;
+    const work *of = &session->of;
+    assert(session->running);
+    session->running = false;
+    const int status = end_pass(session, (const spec_transformer *)head, error);
+    if (status == GSL_SUCCESS && !session->holds_text)
+        spec_sequence_append(sequence, session->text + of->text_from, (int)session->n_text - of->text_from);
+    if (status == GSL_SUCCESS) spec_sequence_grow(sequence, of->token, of->opt_parent, of->node_from, of->n_nodes);
+    else spec_sequence_forget(sequence);
+    return status;
+}
+
+int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
+                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                           spec_error *error)
+{
+    const int status = spec_transformer_score_begin(head, data, context, n, token, parent, n_nodes, first, ret_row,
+                                                    scratch, error);
+    return status == GSL_SUCCESS ? spec_transformer_score_end(head, data, error) : status;
 }
 
 const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,

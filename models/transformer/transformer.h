@@ -35,6 +35,10 @@ const double *spec_transformer_row(const spec_model *model, void *session, const
 int spec_transformer_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
                            const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
                            spec_error *error);
+int spec_transformer_score_begin(const spec_model *model, void *session, const int *context, size_t n,
+                                 const int *token, const int *parent, int n_nodes, int first, const double **ret_row,
+                                 double *scratch, spec_error *error);
+int spec_transformer_score_end(const spec_model *model, void *session, spec_error *error);
 int spec_transformer_session_init(const spec_model *model, void **ret_session, spec_error *error);
 void spec_transformer_session_free(const spec_model *model, void *session);
 bool spec_transformer_session_share(const spec_model *model, void *session, const spec_model *target,

@@ -116,6 +116,49 @@ static void a_row_depends_on_its_text_alone(void **state)
     }
 }
 
+/* Two sessions begun before one of them is ended, in one pass or several: the rows are those of a score, bit for bit,
+ * through a wrapper too; and a session goes on from what it has computed so. */
+static void a_score_in_two_halves_is_the_same(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0&temperature=0.7&top_k=5"};
+    for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+        fixture f;
+        open_fixture(&f, specs[s]);
+        spec_session other;
+        assert_int_equal(spec_session_init(&other, f.model, NULL), GSL_SUCCESS);
+        double *store = malloc((NODES + 1) * VOCAB * sizeof *store);
+        const double *row[NODES + 1];
+        int text[CONTEXT], longer[CONTEXT], token[NODES];
+        size_t n = 0;
+        noise_word = 1000 * s;
+        for (int step = 0; step < 12; step++) {
+            const int n_nodes = step % 4 == 3 ? NODES - 1 : noise(9), first = noise(n_nodes + 1);
+            for (int i = 0; i < n_nodes; i++) token[i] = noise(VOCAB);
+            memcpy(longer, text, n * sizeof *text);
+            longer[n] = noise(VOCAB);
+            assert_int_equal(spec_session_score_begin(&f.used, text, n, token, NULL, n_nodes, first, f.row, f.scratch,
+                                                      NULL), GSL_SUCCESS);
+            assert_int_equal(spec_session_score_begin(&other, longer, n + 1, token, NULL, n_nodes, 0, row, store, NULL),
+                             GSL_SUCCESS);
+            assert_int_equal(spec_session_score_end(&f.used, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_session_score_end(&other, NULL), GSL_SUCCESS);
+            for (int node = first - 1; node < n_nodes; node++) {
+                memcpy(text + n, token, (size_t)(node + 1) * sizeof *text);
+                memcpy(longer + n + 1, token, (size_t)(node + 1) * sizeof *text);
+                if (node > first && node < n_nodes - 1) continue;
+                assert_memory_equal(f.row[node + 1], plain_row(&f, text, n + (size_t)node + 1), VOCAB * sizeof(double));
+                assert_memory_equal(row[node + 1], plain_row(&f, longer, n + (size_t)node + 2), VOCAB * sizeof(double));
+            }
+            n += (size_t)noise(n_nodes < 9 ? n_nodes + 1 : 9);
+        }
+        assert_int_equal(spec_session_score_begin(&other, text, n, NULL, NULL, 0, 0, row, store, NULL), GSL_SUCCESS);
+        spec_session_free(&other); /* while the pass may be running */
+        free(store);
+        close_fixture(&f);
+    }
+}
+
 static void a_text_beyond_the_context_is_refused(void **state)
 {
     (void)state;
@@ -154,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_depends_on_its_text_alone),
+        cmocka_unit_test(a_score_in_two_halves_is_the_same),
         cmocka_unit_test(a_text_beyond_the_context_is_refused),
         cmocka_unit_test(rows_are_distributions),
     };
