@@ -2,6 +2,7 @@
 
 #include "models/least.h"
 #include "models/transformer/attention.h"
+#include "models/transformer/bandwidth.h"
 #include "models/transformer/logits.h"
 #include "models/transformer/product.h"
 #include "models/transformer/team.h"
@@ -365,6 +366,13 @@ static int rows(spec_queue *queue, double *const *row, const float *logits, doub
     return status;
 }
 
+static int roofline(const spec_backend *backend, spec_roofline *ret, spec_error *error)
+{
+    (void)backend, (void)error;
+    *ret = (spec_roofline){.read = spec_bandwidth_measure()};
+    return GSL_SUCCESS;
+}
+
 const spec_backend spec_backend_cpu = {
     .name = "cpu",
     .device = "the processor",
@@ -396,4 +404,5 @@ const spec_backend spec_backend_cpu = {
     .keep = keep,
     .argmax = argmax,
     .rows = rows,
+    .roofline = roofline,
 };

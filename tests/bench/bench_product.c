@@ -1,5 +1,5 @@
 #include "models/transformer/backend.h"
-#include "tests/bench/bandwidth.h"
+#include "models/transformer/bandwidth.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>
