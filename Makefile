@@ -88,6 +88,10 @@ endif
 SIMULATOR := $(BUILD)/tests/simulator/libcuda.so
 SIM_FLAGS  = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off $(CFLAGS_$(CONFIG)) -fPIC -Iinclude -I. -D_GNU_SOURCE
 SIM_OBJ   := $(patsubst %.c,$(BUILD)/sim/%.o,$(wildcard tests/simulator/*.c)) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
+# The same driver with kernels that have a mistake each, to see that it finds them.
+PLANTED     := $(BUILD)/tests/simulator/libplanted.so
+PLANTED_OBJ := $(filter-out %/kernel_table.o $(BUILD)/sim/models/%,$(SIM_OBJ)) \
+    $(patsubst tests/%,$(BUILD)/sim/tests/%.o,$(basename $(wildcard tests/simulator/planted/*.c tests/simulator/planted/*.cu)))
 $(BUILD)/sim/%.o: %.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
@@ -97,6 +101,8 @@ $(BUILD)/sim/%.o: %.cu
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ -x c $<
 $(SIMULATOR): $(SIM_OBJ)
+$(PLANTED): $(PLANTED_OBJ)
+$(SIMULATOR) $(PLANTED):
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
@@ -123,7 +129,7 @@ $(BUILD)/tests/clients/%: tests/clients/%.c
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
 
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR)
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR) $(PLANTED)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

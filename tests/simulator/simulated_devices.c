@@ -1,0 +1,229 @@
+/* Devices and contexts of the simulated driver. */
+#include "tests/simulator/block_run.h"
+#include "tests/simulator/simulated_driver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static simulated_card cards[MOST_CARDS];
+static int n_cards = -1; /* before cuInit */
+static _Thread_local simulated_card *current;
+
+void simulated_lock(void) { pthread_mutex_lock(&mutex); }
+
+CUresult simulated_leave(CUresult result)
+{
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
+
+long simulated_setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL && *text != '\0' ? strtol(text, NULL, 0) : otherwise;
+}
+
+CUresult simulated_current(simulated_card **ret_card)
+{
+    *ret_card = current;
+    if (n_cards < 0) return CUDA_ERROR_NOT_INITIALIZED;
+    if (current == NULL || current->uses == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    return current->failed;
+}
+
+CUresult cuInit(unsigned flags)
+{
+    simulated_lock();
+    if (flags != 0) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+    n_cards = (int)simulated_setting("SIM_CARDS", 1);
+    if (n_cards > MOST_CARDS) n_cards = MOST_CARDS;
+    return simulated_leave(n_cards == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS);
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    *version = (int)simulated_setting("SIM_VERSION", 13000);
+    return CUDA_SUCCESS;
+}
+
+static const struct {
+    CUresult result;
+    const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_NOT_READY_, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "system has unsupported display driver / cuda driver combination"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED_, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+     "capture was not ended in the same stream as it began"},
+    {CUDA_ERROR_STREAM_CAPTURE_IMPLICIT_, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD_, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+};
+
+static CUresult describe(CUresult result, const char **ret_text, bool name)
+{
+    *ret_text = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (errors[i].result == result) *ret_text = name ? errors[i].name : errors[i].text;
+    return *ret_text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorName(CUresult result, const char **name) { return describe(result, name, true); }
+CUresult cuGetErrorString(CUresult result, const char **text) { return describe(result, text, false); }
+
+/* ---- devices ------------------------------------------------------------------------------------------------------ */
+
+CUresult cuDeviceGetCount(int *count)
+{
+    if (n_cards < 0) return CUDA_ERROR_NOT_INITIALIZED;
+    *count = n_cards;
+    return CUDA_SUCCESS;
+}
+
+static CUresult known(CUdevice device)
+{
+    if (n_cards < 0) return CUDA_ERROR_NOT_INITIALIZED;
+    return device < 0 || device >= n_cards ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    *device = ordinal;
+    return known(ordinal);
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    if (known(device) != CUDA_SUCCESS) return known(device);
+    snprintf(name, (size_t)size, "simulated card");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    if (known(device) != CUDA_SUCCESS) return known(device);
+    const char *capability = getenv("SIM_CAPABILITY"), *dot = capability != NULL ? strchr(capability, '.') : NULL;
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 4 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability != NULL ? atoi(capability) : 9; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = dot != NULL ? atoi(dot + 1) : 0; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static size_t memory_of_a_card(void) { return (size_t)simulated_setting("SIM_MEMORY", 8L << 30); }
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    *bytes = memory_of_a_card();
+    return known(device);
+}
+
+/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    simulated_lock();
+    const CUresult result = known(device);
+    if (result != CUDA_SUCCESS) return simulated_leave(result);
+    simulated_card *card = &cards[device];
+    if (card->uses++ == 0)
+        *card = (simulated_card){.device = device,
+                                 .uses = 1,
+                                 .memory = memory_of_a_card(),
+                                 .fault_at = simulated_setting("SIM_FAULT_AT", 0)};
+    *context = card;
+    return simulated_leave(CUDA_SUCCESS);
+}
+
+/* Nothing may be left of what was made in it, though a real card would clear it away. */
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    simulated_lock();
+    const CUresult result = known(device);
+    if (result != CUDA_SUCCESS) return simulated_leave(result);
+    simulated_card *card = &cards[device];
+    if (card->uses == 0) return simulated_leave(CUDA_ERROR_INVALID_CONTEXT);
+    if (--card->uses > 0) return simulated_leave(CUDA_SUCCESS);
+    if (card->allocations + card->pinned + card->streams + card->events + card->graphs + card->modules != 0)
+        block_run_fail("the context is released while there still are %d allocations, %d of pinned memory, %d streams, %d "
+                       "events, %d graphs, %d modules",
+                       card->allocations, card->pinned, card->streams, card->events, card->graphs, card->modules);
+    return simulated_leave(CUDA_SUCCESS);
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+    simulated_lock();
+    if (context != NULL && context->uses == 0) return simulated_leave(CUDA_ERROR_INVALID_CONTEXT);
+    current = context;
+    return simulated_leave(CUDA_SUCCESS);
+}
+
+/* ---- modules: whatever the image says, they hold the kernels of this library -------------------------------------- */
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    SIMULATED_ENTER(card);
+    if (image == NULL) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+    card->modules++;
+    *module = (CUmodule)card;
+    return simulated_leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    simulated_lock();
+    simulated_card *card = (simulated_card *)module;
+    if (card == NULL || card->modules == 0) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    card->modules--;
+    return simulated_leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    SIMULATED_ENTER(card);
+    (void)card;
+    if (module == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    for (const simulated_kernel *kernel = simulated_kernels; kernel->name != NULL; kernel++) {
+        if (strcmp(kernel->name, name) != 0) continue;
+        *function = (CUfunction)kernel;
+        return simulated_leave(CUDA_SUCCESS);
+    }
+    return simulated_leave(CUDA_ERROR_NOT_FOUND);
+}
+
+/* Most threads of a block, shared memory, constants, local memory, registers. */
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    SIMULATED_ENTER(card);
+    (void)card;
+    *value = attribute == 0 ? function->threads : 0;
+    return simulated_leave(attribute >= 0 && attribute <= 15 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}

@@ -1,0 +1,32 @@
+#include "tests/support/simulated_card.h"
+
+#include "tests/support/support.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+bool spec_card_is_real(void)
+{
+    const char *text = getenv("SPECLAB_CARD");
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
+const char *spec_simulator_path(const char *name)
+{
+    static char path[PATH_MAX + 64];
+    char program[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n < 0) return name;
+    program[n] = '\0';
+    char *tests = NULL; /* the last folder of that name: .../build/<config>/tests/models/gpu/test_card */
+    for (char *at = program; (at = strstr(at, "/tests/")) != NULL; at++) tests = at;
+    if (tests != NULL) *tests = '\0';
+    snprintf(path, sizeof path, "%s/tests/simulator/%s", program, name);
+    return path;
+}
+
+void spec_simulated_card(void)
+{
+    if (!spec_card_is_real()) setenv("SPECLAB_LIBCUDA", spec_simulator_path("libcuda.so"), 1);
+}
