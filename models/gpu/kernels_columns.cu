@@ -1,2 +1,274 @@
 #include "models/gpu/kernels_columns.h"
+
+#include "models/gpu/operand.h"
 #include "models/gpu/simt.h"
+
+/* Values at..at+3 of `cols`, zeros beyond. Rows of a multiple of four values begin at a multiple of 16 bytes. */
+DEVICE void read_four(float *value, const float *row, int at, int cols)
+{
+    if (cols % 4 == 0 && at < cols) {
+        const quad four = load_quad(row + at);
+        value[0] = float_of_bits(four.x);
+        value[1] = float_of_bits(four.y);
+        value[2] = float_of_bits(four.z);
+        value[3] = float_of_bits(four.w);
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) value[i] = at + i < cols ? row[at + i] : 0.0f;
+}
+
+/* ---- norm -------------------------------------------------------------------------------------------------------- */
+
+DEVICE float sum_of_squares(float sum, const float *value)
+{
+    UNROLL
+    for (int i = 0; i < 4; i++) sum = fmaf(value[i], value[i], sum);
+    return sum;
+}
+
+DEVICE float sum_of_warp(float sum)
+{
+    UNROLL
+    for (int apart = 16; apart > 0; apart /= 2) sum += shuffle_xor(sum, apart);
+    return sum;
+}
+
+/* Squares that overflow would make zeros of finite values: the logits are to tell. */
+DEVICE float norm_factor(float sum, int dim, float eps)
+{
+    if (!(sum <= 3.4028235e38f)) return float_of_bits(0x7fc00000u);
+    return 1.0f / sqrtf(sum / (float)dim + eps);
+}
+
+DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *x, const float *gain, float factor)
+{
+    float y[4];
+    UNROLL
+    for (int i = 0; i < 4; i++) y[i] = x[i] * factor * gain[i];
+    operand_write(a->y, a->format, u, a->dim, at - OPERAND_LANE * LANE, y);
+}
+
+/* The gains come from far away: the first of them are asked for before the sum is known, as the weights of a pass have
+ * been through the caches since they were last used. */
+KERNEL(norm, 512)
+{
+    enum { WARPS = 512 / WARP_LANES, STEP = 4 * 512, HELD = 2 };
+    SHARED float sums[WARPS];
+    const int first = a.wanted ? a.batch->first : 0, u = BLOCK_X;
+    if (u >= a.batch->n - first) return;
+    const float *x = a.x + (size_t)(first + u) * (size_t)a.dim;
+    float held[HELD][4], gain[HELD][4], sum = 0.0f;
+    UNROLL
+    for (int s = 0; s < HELD; s++) {
+        read_four(held[s], x, s * STEP + 4 * THREAD, a.dim);
+        read_four(gain[s], a.gain, s * STEP + 4 * THREAD, a.dim);
+    }
+    UNROLL
+    for (int s = 0; s < HELD; s++) sum = sum_of_squares(sum, held[s]);
+    for (int at = HELD * STEP + 4 * THREAD; at < a.dim; at += STEP) {
+        float value[4];
+        read_four(value, x, at, a.dim);
+        sum = sum_of_squares(sum, value);
+    }
+    sum = sum_of_warp(sum);
+    if (LANE == 0) sums[WARP] = sum;
+    sync_block();
+    sum = 0.0f;
+    UNROLL
+    for (int w = 0; w < WARPS; w++) sum += sums[w];
+    const float factor = norm_factor(sum, a.dim, a.eps);
+    UNROLL
+    for (int s = 0; s < HELD; s++)
+        if (s * STEP + OPERAND_WARP * WARP < a.dim) write_normed(&a, u, s * STEP + 4 * THREAD, held[s], gain[s], factor);
+    for (int at = HELD * STEP + 4 * THREAD; at - 4 * LANE < a.dim; at += STEP) {
+        float value[4], far_gain[4];
+        read_four(value, x, at, a.dim);
+        read_four(far_gain, a.gain, at, a.dim);
+        write_normed(&a, u, at, value, far_gain, factor);
+    }
+}
+
+KERNEL(norm_narrow, 32)
+{
+    enum { STEPS = NORM_NARROW / OPERAND_WARP };
+    const int first = a.norm.wanted ? a.norm.batch->first : 0, u = BLOCK_X, dim = a.norm.dim;
+    if (u >= a.norm.batch->n - first) return;
+    const float *x = a.norm.x + (size_t)(first + u) * (size_t)dim;
+    float held[STEPS][4], gain[STEPS][4], sum = 0.0f;
+    UNROLL
+    for (int s = 0; s < STEPS; s++) {
+        read_four(held[s], x, s * OPERAND_WARP + 4 * LANE, dim);
+        read_four(gain[s], a.norm.gain, s * OPERAND_WARP + 4 * LANE, dim);
+        sum = sum_of_squares(sum, held[s]);
+    }
+    const float factor = norm_factor(sum_of_warp(sum), dim, a.norm.eps);
+    UNROLL
+    for (int s = 0; s < STEPS; s++)
+        if (s * OPERAND_WARP < dim)
+            write_normed(&a.norm, u, s * OPERAND_WARP + 4 * LANE, held[s], gain[s], factor);
+}
+
+/* ---- gate -------------------------------------------------------------------------------------------------------- */
+
+KERNEL(gate, 128)
+{
+    const int u = BLOCK_Y, at = (BLOCK_X * GATE_THREADS + THREAD) * OPERAND_LANE;
+    if (u >= a.batch->n || at - OPERAND_LANE * LANE >= a.ffn) return;
+    const float *h = a.h + 2 * (size_t)u * (size_t)a.ffn;
+    float gate[4], up[4], y[4];
+    read_four(gate, h, at, a.ffn);
+    read_four(up, h + a.ffn, at, a.ffn);
+    UNROLL
+    for (int i = 0; i < 4; i++) y[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
+    operand_write(a.y, a.format, u, a.ffn, at - OPERAND_LANE * LANE, y);
+}
+
+/* ---- logits ------------------------------------------------------------------------------------------------------ */
+
+DEVICE int logits_pieces(int vocab) { return (vocab + LOGITS_PIECE - 1) / LOGITS_PIECE; }
+
+/* The piece that this warp has of row BLOCK_Y, which may be beyond the last. */
+DEVICE int logits_piece(void) { return BLOCK_X * (LOGITS_THREADS / WARP_LANES) + WARP; }
+
+/* Of two, the larger; the first of equal ones; the broken one. */
+DEVICE logits_largest larger(logits_largest one, logits_largest other)
+{
+    if (one.index < 0 || other.index < 0) {
+        one.index = -1;
+        return one;
+    }
+    const bool better = other.value > one.value || (other.value == one.value && other.index < one.index);
+    return better ? other : one;
+}
+
+DEVICE logits_largest largest_of_warp(logits_largest best)
+{
+    UNROLL
+    for (int apart = 16; apart > 0; apart /= 2) {
+        const logits_largest other = {shuffle_xor(best.value, apart), shuffle_xor_int(best.index, apart)};
+        best = larger(best, other);
+    }
+    return best;
+}
+
+/* Of no logits at all: smaller than any, and behind them. */
+DEVICE logits_largest largest_of_none(void)
+{
+    const logits_largest none = {-3.4028235e38f, 0x7fffffff};
+    return none;
+}
+
+DEVICE logits_largest largest_of_row(const logits_largest *of_piece, int pieces)
+{
+    logits_largest best = largest_of_none();
+    for (int i = LANE; i < pieces; i += WARP_LANES) best = larger(best, of_piece[i]);
+    return largest_of_warp(best);
+}
+
+KERNEL(largest, 128)
+{
+    const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
+    if (piece >= pieces) return;
+    const float *row = a.logits + (size_t)BLOCK_Y * (size_t)a.vocab;
+    float value[LOGITS_PIECE / (4 * WARP_LANES)][4];
+    UNROLL
+    for (int s = 0; s < LOGITS_PIECE / (4 * WARP_LANES); s++)
+        read_four(value[s], row, begin + 4 * (s * WARP_LANES + LANE), a.vocab);
+    logits_largest best = largest_of_none();
+    UNROLL
+    for (int s = 0; s < LOGITS_PIECE / (4 * WARP_LANES); s++) {
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            const bool finite = (bits_of_float(value[s][i]) & 0x7f800000u) != 0x7f800000u;
+            const int at = begin + 4 * (s * WARP_LANES + LANE) + i;
+            const logits_largest own = {value[s][i], finite ? at : -1};
+            if (at < a.vocab) best = larger(best, own);
+        }
+    }
+    best = largest_of_warp(best);
+    if (LANE == 0) a.largest[BLOCK_Y * pieces + piece] = best;
+}
+
+KERNEL(argmax, 32)
+{
+    const logits_largest best = largest_of_row(a.largest + BLOCK_X * a.pieces, a.pieces);
+    if (LANE == 0) a.token[BLOCK_X] = best.index;
+}
+
+/* The sum, and what its rounding left out, exactly [Knuth, TAOCP 4.2.2]; the same whichever comes first. */
+DEVICE void add_exactly(logits_sum *sum, double value)
+{
+    const double whole = sum->value + value, part = whole - sum->value;
+    sum->rest += (sum->value - (whole - part)) + (value - part);
+    sum->value = whole;
+}
+
+DEVICE logits_sum logits_sum_of_warp(logits_sum sum)
+{
+    UNROLL
+    for (int apart = 16; apart > 0; apart /= 2) {
+        const double value = shuffle_xor_double(sum.value, apart), rest = shuffle_xor_double(sum.rest, apart);
+        const double own = sum.rest;
+        sum.rest = 0.0;
+        add_exactly(&sum, value);
+        sum.rest += own + rest;
+    }
+    return sum;
+}
+
+/* Rows of doubles are written and read one value a lane, so that a warp's are neighbours. */
+KERNEL(row_exps, 128)
+{
+    enum { STEPS = LOGITS_PIECE / WARP_LANES };
+    const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
+    if (piece >= pieces) return;
+    const float *logits = a.logits + (size_t)BLOCK_Y * (size_t)a.vocab;
+    double *row = a.row + (size_t)BLOCK_Y * (size_t)a.vocab;
+    const logits_largest largest = largest_of_row(a.largest + BLOCK_Y * pieces, pieces);
+    float value[STEPS];
+    UNROLL
+    for (int s = 0; s < STEPS; s++) {
+        const int at = begin + s * WARP_LANES + LANE;
+        value[s] = at < a.vocab ? logits[at] : 0.0f;
+    }
+    logits_sum sum = {0.0, 0.0};
+    UNROLL
+    for (int s = 0; s < STEPS; s++) {
+        const int at = begin + s * WARP_LANES + LANE;
+        if (at < a.vocab) {
+            const double e = exp(((double)value[s] - (double)largest.value) * a.factor);
+            row[at] = e;
+            add_exactly(&sum, e);
+        }
+    }
+    sum = logits_sum_of_warp(sum);
+    if (LANE == 0) a.sum[BLOCK_Y * pieces + piece] = sum;
+    if (piece == 0 && LANE == 0) a.bad[BLOCK_Y] = largest.index < 0;
+}
+
+KERNEL(row_scale, 128)
+{
+    enum { STEPS = LOGITS_PIECE / WARP_LANES };
+    const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
+    if (piece >= pieces) return;
+    double *row = a.row + (size_t)BLOCK_Y * (size_t)a.vocab, value[STEPS];
+    const logits_sum *of_piece = a.sum + BLOCK_Y * pieces;
+    UNROLL
+    for (int s = 0; s < STEPS; s++) {
+        const int at = begin + s * WARP_LANES + LANE;
+        value[s] = at < a.vocab ? row[at] : 0.0;
+    }
+    logits_sum sum = {0.0, 0.0};
+    for (int i = LANE; i < pieces; i += WARP_LANES) {
+        add_exactly(&sum, of_piece[i].value);
+        sum.rest += of_piece[i].rest;
+    }
+    sum = logits_sum_of_warp(sum);
+    const double factor = 1.0 / (sum.value + sum.rest);
+    UNROLL
+    for (int s = 0; s < STEPS; s++) {
+        const int at = begin + s * WARP_LANES + LANE;
+        if (at < a.vocab) row[at] = value[s] * factor;
+    }
+}

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { PASS_COLUMNS = 64, PASS_PATHS = PASS_COLUMNS * 64 };
+enum { PASS_COLUMNS = 64, PASS_PATHS = PASS_COLUMNS * 1024 }; /* a path is as long as a tree has nodes, at most */
 
 typedef struct {
     int32_t n, first; /* columns; the first that is wanted */
