@@ -76,13 +76,20 @@ KERNELS := $(wildcard models/gpu/kernels_*.cu)
 FATBIN  := $(KERNELS:%.cu=build/gpu/%.fatbin)
 NVCC_FLAGS := -std=c++17 -O3 -fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
     -gencode arch=compute_90,code=compute_90
-build/gpu/%.fatbin: %.cu $(wildcard models/gpu/*.h)
+build/gpu/%.fatbin: %.cu
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  NVCC $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -fatbin -o $@ $< 2>$(@:.fatbin=.ptxas) || { cat $(@:.fatbin=.ptxas); exit 1; }
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF $(@:.fatbin=.d) -fatbin -o $@ $< 2>$(@:.fatbin=.ptxas) \
+	    || { cat $(@:.fatbin=.ptxas); exit 1; }
+# The file of this name is made anew, and what reads it built, when nvcc comes or goes.
+NVCC_FILE := $(BUILD)/$(if $(NVCC),with,without)-nvcc
+$(NVCC_FILE):
+	@mkdir -p $(@D) && rm -f $(BUILD)/with-nvcc $(BUILD)/without-nvcc && touch $@
+$(BUILD)/models/gpu/images.o: $(NVCC_FILE)
 ifneq ($(NVCC),)
+NVCC_VERSION = $(shell $(NVCC) --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]\).*/\10\20/p')
 $(BUILD)/models/gpu/images.o: $(FATBIN)
-$(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"'
+$(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"' -DSPEC_IMAGES_VERSION=$(NVCC_VERSION)
 endif
 
 SIMULATOR := $(BUILD)/tests/simulator/libcuda.so
@@ -259,4 +266,4 @@ help: ## this list
 
 # Kept for the next build. (Without a list make would not miss the commit's file, and show an old commit in results.)
 .SECONDARY: $(SUPPORT_OBJ) $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
--include $(shell find build/$(CONFIG) -name '*.d' 2>/dev/null)
+-include $(shell find build/$(CONFIG) build/gpu -name '*.d' 2>/dev/null)

@@ -26,6 +26,7 @@ enum {
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NOT_INITIALIZED = 3,
+    CUDA_ERROR_STUB_LIBRARY = 34,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_IMAGE = 200,
@@ -42,6 +43,7 @@ enum {
     CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
     CU_STREAM_NON_BLOCKING = 1,
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1
 };
@@ -53,8 +55,10 @@ typedef struct {
 } spec_driver;
 #undef SPEC_DRIVER_FIELD
 
+enum { SPEC_DRIVER_OLDEST = 12000 }; /* CUDA 12.0 */
+
 /* The driver, initialised; loaded once a process. GSL_EFAILED with a line that says what is missing: the library, a
- * function of it (an old driver), a card. */
+ * function of it (an old driver), a card; it is then looked for again the next time. */
 int spec_driver_load(const spec_driver **ret_driver, spec_error *error);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */

@@ -9,5 +9,6 @@
 
 const void *spec_image(spec_kernel_theme theme);
 bool spec_images_are_there(void);
+int spec_images_version(void); /* of the nvcc that made them, 13000 being 13.0; 0 without */
 
 #endif

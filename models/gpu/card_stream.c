@@ -1,0 +1,177 @@
+#include "models/gpu/card_parts.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct spec_recording {
+    CUgraphExec exec;
+};
+
+int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *error)
+{
+    const spec_driver *driver = card->driver;
+    spec_stream *stream = calloc(1, sizeof *stream);
+    *ret_stream = NULL;
+    if (stream == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    stream->card = card;
+    pthread_mutex_lock(&card->lock);
+    stream->next = card->streams;
+    card->streams = stream;
+    bool made =
+        spec_card_enter(card) && spec_card_good(card, driver->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 2 && made; i++) made = spec_card_good(card, driver->cuEventCreate(&stream->mark[i], 0));
+    pthread_mutex_unlock(&card->lock);
+    if (!made) {
+        const int status = spec_card_status(card, error);
+        spec_stream_free(stream);
+        return status;
+    }
+    *ret_stream = stream;
+    return GSL_SUCCESS;
+}
+
+/* What was written down, or NULL. */
+static CUgraph stop_recording(spec_stream *stream)
+{
+    CUgraph graph = NULL;
+    if (stream->card->driver->cuStreamEndCapture(stream->stream, &graph) != CUDA_SUCCESS) graph = NULL;
+    return graph;
+}
+
+void spec_stream_free(spec_stream *stream)
+{
+    if (stream == NULL) return;
+    spec_card *card = stream->card;
+    const spec_driver *driver = card->driver;
+    driver->cuCtxSetCurrent(card->context);
+    if (stream->recording && stream->lost == CUDA_SUCCESS) {
+        CUgraph graph = stop_recording(stream);
+        if (graph != NULL) driver->cuGraphDestroy(graph);
+    }
+    pthread_mutex_lock(&card->lock);
+    spec_stream **at = &card->streams;
+    while (*at != stream) at = &(*at)->next;
+    *at = stream->next;
+    pthread_mutex_unlock(&card->lock);
+    if (stream->stream != NULL) driver->cuStreamSynchronize(stream->stream); /* its buffers are freed next */
+    for (int i = 0; i < 2; i++)
+        if (stream->mark[i] != NULL) driver->cuEventDestroy_v2(stream->mark[i]);
+    if (stream->stream != NULL) driver->cuStreamDestroy_v2(stream->stream);
+    free(stream);
+}
+
+spec_card *spec_stream_card(const spec_stream *stream) { return stream->card; }
+
+/* Whether the stream is to be asked for anything more. */
+static bool goes_on(spec_stream *stream) { return stream->lost == CUDA_SUCCESS && spec_card_enter(stream->card); }
+
+/* What fails while it is written down spoils the recording alone: what was to be recorded can still be run. */
+static void take(spec_stream *stream, CUresult result)
+{
+    if (stream->recording && result != CUDA_SUCCESS)
+        stream->lost = result;
+    else
+        spec_card_good(stream->card, result);
+}
+
+void spec_stream_run(spec_stream *stream, spec_kernel kernel, int blocks_x, int blocks_y, int blocks_z,
+                     const void *args)
+{
+    assert(blocks_x >= 0 && blocks_y >= 0 && blocks_y < 1 << 16 && blocks_z >= 0 && blocks_z < 1 << 16);
+    if (blocks_x == 0 || blocks_y == 0 || blocks_z == 0 || !goes_on(stream)) return;
+    void *parameters[] = {(void *)(uintptr_t)args};
+    take(stream, stream->card->driver->cuLaunchKernel(
+                     stream->card->function[kernel], (unsigned)blocks_x, (unsigned)blocks_y, (unsigned)blocks_z,
+                     (unsigned)spec_card_threads[kernel], 1, 1, 0, stream->stream, parameters, NULL));
+}
+
+void spec_stream_put(spec_stream *stream, void *to, const void *pinned, size_t bytes)
+{
+    if (bytes > 0 && goes_on(stream))
+        take(stream, stream->card->driver->cuMemcpyHtoDAsync_v2(spec_card_address(to), pinned, bytes, stream->stream));
+}
+
+void spec_stream_get(spec_stream *stream, void *pinned, const void *from, size_t bytes)
+{
+    if (bytes > 0 && goes_on(stream))
+        take(stream,
+             stream->card->driver->cuMemcpyDtoHAsync_v2(pinned, spec_card_address(from), bytes, stream->stream));
+}
+
+int spec_stream_wait(spec_stream *stream, spec_error *error)
+{
+    assert(!stream->recording);
+    if (goes_on(stream)) spec_card_good(stream->card, stream->card->driver->cuStreamSynchronize(stream->stream));
+    return spec_card_status(stream->card, error);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
+
+/* Under the lock, so that nobody waits for a stream that is just beginning: that would spoil the recording. */
+static void set_recording(spec_stream *stream, bool recording)
+{
+    pthread_mutex_lock(&stream->card->lock);
+    stream->recording = recording;
+    pthread_mutex_unlock(&stream->card->lock);
+}
+
+void spec_stream_record(spec_stream *stream)
+{
+    assert(!stream->recording);
+    if (!spec_card_enter(stream->card)) return;
+    set_recording(stream, true);
+    stream->lost = stream->card->driver->cuStreamBeginCapture_v2(stream->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+
+spec_recording *spec_stream_recorded(spec_stream *stream)
+{
+    const spec_driver *driver = stream->card->driver;
+    CUgraph graph = NULL;
+    if (!stream->recording) return NULL;
+    driver->cuCtxSetCurrent(stream->card->context);
+    /* Also where something was lost, so that the stream is a stream again. */
+    graph = stop_recording(stream);
+    spec_recording *recording = calloc(1, sizeof *recording);
+    if (graph == NULL || recording == NULL || stream->lost != CUDA_SUCCESS ||
+        driver->cuGraphInstantiateWithFlags(&recording->exec, graph, 0) != CUDA_SUCCESS) {
+        free(recording);
+        recording = NULL;
+    }
+    if (graph != NULL) driver->cuGraphDestroy(graph);
+    stream->lost = CUDA_SUCCESS;
+    set_recording(stream, false);
+    return recording;
+}
+
+void spec_stream_replay(spec_stream *stream, spec_recording *recording)
+{
+    assert(!stream->recording && recording != NULL);
+    if (goes_on(stream)) take(stream, stream->card->driver->cuGraphLaunch(recording->exec, stream->stream));
+}
+
+void spec_recording_free(spec_card *card, spec_recording *recording)
+{
+    if (recording == NULL) return;
+    card->driver->cuCtxSetCurrent(card->context);
+    card->driver->cuGraphExecDestroy(recording->exec);
+    free(recording);
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+void spec_stream_mark(spec_stream *stream, int which)
+{
+    assert(which == 0 || which == 1);
+    if (goes_on(stream)) take(stream, stream->card->driver->cuEventRecord(stream->mark[which], stream->stream));
+}
+
+double spec_stream_seconds(spec_stream *stream)
+{
+    float milliseconds = 0.0f;
+    if (!goes_on(stream)) return NAN;
+    if (!spec_card_good(stream->card,
+                        stream->card->driver->cuEventElapsedTime(&milliseconds, stream->mark[0], stream->mark[1])))
+        return NAN;
+    return (double)milliseconds / 1e3;
+}

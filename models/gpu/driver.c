@@ -1,0 +1,117 @@
+#include "models/gpu/driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIBRARY "libcuda.so.1"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static spec_driver loaded; /* with a version: for good */
+
+#define NAME(name, parameters) #name,
+static const char *const names[] = {SPEC_DRIVER_FUNCTIONS(NAME) NULL};
+#undef NAME
+
+/* What dlopen says, without the library's name in front, which the line has already. */
+static const char *reason(const char *library)
+{
+    const char *text = dlerror();
+    const size_t length = strlen(library);
+    if (text == NULL) return "it cannot be loaded";
+    if (strncmp(text, library, length) == 0 && text[length] == ':') text += length + 1;
+    return text + strspn(text, " ");
+}
+
+/* All functions, in the order of the list. */
+static int find_functions(spec_driver *driver, void *library, const char *name, spec_error *error)
+{
+#define PLACE(function, parameters) (void **)(void *)&driver->function,
+    void **const place[] = {SPEC_DRIVER_FUNCTIONS(PLACE)};
+#undef PLACE
+    for (int i = 0; names[i] != NULL; i++) {
+        *place[i] = dlsym(library, names[i]);
+        if (*place[i] != NULL) continue;
+        if (dlsym(library, "cuInit") == NULL)
+            return spec_fail(error, GSL_EFAILED, "%.200s is no CUDA driver: it has no function %s", name, names[i]);
+        return spec_fail(
+            error, GSL_EFAILED,
+            "the NVIDIA driver is too old: %.200s has no function %s; one that speaks CUDA %d.%d or later is needed",
+            name, names[i], SPEC_DRIVER_OLDEST / 1000, SPEC_DRIVER_OLDEST % 1000 / 10);
+    }
+    return GSL_SUCCESS;
+}
+
+/* The line for a driver that does not start. */
+static int refuse(const spec_driver *driver, CUresult result, spec_error *error)
+{
+    char text[200];
+    spec_driver_describe(text, sizeof text, driver, result);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (result == CUDA_ERROR_NO_DEVICE && visible != NULL)
+        return spec_fail(error, GSL_EFAILED, "there is no NVIDIA card to be seen: %s; CUDA_VISIBLE_DEVICES is '%.80s'",
+                         text, visible);
+    if (result == CUDA_ERROR_NO_DEVICE) return spec_fail(error, GSL_EFAILED, "there is no NVIDIA card: %s", text);
+    if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
+        return spec_fail(error, GSL_EFAILED,
+                         "the NVIDIA driver and its library are of different versions, as after an update: %s; start "
+                         "the machine again",
+                         text);
+    if (result == CUDA_ERROR_STUB_LIBRARY)
+        return spec_fail(error, GSL_EFAILED, "the library that was found is the toolkit's stub, which is no driver");
+    return spec_fail(error, GSL_EFAILED, "the NVIDIA driver does not start: %s; nvidia-smi may say more", text);
+}
+
+static int load(spec_driver *driver, spec_error *error)
+{
+    int status = GSL_SUCCESS, version = 0;
+    const char *given = getenv("SPECLAB_LIBCUDA"), *name = given != NULL && *given != '\0' ? given : DEFAULT_LIBRARY;
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL && name == given)
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "SPECLAB_LIBCUDA names no library that can be loaded: %.150s: %.150s",
+                           name, reason(name)));
+    if (library == NULL)
+        SPEC_TRY(spec_fail(
+            error, GSL_EFAILED,
+            "there is no NVIDIA driver on this machine: %s: %.150s; where it lies elsewhere, SPECLAB_LIBCUDA names it",
+            name, reason(name)));
+    SPEC_TRY(find_functions(driver, library, name, error));
+    library = NULL; /* what has begun is not taken away again */
+    CUresult result = driver->cuInit(0);
+    if (result == CUDA_SUCCESS) result = driver->cuDriverGetVersion(&version);
+    if (result != CUDA_SUCCESS) SPEC_TRY(refuse(driver, result, error));
+    if (version < SPEC_DRIVER_OLDEST)
+        SPEC_TRY(spec_fail(
+            error, GSL_EFAILED, "the NVIDIA driver is too old: it speaks CUDA %d.%d, and %d.%d or later is needed",
+            version / 1000, version % 1000 / 10, SPEC_DRIVER_OLDEST / 1000, SPEC_DRIVER_OLDEST % 1000 / 10));
+    driver->version = version;
+done:
+    if (library != NULL) dlclose(library);
+    return status;
+}
+
+int spec_driver_load(const spec_driver **ret_driver, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (loaded.version == 0) {
+        spec_driver fresh = {0};
+        status = load(&fresh, error);
+        if (status == GSL_SUCCESS) loaded = fresh;
+    }
+    *ret_driver = status == GSL_SUCCESS ? &loaded : NULL;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void spec_driver_describe(char *text, size_t size, const spec_driver *driver, CUresult result)
+{
+    const char *name = NULL, *words = NULL;
+    if (driver->cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
+        snprintf(text, size, "CUDA error %d", result);
+    else if (driver->cuGetErrorString(result, &words) != CUDA_SUCCESS || words == NULL)
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%s (%s)", name, words);
+}
