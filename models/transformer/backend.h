@@ -148,8 +148,9 @@ struct spec_backend {
      * probability exceeds it.
      * _verify: the token rule [Leviathan23] on a chain of n tokens, token[i] drawn from law[i], with logits (n+1, vocab)
      * of the target: ret_n_accepted 0..n, then the correction or the bonus into ret_token; ret_chance (n): with which
-     * probability each tested token was to be accepted. uniform (n+1) are used one after the other as the rule uses
-     * them on the host: none for a token that is accepted for certain; *ret_used says how many were. */
+     * probability each tested token was to be accepted, 0 for those behind them. uniform (n+2) are used one after the
+     * other as the rule uses them on the host (sim/verify_token.c): none for a token whose fate is certain, one for a
+     * draw, but two for a correction where vocab > 512; *ret_used says how many were. */
     size_t (*law_bytes)(int vocab);
     int (*draw)(spec_queue *queue, int *ret_token, void *law, const float *logits, const spec_transform *transform,
                 double uniform, spec_error *error);
