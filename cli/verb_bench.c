@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "experiments/timed/timed_page.h"
 #include "experiments/timed/timed_report.h"
+#include "models/transformer/transformer.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ enum { KEY_PROMPTS = 0xa001, KEY_CONTEXT, KEY_TEXTS, KEY_SECONDS, KEY_WIDTHS, KE
 
 static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft tokens a round: 5, or 0:10, or 2,4,8 (5)", 1},
-    {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16)", 1},
+    {"widths", KEY_WIDTHS, "LIST", 0, "passes of so many tokens are timed, too (1:16; 1:64 on a GPU)", 1},
     {0, 0, 0, 0, "On what:", 2},
     {"prompts", KEY_PROMPTS, "FILE", 0,
      "texts to go on from, with blank lines between (the model's own, or a few that it writes; random tokens where it has "
@@ -39,7 +40,7 @@ typedef struct {
     spec_options common;
     spec_pair_options pair;
     spec_timed_plan plan;
-    const char *K, *widths, *prompts, *figure;
+    const char *K, *opt_widths, *prompts, *figure;
     int context;
     bool texts_given, processor;
 } arguments;
@@ -54,7 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &args->common;
         return 0;
     case 'K': args->K = arg; return 0;
-    case KEY_WIDTHS: args->widths = arg; return 0;
+    case KEY_WIDTHS: args->opt_widths = arg; return 0;
     case KEY_PROMPTS: args->prompts = arg; return 0;
     case KEY_CONTEXT:
         args->context = (int)spec_options_count(verb, "context", arg, 1, SPEC_TIMED_PROMPT_TOKENS);
@@ -102,14 +103,26 @@ static int whole_numbers(int *ret, int most, const char *option, const char *lis
     return kept;
 }
 
+static void choose_widths(arguments *args, const char *list, const char *verb)
+{
+    args->plan.n_widths = whole_numbers(args->plan.width, SPEC_TIMED_WIDTHS_MAX, "widths", list, 1, SPEC_NODES_MAX + 1,
+                                        verb);
+}
+
+/* Where wide passes are cheap: on anything but the processor. */
+static bool is_on_card(const spec_model *model)
+{
+    const spec_transformer *transformer = spec_transformer_of(model);
+    return transformer != NULL && transformer->weights->backend != &spec_backend_cpu;
+}
+
 static void complete(arguments *args, const char *verb)
 {
     spec_timed_plan *plan = &args->plan;
     spec_error error = {{0}};
     spec_pair_options_complete(&args->pair, verb);
     plan->n_K = whole_numbers(plan->K, SPEC_TIMED_K_MAX, "K", args->K, 0, SPEC_K_MAX, verb);
-    plan->n_widths = whole_numbers(plan->width, SPEC_TIMED_WIDTHS_MAX, "widths", args->widths, 1, SPEC_NODES_MAX + 1,
-                                   verb);
+    choose_widths(args, args->opt_widths != NULL ? args->opt_widths : "1:16", verb);
     plan->seed = args->common.seed;
     plan->clock = args->processor ? spec_clock_processor() : spec_clock_wall();
     if (args->processor && omp_get_max_threads() > 1)
@@ -199,6 +212,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     double begun = spec_clock_read(&wall);
     if (prediction == NULL) SPEC_TRY(spec_fail(&error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
+    if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)
         SPEC_TRY(spec_timed_prompts_read(&prompts, args->prompts, target, args->context, &error));
     else
@@ -241,15 +255,16 @@ int spec_verb_bench(int argc, char **argv)
         "between, passes of single models are timed. speedup is tokens a second over those of plain decoding, with a "
         "95 % interval by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. with the alpha "
         "and the c that were measured; speedup_costed takes what passes of K + 1 tokens cost; gap_* are the factors "
-        "that lie between.\n\n"
+        "that lie between. What the device of a transformer can do at best is measured in the same run, and stands "
+        "beside its passes.\n\n"
         "Times differ from run to run; tokens and acceptance follow from --seed, for any number of --threads. The exit "
         "code is 1 where what was accepted contradicts its own chances, by more than 5 standard errors: never for a "
         "time.\n\n"
         "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
         "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'",
         children, NULL, NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .widths = "1:16",
-                      .context = 64, .plan = {.texts = 16, .tokens = 64, .turn = 32}};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .context = 64,
+                      .plan = {.texts = 16, .tokens = 64, .turn = 32}};
     char *asked = command_text(argc, argv);
     spec_usage_parse(&argp, argc, argv, &args);
     if (args.common.threads > 0) omp_set_num_threads(args.common.threads);

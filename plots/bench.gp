@@ -1,5 +1,5 @@
 # Left: speed-up over K, measured with its 95 % interval, beside Theorem 3.8 and the model with the costs of passes.
-# Right: the time of a pass of n tokens over that of one.
+# Right: the time of a pass of n tokens over that of one, and the least that the device's measured roofline allows.
 CSV = ARG1; OUT = ARG2; load ARG3
 said(key) = system("sed -n 's/^# " . key . ": *//p' \"" . CSV . "\" | head -n 1")
 stats CSV using 'K' nooutput
@@ -8,7 +8,14 @@ stats CSV using 'speedup_high' nooutput
 high = STATS_max
 stats CSV using 'pass':'target_pass_ratio' nooutput
 widest = STATS_max_x; most = STATS_max_y
-set multiplot layout 1,2 title said('machine') . ': ' . said('decoding') font ',13'
+limited = strstrt(said('devices'), 'target') && said('roofline of [^:]*') ne ''
+one = 1.0
+if (limited) {
+    stats CSV using (column('pass') == 1 ? column('target_pass_ms') : NaN) nooutput
+    one = STATS_min
+}
+where = strstrt(said('devices'), 'gpu') ? said('devices') : said('machine')
+set multiplot layout 1,2 title where . ': ' . said('decoding') font ',13'
 set xlabel 'draft length K (tokens)'
 set ylabel 'speed-up over plain decoding'
 set title 'Predicted and measured'
@@ -33,6 +40,8 @@ plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
     CSV using 'pass':'target_pass_ratio':(2 * column('target_pass_ratio_se')) smooth unique with lines linetype 1 notitle, \
     '' using 'pass':'target_pass_ratio':(2 * column('target_pass_ratio_se')) with yerrorbars linetype 1 pointtype 7 \
         pointsize 0.8 title 'target, ±2 s.e.', \
+    for [i=1:limited] CSV using 'pass':(column('target_pass_limit_ms') / one) smooth unique with lines \
+        linetype 3 dashtype 3 linewidth 1.6 title 'target, roofline', \
     for [i=1:drafts] '' using 'pass':'draft_pass_ratio':(2 * column('draft_pass_ratio_se')) with yerrorbars \
         linetype 2 pointtype 5 pointsize 0.8 title 'draft, ±2 s.e.'
 unset multiplot

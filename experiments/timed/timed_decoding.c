@@ -323,6 +323,8 @@ int spec_timed_init(spec_timed *timed, const spec_timed_plan *plan, spec_error *
     r.way = calloc((size_t)timed->n_ways, sizeof *r.way);
     if (timed->way == NULL || r.way == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(open_all(&r));
+    SPEC_TRY(spec_timed_limit_init(&timed->target_limit, plan->decoder.target, NULL, error));
+    SPEC_TRY(spec_timed_limit_init(&timed->draft_limit, plan->decoder.opt_draft, &timed->target_limit, error));
     SPEC_TRY(decode_all(&r));
 done:
     for (int i = 0; i < timed->n_ways && r.way != NULL; i++) {

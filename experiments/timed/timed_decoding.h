@@ -5,6 +5,7 @@
 #ifndef SPECLAB_TIMED_DECODING_H
 #define SPECLAB_TIMED_DECODING_H
 
+#include "experiments/timed/timed_limit.h"
 #include "experiments/timed/timed_passes.h"
 #include "experiments/timed/timed_prompts.h"
 #include "sim/decode.h"
@@ -63,6 +64,7 @@ typedef struct {
     double *block;       /* (n_blocks, n_columns) a text each */
     int first_target, first_draft, pick; /* columns of passes by width, and of drawing a token: n and seconds each */
     double elapsed;      /* seconds in all */
+    spec_timed_limit target_limit, draft_limit; /* what their devices allow, measured before the first text */
 } spec_timed;
 
 /* Run it. GSL_EINVAL where the decoder's config is refused, where the widths are not ascending, and where prompt,

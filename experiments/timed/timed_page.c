@@ -99,18 +99,34 @@ static const shown_column rounds[] = {
     {"x tokens", "gap_tokens"}, {"x draft", "gap_draft"}, {"x verify", "gap_verify"}, {"x rule", "gap_rule"},
     {"x rest", "gap_rest"}};
 
-static int write_passes(const spec_timed_prediction *p, FILE *out, spec_error *error)
+enum { OF_ALL = 3, OF_DEVICE = 2, COLUMNS_MOST = 1 + 2 * (OF_ALL + OF_DEVICE) };
+
+/* Those of one model: its own columns, and its device's where there is a limit. */
+static int add_names(const char **name, int n, const char *const *names, double seconds, double limit)
 {
-    static const char *const names[] = {"pass", "target ms", "over one", "se", "draft ms", "over one ", "se "};
+    const int wanted = !(seconds > 0.0) ? 0 : limit > 0.0 ? OF_ALL + OF_DEVICE : OF_ALL;
+    for (int i = 0; i < wanted; i++) name[n++] = names[i];
+    return n;
+}
+
+static int write_passes(const spec_timed *timed, const spec_timed_prediction *p, FILE *out, spec_error *error)
+{
+    static const char *const target[] = {"target ms", "over one", "se", "limit ms", "of reading"};
+    static const char *const draft[] = {"draft ms", "over one ", "se ", "limit ms ", "of reading "};
+    const char *name[COLUMNS_MOST] = {"pass"};
     spec_table part = {0};
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_table_init(&part, names, p->pass[0].draft > 0.0 ? 7 : 4));
+    const int n_target = add_names(name, 1, target, p->pass[0].target, p->pass[0].target_limit);
+    SPEC_TRY(spec_table_init(&part, name, add_names(name, n_target, draft, p->pass[0].draft, p->pass[0].draft_limit)));
     for (int i = 0; i < p->n_passes; i++) {
         const spec_timed_pass *pass = &p->pass[i];
-        const double number[] = {1e3 * pass->target, pass->target_ratio.value, pass->target_ratio.se,
-                                 1e3 * pass->draft,  pass->draft_ratio.value,  pass->draft_ratio.se};
+        const double of_target[] = {1e3 * pass->target, pass->target_ratio.value, pass->target_ratio.se,
+                                    1e3 * pass->target_limit, spec_timed_limit_share(&timed->target_limit, pass->target)};
+        const double of_draft[] = {1e3 * pass->draft, pass->draft_ratio.value, pass->draft_ratio.se,
+                                   1e3 * pass->draft_limit, spec_timed_limit_share(&timed->draft_limit, pass->draft)};
         spec_table_integer(&part, "pass", pass->width);
-        for (int c = 1; c < part.n_columns; c++) spec_table_number(&part, names[c], rounded(number[c - 1]));
+        for (int c = 1; c < part.n_columns; c++)
+            spec_table_number(&part, name[c], rounded(c < n_target ? of_target[c - 1] : of_draft[c - n_target]));
         SPEC_TRY(spec_table_append(&part));
     }
     SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
@@ -135,7 +151,10 @@ int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *
     fputs("\nWhere a round's time goes, and (x) by which factors it is not as Theorem 3.8 has it:\n", out);
     SPEC_TRY(write_part(&all, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
     fputs("\nWhat a pass of so many tokens takes:\n", out);
-    SPEC_TRY(write_passes(p, out, error));
+    SPEC_TRY(write_passes(timed, p, out, error));
+    if (p->pass[0].target_limit > 0.0 || p->pass[0].draft_limit > 0.0)
+        fputs("limit: the least that the device's roofline allows; of reading: the weights over the time, as a share of "
+              "what memory gives, above 1 where a cache holds them.\n", out);
 done:
     spec_table_free(&all);
     return status;

@@ -171,6 +171,7 @@ static void find_best(spec_timed_prediction *p, sample *s)
 static void predict_passes(spec_timed_prediction *p, sample *s)
 {
     const spec_timed *timed = s->timed;
+    const double text = spec_timed_prompts_mean(timed->plan.prompts) + 0.5 * timed->plan.tokens;
     for (int i = 0; i < timed->plan.n_widths; i++) {
         const int target = timed->first_target + 2 * i, draft = timed->first_draft + 2 * i;
         if (s->sum[target] == 0.0) continue; /* no text was long enough */
@@ -178,6 +179,8 @@ static void predict_passes(spec_timed_prediction *p, sample *s)
         s->width[p->n_passes] = pass->width = timed->plan.width[i];
         s->mean_target[p->n_passes] = pass->target = s->sum[target + 1] / s->sum[target];
         s->mean_draft[p->n_passes] = pass->draft = s->sum[draft + 1] / s->sum[draft];
+        pass->target_limit = spec_timed_limit_seconds(&timed->target_limit, pass->width, text);
+        pass->draft_limit = spec_timed_limit_seconds(&timed->draft_limit, pass->width, text);
         pass->target_ratio = pass_ratio(s, target, timed->first_target);
         pass->draft_ratio = pass_ratio(s, draft, timed->first_draft);
         s->n_widths = ++p->n_passes;

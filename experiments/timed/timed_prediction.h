@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
     int width;
     double target, draft;                          /* seconds; NaN: not timed */
+    double target_limit, draft_limit;              /* seconds that their devices allow; NaN: not known */
     spec_block_interval target_ratio, draft_ratio; /* over a pass of one token */
 } spec_timed_pass;
 

@@ -38,6 +38,13 @@ size_t spec_timed_prompts_longest(const spec_timed_prompts *prompts)
     return longest;
 }
 
+double spec_timed_prompts_mean(const spec_timed_prompts *prompts)
+{
+    double sum = 0.0;
+    for (int i = 0; i < prompts->n; i++) sum += (double)prompts->length[i];
+    return sum / prompts->n;
+}
+
 /* ---- a file ------------------------------------------------------------------------------------------------------ */
 
 static int read_bytes(char **ret_text, size_t *ret_n, const char *path, spec_error *error)

@@ -27,8 +27,9 @@ int spec_timed_prompts_read(spec_timed_prompts *prompts, const char *path, const
 int spec_timed_prompts_make(spec_timed_prompts *prompts, const spec_model *model, int n, int most, uint64_t seed,
                             spec_error *error);
 
-/* Tokens of the longest. */
+/* Tokens of the longest, and the mean. */
 size_t spec_timed_prompts_longest(const spec_timed_prompts *prompts);
+double spec_timed_prompts_mean(const spec_timed_prompts *prompts);
 
 void spec_timed_prompts_free(spec_timed_prompts *prompts);
 

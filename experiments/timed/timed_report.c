@@ -17,7 +17,9 @@ static const char *const columns[] = {
     "speedup_se", "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed", "best", "tokens_per_s",
     "round_ms", "draft_ms", "draft_ms_costed", "verify_ms", "verify_ms_costed", "rule_ms", "rest_ms", "gap_tokens",
     "gap_draft", "gap_verify", "gap_rule", "gap_rest", "target_pass_ms", "target_pass_ratio", "target_pass_ratio_se",
-    "draft_pass_ms", "draft_pass_ratio", "draft_pass_ratio_se"};
+    "target_pass_limit_ms", "target_pass_bytes", "target_pass_gb_per_s", "target_pass_read_share", "draft_pass_ms",
+    "draft_pass_ratio", "draft_pass_ratio_se", "draft_pass_limit_ms", "draft_pass_bytes", "draft_pass_gb_per_s",
+    "draft_pass_read_share"};
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -105,15 +107,35 @@ static void fill_speed(spec_table *table, const spec_timed *timed, const spec_ti
     spec_table_number(table, "gap_rest", speed->gap_rest);
 }
 
-static void fill_pass(spec_table *table, const spec_timed_pass *pass)
+/* A column of the target's passes, or of the draft's. */
+static void fill_of(spec_table *table, const char *which, const char *what, double value)
+{
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%s_pass_%s", which, what);
+    spec_table_number(table, name, value);
+}
+
+static void fill_device(spec_table *table, const char *which, const spec_timed_limit *limit, double limit_seconds,
+                        double seconds)
+{
+    const double bytes = limit->opt_backend != NULL ? limit->work.weight_bytes : NAN;
+    fill_of(table, which, "limit_ms", 1e3 * limit_seconds);
+    fill_of(table, which, "bytes", bytes);
+    fill_of(table, which, "gb_per_s", 1e-9 * bytes / seconds);
+    fill_of(table, which, "read_share", spec_timed_limit_share(limit, seconds));
+}
+
+static void fill_pass(spec_table *table, const spec_timed *timed, const spec_timed_pass *pass)
 {
     spec_table_integer(table, "pass", pass->width);
     spec_table_number(table, "target_pass_ms", 1e3 * pass->target);
     spec_table_number(table, "target_pass_ratio", pass->target_ratio.value);
     spec_table_number(table, "target_pass_ratio_se", pass->target_ratio.se);
+    fill_device(table, "target", &timed->target_limit, pass->target_limit, pass->target);
     spec_table_number(table, "draft_pass_ms", 1e3 * pass->draft);
     spec_table_number(table, "draft_pass_ratio", pass->draft_ratio.value);
     spec_table_number(table, "draft_pass_ratio_se", pass->draft_ratio.se);
+    fill_device(table, "draft", &timed->draft_limit, pass->draft_limit, pass->draft);
 }
 
 /* Is this pass the largest one of a K? Then it stands in its row. */
@@ -146,9 +168,40 @@ static void say_texts(const spec_timed *timed, FILE *out)
             plan->clock.seconds == spec_clock_processor().seconds ? ", processor time" : "");
 }
 
+/* "gpu:0 (NVIDIA H200)". */
+static void say_device(const spec_backend *backend, FILE *out)
+{
+    fprintf(out, "%s (%s)", backend->name, backend->device);
+}
+
+static void say_devices(const spec_timed *timed, FILE *out)
+{
+    const spec_backend *target = timed->target_limit.opt_backend, *draft = timed->draft_limit.opt_backend;
+    if (target == NULL && draft == NULL) return;
+    fputs("devices: ", out);
+    if (target != NULL) say_device((fputs("target on ", out), target), out);
+    if (draft != NULL) say_device((fputs(target != NULL ? ", draft on " : "draft on ", out), draft), out);
+    fputc('\n', out);
+}
+
+/* What a device was measured to do at best. */
+static void say_roofline(const spec_timed_limit *limit, FILE *out)
+{
+    const spec_roofline *roofline = &limit->roofline;
+    if (limit->opt_backend == NULL || !(roofline->read > 0.0)) return;
+    fprintf(out, "roofline of %s: reads %.4g GB/s", limit->opt_backend->name, 1e-9 * roofline->read);
+    if (roofline->bf16 > 0.0) fprintf(out, ", %.4g TFLOP/s in bf16", 1e-12 * roofline->bf16);
+    if (roofline->int8 > 0.0) fprintf(out, ", %.4g TOP/s in int8", 1e-12 * roofline->int8);
+    if (roofline->launch > 0.0) fprintf(out, ", %.3g us from kernel to kernel", 1e6 * roofline->launch);
+    fputc('\n', out);
+}
+
 void spec_timed_report_circumstances(const spec_timed *timed, FILE *out)
 {
     say_models(timed, out);
+    say_devices(timed, out);
+    say_roofline(&timed->target_limit, out);
+    if (timed->draft_limit.opt_backend != timed->target_limit.opt_backend) say_roofline(&timed->draft_limit, out);
     say_texts(timed, out);
 }
 
@@ -179,12 +232,12 @@ int spec_timed_report_table(spec_table *ret, const spec_timed *timed, const spec
     for (int i = 0; i < p->n_speeds; i++) {
         fill_speed(ret, timed, p, i);
         for (int k = 0; k < p->n_passes; k++)
-            if (p->pass[k].width == p->speed[i].way->widest) fill_pass(ret, &p->pass[k]);
+            if (p->pass[k].width == p->speed[i].way->widest) fill_pass(ret, timed, &p->pass[k]);
         SPEC_TRY(spec_table_append(ret));
     }
     for (int k = 0; k < p->n_passes; k++) {
         if (has_row(p, p->pass[k].width)) continue;
-        fill_pass(ret, &p->pass[k]);
+        fill_pass(ret, timed, &p->pass[k]);
         SPEC_TRY(spec_table_append(ret));
     }
 done:

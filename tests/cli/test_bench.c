@@ -59,6 +59,34 @@ static void a_sweep_has_a_row_for_each_K_and_then_for_each_pass(void **state)
     spec_table_free(&table);
 }
 
+static void a_transformer_stands_beside_what_its_device_allows(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const filled[] = {"target_pass_limit_ms", "target_pass_bytes", "target_pass_gb_per_s",
+                                         "target_pass_read_share", "draft_pass_limit_ms", "draft_pass_bytes",
+                                         "draft_pass_gb_per_s", "draft_pass_read_share"};
+    spec_table table;
+    char value[256];
+    read_result(&table, "bench --target random?dim=64&layers=4&heads=4&ffn=96&vocab=100 --draft layers?exit=2 --texts 2 "
+                        "--widths 8 -n 20");
+    assert_int_equal(table.n_rows, 1 + 3);
+    for (size_t r = 0; r < table.n_rows; r++)
+        for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++)
+            if (!(number(&table, r, filled[i]) > 0.0)) fail_msg("%s is empty in row %zu", filled[i], r);
+    assert_near(number(&table, 1, "target_pass_gb_per_s"),
+                1e-6 * number(&table, 1, "target_pass_bytes") / number(&table, 1, "target_pass_ms"), 1e-6);
+    assert_true(number(&table, 0, "draft_pass_bytes") < number(&table, 0, "target_pass_bytes"));
+    assert_string_equal(spec_table_provenance(&table, "devices", value, sizeof value),
+                        "target on cpu (the processor), draft on cpu (the processor)");
+    assert_non_null(strstr(spec_table_provenance(&table, "roofline of cpu", value, sizeof value), "reads "));
+    spec_table_free(&table);
+    read_result(&table, PAIR "--texts 2");
+    assert_null(spec_table_provenance(&table, "devices", value, sizeof value));
+    for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++) assert_true(isnan(number(&table, 0, filled[i])));
+    spec_table_free(&table);
+}
+
 static void what_was_decoded_follows_from_the_seed(void **state)
 {
     (void)state;
@@ -212,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
+        cmocka_unit_test(a_transformer_stands_beside_what_its_device_allows),
         cmocka_unit_test(what_was_decoded_follows_from_the_seed),
         cmocka_unit_test(a_page_is_written_for_people_and_json_for_programs),
         cmocka_unit_test(prompts_are_the_texts_of_a_file),
