@@ -1,5 +1,6 @@
 #include "models/gpu/backend_gpu.h"
 
+#include "models/gpu/card_roofline.h"
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
 #include "models/gpu/launch_product.h"
@@ -470,6 +471,11 @@ static void close_backend(const spec_backend *backend)
     free(own);
 }
 
+static int roofline(const spec_backend *backend, spec_roofline *ret, spec_error *error)
+{
+    return spec_card_roofline(ret, of(backend)->card, error);
+}
+
 static const spec_backend operations = {
     .close = close_backend,
     .check = check_memory,
@@ -500,6 +506,7 @@ static const spec_backend operations = {
     .keep = keep,
     .argmax = argmax,
     .rows = rows,
+    .roofline = roofline,
 };
 
 int spec_backend_gpu_open(const spec_backend **ret_backend, int ordinal, spec_error *error)

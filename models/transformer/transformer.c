@@ -272,7 +272,9 @@ static int follow(session_data *session, spec_error *error)
     target->n_text--;
     const work of = {.text_from = books->length, .first = 1};
     int status = begin_passes(target, target->model, &of, error);
-    if (status == GSL_SUCCESS && (int)target->n_text > of.text_from) status = end_pass(target, target->model, error);
+    const bool runs = (int)target->n_text > of.text_from; /* what was only moved must be there, too */
+    if (status == GSL_SUCCESS)
+        status = runs ? end_pass(target, target->model, error) : spec_forward_wait(&target->forward, error);
     if (status == GSL_SUCCESS)
         spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
     else
