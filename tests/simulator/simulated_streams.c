@@ -313,6 +313,12 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 CUresult cuStreamSynchronize(CUstream stream)
 {
     SIMULATED_ENTER(card);
+    if (stream == NULL) { /* the default one, for which all that block wait */
+        if (simulated_streams_spoil_capture()) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
+        perform_by_chance();
+        drain_blocking(card);
+        return simulated_leave(card->failed);
+    }
     if (!is_stream(stream)) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     if (stream->captures) {
         stream->spoilt = true;

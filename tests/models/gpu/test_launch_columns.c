@@ -1,0 +1,355 @@
+/* What is done column by column, on the card (or the simulated one), against the processor's definition of it. */
+#include "models/gpu/launch_columns.h"
+#include "models/noise.h"
+#include "models/transformer/logits.h"
+#include "models/transformer/product.h"
+#include "models/transformer/vector.h"
+#include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static spec_card *card;
+static spec_stream *stream;
+
+static float draw(uint64_t i)
+{
+    const uint64_t word = spec_noise_word(77, i);
+    return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
+}
+
+static void *allocated(size_t bytes)
+{
+    void *memory;
+    spec_error error = {""};
+    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return memory;
+}
+
+static void wait_for_stream(void)
+{
+    spec_error error = {""};
+    if (spec_stream_wait(stream, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+enum { FIRST = 3 };
+
+/* A batch of n columns, of which those from FIRST on are wanted. */
+static pass_batch *batch_of(int n)
+{
+    pass_batch *batch = allocated(sizeof *batch);
+    const int32_t head[2] = {n, FIRST};
+    spec_card_put(card, batch, head, sizeof head);
+    return batch;
+}
+
+static size_t width_of(operand_format format, int cols)
+{
+    const int align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    return (size_t)((cols + align - 1) / align * align);
+}
+
+static size_t bytes_of(operand_format format, int cols)
+{
+    const size_t all = PASS_COLUMNS * width_of(format, cols);
+    return format == OPERAND_FLOATS ? 4 * all : format == OPERAND_BF16 ? 2 * all : all + all / 32 * sizeof(float);
+}
+
+/* Value `at` of column u of an operand, its padding among them. */
+static double value_of(const void *operand, operand_format format, int cols, int u, size_t at)
+{
+    const size_t width = width_of(format, cols), i = (size_t)u * width + at;
+    if (format == OPERAND_FLOATS) return (double)((const float *)operand)[i];
+    if (format == OPERAND_BF16) return (double)spec_tensor_from_bf16(((const uint16_t *)operand)[i]);
+    const float *scale = (const float *)(const void *)((const char *)operand + PASS_COLUMNS * width);
+    return (double)scale[i / 32] * ((const signed char *)operand)[i];
+}
+
+/* How far a value may be off: a few roundings of floats, and half a step of what it is written in. */
+static double tolerance(operand_format format, double value, double largest_of_block)
+{
+    const double rounding = 2e-6 * fabs(value) + 1e-12;
+    if (format == OPERAND_BF16) return rounding + 0x1.01p-8 * fabs(value);
+    return format == OPERAND_INT8 ? rounding + 0.501 * largest_of_block / 127.0 : rounding;
+}
+
+static void same_column(const void *operand, operand_format format, const float *expected, int cols, int u)
+{
+    for (size_t at = 0; at < width_of(format, cols); at++) {
+        double largest = 0.0;
+        for (size_t k = at / 32 * 32; k < at / 32 * 32 + 32 && k < (size_t)cols; k++)
+            largest = fmax(largest, fabs((double)expected[k]));
+        const double should = at < (size_t)cols ? (double)expected[at] : 0.0;
+        const double is = value_of(operand, format, cols, u, at);
+        if (!(fabs(is - should) <= tolerance(format, should, largest)))
+            fail_msg("format %d, column %d, value %zu of %d: %g, not %g", (int)format, u, at, cols, is, should);
+    }
+}
+
+static const int widths[] = {1, 8, 30, 64, 129, 288, 512, 516, 1000, 2047, 4100, 5003};
+enum { WIDTHS = sizeof widths / sizeof *widths, MOST = 5003 };
+
+static void norms_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    const spec_vector_kernels *kernels = &spec_vector_kernels_ref;
+    static const int counts[] = {5, 8, 17};
+    float *x = malloc(PASS_COLUMNS * MOST * sizeof *x), *y = malloc(MOST * sizeof *y), *gain = malloc(MOST * sizeof *gain);
+    char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
+    for (int w = 0; w < WIDTHS; w++)
+        for (int k = 0; k < 3; k++)
+            for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
+                const int dim = widths[w], n = counts[k], bucket = n <= 8 ? 8 : 32;
+                const bool wanted = (w + k) % 2 == 1;
+                const size_t all = (size_t)n * (size_t)dim;
+                for (size_t i = 0; i < all; i++) x[i] = draw(i + (size_t)w) * (i % 11 == 0 ? 30.0f : 1.0f);
+                for (int i = 0; i < dim; i++) gain[i] = draw((uint64_t)i + 1000000);
+                void *x_there = allocated(all * sizeof *x), *gain_there = allocated((size_t)dim * sizeof *gain);
+                void *y_there = allocated(bytes_of(format, dim));
+                pass_batch *batch = batch_of(n);
+                spec_card_put(card, x_there, x, all * sizeof *x);
+                spec_card_put(card, gain_there, gain, (size_t)dim * sizeof *gain);
+                spec_launch_norm(stream, y_there, x_there, gain_there, dim, 1e-5f, wanted, format, batch, bucket);
+                wait_for_stream();
+                spec_card_get(card, operand, y_there, bytes_of(format, dim));
+                for (int u = 0; u < n - (wanted ? FIRST : 0); u++) {
+                    kernels->norm(y, x + (size_t)(u + (wanted ? FIRST : 0)) * (size_t)dim, gain, 1e-5f, dim);
+                    same_column(operand, format, y, dim, u);
+                }
+                void *const there[] = {x_there, gain_there, y_there, batch};
+                for (int i = 0; i < 4; i++) spec_card_free(card, there[i]);
+            }
+    free(x);
+    free(y);
+    free(gain);
+    free(operand);
+}
+
+/* Alone, among others, in any bucket, in place: the same bits. */
+static void a_norm_depends_on_its_column_alone(void **state)
+{
+    (void)state;
+    static const int dims[] = {288, 2052};
+    for (int d = 0; d < 2; d++) {
+        const size_t dim = (size_t)dims[d];
+        float *x = malloc(PASS_COLUMNS * dim * sizeof *x), *y = malloc(PASS_COLUMNS * dim * sizeof *y);
+        float *one = malloc(dim * sizeof *one);
+        for (size_t i = 0; i < PASS_COLUMNS * dim; i++) x[i] = draw(i);
+        float *there = allocated(PASS_COLUMNS * dim * sizeof *x), *out = allocated(PASS_COLUMNS * dim * sizeof *x);
+        float *gain = allocated(dim * sizeof *gain);
+        pass_batch *all = batch_of(PASS_COLUMNS), *single = batch_of(1);
+        spec_card_put(card, there, x, PASS_COLUMNS * dim * sizeof *x);
+        spec_card_put(card, gain, x, dim * sizeof *x);
+        for (int u = 0; u < PASS_COLUMNS; u += 21) {
+            spec_launch_norm(stream, out, there + (size_t)u * dim, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, single, 8);
+            wait_for_stream();
+            spec_card_get(card, one, out, dim * sizeof *one);
+            memcpy(y + (size_t)u * dim, one, dim * sizeof *one);
+        }
+        spec_launch_norm(stream, there, there, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, all, 64);
+        wait_for_stream();
+        spec_card_get(card, x, there, PASS_COLUMNS * dim * sizeof *x);
+        for (size_t u = 0; u < PASS_COLUMNS; u += 21) assert_memory_equal(x + u * dim, y + u * dim, dim * sizeof *x);
+        void *const memory[] = {there, out, gain, all, single};
+        for (int i = 0; i < 5; i++) spec_card_free(card, memory[i]);
+        free(x);
+        free(y);
+        free(one);
+    }
+}
+
+/* Columns beyond the batch are left alone, and a column that is broken is broken afterwards. */
+static void what_is_not_finite_stays_so(void **state)
+{
+    (void)state;
+    enum { DIM = 600, N = 4 };
+    static const float bad[N] = {NAN, INFINITY, 1e30f, 1.0f};
+    float x[N * DIM], gain[DIM], y[(N + 1) * DIM];
+    for (int i = 0; i < N * DIM; i++) x[i] = draw((uint64_t)i);
+    for (int i = 0; i < DIM; i++) gain[i] = 1.27f;
+    for (int u = 0; u < N; u++) x[u * DIM + 517] = bad[u];
+    for (int i = 0; i < (N + 1) * DIM; i++) y[i] = 2.385f;
+    float *x_there = allocated(sizeof x), *gain_there = allocated(sizeof gain), *y_there = allocated(sizeof y);
+    pass_batch *batch = batch_of(N);
+    spec_card_put(card, x_there, x, sizeof x);
+    spec_card_put(card, gain_there, gain, sizeof gain);
+    spec_card_put(card, y_there, y, sizeof y);
+    spec_launch_norm(stream, y_there, x_there, gain_there, DIM, 1e-5f, false, OPERAND_FLOATS, batch, 8);
+    wait_for_stream();
+    spec_card_get(card, y, y_there, sizeof y);
+    for (int u = 0; u < N; u++)
+        for (int i = 0; i < DIM; i++) assert_int_equal(isfinite(y[u * DIM + i]) != 0, u == 3);
+    for (int i = 0; i < DIM; i++) assert_true(y[N * DIM + i] == 2.385f);
+    void *const memory[] = {x_there, gain_there, y_there, batch};
+    for (int i = 0; i < 4; i++) spec_card_free(card, memory[i]);
+}
+
+static void gates_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    float *h = malloc(2 * N * MOST * sizeof *h), *y = malloc(MOST * sizeof *y);
+    char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
+    pass_batch *batch = batch_of(N);
+    for (int w = 0; w < WIDTHS; w++)
+        for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
+            const int ffn = widths[w];
+            const size_t all = 2 * N * (size_t)ffn;
+            for (size_t i = 0; i < all; i++) h[i] = draw(i + (size_t)w) * (i % 13 == 0 ? 60.0f : 2.0f);
+            float *h_there = allocated(all * sizeof *h);
+            void *y_there = allocated(bytes_of(format, ffn));
+            spec_card_put(card, h_there, h, all * sizeof *h);
+            spec_launch_gate(stream, y_there, h_there, ffn, format, batch, 8);
+            wait_for_stream();
+            spec_card_get(card, operand, y_there, bytes_of(format, ffn));
+            for (int u = 0; u < N; u++) {
+                const float *a = h + 2 * (size_t)u * (size_t)ffn;
+                spec_vector_kernels_ref.gate(y, a, a + ffn, ffn);
+                same_column(operand, format, y, ffn, u);
+            }
+            spec_card_free(card, h_there);
+            spec_card_free(card, y_there);
+        }
+    spec_card_free(card, batch);
+    free(h);
+    free(y);
+    free(operand);
+}
+
+/* ---- logits ------------------------------------------------------------------------------------------------------ */
+
+static const int vocabularies[] = {1, 2, 37, 511, 512, 513, 1024, 5000, 32003};
+enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies, ROWS = 3, VOCAB_MOST = 32003 };
+
+/* Logits with a peak, some of them equal. */
+static void fill_logits(float *logits, int vocab, uint64_t seed)
+{
+    for (int i = 0; i < ROWS * vocab; i++)
+        logits[i] = rintf(40.0f * draw((uint64_t)i + (seed << 32))) / (i % 2 == 0 ? 8.0f : 4.0f);
+}
+
+static void the_largest_logit_is_found(void **state)
+{
+    (void)state;
+    float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
+    for (int v = 0; v < VOCABULARIES; v++) {
+        const int vocab = vocabularies[v];
+        const size_t bytes = (size_t)(ROWS * vocab) * sizeof *logits;
+        float *there = allocated(bytes);
+        int *token_there = allocated(ROWS * sizeof *token_there), token[ROWS], expected[ROWS];
+        void *workspace = allocated(spec_launch_logits_bytes(vocab, ROWS));
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            fill_logits(logits, vocab, seed);
+            if (seed == 1) logits[vocab / 3] = logits[vocab - 1] = 99.0f; /* ties far apart: the first of them */
+            if (seed == 2) logits[2 * vocab + vocab / 2] = -FLT_MAX, logits[vocab] = 0.0f, logits[vocab + vocab / 2] = -0.0f;
+            if (seed == 3)
+                for (int i = 0; i < vocab; i++) logits[i] = -FLT_MAX;
+            spec_card_put(card, there, logits, bytes);
+            spec_launch_argmax(stream, token_there, there, vocab, ROWS, workspace);
+            wait_for_stream();
+            spec_card_get(card, token, token_there, sizeof token);
+            assert_int_equal(spec_logits_argmax(expected, logits, ROWS, vocab, &spec_vector_kernels_ref, NULL), GSL_SUCCESS);
+            assert_memory_equal(token, expected, sizeof token);
+        }
+        spec_card_free(card, there);
+        spec_card_free(card, token_there);
+        spec_card_free(card, workspace);
+    }
+    free(logits);
+}
+
+static void rows_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    static const double temperatures[] = {1.0, 0.27, 1e-300};
+    float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
+    double *row = malloc(ROWS * VOCAB_MOST * sizeof *row), *expected = malloc(ROWS * VOCAB_MOST * sizeof *row);
+    for (int v = 0; v < VOCABULARIES; v++) {
+        const int vocab = vocabularies[v];
+        const size_t n = (size_t)(ROWS * vocab), bytes = n * sizeof *logits;
+        float *there = allocated(bytes);
+        double *row_there = allocated(n * sizeof *row), *into[ROWS];
+        int *bad_there = allocated(ROWS * sizeof *bad_there), bad[ROWS];
+        void *workspace = allocated(spec_launch_logits_bytes(vocab, ROWS));
+        for (int u = 0; u < ROWS; u++) into[u] = expected + (size_t)u * (size_t)vocab;
+        fill_logits(logits, vocab, 7);
+        spec_card_put(card, there, logits, bytes);
+        for (int t = 0; t < 3; t++) {
+            spec_launch_rows(stream, row_there, bad_there, there, vocab, temperatures[t], ROWS, workspace);
+            wait_for_stream();
+            spec_card_get(card, row, row_there, n * sizeof *row);
+            spec_card_get(card, bad, bad_there, sizeof bad);
+            assert_int_equal(spec_logits_rows(into, logits, temperatures[t], ROWS, vocab, &spec_vector_kernels_ref, false, NULL),
+                             GSL_SUCCESS);
+            for (int u = 0; u < ROWS; u++) {
+                long double sum = 0.0L;
+                assert_int_equal(bad[u], 0);
+                for (int i = 0; i < vocab; i++) {
+                    const double is = row[(size_t)u * (size_t)vocab + (size_t)i], should = into[u][i];
+                    sum += (long double)is;
+                    if (!(fabs(is - should) <= 3e-15 * should + 1e-300)) fail_msg("%d of %d: %g, not %g", i, vocab, is, should);
+                }
+                assert_true(fabsl(sum - 1.0L) < 1e-15L);
+            }
+        }
+        /* A row alone, and another one beside it that is broken. */
+        logits[0] = v % 2 == 0 ? NAN : -INFINITY;
+        spec_card_put(card, there, logits, bytes);
+        double *alone_there = allocated((size_t)vocab * sizeof *row), *alone = malloc((size_t)vocab * sizeof *row);
+        spec_launch_rows(stream, row_there, bad_there, there, vocab, 0.27, ROWS, workspace);
+        wait_for_stream();
+        spec_card_get(card, row, row_there, n * sizeof *row);
+        spec_card_get(card, bad, bad_there, sizeof bad);
+        assert_true(bad[0] != 0 && bad[1] == 0 && bad[2] == 0);
+        spec_launch_rows(stream, alone_there, bad_there, there + 2 * vocab, vocab, 0.27, 1, workspace);
+        wait_for_stream();
+        spec_card_get(card, alone, alone_there, (size_t)vocab * sizeof *row);
+        assert_memory_equal(alone, row + 2 * (size_t)vocab, (size_t)vocab * sizeof *row);
+        int *token_there = bad_there, token[ROWS];
+        spec_launch_argmax(stream, token_there, there, vocab, ROWS, workspace);
+        wait_for_stream();
+        spec_card_get(card, token, token_there, sizeof token);
+        assert_true(token[0] == -1 && token[1] >= 0 && token[2] >= 0);
+        void *const memory[] = {there, row_there, bad_there, workspace, alone_there};
+        for (int i = 0; i < 5; i++) spec_card_free(card, memory[i]);
+        free(alone);
+    }
+    free(logits);
+    free(row);
+    free(expected);
+}
+
+static int open_card(void **state)
+{
+    (void)state;
+    spec_error error = {""};
+    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
+        printf("%s\n", error.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_card(void **state)
+{
+    (void)state;
+    spec_stream_free(stream);
+    spec_card_close(card);
+    return 0;
+}
+
+int main(void)
+{
+    spec_simulated_card();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(norms_are_those_of_the_processor),
+        cmocka_unit_test(a_norm_depends_on_its_column_alone),
+        cmocka_unit_test(what_is_not_finite_stays_so),
+        cmocka_unit_test(gates_are_those_of_the_processor),
+        cmocka_unit_test(the_largest_logit_is_found),
+        cmocka_unit_test(rows_are_those_of_the_processor),
+    };
+    return cmocka_run_group_tests(tests, open_card, close_card);
+}
