@@ -1,4 +1,4 @@
-/* simt: what kernels are written in: the C that nvcc compiles for a GPU and gcc for the simulator in tests/gpu.
+/* simt: what kernels are written in: the C that nvcc compiles for a GPU and gcc for the simulator in tests/simulator.
  * A kernel sees its arguments as the struct `a`, its place in the grid through the names below, memory shared by its
  * block, barriers and shuffles. Nothing is to be used in a .cu file that is not C, C++ and in this header.
  *
@@ -119,13 +119,14 @@ DEVICE uint32_t bits_of_float(float value) { return __float_as_uint(value); }
 #include <math.h>
 #include <string.h>
 
-/* Set by the simulator (tests/gpu) before a fiber goes on. */
+/* Set by the simulator (tests/simulator) before a thread goes on; `moved` counts bytes of quads and pairs. */
 typedef struct {
     int thread, threads, block[3], grid[3];
+    uint64_t moved;
 } simt_place;
 extern simt_place simt;
 
-/* Asked for by fibers; each switches to the others and comes back when all that take part are there. `value` of 8
+/* Asked for by threads; each switches to the others and comes back when all that take part are there. `value` of 8
  * bytes is exchanged. `line` names the place in messages. */
 void simt_sync_block(const char *file, int line);
 void simt_sync_warp(const char *file, int line);
@@ -133,6 +134,10 @@ uint64_t simt_shuffle(uint64_t value, int lane, const char *file, int line);
 uint32_t simt_vote(bool value, const char *file, int line);
 void simt_mma_bf16(float *d, const uint32_t *a, const uint32_t *b, const char *file, int line);
 void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char *file, int line);
+void simt_add_uint32(uint32_t *to, uint32_t value);
+void simt_add_uint64(uint64_t *to, uint64_t value);
+void simt_raise_uint32(uint32_t *to, uint32_t value);
+void simt_misaligned(const void *at, int bytes, const char *file, int line);
 
 #define KERNEL(name, most_threads)                                                                                     \
     void spec_kernel_##name(struct name##_args a);                                                                     \
@@ -162,6 +167,14 @@ void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char 
 #define vote_which(value) simt_vote((value), __FILE__, __LINE__)
 #define mma_bf16(d, a, b) simt_mma_bf16((d), (a), (b), __FILE__, __LINE__)
 #define mma_int8(d, a, b) simt_mma_int8((d), (a), (b), __FILE__, __LINE__)
+#define load_once(from) simt_load_quad((from), __FILE__, __LINE__)
+#define load_quad(from) simt_load_quad((from), __FILE__, __LINE__)
+#define load_pair(from) simt_load_pair((from), __FILE__, __LINE__)
+#define store_quad(to, q) simt_store_quad((to), (q), __FILE__, __LINE__)
+#define store_pair(to, p) simt_store_pair((to), (p), __FILE__, __LINE__)
+#define add_uint32(to, value) simt_add_uint32((to), (value))
+#define add_uint64(to, value) simt_add_uint64((to), (value))
+#define raise_uint32(to, value) simt_raise_uint32((to), (value))
 
 DEVICE float float_of_bits(uint32_t bits)
 {
@@ -188,38 +201,35 @@ DEVICE double simt_shuffle_double(double value, int lane, const char *file, int 
     return value;
 }
 /* A card faults where memory is not aligned. */
-DEVICE void simt_aligned(const void *at, int bytes)
+DEVICE void simt_aligned(const void *at, int bytes, const char *file, int line)
 {
-    if ((uintptr_t)at % (uintptr_t)bytes != 0) __builtin_trap();
+    if ((uintptr_t)at % (uintptr_t)bytes != 0) simt_misaligned(at, bytes, file, line);
+    simt.moved += (uint64_t)bytes;
 }
-DEVICE quad load_quad(const void *from)
+DEVICE quad simt_load_quad(const void *from, const char *file, int line)
 {
     quad q;
-    simt_aligned(from, 16);
+    simt_aligned(from, sizeof q, file, line);
     memcpy(&q, from, sizeof q);
     return q;
 }
-DEVICE quad load_once(const void *from) { return load_quad(from); }
-DEVICE pair load_pair(const void *from)
+DEVICE pair simt_load_pair(const void *from, const char *file, int line)
 {
     pair p;
-    simt_aligned(from, 8);
+    simt_aligned(from, sizeof p, file, line);
     memcpy(&p, from, sizeof p);
     return p;
 }
-DEVICE void store_quad(void *to, quad q)
+DEVICE void simt_store_quad(void *to, quad q, const char *file, int line)
 {
-    simt_aligned(to, 16);
+    simt_aligned(to, sizeof q, file, line);
     memcpy(to, &q, sizeof q);
 }
-DEVICE void store_pair(void *to, pair p)
+DEVICE void simt_store_pair(void *to, pair p, const char *file, int line)
 {
-    simt_aligned(to, 8);
+    simt_aligned(to, sizeof p, file, line);
     memcpy(to, &p, sizeof p);
 }
-DEVICE void add_uint32(uint32_t *to, uint32_t value) { *to += value; }
-DEVICE void add_uint64(uint64_t *to, uint64_t value) { *to += value; }
-DEVICE void raise_uint32(uint32_t *to, uint32_t value) { if (value > *to) *to = value; }
 
 #endif /* ---- on both --------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 #include "tests/simulator/block_run.h"
 
 #include "models/gpu/simt.h"
+#include "tests/simulator/kernel_fault.h"
 #include "tests/simulator/stack_switch.h"
 
 #include <stdarg.h>
@@ -10,24 +11,19 @@
 
 enum { MOST_THREADS = 1024, MOST_WARPS = MOST_THREADS / WARP_LANES };
 
+/* A lane that has not ended is ready (or has not begun), in a meeting of its warp, or at the block's barrier. */
 typedef struct {
-    uint32_t ready;   /* lanes that can go on, or have not begun */
-    uint32_t meeting; /* lanes that wait for their warp */
-    uint32_t all;
+    uint32_t all, ready, meets, ended;
+    uint32_t syncs;
+    simulated_meeting meeting; /* where the lanes of `meets` wait */
+    int line;
+    const char *file;
     simulated_lane lanes[WARP_LANES];
 } warp_state;
 
-typedef struct {
-    simulated_stack *stack; /* NULL: it has not begun, or has ended */
-    simulated_meeting meeting;
-    bool waits, ended;
-    const char *file; /* where it waits */
-    int line;
-} thread_state;
-
 simt_place simt;
 
-static const char *const meeting_names[] = {"sync_warp", "shuffle", "vote", "mma_bf16", "mma_int8", "sync_block"};
+static const char *const meeting_names[] = {"sync_warp", "shuffle", "vote", "mma_bf16", "mma_int8"};
 
 static struct {
     const simulated_kernel *kernel;
@@ -35,11 +31,14 @@ static struct {
     simulated_order order;
     uint64_t chance;
     uint32_t warps_ready;
-    int threads, warps, ended, at_barrier;
+    int threads, warps, ended;
+    int at_barrier, barrier_first, barrier_line;
+    const char *barrier_file;
+    uint32_t barriers;
     simulated_stack host, *free_stacks, *running;
-    int stacks;
+    int n_stacks;
+    simulated_stack *stacks[MOST_THREADS]; /* NULL: the thread has not begun, or has ended */
     warp_state warp[MOST_WARPS];
-    thread_state thread[MOST_THREADS];
 } run;
 
 /* The shared arrays of all kernels. */
@@ -55,22 +54,31 @@ void block_run_fail(const char *format, ...)
     va_end(list);
     fflush(stdout);
     if (run.kernel != NULL)
-        fprintf(stderr, "simulator: kernel %s, block (%d, %d, %d), thread %d: %s\n", run.kernel->name + strlen("spec_kernel_"),
-                simt.block[0], simt.block[1], simt.block[2], simt.thread, text);
+        fprintf(stderr, "simulator: kernel %s, block (%d, %d, %d), thread %d: %s\n",
+                run.kernel->name + strlen("spec_kernel_"), simt.block[0], simt.block[1], simt.block[2], simt.thread, text);
     else fprintf(stderr, "simulator: %s\n", text);
     fflush(stderr);
     _exit(3);
 }
 
+simulated_epoch block_run_epoch(int thread)
+{
+    return (simulated_epoch){run.barriers, run.warp[thread / WARP_LANES].syncs};
+}
+
 /* ---- who is next -------------------------------------------------------------------------------------------------- */
 
-static int choose(uint32_t set)
+static int by_chance(uint32_t set)
 {
-    if (run.order == ORDER_FORWARD) return __builtin_ctz(set);
-    if (run.order == ORDER_REVERSE) return 31 - __builtin_clz(set);
     run.chance = run.chance * 6364136223846793005u + 1442695040888963407u;
     const unsigned turn = (unsigned)(run.chance >> 59);
     return (int)((unsigned)__builtin_ctz(set >> turn | (set << 1) << (31 - turn)) + turn) % 32;
+}
+
+static inline int choose(uint32_t set)
+{
+    if (run.order == ORDER_FORWARD) return __builtin_ctz(set);
+    return run.order == ORDER_REVERSE ? 31 - __builtin_clz(set) : by_chance(set);
 }
 
 static const char *short_name(const char *file)
@@ -79,66 +87,76 @@ static const char *short_name(const char *file)
     return slash != NULL ? slash + 1 : file;
 }
 
-/* Nobody can go on and not all have ended: names a meeting that will not come about and who is missing. */
-static void fail_stuck(void)
+/* Nobody can go on and not all have ended: says which meeting will not come about and who is missing. */
+__attribute__((noreturn)) static void fail_stuck(void)
 {
-    int who = -1, missing = -1;
-    for (int t = 0; t < run.threads && who < 0; t++)
-        if (run.thread[t].waits && run.thread[t].meeting != MEET_SYNC_BLOCK) who = t;
-    const bool of_warp = who >= 0;
-    for (int t = 0; t < run.threads && who < 0; t++)
-        if (run.thread[t].waits) who = t;
-    const thread_state *w = &run.thread[who];
-    for (int t = of_warp ? who & ~31 : 0; t < run.threads && (!of_warp || t < (who & ~31) + 32) && missing < 0; t++)
-        if (run.thread[t].ended || run.thread[t].meeting != w->meeting) missing = t;
-    simt.thread = who;
-    const char *name = meeting_names[w->meeting], *file = short_name(w->file);
-    if (missing < 0)
-        block_run_fail("%s at %s:%d: the warp has %d lanes of 32", name, file, w->line, run.threads - (who & ~31));
-    const thread_state *m = &run.thread[missing];
-    if (m->ended) block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name, file, w->line, missing);
-    block_run_fail("%s at %s:%d is not reached by thread %d, which is in %s at %s:%d", name, file, w->line, missing,
-                   meeting_names[m->meeting], short_name(m->file), m->line);
+    int missing = 0;
+    for (int i = 0; i < run.warps; i++) {
+        const warp_state *w = &run.warp[i];
+        if (w->meets == 0) continue;
+        simt.thread = i * WARP_LANES + __builtin_ctz(w->meets);
+        const char *name = meeting_names[w->meeting], *file = short_name(w->file);
+        if (w->meets == w->all)
+            block_run_fail("%s at %s:%d in a warp of %d lanes", name, file, w->line, __builtin_popcount(w->all));
+        missing = i * WARP_LANES + __builtin_ctz(w->all & ~w->meets);
+        if (w->ended >> missing % WARP_LANES & 1)
+            block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name, file, w->line, missing);
+        block_run_fail("%s at %s:%d is not reached by thread %d, which is in sync_block at %s:%d", name, file, w->line,
+                       missing, short_name(run.barrier_file), run.barrier_line);
+    }
+    for (int i = run.warps - 1; i >= 0; i--)
+        if (run.warp[i].ended != 0) missing = i * WARP_LANES + __builtin_ctz(run.warp[i].ended);
+    simt.thread = run.barrier_first;
+    block_run_fail("sync_block at %s:%d is not reached by thread %d, which has ended", short_name(run.barrier_file),
+                   run.barrier_line, missing);
 }
 
 /* -1: all have ended. Stays in the warp that ran while one of its lanes can go on, unless turns are by chance. */
-static int next_thread(void)
+static inline int next_thread(void)
 {
-    if (run.warps_ready == 0) {
-        if (run.ended < run.threads) fail_stuck();
-        return -1;
+    unsigned warp = (unsigned)simt.thread / WARP_LANES;
+    if (run.order == ORDER_SHUFFLED || run.warp[warp].ready == 0) {
+        if (run.warps_ready == 0) {
+            if (run.ended < run.threads) fail_stuck();
+            return -1;
+        }
+        warp = (unsigned)choose(run.warps_ready);
     }
-    int warp = simt.thread / WARP_LANES;
-    if (run.order == ORDER_SHUFFLED || run.warp[warp].ready == 0) warp = choose(run.warps_ready);
-    return warp * WARP_LANES + choose(run.warp[warp].ready);
+    return (int)warp * WARP_LANES + choose(run.warp[warp].ready);
 }
 
-static void not_ready(int t)
+static inline void not_ready(unsigned warp, uint32_t bit)
 {
-    warp_state *w = &run.warp[t / WARP_LANES];
-    w->ready &= ~(1u << t % WARP_LANES);
-    if (w->ready == 0) run.warps_ready &= ~(1u << t / WARP_LANES);
+    if ((run.warp[warp].ready &= ~bit) == 0) run.warps_ready &= ~(1u << warp);
 }
 
 /* ---- threads on stacks -------------------------------------------------------------------------------------------- */
 
 static void run_threads(void);
 
-static simulated_stack *stack_for(thread_state *t)
+static simulated_stack *some_stack(int thread)
 {
-    if (t->stack != NULL) return t->stack;
     simulated_stack *s = run.free_stacks;
     if (s != NULL) run.free_stacks = s->next;
-    else s = simulated_stack_new(run.stacks++, run_threads);
-    return t->stack = s;
+    else s = simulated_stack_new(run.n_stacks++, run_threads);
+    return run.stacks[thread] = s;
 }
 
-static void go_to(simulated_stack *to)
+static inline void go_to(simulated_stack *to)
 {
     simulated_stack *from = run.running;
     if (from == to) return;
     run.running = to;
     simulated_stack_switch(from, to);
+}
+
+/* Whoever is next goes on; comes back when it is this thread's turn again. */
+static inline void give_way(void)
+{
+    const int next = next_thread();
+    simulated_stack *stack = run.stacks[next];
+    simt.thread = next;
+    go_to(stack != NULL ? stack : some_stack(next));
 }
 
 /* A stack's function: threads, one after another. The next one takes the stack over where it has none of its own yet,
@@ -148,84 +166,79 @@ static void run_threads(void)
     simulated_stack_began();
     for (;;) {
         run.kernel->call(run.args);
+        const unsigned warp = (unsigned)simt.thread / WARP_LANES;
+        const uint32_t bit = 1u << simt.thread % WARP_LANES;
         simulated_stack *mine = run.running;
-        thread_state *done = &run.thread[simt.thread];
-        done->stack = NULL;
-        done->ended = true;
+        run.stacks[simt.thread] = NULL;
+        run.warp[warp].ended |= bit;
         run.ended++;
-        not_ready(simt.thread);
+        not_ready(warp, bit);
         const int next = next_thread();
         if (next >= 0) simt.thread = next;
-        if (next >= 0 && run.thread[next].stack == NULL) {
-            run.thread[next].stack = mine;
+        if (next >= 0 && run.stacks[next] == NULL) {
+            run.stacks[next] = mine;
             continue;
         }
         mine->next = run.free_stacks;
         run.free_stacks = mine;
-        go_to(next >= 0 ? run.thread[next].stack : &run.host);
+        go_to(next >= 0 ? run.stacks[next] : &run.host);
     }
-}
-
-/* Whoever is next goes on; comes back when it is this thread's turn again. */
-static void give_way(void)
-{
-    simt.thread = next_thread();
-    go_to(stack_for(&run.thread[simt.thread]));
 }
 
 /* ---- meetings ----------------------------------------------------------------------------------------------------- */
 
-simulated_lane *block_run_lane(void)
+static inline bool same_place(const char *file, int line, const char *other_file, int other_line)
 {
-    return &run.warp[simt.thread / WARP_LANES].lanes[simt.thread % WARP_LANES];
+    return line == other_line && (file == other_file || strcmp(file, other_file) == 0);
 }
 
-static void same_place(const thread_state *other, int number, simulated_meeting meeting, const char *file, int line)
+void block_run_barrier(const char *file, int line)
 {
-    if (other->meeting == meeting && other->line == line && (other->file == file || strcmp(other->file, file) == 0)) return;
-    block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", meeting_names[meeting], short_name(file), line, number,
-                   meeting_names[other->meeting], short_name(other->file), other->line);
-}
-
-static void meet_block(thread_state *me)
-{
-    (void)me;
-    if (++run.at_barrier < run.threads) return;
-    run.at_barrier = 0;
-    for (int t = 0; t < run.threads; t++) {
-        same_place(&run.thread[t], t, me->meeting, me->file, me->line);
-        run.thread[t].waits = false;
+    const unsigned warp = (unsigned)simt.thread / WARP_LANES;
+    not_ready(warp, 1u << simt.thread % WARP_LANES);
+    if (run.at_barrier++ == 0) {
+        run.barrier_first = simt.thread;
+        run.barrier_file = file;
+        run.barrier_line = line;
+    } else if (!same_place(file, line, run.barrier_file, run.barrier_line))
+        block_run_fail("sync_block at %s:%d, while thread %d is in sync_block at %s:%d", short_name(file), line,
+                       run.barrier_first, short_name(run.barrier_file), run.barrier_line);
+    if (run.at_barrier == run.threads) {
+        run.at_barrier = 0;
+        run.barriers++;
+        for (int w = 0; w < run.warps; w++) run.warp[w].ready = run.warp[w].all;
+        run.warps_ready = ~0u >> (MOST_WARPS - run.warps);
     }
-    for (int w = 0; w < run.warps; w++) run.warp[w].ready = run.warp[w].all;
-    run.warps_ready = run.warps == 32 ? ~0u : (1u << run.warps) - 1;
-}
-
-static void meet_warp(warp_state *w, int lane, thread_state *me, void (*join)(simulated_lane *lanes))
-{
-    if (w->meeting != 0) {
-        const int other = (simt.thread & ~31) + __builtin_ctz(w->meeting);
-        same_place(&run.thread[other], other, me->meeting, me->file, me->line);
-    }
-    w->meeting |= 1u << lane;
-    if (w->meeting != ~0u) return;
-    if (join != NULL) join(w->lanes);
-    for (int l = 0; l < WARP_LANES; l++) run.thread[(simt.thread & ~31) + l].waits = false;
-    w->meeting = 0;
-    w->ready = ~0u;
-    run.warps_ready |= 1u << simt.thread / WARP_LANES;
-}
-
-void block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), const char *file, int line)
-{
-    thread_state *me = &run.thread[simt.thread];
-    me->meeting = meeting;
-    me->waits = true;
-    me->file = file;
-    me->line = line;
-    not_ready(simt.thread);
-    if (meeting == MEET_SYNC_BLOCK) meet_block(me);
-    else meet_warp(&run.warp[simt.thread / WARP_LANES], simt.thread % WARP_LANES, me, join);
     give_way();
+}
+
+uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), uint64_t value, int from,
+                        const char *file, int line)
+{
+    const unsigned warp = (unsigned)simt.thread / WARP_LANES, lane = (unsigned)simt.thread % WARP_LANES;
+    warp_state *w = &run.warp[warp];
+    simulated_lane *mine = &w->lanes[lane];
+    mine->value = value;
+    mine->from = from;
+    not_ready(warp, 1u << lane);
+    if (w->meets == 0) {
+        w->meeting = meeting;
+        w->file = file;
+        w->line = line;
+    } else if (w->meeting != meeting || !same_place(file, line, w->file, w->line))
+        block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", meeting_names[meeting], short_name(file), line,
+                       (int)warp * WARP_LANES + __builtin_ctz(w->meets), meeting_names[w->meeting], short_name(w->file),
+                       w->line);
+    w->meets |= 1u << lane;
+    if (w->meets == ~0u) {
+        if (join != NULL) join(w->lanes);
+        else w->syncs++;
+        w->meets = 0;
+        w->ready = ~0u;
+        run.warps_ready |= 1u << warp;
+    }
+    give_way();
+    return mine->result;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
@@ -245,18 +258,18 @@ static void poison_shared(void)
 static void run_block(void)
 {
     poison_shared();
-    memset(run.thread, 0, (size_t)run.threads * sizeof run.thread[0]);
-    for (int w = 0; w < run.warps; w++) {
-        const int lanes = run.threads - w * WARP_LANES;
-        run.warp[w].all = run.warp[w].ready = lanes < WARP_LANES ? (1u << lanes) - 1 : ~0u;
-        run.warp[w].meeting = 0;
+    for (int i = 0; i < run.warps; i++) {
+        warp_state *w = &run.warp[i];
+        const int lanes = run.threads - i * WARP_LANES;
+        w->all = w->ready = lanes < WARP_LANES ? (1u << lanes) - 1 : ~0u;
+        w->meets = w->ended = w->syncs = 0;
     }
-    run.warps_ready = run.warps == 32 ? ~0u : (1u << run.warps) - 1;
+    run.warps_ready = ~0u >> (MOST_WARPS - run.warps);
     run.ended = run.at_barrier = 0;
+    run.barriers = 0;
     simt.thread = choose(run.warps_ready) * WARP_LANES;
-    simt.thread = next_thread();
     run.running = &run.host;
-    go_to(stack_for(&run.thread[simt.thread]));
+    give_way();
 }
 
 void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order)
@@ -269,6 +282,7 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
     simt.threads = threads;
     const int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
     for (int i = 0; i < 3; i++) simt.grid[i] = grid[i];
+    kernel_fault_watch();
     for (int64_t i = 0; i < blocks; i++) {
         const int64_t block = order == ORDER_FORWARD ? i : blocks - 1 - i;
         simt.block[0] = (int)(block % grid[0]);
@@ -276,5 +290,6 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
         simt.block[2] = (int)(block / grid[0] / grid[1]);
         run_block();
     }
+    kernel_fault_watched();
     run.kernel = NULL;
 }

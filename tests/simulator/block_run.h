@@ -11,25 +11,31 @@
 typedef enum { ORDER_FORWARD, ORDER_REVERSE, ORDER_SHUFFLED } simulated_order;
 
 /* What a warp does together; where all 32 lanes have to meet at one line. */
-typedef enum { MEET_SYNC_WARP, MEET_SHUFFLE, MEET_VOTE, MEET_MMA_BF16, MEET_MMA_INT8, MEET_SYNC_BLOCK } simulated_meeting;
+typedef enum { MEET_SYNC_WARP, MEET_SHUFFLE, MEET_VOTE, MEET_MMA_BF16, MEET_MMA_INT8 } simulated_meeting;
 
 /* What a lane brings to a meeting, and what it takes away. */
 typedef struct {
     uint64_t value, result;
-    int from;                /* lane whose value is wanted */
-    void *d;                 /* of a product */
-    const uint32_t *a, *b;
+    int from; /* of a shuffle: the lane whose value is wanted */
 } simulated_lane;
 
-/* Comes back when all lanes of the warp, or all threads of the block, are there; the last to come calls `join` with the
- * 32 lanes of the warp. */
-simulated_lane *block_run_lane(void);
-void block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), const char *file, int line);
+/* Comes back with `result` when all lanes of the warp are there; the last to come calls `join` with the 32 of them. */
+uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), uint64_t value, int from,
+                        const char *file, int line);
+
+/* Comes back when all threads of the block are there. */
+void block_run_barrier(const char *file, int line);
 
 /* Runs all blocks of a launch. A thread that breaks a rule ends the process: one line, exit code 3. */
 void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order);
 
 /* "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exit code 3; without the place where no kernel runs. */
 void block_run_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Barriers of the block, and of the thread's warp, that came about since the block began. */
+typedef struct {
+    uint32_t block, warp;
+} simulated_epoch;
+simulated_epoch block_run_epoch(int thread);
 
 #endif

@@ -2,18 +2,12 @@
  * nobody may change. Fresh memory reads as NaN. */
 #include "tests/simulator/block_run.h"
 #include "tests/simulator/simulated_driver.h"
+#include "tests/simulator/stack_switch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef SANITIZED
+#ifdef SIMULATED_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -38,7 +32,7 @@ static void fill_margins(allocation *a)
 
 static void check_margins(const allocation *a)
 {
-#ifndef SANITIZED
+#ifndef SIMULATED_ASAN
     const unsigned char *before = (const unsigned char *)a->memory - MARGIN, *after = before + MARGIN + a->bytes;
     for (int i = 0; i < MARGIN; i++) {
         if (before[i] != MARGIN_BYTE)
@@ -58,7 +52,7 @@ void simulated_memory_check(void)
 
 static void set_access(const allocation *a, bool allowed)
 {
-#ifdef SANITIZED
+#ifdef SIMULATED_ASAN
     if (a->pinned) return;
     if (allowed) __asan_unpoison_memory_region(a->memory, a->bytes);
     else __asan_poison_memory_region(a->memory, a->bytes);
@@ -87,7 +81,7 @@ static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool
     if (!pinned && (bytes > card->memory || counted > card->memory - card->taken)) return CUDA_ERROR_OUT_OF_MEMORY;
     allocation *a = calloc(1, sizeof *a);
     void *whole = NULL;
-#ifdef SANITIZED
+#ifdef SIMULATED_ASAN
     const int failed = a == NULL || posix_memalign(&whole, ALIGN, bytes) != 0;
     const size_t begin = 0;
 #else
@@ -121,7 +115,7 @@ static CUresult give_back(void *memory, bool pinned)
         if (pinned) a->card->pinned--;
         else a->card->allocations--;
         *at = a->next;
-#ifdef SANITIZED
+#ifdef SIMULATED_ASAN
         free(a->memory);
 #else
         memset(a->memory, 0xff, a->bytes);

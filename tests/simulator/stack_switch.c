@@ -6,33 +6,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef SANITIZED
-#include <sanitizer/common_interface_defs.h>
-#endif
 #if defined __has_include
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
 #endif
 #endif
 
-/* The sanitizers' frames are larger. */
-#if defined SANITIZED || !defined __OPTIMIZE__
+/* The sanitizers' frames are larger, and those that are not optimised. */
+#if defined SIMULATED_ASAN || !defined __OPTIMIZE__
 enum { STACK_SIZE = 256 << 10 };
 #else
 enum { STACK_SIZE = 64 << 10 };
 #endif
 enum { PAGE = 4096 };
 
+static simulated_stack *newest;
+
 static void *stack_memory(void)
 {
-    char *memory = mmap(NULL, PAGE + STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, PAGE + STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, PAGE, PROT_NONE) != 0) {
         perror("simulator: a thread's stack");
         _exit(3);
@@ -45,9 +38,6 @@ static void *stack_memory(void)
 
 #if defined __x86_64__
 
-/* Keeps what a called function has to keep: rbx, rbp, r12 to r15 and the stack's place. Rounding modes are the same in
- * all threads. */
-void simulated_switch_registers(void **from, void *to);
 __asm__(".text\n"
         ".hidden simulated_switch_registers\n"
         ".globl simulated_switch_registers\n"
@@ -63,14 +53,12 @@ __asm__(".text\n"
 static void lay_out(simulated_stack *s, int number, void (*run)(void))
 {
     /* Tops a multiple of 4096 apart would all fall into one set of the first-level cache. */
-    void **top = (void **)((char *)s->bottom + s->size - (size_t)(number % 56) * 64 - 64);
+    void **top = (void **)((char *)s->bottom + s->size - (size_t)(number * 5 % 56) * 64 - 64);
     *--top = NULL;                   /* where run would return to; also keeps the stack aligned */
     *--top = (void *)(uintptr_t)run; /* popped by ret */
     for (int i = 0; i < 6; i++) *--top = NULL;
     s->top = top;
 }
-
-static void switch_stack(simulated_stack *from, simulated_stack *to) { simulated_switch_registers(&from->top, to->top); }
 
 #else
 
@@ -83,8 +71,6 @@ static void lay_out(simulated_stack *s, int number, void (*run)(void))
     makecontext(&s->context, run, 0);
 }
 
-static void switch_stack(simulated_stack *from, simulated_stack *to) { swapcontext(&from->context, &to->context); }
-
 #endif
 
 simulated_stack *simulated_stack_new(int number, void (*run)(void))
@@ -96,24 +82,16 @@ simulated_stack *simulated_stack_new(int number, void (*run)(void))
     }
     s->bottom = stack_memory();
     s->size = STACK_SIZE;
+    s->older = newest;
+    newest = s;
     lay_out(s, number, run);
     return s;
 }
 
-void simulated_stack_began(void)
+bool simulated_stack_is_full(const void *address)
 {
-#ifdef SANITIZED
-    __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
-#endif
-}
-
-void simulated_stack_switch(simulated_stack *from, simulated_stack *to)
-{
-#ifdef SANITIZED
-    __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
-    switch_stack(from, to);
-    __sanitizer_finish_switch_fiber(from->fake, NULL, NULL);
-#else
-    switch_stack(from, to);
-#endif
+    const char *at = address;
+    for (const simulated_stack *s = newest; s != NULL; s = s->older)
+        if (at < (const char *)s->bottom && at >= (const char *)s->bottom - PAGE) return true;
+    return false;
 }
