@@ -136,17 +136,19 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
     free(row);
 }
 
-/* The engine's logits of the same text, `columns` tokens a pass. */
-static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n, int columns)
+/* The engine's logits of the same text, `columns` tokens a pass, on the weights' device. */
+static inline void engine_pass_with(float *logits, const spec_weights *weights, spec_tensor_type kv_type,
+                                    const int *token, int n, int columns)
 {
     const spec_shape *s = &weights->shape;
+    const spec_backend *on = weights->backend;
     spec_forward forward;
     spec_kv kv;
     spec_error error = {""};
     int layer[SPEC_LAYERS_MAX], slot[SPEC_COLUMNS_MAX];
     for (int i = 0; i < s->n_layers; i++) layer[i] = i;
     assert_int_equal(spec_forward_init(&forward, weights, &error), GSL_SUCCESS);
-    assert_int_equal(weights->backend->kv_init(&kv, s, n, &error), GSL_SUCCESS);
+    assert_int_equal(on->kv_init(on, &kv, s, kv_type, n, &error), GSL_SUCCESS);
     for (int done = 0; done < n; done += columns) {
         spec_batch batch = {.n = n - done < columns ? n - done : columns, .path = slot};
         for (int u = 0; u < batch.n; u++) {
@@ -154,14 +156,18 @@ static inline void engine_pass(float *logits, const spec_weights *weights, const
             batch.position[u] = batch.slot[u] = batch.past[u] = slot[u] = done + u;
             batch.path_begin[u + 1] = u + 1;
         }
-        if (spec_forward_pass(&forward, &kv, &batch, layer, s->n_layers, 0, &error) != GSL_SUCCESS) {
-            fail_msg("%s", error.text);
-        }
+        spec_forward_begin(&forward, &kv, &batch, layer, s->n_layers);
+        if (spec_forward_wait(&forward, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         const size_t size = (size_t)batch.n * (size_t)s->vocab;
-        weights->backend->get(logits + (ptrdiff_t)done * s->vocab, forward.logits, size * sizeof *logits);
+        on->get(on, logits + (ptrdiff_t)done * s->vocab, forward.logits, size * sizeof *logits);
     }
-    weights->backend->kv_free(&kv);
+    on->kv_free(on, &kv);
     spec_forward_free(&forward);
+}
+
+static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n, int columns)
+{
+    engine_pass_with(logits, weights, SPEC_TENSOR_F32, token, n, columns);
 }
 
 /* The difference's root mean square over the reference's spread, the worst over n rows. */
