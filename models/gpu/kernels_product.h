@@ -1,9 +1,52 @@
-/* kernels_product: matrix products and the rows of a table; layouts in models/gpu/layout.h. */
+/* kernels_product: matrix products and the rows of a table; layouts in models/gpu/layout.h and tile.h. */
 #ifndef SPECLAB_KERNELS_PRODUCT_H
 #define SPECLAB_KERNELS_PRODUCT_H
 
 #include "models/gpu/pass_batch.h"
 
-#define SPEC_KERNELS_PRODUCT(X)
+enum { PRODUCT_WARPS = 8, PRODUCT_PARTS = 8 /* at most */ };
+
+/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is made in `parts` (1, 2, 4, 8), by a warp each:
+ * part p takes groups p, p + parts, ...; they are added as a binary tree. */
+struct product_args {
+    float *y;
+    const unsigned char *w;
+    const void *x;
+    const float *bias; /* or NULL */
+    const pass_batch *batch;
+    int32_t rows, cols, parts;
+    int32_t add, wanted; /* 0 or 1 */
+};
+
+/* As spec_tensor_type. */
+enum { PRODUCT_F32, PRODUCT_F16, PRODUCT_BF16, PRODUCT_Q8_0, PRODUCT_Q4_0 };
+
+struct embed_args {
+    float *x; /* (n, cols) */
+    const unsigned char *table;
+    const pass_batch *batch;
+    int32_t cols, type;
+};
+
+/* A kernel for each type, and for 8, 16, 32 and 64 columns: so many tiles of eight. */
+#define SPEC_KERNELS_PRODUCT_OF(X, type)                                                                               \
+    X(product, product_##type##_1, 256)                                                                                \
+    X(product, product_##type##_2, 256)                                                                                \
+    X(product, product_##type##_4, 256)                                                                                \
+    X(product, product_##type##_8, 256)
+#define SPEC_KERNELS_PRODUCT_TYPES(X)                                                                                  \
+    SPEC_KERNELS_PRODUCT_OF(X, f32)                                                                                    \
+    SPEC_KERNELS_PRODUCT_OF(X, f16)                                                                                    \
+    SPEC_KERNELS_PRODUCT_OF(X, bf16)                                                                                   \
+    SPEC_KERNELS_PRODUCT_OF(X, q8_0)                                                                                   \
+    SPEC_KERNELS_PRODUCT_OF(X, q4_0)
+#define SPEC_KERNELS_PRODUCT(X) SPEC_KERNELS_PRODUCT_TYPES(X) X(product, embed, 256)
+
+#define SPEC_PRODUCT_ARGS(theme, name, threads)                                                                        \
+    struct name##_args {                                                                                               \
+        struct product_args product;                                                                                   \
+    };
+SPEC_KERNELS_PRODUCT_TYPES(SPEC_PRODUCT_ARGS)
+#undef SPEC_PRODUCT_ARGS
 
 #endif

@@ -1,0 +1,72 @@
+#include "models/gpu/launch_product.h"
+
+#include "models/gpu/layout.h"
+#include "models/least.h"
+
+#include <assert.h>
+
+enum { EMBED_THREADS = 256, BUCKETS = 4, ENOUGH_WARPS = 2048 };
+
+_Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 && (int)PRODUCT_F16 == (int)SPEC_TENSOR_F16 &&
+                   (int)PRODUCT_BF16 == (int)SPEC_TENSOR_BF16 && (int)PRODUCT_Q8_0 == (int)SPEC_TENSOR_Q8_0 &&
+                   (int)PRODUCT_Q4_0 == (int)SPEC_TENSOR_Q4_0,
+               "types are numbered alike");
+
+/* [type][bucket], and the tiles of rows that a warp of it multiplies. */
+static const struct {
+    spec_kernel kernel;
+    int tiles;
+} product[SPEC_TENSOR_TYPES][BUCKETS] = {
+    [SPEC_TENSOR_F32] = {{SPEC_KERNEL_product_f32_1, 2}, {SPEC_KERNEL_product_f32_2, 2}, {SPEC_KERNEL_product_f32_4, 2}, {SPEC_KERNEL_product_f32_8, 1}},
+    [SPEC_TENSOR_F16] = {{SPEC_KERNEL_product_f16_1, 1}, {SPEC_KERNEL_product_f16_2, 1}, {SPEC_KERNEL_product_f16_4, 2}, {SPEC_KERNEL_product_f16_8, 2}},
+    [SPEC_TENSOR_BF16] = {{SPEC_KERNEL_product_bf16_1, 1}, {SPEC_KERNEL_product_bf16_2, 1}, {SPEC_KERNEL_product_bf16_4, 2}, {SPEC_KERNEL_product_bf16_8, 2}},
+    [SPEC_TENSOR_Q8_0] = {{SPEC_KERNEL_product_q8_0_1, 1}, {SPEC_KERNEL_product_q8_0_2, 1}, {SPEC_KERNEL_product_q8_0_4, 1}, {SPEC_KERNEL_product_q8_0_8, 1}},
+    [SPEC_TENSOR_Q4_0] = {{SPEC_KERNEL_product_q4_0_1, 1}, {SPEC_KERNEL_product_q4_0_2, 1}, {SPEC_KERNEL_product_q4_0_4, 1}, {SPEC_KERNEL_product_q4_0_8, 1}},
+};
+
+operand_format spec_launch_format(spec_tensor_type reader)
+{
+    if (reader == SPEC_TENSOR_F32) return OPERAND_FLOATS;
+    return spec_tensor_is_quantised(reader) ? OPERAND_INT8 : OPERAND_BF16;
+}
+
+/* In how many parts the sums of a matrix are made: enough for a card to be full of warps. By the shape alone. */
+static int parts_of(int rows)
+{
+    const int tiles = spec_least_pieces(rows, SPEC_LAYOUT_ROWS);
+    int parts = 1;
+    while (parts < PRODUCT_PARTS && tiles * parts < ENOUGH_WARPS) parts *= 2;
+    return parts;
+}
+
+size_t spec_launch_product_bytes(void)
+{
+    return 16;
+}
+
+void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x, const float *opt_bias,
+                         bool add, bool wanted, void *opt_workspace, const pass_batch *batch, int bucket)
+{
+    (void)opt_workspace;
+    const int which = bucket == 8 ? 0 : bucket == 16 ? 1 : bucket == 32 ? 2 : 3, parts = parts_of(w->rows);
+    const int tiles = product[w->type][which].tiles * PRODUCT_WARPS / parts; /* of a block */
+    const struct product_args args = {.y = y,
+                                      .w = w->data,
+                                      .x = x,
+                                      .bias = opt_bias,
+                                      .batch = batch,
+                                      .rows = w->rows,
+                                      .cols = w->cols,
+                                      .parts = parts,
+                                      .add = add,
+                                      .wanted = wanted};
+    assert(bucket == 8 || bucket == 16 || bucket == 32 || bucket == 64);
+    spec_stream_run(stream, product[w->type][which].kernel,
+                    spec_least_pieces(spec_least_pieces(w->rows, SPEC_LAYOUT_ROWS), tiles), 1, 1, &args);
+}
+
+void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table, const pass_batch *batch, int bucket)
+{
+    SPEC_RUN(stream, embed, spec_least_pieces(table->cols, EMBED_THREADS), bucket, 1, .x = x, .table = table->data,
+             .batch = batch, .cols = table->cols, .type = (int32_t)table->type);
+}

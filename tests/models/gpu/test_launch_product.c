@@ -1,0 +1,383 @@
+#include "models/gpu/launch_product.h"
+#include "models/gpu/layout.h"
+#include "models/least.h"
+#include "models/transformer/panels.h"
+#include "models/transformer/product.h"
+#include "tests/support/near.h"
+#include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
+#include "tests/support/table_model.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = SPEC_COLUMNS_MAX, BLOCK = SPEC_TENSOR_BLOCK };
+
+static spec_card *card;
+static spec_stream *stream;
+static void *workspace;
+static const int buckets[] = {8, 16, 32, 64};
+static const struct {
+    int rows, cols;
+} shapes[] = {{1, 1}, {3, 8}, {16, 32}, {5, 33}, {33, 31}, {64, 172}, {40, 288}, {17, 640}, {130, 256}};
+
+/* A matrix on the card, its weights as floats, its columns as floats and as an operand, on the host. */
+typedef struct {
+    spec_matrix w;
+    spec_tensor tensor;
+    float *weight; /* (rows, cols) */
+    float *x;      /* (COLUMNS, cols) */
+    float *seen;   /* the same, as the operand has them */
+    float *bias;   /* (rows) */
+    float *y;      /* (COLUMNS, rows), as the card left them */
+    unsigned char *operand, *card_operand;
+    size_t operand_bytes;
+    float *card_bias, *card_y;
+    pass_batch *card_batch;
+} stage;
+
+static void *filled(size_t bytes, int byte)
+{
+    void *const memory = malloc(bytes + 1);
+    assert_non_null(memory);
+    return memset(memory, byte, bytes + 1);
+}
+
+static void *on_card(size_t bytes, const void *opt_host)
+{
+    void *memory;
+    assert_int_equal(spec_card_alloc(card, &memory, bytes, NULL), GSL_SUCCESS);
+    if (opt_host != NULL) spec_card_put(card, memory, opt_host, bytes);
+    return memory;
+}
+
+static float noise_float(uint64_t *noise)
+{
+    return (float)(log(table_uniform(noise)) * (table_uniform(noise) < 0.5 ? 1.0 : -1.0));
+}
+
+/* The operand of the columns x[0..n-1], as pass_batch.h says; everything of other columns is NaN. */
+static void put_operand(stage *s, int n)
+{
+    const operand_format format = spec_launch_format(s->w.type);
+    const size_t align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    const size_t cols = (size_t)s->w.cols, width = (cols + align - 1) / align * align;
+    memset(s->operand, 0xff, s->operand_bytes);
+    for (size_t u = 0; u < (size_t)n; u++) {
+        const float *const x = s->x + u * cols;
+        float *const seen = s->seen + u * cols;
+        for (size_t k = 0; k < width && format == OPERAND_BF16; k++) {
+            const uint16_t half = k < cols ? spec_tensor_to_bf16(x[k]) : 0;
+            ((uint16_t *)s->operand)[u * width + k] = half;
+            if (k < cols) seen[k] = spec_tensor_from_bf16(half);
+        }
+        if (format == OPERAND_FLOATS) {
+            memcpy((float *)s->operand + u * width, x, cols * sizeof *x);
+            memcpy(seen, x, cols * sizeof *x);
+        }
+        for (size_t k = 0; k < width && format == OPERAND_INT8; k += BLOCK) {
+            float largest = 0.0f, *const scale = (float *)(s->operand + COLUMNS * width) + (u * width + k) / BLOCK;
+            bool finite = true;
+            for (size_t j = k; j < k + BLOCK && j < cols; j++) {
+                largest = fmaxf(largest, fabsf(x[j]));
+                finite = finite && isfinite(x[j]);
+            }
+            const bool zero = !(largest >= 0x1p-100f) || !finite;
+            *scale = !finite ? NAN : zero ? 0.0f : largest / 127.0f;
+            for (size_t j = k; j < k + BLOCK; j++) {
+                const float q = j < cols && !zero ? rintf(x[j] * (127.0f / largest)) : 0.0f;
+                ((signed char *)s->operand)[u * width + j] = (signed char)q;
+                if (j < cols) seen[j] = q * *scale;
+            }
+        }
+    }
+    spec_card_put(card, s->card_operand, s->operand, s->operand_bytes);
+}
+
+/* Weights of every magnitude; in quantised types bytes at random, of which -128 is one. */
+static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
+{
+    const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
+    unsigned char *const data = filled((size_t)rows * row_bytes, 0);
+    *s = (stage){.w = {.type = type, .rows = rows, .cols = cols}};
+    s->tensor = (spec_tensor){.type = type, .rows = rows, .cols = cols, .data = data};
+    s->weight = filled(n * sizeof *s->weight, 0);
+    s->x = filled((size_t)COLUMNS * (size_t)cols * sizeof *s->x, 0);
+    s->seen = filled((size_t)COLUMNS * (size_t)cols * sizeof *s->seen, 0);
+    s->bias = filled((size_t)rows * sizeof *s->bias, 0);
+    s->y = filled((size_t)(COLUMNS * rows) * sizeof *s->y, 0);
+    for (int i = 0; i < COLUMNS * cols; i++) s->x[i] = noise_float(noise);
+    for (int r = 0; r < rows; r++) {
+        unsigned char *const row = data + (size_t)r * row_bytes;
+        s->bias[r] = noise_float(noise);
+        for (int k = 0; k < cols; k++) s->weight[(size_t)r * (size_t)cols + (size_t)k] = noise_float(noise);
+        spec_tensor_row_write(row, type, s->weight + (size_t)r * (size_t)cols, cols);
+        const size_t block = type == SPEC_TENSOR_Q8_0 ? 34 : 18;
+        for (size_t i = 0; i < row_bytes && spec_tensor_is_quantised(type); i++)
+            if (i % block >= 2) row[i] = (unsigned char)(256.0 * table_uniform(noise));
+        spec_tensor_row(s->weight + (size_t)r * (size_t)cols, &s->tensor, r);
+    }
+    s->w.bytes = spec_layout_bytes(type, rows, cols);
+    void *const tiles = filled(s->w.bytes, 0);
+    assert_int_equal(spec_layout_pack(tiles, type, &s->tensor, 1, 0, spec_least_pieces(rows, SPEC_LAYOUT_ROWS), NULL),
+                     GSL_SUCCESS);
+    s->w.data = on_card(s->w.bytes, tiles);
+    free(tiles);
+    const size_t wide = (size_t)spec_least_pieces(cols, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
+    const operand_format format = spec_launch_format(type);
+    s->operand_bytes = (size_t)COLUMNS * (format == OPERAND_FLOATS ? (size_t)cols * sizeof(float)
+                                          : format == OPERAND_BF16 ? (size_t)spec_least_pieces(cols, 32) * 64
+                                                                   : wide + wide / 8);
+    s->operand = filled(s->operand_bytes, 0);
+    s->card_operand = on_card(s->operand_bytes, NULL);
+    s->card_bias = on_card((size_t)rows * sizeof(float), s->bias);
+    s->card_y = on_card((size_t)(COLUMNS * rows) * sizeof(float), NULL);
+    s->card_batch = on_card(sizeof(pass_batch), NULL);
+    put_operand(s, COLUMNS);
+}
+
+static void stage_free(stage *s)
+{
+    void *const host[] = {s->weight, s->x, s->seen, s->bias, s->y, s->operand, (void *)(uintptr_t)s->tensor.data};
+    void *const there[] = {s->w.data, s->card_operand, s->card_bias, s->card_y, s->card_batch};
+    for (size_t i = 0; i < sizeof host / sizeof *host; i++) free(host[i]);
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++) spec_card_free(card, there[i]);
+}
+
+/* Multiply the first n columns into y, which holds 3.25 everywhere before. */
+static void multiply(stage *s, int n, int bucket, bool bias, bool add)
+{
+    const size_t values = (size_t)COLUMNS * (size_t)s->w.rows;
+    pass_batch *const batch = filled(sizeof *batch, 0);
+    batch->n = n;
+    for (size_t i = 0; i < values; i++) s->y[i] = 3.25f;
+    spec_card_put(card, s->card_batch, batch, sizeof *batch);
+    spec_card_put(card, s->card_y, s->y, values * sizeof *s->y);
+    spec_launch_product(stream, s->card_y, &s->w, s->card_operand, bias ? s->card_bias : NULL, add, false, workspace,
+                        s->card_batch, bucket);
+    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+    spec_card_get(card, s->y, s->card_y, values * sizeof *s->y);
+    for (size_t i = (size_t)n * (size_t)s->w.rows; i < values; i++) assert_same(s->y[i], 3.25f);
+    free(batch);
+}
+
+/* Of k sums and products, each rounded to float, whatever their order; a tensor core cuts off instead: twice that. In
+ * quantised types each block is one exact sum, and the scales' product is rounded too. */
+static double bound(const stage *s, double magnitude)
+{
+    return 2.0 * (s->w.cols + 8) * (double)FLT_EPSILON * magnitude;
+}
+
+static void products_are_those_of_double_precision(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            const int rows = shapes[i].rows, cols = shapes[i].cols, b = (int)(i + type) % 4;
+            const int n = i % 2 == 0 ? buckets[b] : buckets[b] - 5;
+            if (spec_tensor_row_bytes(type, cols) == 0) continue;
+            stage s;
+            stage_init(&s, type, rows, cols, &noise);
+            const bool bias = i % 3 != 0, add = i % 4 == 1;
+            multiply(&s, n, buckets[b], bias, add);
+            for (int u = 0; u < n; u++) {
+                for (int r = 0; r < rows; r++) {
+                    double sum = 0.0, magnitude = 0.0;
+                    for (int k = 0; k < cols; k++) {
+                        const double product = (double)s.weight[r * cols + k] * (double)s.seen[u * cols + k];
+                        sum += product;
+                        magnitude += fabs(product);
+                    }
+                    sum += (bias ? (double)s.bias[r] : 0.0) + (add ? 3.25 : 0.0);
+                    magnitude += 3.25 + fabs((double)s.bias[r]);
+                    assert_within((double)s.y[u * rows + r], sum, bound(&s, magnitude));
+                }
+            }
+            stage_free(&s);
+        }
+    }
+}
+
+static void a_column_is_the_same_whatever_stands_beside_it(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int rows = 35, cols = 416;
+        stage s;
+        stage_init(&s, type, rows, cols, &noise);
+        multiply(&s, COLUMNS, 64, true, true);
+        float *const all = filled((size_t)(COLUMNS * rows) * sizeof *all, 0);
+        memcpy(all, s.y, (size_t)(COLUMNS * rows) * sizeof *all);
+        for (int b = 0; b < 4; b++) {
+            for (int n = b == 0 ? 1 : buckets[b - 1]; n <= buckets[b]; n += buckets[b] / 8 + (n == 1)) {
+                put_operand(&s, n);
+                multiply(&s, n, buckets[b], true, true);
+                assert_memory_equal(s.y, all, (size_t)(n * rows) * sizeof *all);
+            }
+        }
+        free(all);
+        stage_free(&s);
+    }
+}
+
+static void a_column_that_is_not_finite_spoils_no_other(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int rows = 19, cols = 160, n = 11;
+        stage s;
+        stage_init(&s, type, rows, cols, &noise);
+        multiply(&s, n, 16, false, false);
+        float *const finite = filled((size_t)(n * rows) * sizeof *finite, 0);
+        memcpy(finite, s.y, (size_t)(n * rows) * sizeof *finite);
+        s.x[3 * cols + 70] = NAN;
+        s.x[9 * cols + 159] = INFINITY;
+        put_operand(&s, n);
+        multiply(&s, n, 16, false, false);
+        for (int u = 0; u < n; u++) {
+            for (int r = 0; r < rows; r++) {
+                if (u == 3 || (u == 9 && spec_tensor_is_quantised(type))) assert_nan((double)s.y[u * rows + r]);
+                else if (u != 9) assert_same((double)s.y[u * rows + r], (double)finite[u * rows + r]);
+            }
+        }
+        free(finite);
+        stage_free(&s);
+    }
+}
+
+/* The processor multiplies the same rounded blocks, exactly, and adds them in another order. */
+static void quantised_products_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    const spec_product_kernels *const kernels = spec_product_kernels_of(SPEC_ISA_PORTABLE);
+    for (spec_tensor_type type = SPEC_TENSOR_Q8_0; type <= SPEC_TENSOR_Q4_0; type++) {
+        const int rows = 40, cols = 32, wide = 1056, n = 9;
+        for (int c = 0; c < 2; c++) {
+            const int width = c == 0 ? cols : wide, panels = spec_panels_count(rows);
+            stage s;
+            stage_init(&s, type, rows, width, &noise);
+            multiply(&s, n, 16, true, true);
+            spec_matrix host = {.type = type, .rows = rows, .cols = width};
+            host.bytes = (size_t)panels * spec_panels_bytes(type, width);
+            host.data = aligned_alloc(SPEC_PANEL_ALIGNMENT, (host.bytes + 63) / 64 * 64);
+            assert_int_equal(spec_panels_pack(&host, &s.tensor, 1, 0, panels, NULL), GSL_SUCCESS);
+            void *const activation = filled(spec_activation_bytes(width, n), 0);
+            float *const y = filled((size_t)(n * rows) * sizeof *y, 0);
+            for (int i = 0; i < n * rows; i++) y[i] = 3.25f;
+            spec_activation_fill(activation, kernels, type, s.x, width, n, 0, spec_activation_pieces(width));
+            spec_product(y, kernels, &host, activation, s.bias, true, n, 0, panels);
+            for (int u = 0; u < n; u++) {
+                for (int r = 0; r < rows; r++) {
+                    double magnitude = 0.0;
+                    for (int k = 0; k < width; k++)
+                        magnitude += fabs((double)s.weight[r * width + k] * (double)s.seen[u * width + k]);
+                    /* One block: the same to the last bit. Then one rounding a block on either side. */
+                    const double tolerance = c == 0 ? 0.0 : width / BLOCK * (double)FLT_EPSILON * magnitude;
+                    assert_within((double)s.y[u * rows + r], (double)y[u * rows + r], tolerance);
+                }
+            }
+            free(y);
+            free(activation);
+            free(host.data);
+            stage_free(&s);
+        }
+    }
+}
+
+static void wanted_columns_alone_are_multiplied(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int rows = 19, cols = 64;
+        stage s;
+        stage_init(&s, type, rows, cols, &noise);
+        multiply(&s, 3, 8, false, false);
+        float *const three = filled((size_t)(3 * rows) * sizeof *three, 0);
+        memcpy(three, s.y, (size_t)(3 * rows) * sizeof *three);
+        for (int first = 6; first <= 9; first += 3) {
+            pass_batch *const batch = filled(sizeof *batch, 0);
+            batch->n = 9;
+            batch->first = first;
+            for (int i = 0; i < COLUMNS * rows; i++) s.y[i] = 3.25f;
+            spec_card_put(card, s.card_batch, batch, sizeof *batch);
+            spec_card_put(card, s.card_y, s.y, (size_t)(COLUMNS * rows) * sizeof *s.y);
+            spec_launch_product(stream, s.card_y, &s.w, s.card_operand, NULL, false, true, workspace, s.card_batch, 8);
+            assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+            spec_card_get(card, s.y, s.card_y, (size_t)(COLUMNS * rows) * sizeof *s.y);
+            const int n = 9 - first;
+            assert_memory_equal(s.y, three, (size_t)(n * rows) * sizeof *three);
+            for (int i = n * rows; i < COLUMNS * rows; i++) assert_same((double)s.y[i], 3.25);
+            free(batch);
+        }
+        free(three);
+        stage_free(&s);
+    }
+}
+
+static void embedded_tokens_are_rows_of_the_table(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const int rows = 37, cols = 288, n = 7;
+        stage s;
+        stage_init(&s, type, rows, cols, &noise);
+        pass_batch *const batch = filled(sizeof *batch, 0);
+        float *const x = filled((size_t)(COLUMNS * cols) * sizeof *x, 0xff);
+        void *const card_x = on_card((size_t)(COLUMNS * cols) * sizeof *x, x);
+        batch->n = n;
+        for (int u = 0; u < n; u++) batch->token[u] = (u * 17 + 36) % rows;
+        spec_card_put(card, s.card_batch, batch, sizeof *batch);
+        spec_launch_embed(stream, card_x, &s.w, s.card_batch, 8);
+        assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+        spec_card_get(card, x, card_x, (size_t)(COLUMNS * cols) * sizeof *x);
+        for (int u = 0; u < n; u++)
+            assert_memory_equal(x + u * cols, s.weight + batch->token[u] * cols, (size_t)cols * sizeof *x);
+        for (int i = n * cols; i < COLUMNS * cols; i++) assert_nan((double)x[i]);
+        spec_card_free(card, card_x);
+        free(x);
+        free(batch);
+        stage_free(&s);
+    }
+}
+
+static int open_card(void **state)
+{
+    spec_error error = {0};
+    (void)state;
+    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
+        print_error("%s\n", error.text);
+        return -1;
+    }
+    return spec_card_alloc(card, &workspace, spec_launch_product_bytes(), NULL) == GSL_SUCCESS ? 0 : -1;
+}
+
+static int close_card(void **state)
+{
+    (void)state;
+    spec_card_free(card, workspace);
+    spec_stream_free(stream);
+    spec_card_close(card);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_those_of_double_precision),
+        cmocka_unit_test(a_column_is_the_same_whatever_stands_beside_it),
+        cmocka_unit_test(a_column_that_is_not_finite_spoils_no_other),
+        cmocka_unit_test(quantised_products_are_those_of_the_processor),
+        cmocka_unit_test(wanted_columns_alone_are_multiplied),
+        cmocka_unit_test(embedded_tokens_are_rows_of_the_table),
+    };
+    spec_simulated_card();
+    return cmocka_run_group_tests(tests, open_card, close_card);
+}
