@@ -411,7 +411,7 @@ KERNEL(product_bf16_8, 256) { product_half(&a.product, 2, 8, 2, false); }
 KERNEL(product_q8_0_1, 256) { product_quantised(&a.product, 1, 1, 2, false); }
 KERNEL(product_q8_0_2, 256) { product_quantised(&a.product, 1, 2, 2, false); }
 KERNEL(product_q8_0_4, 256) { product_quantised(&a.product, 1, 4, 2, false); }
-KERNEL(product_q8_0_8, 256) { product_quantised(&a.product, 1, 8, 2, false); }
+KERNEL(product_q8_0_8, 256) { product_quantised(&a.product, 1, 8, 1, false); }
 KERNEL(product_q4_0_1, 256) { product_quantised(&a.product, 1, 1, 2, true); }
 KERNEL(product_q4_0_2, 256) { product_quantised(&a.product, 1, 2, 2, true); }
 KERNEL(product_q4_0_4, 256) { product_quantised(&a.product, 1, 4, 2, true); }

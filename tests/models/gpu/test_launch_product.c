@@ -356,7 +356,7 @@ static int open_card(void **state)
         print_error("%s\n", error.text);
         return -1;
     }
-    return spec_card_alloc(card, &workspace, spec_launch_product_bytes(), NULL) == GSL_SUCCESS ? 0 : -1;
+    return spec_card_alloc(card, &workspace, spec_launch_product_bytes(), &error) == GSL_SUCCESS ? 0 : -1;
 }
 
 static int close_card(void **state)
