@@ -7,7 +7,7 @@
 #include "models/gpu/card.h"
 #include "models/transformer/backend.h"
 
-enum { SPEC_RECORDINGS_MAX = 48 };
+enum { SPEC_RECORDINGS_MAX = 32 };
 
 /* What decides which launches a pass is made of. What differs otherwise lies in the batch. */
 typedef struct {

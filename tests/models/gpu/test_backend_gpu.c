@@ -1,0 +1,559 @@
+/* The backend of the card (or the simulated one) through the struct of operations alone: each operation against the
+ * processor's, and what passes promise whatever is in them: matrices in pieces, uploads that do not overtake one another,
+ * recordings, failures. Whole models are in test_transformer_gpu.c. */
+#include "models/gpu/backend_gpu.h"
+
+#include "models/gpu/launch_product.h"
+#include "models/gpu/layout.h"
+#include "models/gpu/recordings.h"
+#include "models/noise.h"
+#include "models/transformer/transformer.h"
+#include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+static const spec_backend *const cpu = &spec_backend_cpu;
+static const spec_backend *gpu;
+
+static float draw(uint64_t i)
+{
+    const uint64_t word = spec_noise_word(911, i);
+    return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
+}
+
+static int open_gpu(void **state)
+{
+    (void)state;
+    spec_error error = {""};
+    if (spec_backend_gpu_open(&gpu, 0, &error) == GSL_SUCCESS) return 0;
+    printf("%s\n", error.text);
+    return -1;
+}
+
+static int close_gpu(void **state)
+{
+    (void)state;
+    gpu->close(gpu);
+    return 0;
+}
+
+static void *allocated(const spec_backend *on, size_t bytes)
+{
+    void *memory;
+    spec_error error = {""};
+    if (on->alloc(on, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return memory;
+}
+
+static void wait_for(spec_queue *queue)
+{
+    spec_error error = {""};
+    if (queue->backend->wait(queue, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+/* ---- memory and matrices ------------------------------------------------------------------------------------------ */
+
+static void memory_is_zeroed_and_copied(void **state)
+{
+    (void)state;
+    enum { N = 100003 };
+    float *host = malloc(N * sizeof *host);
+    char *memory = allocated(gpu, N * sizeof *host);
+    gpu->get(gpu, host, memory, N * sizeof *host);
+    for (int i = 0; i < N; i++) assert_true(host[i] == 0.0f);
+    for (int i = 0; i < N; i++) host[i] = (float)i;
+    gpu->put(gpu, memory, host, N * sizeof *host);
+    float some[3];
+    gpu->get(gpu, some, memory + 5 * sizeof *host, sizeof some);
+    assert_true(some[0] == 5.0f && some[2] == 7.0f);
+    gpu->free(gpu, memory);
+    free(host);
+    spec_matrix matrix = {0};
+    spec_kv kv = {0};
+    spec_queue queue = {.backend = gpu};
+    gpu->free(gpu, NULL);
+    gpu->matrix_free(gpu, &matrix);
+    gpu->kv_free(gpu, &kv);
+    gpu->queue_free(&queue);
+    assert_string_equal(gpu->name, "gpu:0");
+    assert_true(strlen(gpu->device) > 0 && gpu->keeps_bf16);
+    assert_int_equal(gpu->check(gpu, 1000, NULL), GSL_SUCCESS);
+    spec_error error = {""};
+    assert_int_equal(gpu->check(gpu, (size_t)1 << 50, &error), GSL_ENOMEM);
+    assert_non_null(strstr(error.text, "GiB"));
+}
+
+/* Floats of any values. */
+static spec_tensor tensor_of(spec_tensor_type type, int rows, int cols, uint64_t seed)
+{
+    float *row = malloc((size_t)cols * sizeof *row);
+    char *data = malloc((size_t)rows * spec_tensor_row_bytes(type, cols));
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < cols; i++) row[i] = draw((uint64_t)i + (uint64_t)r * 0x10000 + (seed << 40));
+        spec_tensor_row_write(data + (size_t)r * spec_tensor_row_bytes(type, cols), type, row, cols);
+    }
+    free(row);
+    return (spec_tensor){type, rows, cols, data};
+}
+
+static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_parts)
+{
+    char *data = malloc(matrix->bytes);
+    float *is = malloc((size_t)matrix->cols * sizeof *is), *should = malloc((size_t)matrix->cols * sizeof *should);
+    gpu->get(gpu, data, matrix->data, matrix->bytes);
+    for (int p = 0, at = 0; p < n_parts; p++)
+        for (int r = 0; r < part[p].rows; r++, at++) {
+            spec_tensor_row(should, &part[p], r);
+            spec_layout_row(is, data, matrix->type, matrix->cols, at);
+            assert_memory_equal(is, should, (size_t)matrix->cols * sizeof *is);
+        }
+    free(data);
+    free(is);
+    free(should);
+}
+
+/* 40 MB take three pieces of 16, of which a matrix after them uses a part. */
+static void a_matrix_arrives_whole_in_however_many_pieces(void **state)
+{
+    (void)state;
+    const spec_tensor large[] = {tensor_of(SPEC_TENSOR_F32, 2001, 2500, 1), tensor_of(SPEC_TENSOR_F32, 2000, 2500, 2)};
+    const spec_tensor small[] = {tensor_of(SPEC_TENSOR_Q8_0, 5, 64, 3), tensor_of(SPEC_TENSOR_Q8_0, 20, 64, 4)};
+    spec_matrix matrix[2];
+    spec_error error = {""};
+    assert_int_equal(gpu->matrix_init(gpu, &matrix[0], SPEC_TENSOR_F32, large, 2, &error), GSL_SUCCESS);
+    assert_int_equal(gpu->matrix_init(gpu, &matrix[1], SPEC_TENSOR_Q8_0, small, 2, &error), GSL_SUCCESS);
+    assert_true(matrix[0].rows == 4001 && matrix[1].rows == 25 && matrix[1].cols == 64);
+    assert_int_equal(matrix[1].bytes, gpu->matrix_bytes(SPEC_TENSOR_Q8_0, 25, 64));
+    same_rows(&matrix[0], large, 2);
+    same_rows(&matrix[1], small, 2);
+    for (int i = 0; i < 2; i++) {
+        gpu->matrix_free(gpu, &matrix[i]);
+        free((void *)large[i].data);
+        free((void *)small[i].data);
+    }
+}
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+enum { DIM = 96, FFN = 160, VOCAB = 300, SLOTS = 400 };
+static const spec_shape shape = {.dim = DIM, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .head_dim = 16,
+                                 .ffn_dim = FFN, .vocab = VOCAB, .context = 300, .norm_eps = 1e-5f, .rope_base = 1e4};
+
+/* What one of the two backends computes with: float *on[0] is the processor's. */
+typedef struct {
+    spec_queue queue;
+    spec_kv kv;
+    spec_matrix matrix, down;
+    float *x, *y, *h, *gated, *z, *gain, *bias, *qkv, *mixed;
+} side;
+
+static void open_side(side *s, const spec_backend *on, spec_tensor_type type, spec_tensor_type kv, const spec_tensor *w,
+                      const spec_tensor *down)
+{
+    spec_error error = {""};
+    *s = (side){0};
+    assert_int_equal(on->queue_init(on, &s->queue, &shape, &error), GSL_SUCCESS);
+    assert_int_equal(on->kv_init(on, &s->kv, &shape, kv, SLOTS, &error), GSL_SUCCESS);
+    assert_int_equal(on->matrix_init(on, &s->matrix, type, w, 1, &error), GSL_SUCCESS);
+    assert_int_equal(on->matrix_init(on, &s->down, type, down, 1, &error), GSL_SUCCESS);
+    float **const buffer[] = {&s->x, &s->y, &s->h, &s->gated, &s->z, &s->gain, &s->bias, &s->qkv, &s->mixed};
+    const int width[] = {DIM, DIM, 2 * FFN, FFN, DIM, DIM, 2 * FFN, 10 * 16, 6 * 16};
+    for (int i = 0; i < 9; i++) *buffer[i] = allocated(on, on->columns_bytes(width[i]));
+}
+
+static void close_side(side *s)
+{
+    const spec_backend *on = s->queue.backend;
+    float *const buffer[] = {s->x, s->y, s->h, s->gated, s->z, s->gain, s->bias, s->qkv, s->mixed};
+    for (int i = 0; i < 9; i++) on->free(on, buffer[i]);
+    on->matrix_free(on, &s->matrix);
+    on->matrix_free(on, &s->down);
+    on->kv_free(on, &s->kv);
+    on->queue_free(&s->queue);
+}
+
+static spec_batch text_batch(int n, int first, int at, int *path)
+{
+    spec_batch batch = {.n = n, .first = first, .path = path};
+    for (int u = 0; u < n; u++) {
+        batch.token[u] = (7 * u + 3 * at) % VOCAB;
+        batch.position[u] = batch.slot[u] = batch.past[u] = path[u] = at + u;
+        batch.path_begin[u + 1] = u + 1;
+    }
+    return batch;
+}
+
+/* The operand that the card wrote for a reader, as floats: what the processor is then given. */
+static void read_operand(float *x, const void *there, spec_tensor_type reader, int cols, int n)
+{
+    const operand_format format = spec_launch_format(reader);
+    const int align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    const size_t width = (size_t)((cols + align - 1) / align * align), bytes = gpu->columns_bytes(cols);
+    char *operand = malloc(bytes);
+    gpu->get(gpu, operand, there, bytes);
+    const float *floats = (const float *)(const void *)operand;
+    const float *scale = (const float *)(const void *)(operand + PASS_COLUMNS * width);
+    for (size_t u = 0; u < (size_t)n; u++)
+        for (size_t i = 0; i < (size_t)cols; i++) {
+            const size_t from = u * width + i;
+            float *to = &x[u * (size_t)cols + i];
+            if (format == OPERAND_FLOATS) *to = floats[from];
+            if (format == OPERAND_BF16) *to = spec_tensor_from_bf16(((const uint16_t *)(const void *)operand)[from]);
+            if (format == OPERAND_INT8) *to = scale[from / 32] * (float)((const signed char *)operand)[from];
+        }
+    free(operand);
+}
+
+/* Within so much of the vectors' own size, column by column. */
+static void near_columns(const char *what, const float *is, const float *should, int width, int n, double tolerance)
+{
+    for (int u = 0; u < n; u++, is += width, should += width) {
+        double size = 0.0, off = 0.0;
+        for (int i = 0; i < width; i++) {
+            size += (double)should[i] * (double)should[i];
+            off += ((double)is[i] - (double)should[i]) * ((double)is[i] - (double)should[i]);
+        }
+        if (!(sqrt(off) <= tolerance * sqrt(size))) fail_msg("%s, column %d: off by %g of %g", what, u, sqrt(off), sqrt(size));
+    }
+}
+
+static void both_put(side *s, float *const to[2], const float *host, size_t n)
+{
+    for (int i = 0; i < 2; i++) s[i].queue.backend->put(s[i].queue.backend, to[i], host, n * sizeof *host);
+}
+
+/* The chain of a layer, each operation from what the card's own came to before it, so that errors do not add up. What the
+ * tolerances allow: the order of sums of floats (1e-6), an expf (1e-6), keys and values in bf16 (4e-3). */
+static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, double kv_tolerance)
+{
+    const size_t n = (size_t)batch->n, most = PASS_COLUMNS * 2 * FFN;
+    const int wanted = batch->n - batch->first;
+    float *is = malloc(most * sizeof *is), *should = malloc(most * sizeof *should);
+    side *const c = &s[0], *const g = &s[1];
+    for (int i = 0; i < 2; i++) {
+        const spec_backend *on = s[i].queue.backend;
+        assert_false(on->begin(&s[i].queue, batch, &s[i].kv, NULL, 0));
+        on->embed(&s[i].queue, s[i].x, &s[i].matrix);
+        on->norm(&s[i].queue, s[i].y, s[i].x, s[i].gain, SPEC_COLUMNS_ALL, &s[i].matrix);
+    }
+    gpu->get(gpu, is, g->x, n * DIM * sizeof *is);
+    cpu->get(cpu, should, c->x, n * DIM * sizeof *should);
+    assert_memory_equal(is, should, n * DIM * sizeof *is);
+    read_operand(c->y, g->y, type, DIM, batch->n);
+    for (int i = 0; i < 2; i++) {
+        const spec_backend *on = s[i].queue.backend;
+        on->matmul(&s[i].queue, s[i].h, &s[i].matrix, s[i].y, s[i].bias, false, SPEC_COLUMNS_ALL);
+    }
+    gpu->get(gpu, is, g->h, n * 2 * FFN * sizeof *is);
+    near_columns("matmul", is, c->h, 2 * FFN, batch->n, 2e-6);
+    memcpy(c->h, is, n * 2 * FFN * sizeof *is);
+    for (int i = 0; i < 2; i++) {
+        const spec_backend *on = s[i].queue.backend;
+        on->gate(&s[i].queue, s[i].gated, s[i].h, &s[i].down);
+    }
+    read_operand(should, g->gated, type, FFN, batch->n);
+    near_columns("gate", should, c->gated, FFN, batch->n, type == SPEC_TENSOR_F32 ? 1e-6 : 2e-2);
+    memcpy(c->gated, should, n * FFN * sizeof *should);
+    for (int i = 0; i < 2; i++) {
+        const spec_backend *on = s[i].queue.backend;
+        on->matmul(&s[i].queue, s[i].x, &s[i].down, s[i].gated, NULL, true, SPEC_COLUMNS_ALL);
+    }
+    gpu->get(gpu, is, g->x, n * DIM * sizeof *is);
+    near_columns("matmul on top", is, c->x, DIM, batch->n, 2e-6);
+    memcpy(c->x, is, n * DIM * sizeof *is);
+    for (int i = 0; i < 2; i++) {
+        const spec_backend *on = s[i].queue.backend;
+        on->norm(&s[i].queue, s[i].y, s[i].x, s[i].gain, SPEC_COLUMNS_WANTED, NULL);
+        on->rope(&s[i].queue, s[i].qkv);
+        on->store(&s[i].queue, &s[i].kv, 1, s[i].qkv);
+        on->attend(&s[i].queue, s[i].mixed, s[i].qkv, &s[i].kv, 1, NULL);
+        on->end(&s[i].queue);
+        wait_for(&s[i].queue);
+    }
+    gpu->get(gpu, is, g->y, (size_t)wanted * DIM * sizeof *is);
+    near_columns("norm", is, c->y, DIM, wanted, 1e-6);
+    gpu->get(gpu, is, g->mixed, n * DIM * sizeof *is);
+    near_columns("attend", is, c->mixed, DIM, batch->n, kv_tolerance);
+    free(is);
+    free(should);
+}
+
+static void operations_are_those_of_the_processor(void **state)
+{
+    (void)state;
+    static const int counts[] = {1, 5, 8, 13, 64};
+    float host[PASS_COLUMNS * 10 * 16];
+    for (spec_tensor_type type = SPEC_TENSOR_F32; type < SPEC_TENSOR_TYPES; type++) {
+        const spec_tensor w = tensor_of(type, 2 * FFN, DIM, 5), down = tensor_of(type, DIM, FFN, 6);
+        const bool bf16 = type % 2 == 1;
+        side s[2];
+        open_side(&s[0], cpu, type, SPEC_TENSOR_F32, &w, &down);
+        open_side(&s[1], gpu, type, bf16 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32, &w, &down);
+        for (int i = 0; i < 2 * FFN; i++) host[i] = draw((uint64_t)i + 77);
+        both_put(s, (float *const[]){s[0].gain, s[1].gain}, host, DIM);
+        both_put(s, (float *const[]){s[0].bias, s[1].bias}, host, 2 * FFN);
+        for (int k = 0, at = 0; k < 5; at += counts[k++]) {
+            int path[PASS_COLUMNS];
+            const spec_batch batch = text_batch(counts[k], counts[k] / 3, at, path);
+            for (int i = 0; i < counts[k] * 10 * 16; i++) host[i] = draw((uint64_t)i + ((uint64_t)at << 20));
+            both_put(s, (float *const[]){s[0].qkv, s[1].qkv}, host, (size_t)counts[k] * 10 * 16);
+            layer_of(s, &batch, type, bf16 ? 6e-3 : 2e-6);
+        }
+        close_side(&s[0]);
+        close_side(&s[1]);
+        free((void *)w.data);
+        free((void *)down.data);
+    }
+}
+
+/* More rows than cross the bus at once need more than 8 MB; a broken one among them is told. */
+static void what_is_read_out_of_logits_is_the_processors(void **state)
+{
+    (void)state;
+    static const int vocabularies[] = {VOCAB, 40001};
+    for (int v = 0; v < 2; v++) {
+        spec_shape wide = shape;
+        wide.vocab = vocabularies[v];
+        const size_t vocab = (size_t)wide.vocab, n = v == 0 ? PASS_COLUMNS : 30, all = n * vocab;
+        float *logits = malloc(all * sizeof *logits), *there = allocated(gpu, all * sizeof *logits);
+        double *rows = malloc(2 * all * sizeof *rows), *row[2][PASS_COLUMNS];
+        int token[2][PASS_COLUMNS];
+        spec_error error = {""};
+        spec_queue queue[2];
+        for (size_t i = 0; i < all; i++) logits[i] = 6.0f * draw(i);
+        for (int i = 0; i < 2; i++)
+            for (size_t u = 0; u < n; u++) row[i][u] = rows + ((size_t)i * n + u) * vocab;
+        assert_int_equal(cpu->queue_init(cpu, &queue[0], &wide, &error), GSL_SUCCESS);
+        assert_int_equal(gpu->queue_init(gpu, &queue[1], &wide, &error), GSL_SUCCESS);
+        gpu->put(gpu, there, logits, all * sizeof *logits);
+        for (int i = 0; i < 2; i++) {
+            const spec_backend *on = queue[i].backend;
+            assert_int_equal(on->argmax(&queue[i], token[i], i == 0 ? logits : there, (int)n, &error), GSL_SUCCESS);
+            assert_int_equal(on->rows(&queue[i], row[i], i == 0 ? logits : there, 0.7, (int)n, &error), GSL_SUCCESS);
+        }
+        assert_memory_equal(token[0], token[1], n * sizeof(int));
+        for (size_t i = 0; i < all; i++) assert_true(fabs(rows[i] - rows[all + i]) <= 3e-15 * rows[i] + 1e-300);
+        logits[all - 3] = INFINITY;
+        gpu->put(gpu, there, logits, all * sizeof *logits);
+        assert_int_equal(gpu->argmax(&queue[1], token[1], there, (int)n, &error), GSL_EDOM);
+        assert_int_equal(gpu->rows(&queue[1], row[1], there, 0.7, (int)n, &error), GSL_EDOM);
+        assert_non_null(strstr(error.text, "not finite"));
+        assert_int_equal(gpu->argmax(&queue[1], token[1], there, (int)n - 1, &error), GSL_SUCCESS);
+        cpu->queue_free(&queue[0]);
+        gpu->queue_free(&queue[1]);
+        gpu->free(gpu, there);
+        free(logits);
+        free(rows);
+    }
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------- */
+
+#define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
+
+typedef struct {
+    spec_model *model; /* on the processor, for its checkpoint */
+    spec_weights weights;
+    spec_forward forward;
+    spec_kv kv;
+} whole;
+
+static void open_whole(whole *w, const spec_backend *on, const char *type)
+{
+    char spec[200];
+    spec_error error = {""};
+    snprintf(spec, sizeof spec, SMALL "%s", type);
+    assert_int_equal(spec_model_open(&w->model, spec, NULL, &error), GSL_SUCCESS);
+    const spec_checkpoint *checkpoint = spec_transformer_of(w->model)->checkpoint;
+    if (spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_forward_init(&w->forward, &w->weights, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (on->kv_init(on, &w->kv, &checkpoint->shape, SPEC_TENSOR_F32, SLOTS, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+}
+
+static void close_whole(whole *w)
+{
+    const spec_backend *on = w->weights.backend;
+    spec_forward_free(&w->forward);
+    on->kv_free(on, &w->kv);
+    spec_weights_free(&w->weights);
+    spec_model_close(w->model);
+}
+
+/* So many kinds of passes that recordings go and come back: the logits are those of passes without any. */
+static void recordings_come_and_go_and_change_nothing(void **state)
+{
+    (void)state;
+    enum { WIDTH = 37, TURNS = 2, SETS = 2, KINDS = 9, STARTS = 2, ALL = TURNS * SETS * KINDS * STARTS };
+    static const int sets[SETS][2] = {{0, 1}, {1, -1}}, starts[STARTS] = {3, 250};
+    static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}, {17, 17}, {17, 16}, {17, 8}, {17, 0}};
+    static float logits[2][ALL][WIDTH];
+    for (int records = 0; records < 2; records++) {
+        whole w;
+        setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
+        close_gpu(NULL);
+        open_gpu(NULL);
+        open_whole(&w, gpu, "q8_0");
+        for (int i = 0; i < ALL; i++) {
+            const int *kind = kinds[i % KINDS], *set = sets[i / KINDS % SETS], n = kind[0], first = kind[1];
+            int path[PASS_COLUMNS];
+            spec_batch batch = text_batch(n, first, starts[i / KINDS / SETS % STARTS], path);
+            for (int u = 0; u < n; u++) batch.token[u] = (batch.token[u] + i) % WIDTH;
+            spec_forward_begin(&w.forward, &w.kv, &batch, set, set[1] < 0 ? 1 : 2);
+            wait_for(&w.forward.queue);
+            const float *last = w.forward.logits + (n - first - 1) * WIDTH;
+            if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
+        }
+        close_whole(&w);
+    }
+    assert_true(SETS * KINDS * STARTS > SPEC_RECORDINGS_MAX);
+    unsetenv("SPECLAB_GPU_RECORD");
+    close_gpu(NULL);
+    open_gpu(NULL);
+    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+}
+
+/* Ten passes of a text begun one after the other, with slots moved in between: what is uploaded for a pass waits for the
+ * one before. */
+static void passes_need_not_be_waited_for(void **state)
+{
+    (void)state;
+    enum { PASSES = 10, WIDTH = 37 };
+    float logits[2][WIDTH];
+    const int layer[] = {0, 1};
+    for (int waits = 0; waits < 2; waits++) {
+        whole w;
+        open_whole(&w, gpu, "f32");
+        for (int p = 0; p < PASSES; p++) {
+            int path[PASS_COLUMNS];
+            spec_batch batch = text_batch(3, 2, 3 * p, path);
+            for (int u = 0; u < 3; u++) batch.token[u] = (5 * p + u) % WIDTH;
+            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+            memset(&batch, 0, sizeof batch); /* it is free */
+            memset(path, 0, sizeof path);
+            const int from[] = {3 * p + 2};
+            if (p % 3 == 1) gpu->keep(&w.forward.queue, &w.kv, from, 3 * p + 1, 1);
+            if (waits) wait_for(&w.forward.queue);
+        }
+        wait_for(&w.forward.queue);
+        gpu->get(gpu, logits[waits], w.forward.logits, sizeof logits[waits]);
+        close_whole(&w);
+    }
+    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+}
+
+/* ---- what goes wrong ---------------------------------------------------------------------------------------------- */
+
+static void a_text_beyond_the_context_is_told(void **state)
+{
+    (void)state;
+    whole w;
+    spec_error error = {""};
+    const int layer[] = {0};
+    int path[1] = {600}, token;
+    open_whole(&w, gpu, "f32");
+    spec_batch batch = {.n = 1, .past = {600}, .path_begin = {0, 1}, .path = path};
+    spec_forward_begin(&w.forward, &w.kv, &batch, layer, 1);
+    assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "context of 300"));
+    assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error), GSL_EINVAL);
+    close_whole(&w);
+}
+
+/* A fault at any launch comes out of _wait, and of all that is asked afterwards; nothing crashes, all is given back. */
+static void a_fault_in_a_pass_is_told_ever_after(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip();
+    static const char *const at[] = {"1", "2", "7", "24", "25", "60"};
+    const int layer[] = {0, 1};
+    for (int k = 0; k < 6; k++)
+        for (int records = 0; records < 2; records++) {
+            whole w;
+            spec_error error = {""};
+            int path[PASS_COLUMNS], token[3];
+            double row[37], *into[] = {row};
+            close_gpu(NULL);
+            setenv("SIM_FAULT_AT", at[k], 1);
+            setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
+            open_gpu(NULL);
+            open_whole(&w, gpu, "bf16");
+            int status = GSL_SUCCESS;
+            for (int pass = 0; pass < 4 && status == GSL_SUCCESS; pass++) {
+                const spec_batch batch = text_batch(3, 0, 3 * pass, path);
+                spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+                status = spec_forward_wait(&w.forward, &error);
+            }
+            assert_int_equal(status, GSL_EFAILED);
+            assert_non_null(strstr(error.text, "ILLEGAL_ADDRESS"));
+            spec_error again = {""};
+            assert_int_equal(gpu->argmax(&w.forward.queue, token, w.forward.logits, 3, &again), GSL_EFAILED);
+            assert_string_equal(again.text, error.text);
+            assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again), GSL_EFAILED);
+            const spec_batch batch = text_batch(3, 0, 0, path);
+            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
+            gpu->keep(&w.forward.queue, &w.kv, path, 0, 1);
+            assert_int_equal(spec_forward_wait(&w.forward, &again), GSL_EFAILED);
+            void *memory;
+            assert_int_equal(gpu->alloc(gpu, &memory, 100, &again), GSL_EFAILED);
+            close_whole(&w);
+        }
+    close_gpu(NULL);
+    unsetenv("SIM_FAULT_AT");
+    unsetenv("SPECLAB_GPU_RECORD");
+    open_gpu(NULL);
+}
+
+/* Wherever the memory ends, there is a line, and nothing is left behind (the simulated driver would say so). */
+static void too_little_memory_is_a_line(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip();
+    spec_model *model;
+    spec_error error = {""};
+    assert_int_equal(spec_model_open(&model, SMALL "f16", NULL, &error), GSL_SUCCESS);
+    const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
+    int refused = 0, made = 0;
+    for (size_t bytes = 1 << 12; bytes <= (size_t)1 << 24; bytes += bytes / 2) {
+        char text[32];
+        snprintf(text, sizeof text, "%zu", bytes);
+        close_gpu(NULL);
+        setenv("SIM_MEMORY", text, 1);
+        open_gpu(NULL);
+        spec_weights weights;
+        spec_forward forward = {0};
+        spec_kv kv = {0};
+        int status = spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES, gpu, &error);
+        if (status == GSL_SUCCESS) status = spec_forward_init(&forward, &weights, &error);
+        if (status == GSL_SUCCESS) status = gpu->kv_init(gpu, &kv, &checkpoint->shape, SPEC_TENSOR_BF16, SLOTS, &error);
+        if (status == GSL_SUCCESS) made++;
+        else refused += status == GSL_ENOMEM && strstr(error.text, "GiB free") != NULL;
+        gpu->kv_free(gpu, &kv);
+        spec_forward_free(&forward);
+        spec_weights_free(&weights);
+    }
+    close_gpu(NULL);
+    unsetenv("SIM_MEMORY");
+    open_gpu(NULL);
+    printf("%d sizes of a card refused, %d enough\n", refused, made);
+    assert_true(refused > 10 && made > 2 && refused + made == 21);
+    spec_model_close(model);
+}
+
+int main(void)
+{
+    spec_simulated_card();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zeroed_and_copied),
+        cmocka_unit_test(a_matrix_arrives_whole_in_however_many_pieces),
+        cmocka_unit_test(operations_are_those_of_the_processor),
+        cmocka_unit_test(what_is_read_out_of_logits_is_the_processors),
+        cmocka_unit_test(recordings_come_and_go_and_change_nothing),
+        cmocka_unit_test(passes_need_not_be_waited_for),
+        cmocka_unit_test(a_text_beyond_the_context_is_told),
+        cmocka_unit_test(a_fault_in_a_pass_is_told_ever_after),
+        cmocka_unit_test(too_little_memory_is_a_line),
+    };
+    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
