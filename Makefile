@@ -92,6 +92,12 @@ $(BUILD)/models/gpu/images.o: $(FATBIN)
 $(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"' -DSPEC_IMAGES_VERSION=$(NVCC_VERSION)
 endif
 
+# One test holds names, parameters and numbers against the toolkit's, where there is one.
+TOOLKIT := $(if $(NVCC),$(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC)))))
+$(BUILD)/tests/models/gpu/test_driver_names.o: $(NVCC_FILE)
+$(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard $(TOOLKIT)/include/cuda.h), \
+    -isystem $(TOOLKIT)/include -DSPEC_STUBS='"$(TOOLKIT)/lib64/stubs/libcuda.so"')
+
 SIMULATOR := $(BUILD)/tests/simulator/libcuda.so
 SIM_FLAGS  = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off $(CFLAGS_$(CONFIG)) -fPIC -Iinclude -I. -D_GNU_SOURCE
 SIM_OBJ   := $(patsubst %.c,$(BUILD)/sim/%.o,$(wildcard tests/simulator/*.c)) $(KERNELS:%.cu=$(BUILD)/sim/%.o)

@@ -1,5 +1,6 @@
 #include "models/gpu/card.h"
 
+#include "models/bytes.h"
 #include "models/gpu/card_parts.h"
 #include "models/gpu/images.h"
 
@@ -212,14 +213,13 @@ size_t spec_card_cache(const spec_card *card) { return (size_t)card->cache; }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
-
 static int too_little(spec_card *card, size_t bytes, const char *more, spec_error *error)
 {
+    char a[SPEC_BYTES_SIZE], b[SPEC_BYTES_SIZE], c[SPEC_BYTES_SIZE];
     size_t left = 0, all = card->memory;
     card->driver->cuMemGetInfo_v2(&left, &all);
-    return spec_fail(error, GSL_ENOMEM, "GPU %d (%s) has %.3g GiB free of %.3g GiB, and %.3g GiB%s are needed",
-                     card->ordinal, card->name, gib(left), gib(all), gib(bytes), more);
+    return spec_fail(error, GSL_ENOMEM, "GPU %d (%s) has %s free of %s, and %s%s are needed", card->ordinal, card->name,
+                     spec_bytes_text(a, left), spec_bytes_text(b, all), spec_bytes_text(c, bytes), more);
 }
 
 int spec_card_check(spec_card *card, size_t bytes, spec_error *error)

@@ -1,6 +1,6 @@
-/* driver_functions: what is asked of the CUDA driver, by the names in its library; the parameters as cuda.h has them. A
- * test compares the list with the toolkit's header and with its stub library; the simulator (tests/simulator) has the
- * same functions. X(name, parameters) */
+/* driver_functions: what is asked of the CUDA driver, by the names in its library, and its numbers, as cuda.h has them.
+ * A test compares both lists with the toolkit's header and with its stub library; the simulator (tests/simulator) has
+ * the same functions. X(name, parameters) */
 #ifndef SPECLAB_DRIVER_FUNCTIONS_H
 #define SPECLAB_DRIVER_FUNCTIONS_H
 
@@ -47,5 +47,32 @@
     X(cuEventRecord, (CUevent event, CUstream stream))                                                                 \
     X(cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))                                           \
     X(cuEventDestroy_v2, (CUevent event))
+
+/* X(name, number): the numbers in cuda.h that are used. */
+#define SPEC_DRIVER_NUMBERS(X)                                                                                         \
+    X(CUDA_SUCCESS, 0)                                                                                                 \
+    X(CUDA_ERROR_INVALID_VALUE, 1)                                                                                     \
+    X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                                     \
+    X(CUDA_ERROR_NOT_INITIALIZED, 3)                                                                                   \
+    X(CUDA_ERROR_STUB_LIBRARY, 34)                                                                                     \
+    X(CUDA_ERROR_NO_DEVICE, 100)                                                                                       \
+    X(CUDA_ERROR_INVALID_DEVICE, 101)                                                                                  \
+    X(CUDA_ERROR_INVALID_IMAGE, 200)                                                                                   \
+    X(CUDA_ERROR_INVALID_CONTEXT, 201)                                                                                 \
+    X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                                                               \
+    X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                                         \
+    X(CUDA_ERROR_INVALID_HANDLE, 400)                                                                                  \
+    X(CUDA_ERROR_NOT_FOUND, 500)                                                                                       \
+    X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                                                                 \
+    X(CUDA_ERROR_LAUNCH_FAILED, 719)                                                                                   \
+    X(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, 803)                                                                          \
+    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901)                                                                      \
+    X(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                                                    \
+    X(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                                           \
+    X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                                \
+    X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                                \
+    X(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)                                                                      \
+    X(CU_STREAM_NON_BLOCKING, 1)                                                                                       \
+    X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)
 
 #endif

@@ -192,6 +192,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     SIMULATED_ENTER(card);
     if (image == NULL) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+    if (simulated_setting("SIM_IMAGES", 1) == 0) return simulated_leave(CUDA_ERROR_INVALID_IMAGE);
     card->modules++;
     *module = (CUmodule)card;
     return simulated_leave(CUDA_SUCCESS);

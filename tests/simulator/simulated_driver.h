@@ -13,6 +13,7 @@
  *   SIM_FAULT_AT=n                       the n-th launch of a context faults (from 1)
  *   SIM_PATIENCE=60                      seconds of processor time that a launch may take
  *   SIM_PROFILE=1                        at the end, a table of the kernels on standard error
+ *   SIM_IMAGES=0                         no image of kernels is taken, as a card takes none that is not for it
  *   SIM_MISSING=1                        cuGraphInstantiateWithFlags is missing, as in a driver older than CUDA 11.4 */
 #ifndef SPECLAB_SIMULATED_DRIVER_H
 #define SPECLAB_SIMULATED_DRIVER_H

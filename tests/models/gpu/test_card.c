@@ -1,0 +1,343 @@
+/* Cards, their memory, streams and recordings, on the simulated card or on a real one. */
+#include "models/gpu/card.h"
+#include "tests/support/simulated_card.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { BLOCKS = 6 };
+
+static spec_card *open_card(void)
+{
+    spec_card *card;
+    spec_error error = {{0}};
+    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return card;
+}
+
+static void *memory_of(spec_card *card, size_t bytes)
+{
+    void *memory;
+    spec_error error = {{0}};
+    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return memory;
+}
+
+static spec_stream *stream_of(spec_card *card)
+{
+    spec_stream *stream;
+    assert_int_equal(spec_stream_init(&stream, card, NULL), GSL_SUCCESS);
+    assert_ptr_equal(spec_stream_card(stream), card);
+    return stream;
+}
+
+/* How many of the blocks have run, by what they wrote; then none has. */
+static int count_seen(spec_card *card, uint32_t *seen)
+{
+    static const uint32_t none[BLOCKS];
+    uint32_t here[BLOCKS];
+    int n = 0;
+    spec_card_get(card, here, seen, sizeof here);
+    for (int i = 0; i < BLOCKS; i++) n += here[i] != 0;
+    spec_card_put(card, seen, none, sizeof none);
+    return n;
+}
+
+static void one_card_is_opened_once_and_counted(void **state)
+{
+    (void)state;
+    spec_card *first = open_card(), *second = open_card();
+    assert_ptr_equal(first, second);
+    assert_true(strlen(spec_card_name(first)) > 0);
+    assert_true(spec_card_memory(first) > 0 && spec_card_multiprocessors(first) > 0 && spec_card_cache(first) > 0);
+    void *memory = memory_of(first, 100);
+    spec_card_close(first);
+    char here[100];
+    spec_card_get(second, here, memory, sizeof here); /* it is still there */
+    assert_int_equal(spec_card_status(second, NULL), GSL_SUCCESS);
+    spec_card_free(second, memory);
+    spec_card_close(second);
+    spec_card_close(NULL);
+    spec_card_close(open_card());
+}
+
+static void memory_is_zeros_on_a_round_address_and_keeps_what_is_put(void **state)
+{
+    (void)state;
+    static const size_t size[] = {1, 3, 255, 4096, 100003};
+    spec_card *card = open_card();
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        unsigned char *here = malloc(size[i]);
+        char *memory = memory_of(card, size[i]);
+        assert_int_equal((uintptr_t)memory % 256, 0);
+        memset(here, 1, size[i]);
+        spec_card_get(card, here, memory, size[i]);
+        for (size_t j = 0; j < size[i]; j++) assert_int_equal(here[j], 0);
+        for (size_t j = 0; j < size[i]; j++) here[j] = (unsigned char)(j * 37 % 251);
+        spec_card_put(card, memory, here, size[i]);
+        memset(here, 0, size[i]);
+        spec_card_get(card, here, memory, size[i]);
+        for (size_t j = 0; j < size[i]; j++) assert_int_equal(here[j], j * 37 % 251);
+        if (size[i] > 5) {
+            spec_card_get(card, here, memory + 5, 1);
+            assert_int_equal(here[0], 5 * 37);
+        }
+        spec_card_put(card, memory, NULL, 0);
+        spec_card_free(card, memory);
+        free(here);
+    }
+    spec_card_free(card, memory_of(card, 0));
+    spec_card_free(card, NULL);
+    spec_card_pinned_free(card, NULL);
+    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+    spec_card_close(card);
+}
+
+static void too_much_memory_is_refused_with_what_there_is(void **state)
+{
+    (void)state;
+    spec_card *card = open_card();
+    spec_error error = {{0}};
+    const size_t all = spec_card_memory(card);
+    void *memory = &error;
+    assert_int_equal(spec_card_check(card, all / 2, &error), GSL_SUCCESS);
+    assert_int_equal(spec_card_check(card, all + 1, &error), GSL_ENOMEM);
+    assert_non_null(strstr(error.text, "GPU 0 ("));
+    assert_non_null(strstr(error.text, " free of "));
+    if (!spec_card_is_real())
+        assert_string_equal(error.text, "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 8 GiB are needed");
+    assert_int_equal(spec_card_alloc(card, &memory, 2 * all, &error), GSL_ENOMEM);
+    assert_null(memory);
+    if (!spec_card_is_real())
+        assert_string_equal(error.text, "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 16 GiB more are needed");
+    spec_card_free(card, memory_of(card, 10)); /* the card is none the worse */
+    assert_int_equal(spec_card_status(card, &error), GSL_SUCCESS);
+    spec_card_close(card);
+}
+
+static void launches_and_copies_run_in_the_order_of_their_stream(void **state)
+{
+    (void)state;
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen), *here;
+    void *pinned;
+    assert_int_equal(spec_card_pinned_alloc(card, &pinned, 3 * BLOCKS * sizeof *here, NULL), GSL_SUCCESS);
+    here = pinned;
+    memset(here, 0, 3 * BLOCKS * sizeof *here);
+    for (int i = 0; i < BLOCKS; i++) here[i] = 0; /* what is put after the first launch */
+    spec_stream_mark(stream, 0);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    spec_stream_get(stream, here + BLOCKS, seen, BLOCKS * sizeof *here);
+    spec_stream_put(stream, seen, here, BLOCKS * sizeof *here);
+    SPEC_RUN(stream, roofline_nothing, 0, 1, 1, .opt_seen = seen);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 0, .opt_seen = seen);
+    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+    spec_stream_get(stream, here + 2 * BLOCKS, seen, BLOCKS * sizeof *here);
+    spec_stream_mark(stream, 1);
+    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+    for (int i = 0; i < BLOCKS; i++) {
+        assert_true(here[BLOCKS + i] != 0);
+        assert_int_equal(here[2 * BLOCKS + i] != 0, i < 2);
+    }
+    assert_true(spec_stream_seconds(stream) >= 0.0);
+    spec_stream_free(stream);
+    spec_stream_free(NULL);
+    spec_card_pinned_free(card, pinned);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void put_and_get_wait_for_all_streams(void **state)
+{
+    (void)state;
+    spec_card *card = open_card();
+    spec_stream *one = stream_of(card), *other = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    SPEC_RUN(one, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+    SPEC_RUN(other, roofline_nothing, 3, 1, 1, .opt_seen = seen + 3);
+    assert_int_equal(count_seen(card, seen), 5);
+    assert_int_equal(spec_stream_wait(one, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_stream_wait(other, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(card, seen), 0);
+    spec_stream_free(one);
+    spec_stream_free(other);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
+{
+    (void)state;
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    spec_stream_record(stream);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    spec_recording *recording = spec_stream_recorded(stream);
+    assert_non_null(recording);
+    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(card, seen), 0);
+    for (int i = 0; i < 3; i++) {
+        spec_stream_replay(stream, recording);
+        assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+        assert_int_equal(count_seen(card, seen), BLOCKS);
+    }
+    assert_null(spec_stream_recorded(stream)); /* nothing was begun */
+    spec_recording_free(card, recording);
+    spec_recording_free(card, NULL);
+    spec_stream_record(stream); /* and left */
+    spec_stream_free(stream);
+    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+typedef struct {
+    spec_card *card;
+    bool good;
+} neighbour;
+
+/* All that another thread may do meanwhile. */
+static void *work_beside(void *self)
+{
+    neighbour *n = self;
+    const spec_stream *none = NULL;
+    spec_stream *stream = NULL;
+    void *memory = NULL;
+    uint32_t here[BLOCKS] = {0};
+    n->good = spec_stream_init(&stream, n->card, NULL) == GSL_SUCCESS && stream != none &&
+              spec_card_alloc(n->card, &memory, sizeof here, NULL) == GSL_SUCCESS;
+    if (!n->good) return NULL;
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = memory);
+    spec_card_get(n->card, here, memory, sizeof here);
+    for (int i = 0; i < BLOCKS; i++) n->good = n->good && here[i] != 0;
+    spec_card_put(n->card, memory, here, sizeof here);
+    n->good = n->good && spec_stream_wait(stream, NULL) == GSL_SUCCESS;
+    spec_stream_free(stream);
+    spec_card_free(n->card, memory);
+    return NULL;
+}
+
+static void what_another_thread_does_spoils_no_recording(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    neighbour n = {card, false};
+    spec_stream_record(stream);
+    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+    assert_int_equal(pthread_create(&thread, NULL, work_beside, &n), 0);
+    pthread_join(thread, NULL);
+    assert_true(n.good);
+    SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen + 3);
+    spec_recording *recording = spec_stream_recorded(stream);
+    assert_non_null(recording);
+    spec_stream_replay(stream, recording);
+    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(card, seen), 5);
+    spec_recording_free(card, recording);
+    spec_stream_free(stream);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void threads_with_a_stream_each_do_not_disturb_one_another(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    neighbour n[THREADS];
+    spec_card *card = open_card();
+    for (int i = 0; i < THREADS; i++) {
+        n[i] = (neighbour){card, false};
+        assert_int_equal(pthread_create(&thread[i], NULL, work_beside, &n[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++) assert_true(n[i].good);
+    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+    spec_card_close(card);
+}
+
+/* The second launch faults, plainly or in a recording. */
+static void fault(bool recorded)
+{
+    static const char line[] = "GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was "
+                               "encountered)";
+    spec_error error = {{0}};
+    spec_recording *recording = NULL;
+    void *memory = &error;
+    setenv("SIM_FAULT_AT", "2", 1);
+    spec_card *card = open_card();
+    unsetenv("SIM_FAULT_AT");
+    spec_stream *stream = stream_of(card), *other = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen), here[BLOCKS] = {7};
+    if (recorded) spec_stream_record(stream);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    if (recorded) {
+        recording = spec_stream_recorded(stream);
+        assert_non_null(recording);
+        spec_stream_replay(stream, recording);
+    }
+    assert_int_equal(spec_stream_wait(stream, &error), GSL_EFAILED);
+    if (strncmp(error.text, line, strlen(line)) != 0) fail_msg("'%s'", error.text);
+    /* So fails everything from here on, and nothing is done. */
+    assert_int_equal(spec_stream_wait(stream, &error), GSL_EFAILED);
+    assert_int_equal(spec_stream_wait(other, NULL), GSL_EFAILED);
+    assert_int_equal(spec_card_status(card, &error), GSL_EFAILED);
+    assert_int_equal(spec_card_check(card, 1, &error), GSL_EFAILED);
+    assert_int_equal(spec_card_alloc(card, &memory, 10, &error), GSL_EFAILED);
+    assert_null(memory);
+    assert_int_equal(spec_card_pinned_alloc(card, &memory, 10, &error), GSL_EFAILED);
+    if (strncmp(error.text, line, strlen(line)) != 0) fail_msg("'%s'", error.text);
+    SPEC_RUN(other, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    if (recorded) spec_stream_replay(other, recording);
+    spec_stream_record(stream);
+    assert_null(spec_stream_recorded(stream));
+    spec_card_get(card, here, seen, sizeof here);
+    assert_int_equal(here[0], 7);
+    spec_card_put(card, seen, here, sizeof here);
+    spec_stream_mark(stream, 0);
+    assert_true(isnan(spec_stream_seconds(stream)));
+    spec_stream *third = (spec_stream *)&error;
+    assert_int_equal(spec_stream_init(&third, card, &error), GSL_EFAILED);
+    assert_null(third);
+    spec_recording_free(card, recording);
+    spec_stream_free(stream);
+    spec_stream_free(other);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void a_fault_stays_and_nothing_is_done_after_it(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip(); /* it would be a fault indeed */
+    fault(false);
+    fault(true);
+    spec_card *card = open_card(); /* a context of its own */
+    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+    spec_card_close(card);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_card_is_opened_once_and_counted),
+        cmocka_unit_test(memory_is_zeros_on_a_round_address_and_keeps_what_is_put),
+        cmocka_unit_test(too_much_memory_is_refused_with_what_there_is),
+        cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
+        cmocka_unit_test(put_and_get_wait_for_all_streams),
+        cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
+        cmocka_unit_test(what_another_thread_does_spoils_no_recording),
+        cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
+        cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),
+    };
+    spec_simulated_card();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* The names, parameters and numbers that models/gpu/driver_functions.h has are those of the CUDA toolkit: here they are
+ * declared again beside cuda.h's, and what differs does not compile. Skipped where there is no toolkit. */
+#include "models/gpu/driver_functions.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+#if defined(__has_include) && defined(SPEC_STUBS)
+#if __has_include(<cuda.h>)
+#define TOOLKIT
+#endif
+#endif
+
+#ifdef TOOLKIT
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#define SAME_NUMBER(name, number) _Static_assert((int)(name) == (number), #name);
+SPEC_DRIVER_NUMBERS(SAME_NUMBER)
+
+#define SAME_FUNCTION(name, parameters) CUresult CUDAAPI name parameters;
+SPEC_DRIVER_FUNCTIONS(SAME_FUNCTION)
+
+#define TEXT(name) #name
+#define NAMES(name, parameters) {#name, TEXT(name)},
+static const struct {
+    const char *own, *renamed; /* what cuda.h makes of it */
+} names[] = {SPEC_DRIVER_FUNCTIONS(NAMES)};
+enum { N_NAMES = (int)(sizeof names / sizeof *names) };
+
+static void the_stub_library_has_every_function(void **state)
+{
+    (void)state;
+    if (access(SPEC_STUBS, R_OK) != 0) {
+        printf("skipped: %s: there is no %s\n", __func__, SPEC_STUBS);
+        skip();
+    }
+    void *stubs = dlopen(SPEC_STUBS, RTLD_LAZY | RTLD_LOCAL);
+    if (stubs == NULL) fail_msg("%s", dlerror());
+    for (int i = 0; i < N_NAMES; i++)
+        if (dlsym(stubs, names[i].own) == NULL) fail_msg("%s is not in %s", names[i].own, SPEC_STUBS);
+    dlclose(stubs);
+}
+
+/* A name that cuda.h maps to another is an old version of the function, kept for old programs. That of elapsed time is
+ * taken on purpose: drivers before CUDA 12.8 have no other. */
+static void no_function_is_an_old_version_unawares(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_NAMES; i++)
+        if (strcmp(names[i].own, "cuEventElapsedTime") != 0) assert_string_equal(names[i].own, names[i].renamed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_stub_library_has_every_function),
+        cmocka_unit_test(no_function_is_an_old_version_unawares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void without_the_toolkit_nothing_is_compared(void **state)
+{
+    (void)state;
+    printf("skipped: %s: there is no cuda.h\n", __func__);
+    skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_the_toolkit_nothing_is_compared)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
