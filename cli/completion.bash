@@ -23,6 +23,8 @@ _speclab()
         names=$(_speclab_names policies)
     elif [ "$before" = --target ] || [ "$before" = --draft ]; then
         names=$(_speclab_names models)
+    elif [ "$before" = --device ]; then
+        names="cpu gpu auto"
     elif [ "$before" = --process ]; then
         names=$(_speclab_names processes)
     elif [ "$before" = --siblings ]; then
@@ -41,7 +43,7 @@ _speclab()
     elif [[ $word == -* ]]; then
         names=$("$program" "$verb" --help 2>/dev/null | grep -oE -- '--[a-zA-Z-]+' | sort -u)
     elif [ "$verb" = list ]; then
-        names="models drafts rules policies processes measures experiments"
+        names="models drafts rules policies processes measures devices experiments"
     elif [ "$verb" = validate ] && [ "$word" = : ] && [ "$before" = rule ]; then
         word="" names=$(_speclab_names rules)
     elif [ "$verb" = validate ] && [ "$before" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = rule ]; then

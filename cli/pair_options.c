@@ -1,15 +1,17 @@
 #include "cli/pair_options.h"
 
+#include "cli/device_option.h"
 #include "cli/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_SAMPLING };
+enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_DEVICE, KEY_SAMPLING };
 
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of, see 'speclab list models'", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
     {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
     {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
@@ -50,6 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'r': options->rule = arg; return 0;
     case KEY_DRAFTING: options->drafting = arg; return 0;
     case KEY_POLICY: options->policy = arg; return 0;
+    case KEY_DEVICE: options->device = arg; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -99,6 +102,14 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
     if (options->target == NULL)
         spec_usage_fail(verb, "give a --target, as ngram:novel.txt; 'speclab list models' has them all");
     if (options->drafting == NULL) options->drafting = options->draft != NULL ? "chain" : "lookup";
+    if (options->device != NULL) {
+        spec_device_option_check(options->device, verb);
+        if (!spec_device_option_concerns(options->target) &&
+            (options->draft == NULL || !spec_device_option_concerns(options->draft)))
+            spec_usage_fail(verb, "--device is for transformers, and %.80s is none", options->target);
+        spec_device_option_add(&options->target, options->device, verb);
+        if (options->draft != NULL) spec_device_option_add(&options->draft, options->device, verb);
+    }
     add_sampling(&options->target, "target", options, verb);
     if (options->draft != NULL) add_sampling(&options->draft, "draft", options, verb);
 }

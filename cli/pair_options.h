@@ -13,6 +13,7 @@ enum { SPEC_PAIR_SAMPLING = 4 };
 typedef struct {
     char *target, *draft; /* specs, owned; draft NULL: none */
     const char *rule, *drafting, *policy;
+    const char *device; /* as given, or NULL */
     const char *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
 } spec_pair_options;
 
@@ -20,7 +21,8 @@ typedef struct {
 
 extern const struct argp spec_pair_options_argp;
 
-/* After the parsing: a target there is, the strategy is chosen, and the specs have the sampling parameters. */
+/* After the parsing: a target there is, the strategy is chosen, and the specs have the device and the sampling
+ * parameters. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 

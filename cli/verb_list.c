@@ -4,6 +4,7 @@
 
 #include "models/model.h"
 #include "models/names.h"
+#include "models/transformer/device.h"
 #include "sim/acceptance.h"
 #include "sim/drafter.h"
 #include "sim/policy.h"
@@ -50,6 +51,19 @@ static void list_policies(spec_table *table)
     for (int i = 0; spec_policy_kinds[i] != NULL; i++)
         add(table, "policy", spec_policy_kinds[i]->usage, spec_policy_kinds[i]->summary,
             spec_policy_kinds[i]->reference);
+}
+
+/* "gpu:0  NVIDIA H200, 139 GiB" in two columns; where there is no card, a line of its own that says why. */
+static void list_devices(spec_table *table)
+{
+    char line[512];
+    int i = 0;
+    for (; spec_device_describe(line, sizeof line, i); i++) {
+        char *words = strstr(line, "  ");
+        *words = '\0';
+        add(table, "device", line, words + 2, "");
+    }
+    if (line[0] != '\0') add(table, "device", "gpu", line, "");
 }
 
 static void list_processes(spec_table *table)
@@ -103,9 +117,9 @@ static const struct {
 } lists[] = {
     {"models", list_models},       {"drafts", list_drafts},     {"rules", list_rules},
     {"policies", list_policies},   {"processes", list_processes}, {"measures", list_measures},
-    {"experiments", list_experiments}, /* last: it is asked for by its place */
+    {"devices", list_devices}, {"experiments", list_experiments}, /* these two are asked for by their places */
 };
-enum { N_LISTS = (int)(sizeof lists / sizeof lists[0]) };
+enum { N_LISTS = (int)(sizeof lists / sizeof lists[0]), DEVICES = N_LISTS - 2, EXPERIMENTS = N_LISTS - 1 };
 
 typedef struct {
     spec_options common;
@@ -134,16 +148,16 @@ int spec_verb_list(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        NULL, parse, "[models] [drafts] [rules] [policies] [processes] [measures] [experiments]",
-        "what there is: models, drafts, rules, policies, processes, measures, experiments\v"
+        NULL, parse, "[models] [drafts] [rules] [policies] [processes] [measures] [devices] [experiments]",
+        "what there is: models, drafts, rules, policies, processes, measures, devices, experiments\v"
         "Names are given with every key and its default, as they are written in --target, --draft and experiment "
-        "files.",
+        "files. Devices are looked for, and their kernels loaded, where that list is asked for by name.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
 
     char share[PATH_MAX];
-    if (args.wanted[N_LISTS - 1] && spec_share_folder(share, sizeof share) != 0)
+    if (args.wanted[EXPERIMENTS] && spec_share_folder(share, sizeof share) != 0)
         spec_usage_fail(argv[0],
                         "there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it");
 
@@ -151,7 +165,7 @@ int spec_verb_list(int argc, char **argv)
     spec_table table = {0};
     if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(argv[0], "out of memory");
     for (int i = 0; i < N_LISTS; i++) {
-        if (args.wanted[i] || !args.any) lists[i].list(&table);
+        if (args.wanted[i] || (!args.any && i != DEVICES)) lists[i].list(&table);
     }
     int code = spec_options_show(&table, &args.common, argv[0]);
     spec_table_free(&table);

@@ -1,3 +1,4 @@
+#include "cli/device_option.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 
@@ -19,12 +20,14 @@ enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64, TEXT_BYTES_MAX = 1 << 30 };
 #define CUTOFF 1e-7
 #define COUNT_MAX UINT64_C(1000000000000)
 
-enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_SPLIT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF };
+enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_SPLIT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF,
+    KEY_DEVICE };
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "a draft model; up to 7 of them, one --draft each", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"text", KEY_TEXT, "FILE", 0, "along this text (a file, or a pattern of them)", 1},
     {"split", KEY_SPLIT, "TEXT", 0, "what stands between two texts in it ($'\\n\\n' is an empty line)", 1},
     {"places", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
@@ -41,7 +44,7 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *file, *spec[SPEC_ROWS_SIDES_MAX], *text, *split, *prompt;
+    const char *file, *spec[SPEC_ROWS_SIDES_MAX], *device, *text, *split, *prompt;
     int drafts;
     uint64_t n, length, every;
     double cutoff; /* < 0: not given */
@@ -58,6 +61,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (++args->drafts == SPEC_ROWS_SIDES_MAX)
             spec_usage_fail(verb, "--draft: a file has at most %d drafts", SPEC_ROWS_SIDES_MAX - 1);
         args->spec[args->drafts] = arg;
+        return 0;
+    case KEY_DEVICE:
+        spec_device_option_check(arg, verb);
+        args->device = arg;
         return 0;
     case KEY_TEXT: args->text = arg; return 0;
     case KEY_SPLIT:
@@ -84,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void check(const arguments *args, const char *verb)
 {
     const bool makes = args->spec[0] != NULL;
-    const bool asks = args->drafts > 0 || args->text != NULL || args->split != NULL || args->prompt != NULL ||
+    const bool asks = args->drafts > 0 || args->device != NULL || args->text != NULL || args->split != NULL || args->prompt != NULL ||
                       args->n > 0 || args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
     if (args->file != NULL && (makes || asks))
         spec_usage_fail(verb, "'%s' is there already: to write a file of rows, name it with -o", args->file);
@@ -210,6 +217,17 @@ done:
 
 /* ---- the verb ---------------------------------------------------------------------------------------------------- */
 
+static int open_side(spec_model **ret_model, const arguments *args, int side, const spec_model *opt_target,
+                     spec_error *error)
+{
+    char *spec = strdup(args->spec[side]);
+    if (spec == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_device_option_add(&spec, args->device, "speclab rows");
+    const int status = spec_model_open(ret_model, spec, opt_target, error);
+    free(spec);
+    return status;
+}
+
 static int make(const arguments *args, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -222,7 +240,7 @@ static int make(const arguments *args, spec_error *error)
                            .progress = show_progress, .self = &progress};
     progress.begun = spec_clock_read(&progress.clock);
     for (int s = 0; s < plan.sides; s++) {
-        SPEC_TRY(spec_model_open(&model[s], args->spec[s], s > 0 ? model[0] : NULL, error));
+        SPEC_TRY(open_side(&model[s], args, s, s > 0 ? model[0] : NULL, error));
         if (s > 0) SPEC_TRY(spec_vocabularies_check(model[0], model[s], error));
         plan.model[s] = model[s];
     }

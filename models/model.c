@@ -76,6 +76,17 @@ done:
     return status;
 }
 
+const spec_model_kind *spec_model_kind_of(const char *spec)
+{
+    spec_settings settings = {0};
+    const spec_model_kind *kind = NULL;
+    if (read_spec(&settings, spec, NULL) == GSL_SUCCESS)
+        for (int i = 0; spec_model_kinds[i] != NULL && kind == NULL; i++)
+            if (strcmp(spec_model_kinds[i]->name, settings.name) == 0) kind = spec_model_kinds[i];
+    spec_settings_free(&settings);
+    return kind;
+}
+
 void spec_model_close(spec_model *model)
 {
     if (model == NULL) return;

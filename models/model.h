@@ -95,6 +95,9 @@ extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, mode
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
 void spec_model_close(spec_model *model); /* NULL is fine */
 
+/* The kind that would open `spec`; NULL where there is none. */
+const spec_model_kind *spec_model_kind_of(const char *spec);
+
 /* One text being read by one thread. */
 struct spec_session {
     const spec_model *model;

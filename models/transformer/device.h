@@ -8,6 +8,8 @@
 
 #define SPEC_DEVICE_USAGE "cpu, gpu, gpu:1, auto"
 
+bool spec_device_is_name(const char *name);
+
 /* cpu   the processor
  * gpu   the first NVIDIA card, gpu:N card N
  * auto  the first card if there is one to be used, else the processor
@@ -15,6 +17,9 @@
  * driver, no card, a card of an unknown kind, built without nvcc). */
 int spec_device_open(const spec_backend **ret_backend, const char *name, spec_error *error);
 void spec_device_close(const spec_backend *backend); /* NULL is fine */
+
+/* The device that the key `device` of a model's spec names, the processor where it has none. */
+int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings, spec_error *error);
 
 /* Device `index` of this machine, the processor being 0, in words: "gpu:0  NVIDIA H200, 139 GiB". false where there
  * are no more: the last line then says why there is no card, where there is none, and is empty else. */

@@ -1,15 +1,17 @@
 #include "models/transformer/forward.h"
 
-int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error)
+#include <string.h>
+
+/* The buffers of a pass, and how wide their columns are. */
+enum { BUFFERS = 7 };
+typedef struct {
+    float **buffer;
+    int width;
+} wide_buffer;
+
+static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const spec_shape *shape)
 {
-    int status = GSL_SUCCESS;
-    const spec_backend *backend = weights->backend;
-    const spec_shape *shape = &weights->shape;
-    *forward = (spec_forward){.weights = weights};
-    const struct {
-        float **buffer;
-        int width;
-    } buffers[] = {
+    const wide_buffer all[BUFFERS] = {
         {&forward->x, shape->dim},
         {&forward->normed, shape->dim},
         {&forward->qkv, (shape->n_heads + 2 * shape->n_kv_heads) * shape->head_dim},
@@ -18,8 +20,19 @@ int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_e
         {&forward->gated, shape->ffn_dim},
         {&forward->logits, shape->vocab},
     };
+    memcpy(ret_buffer, all, sizeof all);
+}
+
+int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_backend *backend = weights->backend;
+    const spec_shape *shape = &weights->shape;
+    wide_buffer buffers[BUFFERS];
+    *forward = (spec_forward){.weights = weights};
+    list_buffers(buffers, forward, shape);
     SPEC_TRY(backend->queue_init(backend, &forward->queue, shape, error));
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+    for (int i = 0; i < BUFFERS; i++) {
         void *memory = NULL;
         SPEC_TRY(backend->alloc(backend, &memory, backend->columns_bytes(buffers[i].width), error));
         *buffers[i].buffer = memory;
@@ -33,11 +46,21 @@ void spec_forward_free(spec_forward *forward)
 {
     if (forward->weights == NULL) return;
     const spec_backend *backend = forward->weights->backend;
-    float *const buffer[] = {forward->x,      forward->normed, forward->qkv,   forward->mixed,
-                             forward->hidden, forward->gated,  forward->logits};
-    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++) backend->free(backend, buffer[i]);
+    wide_buffer buffers[BUFFERS];
+    list_buffers(buffers, forward, &forward->weights->shape);
+    for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
     if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
     *forward = (spec_forward){0};
+}
+
+size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
+{
+    spec_forward none = {0};
+    wide_buffer buffers[BUFFERS];
+    size_t bytes = 0;
+    list_buffers(buffers, &none, shape);
+    for (int i = 0; i < BUFFERS; i++) bytes += backend->columns_bytes(buffers[i].width);
+    return bytes;
 }
 
 static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers, bool wanted)

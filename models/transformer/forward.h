@@ -16,6 +16,9 @@ typedef struct {
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);
 void spec_forward_free(spec_forward *forward);
 
+/* What its buffers take of the backend's memory. */
+size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape);
+
 /* The logits after the columns that a batch wants into forward->logits (n - first, vocab). The layers run are
  * layer[0..n_layers-1], ascending: all of them, or a draft's; the array must live as long as the forward. _begin returns
  * while the pass may still run, and the batch is free; nothing is to be read, and no other forward may use these keys

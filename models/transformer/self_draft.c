@@ -1,5 +1,7 @@
 #include "models/transformer/self_draft.h"
 
+#include "models/transformer/device.h"
+#include "models/transformer/room.h"
 #include "models/transformer/transformer.h"
 
 #include <stdlib.h>
@@ -47,6 +49,7 @@ int spec_layers_open(spec_model **ret_model, spec_settings *settings, const spec
     *ret_model = NULL;
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, target->weights, settings, error));
+    model->kv_type = target->kv_type;
     SPEC_TRY(spec_settings_int(&exit, settings, "exit", 0, 0, model->n_layers, error));
     if (exit == 0) exit = model->n_layers;
     model->n_layers = exit;
@@ -61,17 +64,31 @@ done:
 
 /* ---- quantised --------------------------------------------------------------------------------------------------- */
 
+/* The target's, or one of its own. */
+static int choose_device(const spec_backend **ret_backend, spec_transformer *model, const spec_transformer *target,
+                         const spec_settings *settings, spec_error *error)
+{
+    const char *name = spec_settings_text(settings, "device");
+    *ret_backend = target->weights->backend;
+    if (name == NULL || strcmp(name, "target") == 0) return GSL_SUCCESS;
+    const int status = spec_device_read(&model->own_device, settings, error);
+    *ret_backend = model->own_device;
+    return status;
+}
+
 int spec_quantised_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
                         spec_error *error)
 {
     const spec_transformer *target;
+    const spec_backend *backend;
     spec_transformer *model = NULL;
     int status = GSL_SUCCESS, type;
     *ret_model = NULL;
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
-    SPEC_TRY(spec_weights_init(&model->own_weights, target->checkpoint, (spec_tensor_type)type,
-                               target->weights->backend, error));
+    SPEC_TRY(choose_device(&backend, model, target, settings, error));
+    SPEC_TRY(spec_room_check(&model->kv_type, backend, target->checkpoint, (spec_tensor_type)type, settings, error));
+    SPEC_TRY(spec_weights_init(&model->own_weights, target->checkpoint, (spec_tensor_type)type, backend, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;

@@ -18,7 +18,9 @@
 int spec_layers_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
 
 /* type   of the matrices: f32, f16, bf16, q8_0, q4_0 (a name of spec_tensor_type_names); rows that are no whole number
- *        of blocks stay as they are */
+ *        of blocks stay as they are
+ * device where it computes: the target's device, or as models/transformer/device.h says
+ * kv     the type of its keys and values: see models/transformer/room.h */
 int spec_quantised_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
                         spec_error *error);
 

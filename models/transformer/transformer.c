@@ -1,5 +1,6 @@
 #include "models/transformer/transformer.h"
 
+#include "models/transformer/device.h"
 #include "models/wrapper.h"
 
 #include <assert.h>
@@ -33,6 +34,7 @@ void spec_transformer_close(spec_model *head)
     spec_transformer *model = (spec_transformer *)head;
     spec_weights_free(&model->own_weights);
     spec_checkpoint_free(&model->own_checkpoint);
+    spec_device_close(model->own_device);
     free(model->layer);
     free(model);
 }
@@ -93,10 +95,23 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     free(session);
 }
 
+/* They are as large as the longest text: where there is no room, a shorter one may have it. */
+static int keys_and_values(session_data *session, spec_error *error)
+{
+    const spec_transformer *model = session->model;
+    const spec_backend *backend = model->weights->backend;
+    spec_error why = {{0}};
+    const int status = backend->kv_init(backend, &session->own.kv, &model->weights->shape, model->kv_type,
+                                        session->own.sequence.slots, &why);
+    if (status != GSL_ENOMEM) return status == GSL_SUCCESS ? status : spec_fail(error, status, "%s", why.text);
+    return spec_fail(error, status,
+                     "no room for the keys and values of a text of %d tokens: %.350s; a smaller context= needs less",
+                     model->context, why.text);
+}
+
 int spec_transformer_session_init(const spec_model *head, void **ret_session, spec_error *error)
 {
     const spec_transformer *model = (const spec_transformer *)head;
-    const spec_backend *backend = model->weights->backend;
     int status = GSL_SUCCESS;
     session_data *session = calloc(1, sizeof *session);
     *ret_session = NULL;
@@ -104,8 +119,7 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session->model = model;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    SPEC_TRY(backend->kv_init(backend, &session->own.kv, &model->weights->shape, model->kv_type,
-                              session->own.sequence.slots, error));
+    SPEC_TRY(keys_and_values(session, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
     session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
     session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);

@@ -13,6 +13,7 @@ typedef struct {
     spec_model head;
     spec_checkpoint own_checkpoint;
     spec_weights own_weights;
+    const spec_backend *own_device;    /* opened for it, or NULL */
     const spec_checkpoint *checkpoint; /* its own, or the target's */
     const spec_weights *weights;       /* its own, or the target's */
     int *layer, n_layers;              /* the layers that it runs, ascending */

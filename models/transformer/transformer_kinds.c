@@ -1,4 +1,6 @@
 #include "models/model_kinds.h"
+#include "models/transformer/device.h"
+#include "models/transformer/room.h"
 #include "models/transformer/self_draft.h"
 #include "models/transformer/transformer.h"
 
@@ -12,8 +14,11 @@ static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *
     spec_transformer *model = calloc(1, sizeof *model);
     *ret_model = NULL;
     if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    SPEC_TRY(spec_device_read(&model->own_device, settings, error));
     SPEC_TRY(load(&model->own_checkpoint, settings, error));
-    SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, &spec_backend_cpu,
+    SPEC_TRY(spec_room_check(&model->kv_type, model->own_device, &model->own_checkpoint, SPEC_TENSOR_TYPES, settings,
+                             error));
+    SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, model->own_device,
                                error));
     SPEC_TRY(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
@@ -42,7 +47,7 @@ OPENS(random)
 
 const spec_model_kind spec_model_llama2c = {
     .name = "llama2c",
-    .usage = "llama2c:PATH?tokenizer=PATH&context=0&end=1",
+    .usage = "llama2c:PATH?tokenizer=PATH&context=0&end=1&device=cpu&kv=auto",
     .summary = "a transformer from a llama2.c checkpoint; its tokenizer.bin lies beside it",
     .reference = "Touvron23",
     .open = open_llama2c,
@@ -52,7 +57,7 @@ const spec_model_kind spec_model_llama2c = {
 
 const spec_model_kind spec_model_gguf = {
     .name = "gguf",
-    .usage = "gguf:PATH?context=0",
+    .usage = "gguf:PATH?context=0&device=cpu&kv=auto",
     .summary = "a transformer from a GGUF file: llama or qwen2, F32, F16, BF16, Q8_0 or Q4_0",
     .reference = "Touvron23",
     .open = open_gguf,
@@ -62,7 +67,8 @@ const spec_model_kind spec_model_gguf = {
 
 const spec_model_kind spec_model_random = {
     .name = "random",
-    .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&vocab=32000&context=1024&type=q8_0&seed=1",
+    .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&vocab=32000&context=1024&type=q8_0&seed=1"
+             "&device=cpu&kv=auto",
     .summary = "a transformer of any shape with random weights, for timing and for proofs",
     .reference = "Touvron23",
     .open = open_random,
@@ -82,7 +88,7 @@ const spec_model_kind spec_model_layers = {
 
 const spec_model_kind spec_model_quantised = {
     .name = "quantised",
-    .usage = "quantised?of=target&type=q8_0",
+    .usage = "quantised?of=target&type=q8_0&device=target&kv=auto",
     .summary = "the target's weights in another type: f32, f16, bf16, q8_0, q4_0",
     .reference = "",
     .needs_target = true,

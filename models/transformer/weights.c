@@ -10,10 +10,9 @@ typedef struct {
 
 /* One type for all parts: the one asked for, where their rows can be cut in its blocks; else their own, or floats where
  * they are of several. */
-static spec_tensor_type common_type(const layout *to, const spec_tensor *part, int n_parts)
+static spec_tensor_type common_type(spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
 {
-    if (to->opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(to->opt_type, part[0].cols) > 0)
-        return to->opt_type;
+    if (opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part[0].cols) > 0) return opt_type;
     for (int i = 1; i < n_parts; i++)
         if (part[i].type != part[0].type) return SPEC_TENSOR_F32;
     return part[0].type;
@@ -21,7 +20,7 @@ static spec_tensor_type common_type(const layout *to, const spec_tensor *part, i
 
 static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part, int n_parts)
 {
-    const spec_tensor_type type = common_type(to, part, n_parts);
+    const spec_tensor_type type = common_type(to->opt_type, part, n_parts);
     const int status = to->weights->backend->matrix_init(to->weights->backend, ret_matrix, type, part, n_parts, to->error);
     to->weights->bytes += ret_matrix->bytes;
     return status;
@@ -105,4 +104,45 @@ void spec_weights_free(spec_weights *weights)
     if (weights->embedding.data != weights->output.data) backend->matrix_free(backend, &weights->embedding);
     backend->matrix_free(backend, &weights->output);
     *weights = (spec_weights){0};
+}
+
+/* ---- how much they will be --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const spec_backend *backend;
+    spec_tensor_type opt_type;
+    size_t bytes;
+    bool all_floats;
+} sum;
+
+static void count_matrix(sum *s, const spec_tensor *part, int n_parts)
+{
+    const spec_tensor_type type = common_type(s->opt_type, part, n_parts);
+    int rows = 0;
+    for (int i = 0; i < n_parts; i++) rows += part[i].rows;
+    s->bytes += s->backend->matrix_bytes(type, rows, part[0].cols);
+    s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
+}
+
+static void count_layer(sum *s, const spec_checkpoint_layer *layer)
+{
+    const spec_tensor qkv[] = {layer->query, layer->key, layer->value}, gate_up[] = {layer->gate, layer->up};
+    count_matrix(s, qkv, 3);
+    count_matrix(s, &layer->attention_output, 1);
+    count_matrix(s, gate_up, 2);
+    count_matrix(s, &layer->down, 1);
+    int n = layer->attention_norm.cols + layer->ffn_norm.cols;
+    if (layer->query_bias.data != NULL) n += layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols;
+    s->bytes += (size_t)n * sizeof(float);
+}
+
+size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
+                          const spec_backend *backend)
+{
+    sum s = {backend, opt_type, (size_t)checkpoint->final_norm.cols * sizeof(float), true};
+    for (int i = 0; i < checkpoint->shape.n_layers; i++) count_layer(&s, &checkpoint->layer[i]);
+    count_matrix(&s, &checkpoint->output, 1);
+    if (checkpoint->output.data != checkpoint->embedding.data) count_matrix(&s, &checkpoint->embedding, 1);
+    *ret_all_floats = s.all_floats;
+    return s.bytes;
 }

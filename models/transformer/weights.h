@@ -29,4 +29,8 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint, 
                       const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
 
+/* What they will take of the backend's memory, and whether every matrix will be of floats. */
+size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
+                          const spec_backend *backend);
+
 #endif
