@@ -17,6 +17,7 @@ enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
 typedef struct spec_session spec_session;
+typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; a kind's own struct begins with it. A kind's open fills vocab, order, end_of_text,
  * window and one_hot; spec_model_open fills kind and spec, and spec_model_close frees spec. */
@@ -73,6 +74,9 @@ struct spec_model_kind {
                        const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
                        spec_error *error);
     int (*score_end)(const spec_model *model, void *session, spec_error *error);
+
+    /* Drafting and verifying where the rows are, see spec_chain_init. */
+    const spec_chain_kind *chain;
 
     /* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);

@@ -43,6 +43,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->kind.score = NULL;
     wrapper->kind.score_begin = NULL;
     wrapper->kind.score_end = NULL;
+    wrapper->kind.chain = NULL;
     if (base->kind->token_text != NULL) wrapper->kind.token_text = token_text;
     if (base->kind->tokenize != NULL) wrapper->kind.tokenize = tokenize;
     if (base->kind->prompt != NULL) wrapper->kind.prompt = prompt;

@@ -54,7 +54,7 @@ typedef struct {
 } cache;
 
 /* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
- * from `first` on, row 0 being that of the text's last token; they go to ret_row, and lie in scratch. */
+ * from `first` on, row 0 being that of the text's last token; they go to ret_row, and lie in scratch; without scratch none are made of the logits. */
 typedef struct {
     const int *token, *opt_parent;
     int n_nodes, text_from, node_from, first;
@@ -146,6 +146,11 @@ bool spec_transformer_session_share(const spec_model *head, void *data, const sp
     session->opt_target = other;
     session->followed = other->own.sequence.changes - 1;
     return true;
+}
+
+spec_forward *spec_transformer_forward(void *session)
+{
+    return &((session_data *)session)->forward;
 }
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
@@ -248,16 +253,19 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
         else add_node(session, of, node);
         const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
         if (row < of->first) continue;
-        of->ret_row[row] = session->row[n_rows++] = of->scratch + (size_t)row * (size_t)model->head.vocab;
+        if (of->scratch != NULL)
+            of->ret_row[row] = session->row[n_rows] = of->scratch + (size_t)row * (size_t)model->head.vocab;
+        n_rows++;
     }
     batch->first = batch->n - n_rows;
     spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
 }
 
-static int end_pass(session_data *session, const spec_transformer *model, spec_error *error)
+static int end_pass(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
 {
     const int status = spec_forward_wait(&session->forward, error), n_rows = session->batch.n - session->batch.first;
-    return status == GSL_SUCCESS && n_rows > 0 ? take_rows(session, model, n_rows, error) : status;
+    const bool wanted = n_rows > 0 && of->scratch != NULL;
+    return status == GSL_SUCCESS && wanted ? take_rows(session, model, n_rows, error) : status;
 }
 
 /* All of the work, SPEC_COLUMNS_MAX tokens a pass; the last pass may still be running. The first one takes what is left
@@ -266,7 +274,7 @@ static int begin_passes(session_data *session, const spec_transformer *model, co
 {
     const int n = (int)session->n_text - of->text_from + of->n_nodes - of->node_from;
     for (int from = 0, until = (n - 1) % SPEC_COLUMNS_MAX + 1; from < n; from = until, until += SPEC_COLUMNS_MAX) {
-        const int status = from > 0 ? end_pass(session, model, error) : GSL_SUCCESS;
+        const int status = from > 0 ? end_pass(session, model, of, error) : GSL_SUCCESS;
         if (status != GSL_SUCCESS) return status;
         begin_pass(session, model, of, from, until);
     }
@@ -288,7 +296,7 @@ static int follow(session_data *session, spec_error *error)
     int status = begin_passes(target, target->model, &of, error);
     const bool runs = (int)target->n_text > of.text_from; /* what was only moved must be there, too */
     if (status == GSL_SUCCESS)
-        status = runs ? end_pass(target, target->model, error) : spec_forward_wait(&target->forward, error);
+        status = runs ? end_pass(target, target->model, &of, error) : spec_forward_wait(&target->forward, error);
     if (status == GSL_SUCCESS)
         spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
     else
@@ -333,7 +341,7 @@ int spec_transformer_score_begin(const spec_model *head, void *data, const int *
     work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first, .ret_row = ret_row,
                .scratch = scratch};
     int status = GSL_SUCCESS;
-    assert(!session->running);
+    assert(!session->running && (scratch != NULL || n_nodes - first < SPEC_COLUMNS_MAX));
     SPEC_TRY(take_text(session, model, context, n, error));
     for (int i = 0; i < n_nodes; i++) assert(token[i] >= 0 && token[i] < head->vocab && parent_of(&of, i) < i);
     if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
@@ -354,7 +362,7 @@ int spec_transformer_score_end(const spec_model *head, void *data, spec_error *e
     const work *of = &session->of;
     assert(session->running);
     session->running = false;
-    const int status = end_pass(session, (const spec_transformer *)head, error);
+    const int status = end_pass(session, (const spec_transformer *)head, of, error);
     if (status == GSL_SUCCESS && !session->holds_text)
         spec_sequence_append(sequence, session->text + of->text_from, (int)session->n_text - of->text_from);
     if (status == GSL_SUCCESS) spec_sequence_grow(sequence, of->token, of->opt_parent, of->node_from, of->n_nodes);

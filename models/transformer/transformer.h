@@ -30,7 +30,8 @@ const spec_transformer *spec_transformer_of(const spec_model *model);
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
                           spec_settings *settings, spec_error *error);
 
-/* What the kinds share: a table line's functions. */
+/* What the kinds share: a table line's functions. A score without scratch makes no rows: the logits of all that it asks
+ * for, at most SPEC_COLUMNS_MAX, are in the forward's hands after _end. */
 const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,
                                    double *scratch, spec_error *error);
 int spec_transformer_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
@@ -40,6 +41,7 @@ int spec_transformer_score_begin(const spec_model *model, void *session, const i
                                  const int *token, const int *parent, int n_nodes, int first, const double **ret_row,
                                  double *scratch, spec_error *error);
 int spec_transformer_score_end(const spec_model *model, void *session, spec_error *error);
+extern const spec_chain_kind spec_transformer_chain; /* models/transformer/transformer_chain.c */
 int spec_transformer_session_init(const spec_model *model, void **ret_session, spec_error *error);
 void spec_transformer_session_free(const spec_model *model, void *session);
 bool spec_transformer_session_share(const spec_model *model, void *session, const spec_model *target,
@@ -47,5 +49,8 @@ bool spec_transformer_session_share(const spec_model *model, void *session, cons
 size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
 size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
 void spec_transformer_close(spec_model *model);
+
+/* Where a session computes. */
+spec_forward *spec_transformer_forward(void *session);
 
 #endif

@@ -43,7 +43,7 @@ OPENS(random)
     .heats = true, .close = spec_transformer_close, .row = spec_transformer_row, .score = spec_transformer_score,      \
     .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,                              \
     .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,                      \
-    .token_text = spec_transformer_token_text
+    .chain = &spec_transformer_chain, .token_text = spec_transformer_token_text
 
 const spec_model_kind spec_model_llama2c = {
     .name = "llama2c",

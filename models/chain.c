@@ -1,0 +1,79 @@
+#include "models/chain.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The session inside one wrapper of filters, or itself. */
+static int unwrap(spec_session **ret_inner, spec_transform *ret_transform, spec_session *session, const char *which,
+                  spec_error *error)
+{
+    *ret_inner = session;
+    *ret_transform = SPEC_TRANSFORM_NONE;
+    const spec_transform *transform = spec_transform_of(session->model);
+    if (transform != NULL) {
+        *ret_transform = *transform;
+        *ret_inner = session->model->kind->session_base(session->data);
+    }
+    if ((*ret_inner)->model->kind->chain != NULL) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EUNSUP, "the rows of the %s are not made on a device that could draw from them", which);
+}
+
+int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft, int K, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    assert(K >= 0);
+    *chain = (spec_chain){.K = K};
+    SPEC_TRY(unwrap(&chain->target, &chain->target_transform, target, "target", error));
+    SPEC_TRY(unwrap(&chain->draft, &chain->draft_transform, draft, "draft", error));
+    chain->kind = chain->target->model->kind->chain;
+    if (chain->kind != chain->draft->model->kind->chain)
+        SPEC_TRY(spec_fail(error, GSL_EUNSUP, "target and draft are models of different kinds"));
+    if (chain->target->model->vocab != chain->draft->model->vocab)
+        SPEC_TRY(spec_fail(error, GSL_EUNSUP, "target and draft have vocabularies of different sizes"));
+    SPEC_TRY(chain->kind->check(chain->target, chain->draft, K, error));
+    chain->law = calloc((size_t)K + 1, sizeof *chain->law);
+    if (chain->law == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d laws", K));
+    for (int i = 0; i < K; i++) SPEC_TRY(chain->kind->law_init(chain->draft, &chain->law[i], error));
+done:
+    if (status != GSL_SUCCESS) spec_chain_free(chain);
+    return status;
+}
+
+void spec_chain_free(spec_chain *chain)
+{
+    for (int i = 0; i < chain->K && chain->law != NULL; i++) chain->kind->law_free(chain->draft, chain->law[i]);
+    free(chain->law);
+    *chain = (spec_chain){0};
+}
+
+int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n, const int *token, int i,
+                    double uniform, spec_error *error)
+{
+    assert(i >= 0 && i < chain->K);
+    return chain->kind->draw(chain->draft, ret_token, chain->law[i], context, n, token, i, &chain->draft_transform,
+                             uniform, error);
+}
+
+int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n, spec_error *error)
+{
+    return chain->kind->guess(chain->draft, ret_token, context, n, error);
+}
+
+int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, const int *token, int n_nodes,
+                           spec_error *error)
+{
+    assert(n_nodes >= 1 && n_nodes <= chain->K);
+    return chain->kind->score_begin(chain->target, context, n, token, n_nodes, error);
+}
+
+int spec_chain_score_end(spec_chain *chain, spec_error *error)
+{
+    return chain->kind->score_end(chain->target, error);
+}
+
+int spec_chain_verify(spec_chain *chain, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
+                      const int *token, int n_nodes, const double *uniform, spec_error *error)
+{
+    return chain->kind->verify(chain->target, ret_n_accepted, ret_token, ret_chance, ret_used, chain->law, token,
+                               n_nodes, &chain->target_transform, uniform, error);
+}
