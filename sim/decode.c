@@ -4,6 +4,7 @@
 #include "models/vocabularies.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,12 +103,16 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     decoder->policy = decoder->fresh_policy;
     SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
     SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
-    if (decoder->drafter.session.model != NULL)
+    if (decoder->drafter.session.model != NULL && !config->ahead)
         decoder->shared = spec_session_share(&decoder->drafter.session, &decoder->target);
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));
     SPEC_TRY(check_noise(decoder, error));
+    if (config->ahead)
+        SPEC_TRY(spec_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy, config->target->vocab, error));
+    SPEC_TRY(spec_device_chain_init(&decoder->device, config->verify, &decoder->rule, &decoder->drafter,
+                                    &decoder->target, &decoder->policy, config->ahead, error));
     SPEC_TRY(spec_rule_open(&decoder->rule, config->target->vocab, decoder->nodes, error));
 
     const size_t K = (size_t)decoder->policy.K, rows = (size_t)decoder->nodes + 1;
@@ -131,6 +136,8 @@ done:
 void spec_decoder_free(spec_decoder *decoder)
 {
     spec_rule_free(&decoder->rule);
+    spec_ahead_free(&decoder->ahead);
+    spec_device_chain_free(&decoder->device);
     spec_drafter_free(&decoder->drafter);
     spec_session_free(&decoder->target);
     spec_draft_free(&decoder->draft);
@@ -157,6 +164,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     decoder->n_context = 0;
     decoder->policy = decoder->fresh_policy;
     spec_rule_reset(&decoder->rule);
+    spec_ahead_forget(&decoder->ahead);
     const int status = reserve(decoder, n, error);
     if (status != GSL_SUCCESS) return status;
     if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
@@ -174,12 +182,18 @@ static int room_of(const spec_model *model, size_t n)
     return room < SPEC_K_MAX ? (int)room : SPEC_K_MAX;
 }
 
-int spec_decoder_room(const spec_decoder *decoder)
+/* spec_decoder_room after a context of n tokens. */
+static int room_after(const spec_decoder *decoder, size_t n)
 {
     const spec_model *draft = decoder->drafter.session.model;
-    const int target = room_of(decoder->config.target, decoder->n_context);
-    const int room = draft != NULL ? room_of(draft, decoder->n_context) : target;
+    const int target = room_of(decoder->config.target, n);
+    const int room = draft != NULL ? room_of(draft, n) : target;
     return target < 0 || room >= target ? target : room > 0 ? room : 0;
+}
+
+int spec_decoder_room(const spec_decoder *decoder)
+{
+    return room_after(decoder, decoder->n_context);
 }
 
 static int check_room(const spec_decoder *decoder, spec_error *error)
@@ -195,12 +209,90 @@ static double round_time(const spec_decoder *decoder)
 {
     const spec_costs *costs = &decoder->config.costs;
     const int calls = spec_policy_charged(&decoder->policy, &decoder->round, decoder->drafter.n_calls);
-    return costs->draft * calls + costs->verify + costs->fixed;
+    return costs->draft * calls + fmax(costs->verify, costs->draft * decoder->ahead.n_calls) + costs->fixed;
+}
+
+/* The round's chain is the one that was drafted ahead, where that is there. */
+static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_chance *chance, spec_error *error)
+{
+    spec_draft *draft = &decoder->draft;
+    const bool on_device = spec_device_chain_can(&decoder->device, policy, chance);
+    decoder->round.hit = decoder->device.used == on_device &&
+                         spec_ahead_take(&decoder->ahead, &decoder->device, draft, decoder->n_context);
+    decoder->device.used = on_device;
+    if (decoder->round.hit) {
+        assert(draft->depth == policy->now && draft->place == decoder->n_context);
+        decoder->drafter.n_calls = 0;
+        return GSL_SUCCESS;
+    }
+    draft->text = decoder->text;
+    if (on_device)
+        return spec_device_chain_draft(draft, &decoder->device.chain, &decoder->drafter, decoder->context,
+                                       decoder->n_context, policy, chance, error);
+    return spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, policy, chance, error);
+}
+
+/* Draft after what will be the context if the whole chain is accepted; how long a chain the policy will want then
+ * follows from that. */
+static int draft_ahead(spec_decoder *decoder, spec_chance *chance, spec_error *error)
+{
+    const int n = decoder->draft.n_nodes;
+    const spec_round accepted = {.n_drafted = n, .n_accepted = n, .n_tested = n, .n_emitted = n + 1};
+    spec_policy next = decoder->policy;
+    spec_policy_observe(&next, &accepted);
+    const int room = room_after(decoder, decoder->n_context + (size_t)n + 1);
+    if (next.now > room) next.now = room;
+    return spec_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device, &decoder->draft, decoder->context,
+                            decoder->n_context, &next, chance, error);
+}
+
+static int begin_score(spec_decoder *decoder, spec_error *error)
+{
+    const spec_draft *draft = &decoder->draft;
+    if (decoder->device.used)
+        return spec_chain_score_begin(&decoder->device.chain, decoder->context, decoder->n_context, draft->token,
+                                      draft->n_nodes, error);
+    return spec_session_score_begin(&decoder->target, decoder->context, decoder->n_context, draft->token,
+                                    draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
+                                    decoder->target_store, error);
+}
+
+static int end_score(spec_decoder *decoder, spec_error *error)
+{
+    return decoder->device.used ? spec_chain_score_end(&decoder->device.chain, error)
+                                : spec_session_score_end(&decoder->target, error);
+}
+
+/* The target's pass, and what is done meanwhile. */
+static int score(spec_decoder *decoder, spec_chance *chance, spec_error *error)
+{
+    const spec_clock *clock = &decoder->config.clock;
+    spec_phases *phases = &decoder->phases;
+    int status = GSL_SUCCESS, unheard = GSL_SUCCESS;
+    const double begun = spec_clock_read(clock);
+    SPEC_TRY(begin_score(decoder, error));
+    const double handed = spec_clock_read(clock);
+    if (decoder->ahead.on) status = draft_ahead(decoder, chance, error);
+    const double drafted = spec_clock_read(clock);
+    unheard = end_score(decoder, status == GSL_SUCCESS ? error : NULL);
+    if (status == GSL_SUCCESS) status = unheard;
+    phases->handed += handed - begun;
+    phases->ahead += drafted - handed;
+    phases->score += handed - begun + spec_clock_read(clock) - drafted;
+done:
+    return status;
+}
+
+static int verify(spec_decoder *decoder, spec_chance *chance, spec_error *error)
+{
+    if (decoder->device.used)
+        return spec_device_chain_verify(&decoder->round, &decoder->device, &decoder->draft, chance, error);
+    decoder->rule.verify(&decoder->round, &decoder->rule, &decoder->draft, decoder->target_row, decoder->weight, chance);
+    return GSL_SUCCESS;
 }
 
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error)
 {
-    spec_draft *draft = &decoder->draft;
     spec_round *round = &decoder->round;
     const spec_clock *clock = &decoder->config.clock;
     int status = GSL_SUCCESS;
@@ -216,21 +308,18 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     const int room = spec_decoder_room(decoder);
     if (policy.now > room) policy.now = room;
 
-    draft->text = decoder->text;
-    SPEC_TRY(spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, &policy, chance,
-                                error));
+    SPEC_TRY(draft_round(decoder, &policy, chance, error));
     const double drafted = spec_clock_read(clock);
-    SPEC_TRY(spec_session_score(&decoder->target, decoder->context, decoder->n_context, draft->token,
-                                draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
-                                decoder->target_store, error));
+    SPEC_TRY(score(decoder, chance, error));
     const double scored = spec_clock_read(clock);
-    decoder->rule.verify(round, &decoder->rule, draft, decoder->target_row, decoder->weight, chance);
+    SPEC_TRY(verify(decoder, chance, error));
     const double verified = spec_clock_read(clock);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);
 
     int *end = decoder->context + decoder->n_context;
     for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
     decoder->n_context += (size_t)round->n_emitted;
+    spec_ahead_settle(&decoder->ahead, round);
 
     if (opt_tally != NULL) {
         spec_tally_add(opt_tally, round);
@@ -238,10 +327,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     }
     spec_policy_observe(&decoder->policy, round);
     decoder->phases.draft += drafted - begun;
-    decoder->phases.score += scored - drafted;
     decoder->phases.rule += verified - scored;
     decoder->phases.rest += spec_clock_read(clock) - verified;
 done:
+    if (status != GSL_SUCCESS) spec_ahead_forget(&decoder->ahead);
     return status;
 }
 
@@ -263,6 +352,7 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
             ended = decoder->round.token[i] == end_of_text;
         }
     }
+    if (decoder->n_context != start + n) spec_ahead_forget(&decoder->ahead);
     decoder->n_context = start + n;
     /* Where the text is cut has been fixed beforehand, so that what follows is the target's, whatever was dropped; a
      * rule that has handed something on may not know whether it was. */
@@ -282,6 +372,7 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
     spec_chance shared = spec_chance_shared(&noise);
     if (noise.kind != SPEC_NOISE_NONE) chance = &shared;
     size_t n = 0;
+    spec_ahead_forget(&decoder->ahead);
     *ret_n = 0;
     *ret_time = 0.0;
     while (n < n_tokens) {

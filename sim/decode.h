@@ -7,6 +7,8 @@
 #include "models/model.h"
 #include "sim/chance.h"
 #include "sim/clock.h"
+#include "sim/decode_ahead.h"
+#include "sim/decode_device.h"
 #include "sim/drafter.h"
 #include "sim/policy.h"
 #include "sim/verify.h"
@@ -14,7 +16,9 @@
 
 /* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed.
  * Every call of the draft model is charged, unless the policy says otherwise (the oracle does); a strategy without a
- * model makes none. */
+ * model makes none. Drafting ahead, time = draft * (calls before the verification) + max(verify, draft * (calls during
+ * it)) + fixed: none before it where the chain was there, and during it K + 1, of which the first is for the guess; or
+ * 1, if the guess is that the text ends; or none, if the draft ends it, or has no tokens. */
 typedef struct {
     double draft;  /* c: one draft call over one target call */
     double verify; /* one verification pass; 1 where a pass of K+1 tokens costs what a pass of one does */
@@ -27,8 +31,10 @@ typedef struct {
 typedef struct {
     double draft; /* the strategy, its calls of the draft model among them */
     double score; /* the target's pass; a model that packs its cache and rolls it back does so there */
+    double ahead; /* drafting ahead, meanwhile: not in score */
     double rule;  /* verification */
     double rest;  /* the books */
+    double handed; /* of score: until the pass was handed over, so that other things could be done */
 } spec_phases;
 
 typedef struct {
@@ -38,6 +44,8 @@ typedef struct {
     const char *policy;          /* length policy, e.g. "fixed" */
     const char *rule;            /* verification rule, e.g. "token", "lenience?l=0.3" */
     int K;                       /* 0..SPEC_K_MAX */
+    bool ahead;                  /* draft the next chain while this one is verified: sim/decode_ahead.h */
+    spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
     spec_clock clock;            /* rounds are timed by it; off by default */
 } spec_decoder_config;
@@ -52,8 +60,11 @@ typedef struct {
     spec_policy policy, fresh_policy;
     spec_drafter drafter;
     spec_session target;
-    bool shared;                /* the draft reads what the target has computed of the text, and need not catch up */
-    spec_draft draft;
+    spec_ahead ahead;
+    spec_device_chain device;
+    bool shared;                /* the draft reads what the target has computed of the text, and need not catch up; not
+                                   so when it drafts ahead of the target */
+    spec_draft draft;           /* without rows, and target_row is not filled, in a round that device.used */
     int nodes;                  /* most nodes of a draft */
     const double **target_row;  /* (nodes+1) */
     double *target_store;       /* (nodes+1, V) */
@@ -71,7 +82,7 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, con
 /* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (models/vocabularies.h), trees of
  * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, a strategy
  * that shares noise where the rule does not, and a tree with a policy that looks at its tokens: only a policy that sets
- * the length beforehand says how deep a tree is. */
+ * the length beforehand says how deep a tree is. Drafting ahead, and verifying on a device, refuse what they cannot. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 

@@ -62,6 +62,17 @@ void spec_draft_append(spec_draft *draft, int token, int parent, const double *o
     draft->n_nodes = node + 1;
 }
 
+void spec_draft_append_unseen(spec_draft *draft, int token)
+{
+    const int node = draft->n_nodes;
+    assert(node < draft->capacity && token >= 0 && token < draft->vocab);
+    draft->token[node] = token;
+    draft->parent[node] = node - 1;
+    draft->row[node] = NULL;
+    draft->sampled[node] = true;
+    draft->n_nodes = node + 1;
+}
+
 void spec_draft_retract(spec_draft *draft)
 {
     assert(draft->n_nodes > 0);

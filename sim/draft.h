@@ -57,6 +57,9 @@ double *spec_draft_slot(spec_draft *draft);
 void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row, bool sampled);
 void spec_draft_retract(spec_draft *draft);
 
+/* Append a token that was drawn after the last node from a row which is not at hand. No rule may judge such a draft. */
+void spec_draft_append_unseen(spec_draft *draft, int token);
+
 /* The law that node i was really drawn from, if it is the first of its siblings or these are iid: its row, or NULL
  * for one-hot at its token. */
 const double *spec_draft_law(const spec_draft *draft, int node);

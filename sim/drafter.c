@@ -70,8 +70,7 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K)
     return nodes <= SPEC_NODES_MAX ? nodes : SPEC_NODES_MAX + 1;
 }
 
-int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
-                       const spec_policy *policy, spec_chance *chance, spec_error *error)
+void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n, const spec_policy *policy)
 {
     spec_draft_reset(ret_draft);
     ret_draft->siblings = drafter->siblings;
@@ -79,6 +78,12 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     ret_draft->depth = policy->now;
     if (drafter->session.model != NULL) ret_draft->end_of_text = drafter->session.model->end_of_text;
     drafter->n_calls = 0;
+}
+
+int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                       const spec_policy *policy, spec_chance *chance, spec_error *error)
+{
+    spec_drafter_begin(ret_draft, drafter, n, policy);
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 

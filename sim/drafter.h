@@ -66,6 +66,9 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K);
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
 
+/* What it does first: the draft is empty, and knows its place; no call has been made. */
+void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n, const spec_policy *policy);
+
 /* For strategies with trees: the nodes that grow, the root first and each after its parent. They are all that the draft
  * model is asked about, a level in one pass. */
 struct spec_growth {

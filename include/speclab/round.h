@@ -4,6 +4,7 @@
 #ifndef SPECLAB_ROUND_H
 #define SPECLAB_ROUND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Longest draft, in tokens along one path (K), and most nodes of a draft tree. */
@@ -17,6 +18,11 @@ typedef struct {
     int n_emitted;  /* tokens the round adds: n_accepted + 1 (a correction or a bonus) */
     int *token;     /* (n_emitted) the tokens; room for K + 1 */
     int *node;      /* (n_accepted) the accepted nodes, root first; room for K */
+
+    /* Drafting ahead (sim/decode_ahead.h); all false without it. */
+    bool hit;          /* its chain was there: drafted while the round before it was verified */
+    bool guess_tested; /* it was accepted throughout, and a chain had been drafted that guesses its bonus token */
+    bool guess_right;  /* and so the next one's chain is there */
 } spec_round;
 
 /* Many rounds added up. Every mean, variance and estimator of alpha is a function of these integers and `time`. */
@@ -28,6 +34,7 @@ typedef struct {
     uint64_t n_accepted[SPEC_K_MAX + 1];  /* [k]: rounds with n_accepted = k */
     uint64_t tested[SPEC_K_MAX];          /* [i]: rounds in which draft tokens at depth i (0-based) were tested */
     uint64_t passed[SPEC_K_MAX];          /* [i]: of these, rounds in which one was accepted */
+    uint64_t hits, guesses_tested, guesses_right; /* rounds that were so */
     double time;                          /* virtual time, in target calls */
 } spec_tally;
 
@@ -42,6 +49,9 @@ static inline void spec_tally_add(spec_tally *tally, const spec_round *round)
     tally->n_accepted[accepted]++;
     for (int i = 0; i < round->n_tested; i++) tally->tested[i]++;
     for (int i = 0; i < accepted; i++) tally->passed[i]++;
+    tally->hits += round->hit;
+    tally->guesses_tested += round->guess_tested;
+    tally->guesses_right += round->guess_right;
 }
 
 static inline void spec_tally_merge(spec_tally *into, const spec_tally *from)
@@ -55,6 +65,9 @@ static inline void spec_tally_merge(spec_tally *into, const spec_tally *from)
         into->tested[i] += from->tested[i];
         into->passed[i] += from->passed[i];
     }
+    into->hits += from->hits;
+    into->guesses_tested += from->guesses_tested;
+    into->guesses_right += from->guesses_right;
     into->time += from->time;
 }
 

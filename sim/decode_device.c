@@ -1,0 +1,104 @@
+#include "sim/decode_device.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* May rounds of this decoder be ones of chains that are drawn and verified on a device? */
+static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy, spec_error *why)
+{
+    if (rule->verify != spec_verify_token.verify)
+        return spec_fail(why, GSL_EUNSUP, "rule '%s' takes rows; on a device there is the rule token", rule->name);
+    if (drafter->kind != &spec_draft_chain)
+        return spec_fail(why, GSL_EUNSUP, "draft strategy '%s' takes rows; on a device there is the strategy chain",
+                         drafter->kind->name);
+    if (policy->kind->go_on != NULL || policy->kind->retract != NULL)
+        return spec_fail(why, GSL_EUNSUP,
+                         "length policy '%s' looks at rows; on a device there are fixed, heuristic and oracle",
+                         policy->kind->name);
+    return GSL_SUCCESS;
+}
+
+int spec_device_chain_init(spec_device_chain *device, spec_verify_place place, const spec_rule *rule,
+                           spec_drafter *drafter, spec_session *target, const spec_policy *policy, bool ahead,
+                           spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_error why = {{0}};
+    *device = (spec_device_chain){0};
+    if (place == SPEC_VERIFY_HOST) return GSL_SUCCESS;
+    SPEC_TRY(check(rule, drafter, policy, &why));
+    SPEC_TRY(spec_chain_init(&device->chain, target, &drafter->session, policy->K, &why));
+    if (ahead) SPEC_TRY(spec_chain_init(&device->next, target, &drafter->session, policy->K, &why));
+    device->uniform = malloc(((size_t)policy->K + 2) * sizeof *device->uniform);
+    device->chance = malloc(((size_t)policy->K + 1) * sizeof *device->chance);
+    if (device->uniform == NULL || device->chance == NULL)
+        SPEC_TRY(spec_fail(&why, GSL_ENOMEM, "out of memory for %d uniforms", policy->K));
+    device->on = true;
+done:
+    if (status == GSL_SUCCESS) return status;
+    spec_device_chain_free(device);
+    if (status == GSL_EUNSUP && place == SPEC_VERIFY_AUTO) return GSL_SUCCESS;
+    return spec_fail(error, status == GSL_EUNSUP ? GSL_EINVAL : status, "%s%s",
+                     status == GSL_EUNSUP ? "chains cannot be verified on a device: " : "", why.text);
+}
+
+void spec_device_chain_free(spec_device_chain *device)
+{
+    spec_chain_free(&device->chain);
+    spec_chain_free(&device->next);
+    if (device->rng != NULL) gsl_rng_free(device->rng);
+    free(device->uniform);
+    free(device->chance);
+    *device = (spec_device_chain){0};
+}
+
+bool spec_device_chain_can(const spec_device_chain *device, const spec_policy *policy, const spec_chance *chance)
+{
+    return device->on && policy->now > 0 && chance->source == SPEC_CHANCE_SAMPLED;
+}
+
+int spec_device_chain_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter, const int *context,
+                            size_t n, const spec_policy *policy, spec_chance *chance, spec_error *error)
+{
+    int token = -1;
+    spec_drafter_begin(ret_draft, drafter, n, policy);
+    while (ret_draft->n_nodes < policy->now && (token < 0 || token != ret_draft->end_of_text)) {
+        const int status = spec_chain_draw(chain, &token, context, n, ret_draft->token, ret_draft->n_nodes,
+                                           gsl_rng_uniform(chance->rng), error);
+        if (status != GSL_SUCCESS) return status;
+        drafter->n_calls++;
+        spec_draft_append_unseen(ret_draft, token);
+    }
+    return GSL_SUCCESS;
+}
+
+/* The next n uniforms of the generator, which stays where it is. */
+static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec_error *error)
+{
+    if (device->rng != NULL && device->rng->type != rng->type) {
+        gsl_rng_free(device->rng);
+        device->rng = NULL;
+    }
+    if (device->rng == NULL) device->rng = gsl_rng_clone(rng);
+    else gsl_rng_memcpy(device->rng, rng);
+    if (device->rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a generator");
+    for (int i = 0; i < n; i++) device->uniform[i] = gsl_rng_uniform(device->rng);
+    return GSL_SUCCESS;
+}
+
+int spec_device_chain_verify(spec_round *ret_round, spec_device_chain *device, const spec_draft *draft,
+                             spec_chance *chance, spec_error *error)
+{
+    const int n = draft->n_nodes;
+    int status = GSL_SUCCESS, n_accepted, token, used;
+    SPEC_TRY(look_ahead(device, chance->rng, n + 2, error));
+    SPEC_TRY(spec_chain_verify(&device->chain, &n_accepted, &token, device->chance, &used, draft->token, n,
+                               device->uniform, error));
+    assert(n_accepted >= 0 && n_accepted <= n && used >= 1 && used <= n + 2);
+    for (int i = 0; i < used; i++) (void)gsl_rng_uniform(chance->rng);
+    spec_verify_begin(ret_round, draft);
+    for (int node = 0; node < n_accepted; node++) spec_verify_accept(ret_round, draft, node);
+    spec_verify_end(ret_round, token);
+done:
+    return status;
+}

@@ -1,0 +1,392 @@
+#include "sim/decode_ahead.h"
+
+#include "models/row.h"
+#include "sim/output_law.h"
+#include "sim/rng.h"
+#include "tests/support/near.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* ---- the law ----------------------------------------------------------------------------------------------------- */
+
+static const char *const rules[] = {"token", "match", "block", "block-greedy", "greedy", "traversal"};
+enum { N_RULES = sizeof rules / sizeof *rules };
+
+static double tv_of(const spec_decoder_config *config, int n_tokens)
+{
+    spec_output_law law;
+    spec_error error = {""};
+    if (spec_output_law_init(&law, config, NULL, 0, n_tokens, 0, &error) != GSL_SUCCESS)
+        fail_msg("%s, %s: %s", config->rule, config->drafting, error.text);
+    const double tv = law.tv;
+    assert_within(law.total, 1.0, 1e-12);
+    spec_output_law_free(&law);
+    return tv;
+}
+
+/* Every rule, both strategies, both policies, pairs of every family, with and without an end of text that one or both
+ * models know of, over as many tokens as reach into a
+ * round that finds its chain. */
+static void texts_keep_the_targets_law(void **state)
+{
+    (void)state;
+    double worst = 0.0;
+    for (int c = 0; c < N_RULES * 2 * 2 * 3; c++)
+        for (int family = 0; family < PAIR_FAMILIES; family++) {
+            stage s;
+            stage_init(&s, 2, (pair_family)family, (uint64_t)(27 + c));
+            s.config.ahead = true;
+            s.config.rule = rules[c % N_RULES];
+            s.config.drafting = c / N_RULES % 2 == 0 ? "chain" : "greedy";
+            s.config.policy = c / N_RULES / 2 % 2 == 0 ? "fixed" : "heuristic?cap=2";
+            s.config.K = 1 + family % 2;
+            if (c / N_RULES / 4 >= 1) s.target.head.end_of_text = 1;
+            if (c / N_RULES / 4 == 2) s.draft.head.end_of_text = 1;
+            const double tv = tv_of(&s.config, 4);
+            if (!(tv < 1e-12)) fail_msg("%s %s %s, family %d: tv %g", s.config.rule, s.config.drafting, s.config.policy,
+                                        family, tv);
+            worst = fmax(worst, tv);
+            stage_free(&s);
+        }
+    print_message("worst total variation %.1e\n", worst);
+}
+
+static void chains_cut_at_a_window_leave_the_law_as_it_is(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 3; c++)
+        for (int target = 3; target <= 6; target++)
+            for (int draft = 1; draft <= 6; draft++) {
+                stage s;
+                stage_init(&s, 2, PAIR_PLAIN, (uint64_t)(27 + c));
+                s.target.head.window = target;
+                s.target.fails_after = target + 1;
+                s.draft.head.window = draft;
+                s.draft.fails_after = draft + 1; /* no row is asked for beyond the window, ahead neither */
+                s.config.ahead = true;
+                s.config.rule = c == 1 ? "block-greedy" : "token";
+                s.config.policy = c == 2 ? "heuristic?cap=3" : "fixed";
+                s.config.K = c == 2 ? 1 : 2;
+                const double tv = tv_of(&s.config, 4);
+                if (!(tv < 1e-12)) fail_msg("%s, windows %d and %d: tv %g", s.config.rule, target, draft, tv);
+                stage_free(&s);
+            }
+}
+
+/* A chain that is taken because of what its tokens are: enumeration tells. */
+static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 2, PAIR_PLAIN, 27);
+    s.config.ahead = true;
+    s.config.K = 1;
+    double tv[2];
+    for (int wrong = 0; wrong < 2; wrong++) {
+        spec_decoder decoder;
+        spec_enumeration walk;
+        double law[32] = {0.0};
+        stage_open_decoder(&decoder, &s.config);
+        assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+        do {
+            assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+            while (decoder.n_context < 5) {
+                assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
+                if (wrong && decoder.ahead.there && decoder.ahead.draft.token[0] == 0) spec_ahead_forget(&decoder.ahead);
+            }
+            int text = 0;
+            for (int i = 0; i < 5; i++) text = 2 * text + decoder.context[i];
+            law[text] += spec_enumeration_probability(&walk);
+        } while (spec_enumeration_next(&walk));
+        tv[wrong] = 0.0;
+        for (int text = 0; text < 32; text++) {
+            int token[5];
+            double chance = 1.0;
+            for (int i = 0; i < 5; i++) {
+                token[i] = text >> (4 - i) & 1;
+                chance *= table_model_row(&s.target, token, (size_t)i)[token[i]];
+            }
+            tv[wrong] += 0.5 * fabs(law[text] - chance);
+        }
+        spec_enumeration_free(&walk);
+        spec_decoder_free(&decoder);
+    }
+    assert_true(tv[0] < 1e-13);
+    assert_true(tv[1] > 1e-3);
+    stage_free(&s);
+}
+
+/* ---- rounds one by one ------------------------------------------------------------------------------------------- */
+
+/* K = 2 over order-0 models; the draft's argmax is 1. The script forces a round that is accepted with the guess for its
+ * bonus, one with another bonus, and one that is rejected. */
+static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, 27);
+    table_model_fill(&s.target, (const double[]){0.5, 0.3, 0.2});
+    table_model_fill(&s.draft, (const double[]){0.2, 0.5, 0.3});
+    s.config.K = 2;
+    s.config.ahead = true;
+    s.config.costs = (spec_costs){.draft = 0.07, .verify = 0.18, .fixed = 0.011};
+    spec_decoder decoder;
+    stage_open_decoder(&decoder, &s.config);
+    const int answer[] = {0, 0, /* a draft */ 2, 1, /* ahead */ 1, 1, /* accepted */ 1, /* bonus: the guess */
+                          0, 1, /* ahead */ 1, 1, /* 2 1 accepted */ 0, /* bonus: another */
+                          1, 2, /* a draft */ 0, 0, /* ahead */ 1, 0, 0, /* rejected at 2, correction 0 */
+                          0, 0, /* a draft */ 1, 1, /* ahead */ 1, 1, 2};
+    enum { ANSWERS = sizeof answer / sizeof *answer };
+    static const struct {
+        bool hit, tested, right;
+        int accepted, calls;
+        double time;
+    } expected[] = {{false, true, true, 2, 2, 2 * 0.07 + 3 * 0.07},
+                    {true, true, false, 2, 0, 3 * 0.07},
+                    {false, false, false, 1, 2, 2 * 0.07 + 3 * 0.07},
+                    {false, true, false, 2, 2, 2 * 0.07 + 3 * 0.07}};
+    spec_script script;
+    spec_script_init(&script, answer, ANSWERS, NULL);
+    spec_tally tally = {0};
+    double time = 0.0;
+    for (int r = 0; r < 4; r++) {
+        assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
+        const spec_round *round = &decoder.round;
+        assert_int_equal(round->hit, expected[r].hit);
+        assert_int_equal(round->guess_tested, expected[r].tested);
+        assert_int_equal(round->guess_right, expected[r].right);
+        assert_int_equal(round->n_accepted, expected[r].accepted);
+        assert_int_equal(decoder.drafter.n_calls, expected[r].calls);
+        assert_int_equal(decoder.ahead.n_calls, 3);
+        time += expected[r].time + 0.011;
+        assert_within(tally.time, time, 1e-15);
+    }
+    assert_false(script.broken);
+    assert_int_equal(script.used, ANSWERS);
+    assert_true(tally.hits == 1 && tally.guesses_tested == 3 && tally.guesses_right == 1);
+    const int text[] = {0, 0, 1, 2, 1, 0, 1, 0, 0, 0, 2};
+    assert_int_equal(decoder.n_context, 11);
+    assert_memory_equal(decoder.context, text, sizeof text);
+    spec_decoder_free(&decoder);
+    stage_free(&s);
+}
+
+/* What costs more is what lasts; and nothing is drafted ahead of no chain, or after an end of text. */
+static void the_clock_charges_the_longer_of_verification_and_drafting(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_EQUAL, 27);
+    table_model_fill(&s.target, (const double[]){0.0, 1.0, 0.0});
+    table_model_fill(&s.draft, (const double[]){0.0, 1.0, 0.0});
+    s.config.ahead = true;
+    for (int c = 0; c < 5; c++) {
+        s.config.K = c == 2 ? 0 : 3;
+        s.config.costs = (spec_costs){.draft = c == 0 ? 0.1 : 0.4, .verify = 1.0};
+        s.target.head.end_of_text = s.draft.head.end_of_text = c == 3 ? 1 : -1;
+        table_model_fill(&s.draft, c == 4 ? (const double[]){0.5, 0.5, 0.0} : (const double[]){0.0, 1.0, 0.0});
+        s.draft.head.end_of_text = c == 4 ? 0 : s.draft.head.end_of_text; /* its guess: an end */
+        const double times[] = {1.0, 1.6, 1.0, 0.4 + 1.0, 3 * 0.4 + 1.0};
+        const int calls[] = {4, 4, 0, 0, 1};
+        spec_decoder decoder;
+        spec_tally tally = {0};
+        stage_open_decoder(&decoder, &s.config);
+        const int ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+        spec_script script;
+        for (int r = 0; r < 5; r++) {
+            const double before = tally.time;
+            spec_script_init(&script, ones, 20, NULL);
+            assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
+            if (r > 0 || c == 2) assert_within(tally.time - before, times[c], 1e-13);
+            assert_int_equal(decoder.ahead.n_calls, calls[c]);
+            assert_int_equal(decoder.round.hit, r > 0 && c < 2);
+        }
+        spec_decoder_free(&decoder);
+    }
+    stage_free(&s);
+}
+
+static void a_text_that_goes_on_otherwise_finds_no_chain(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 2, PAIR_EQUAL, 27);
+    table_model_fill(&s.target, (const double[]){1.0, 0.0});
+    table_model_fill(&s.draft, (const double[]){1.0, 0.0});
+    s.config.ahead = true;
+    s.config.K = 2;
+    spec_decoder decoder;
+    stage_open_decoder(&decoder, &s.config);
+    int text[4];
+    size_t n;
+    double time;
+    assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
+    assert_true(decoder.ahead.there); /* cut where the round ended */
+    assert_int_equal(spec_decode(&decoder, 2, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
+    assert_true(decoder.round.hit);
+    assert_false(decoder.ahead.there); /* cut one before */
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
+    assert_true(!decoder.round.hit && decoder.ahead.there);
+    assert_int_equal(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, NULL), GSL_SUCCESS);
+    assert_false(decoder.ahead.there);
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
+    assert_true(!decoder.round.hit && decoder.ahead.there);
+    assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+    assert_false(decoder.ahead.there);
+    spec_decoder_free(&decoder);
+    stage_free(&s);
+}
+
+static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, 27);
+    s.config.ahead = true;
+    static const struct {
+        const char *drafting, *policy, *line;
+    } refused[] = {
+        {"lookup", "fixed", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not lookup"},
+        {"tree?widths=2.1", "fixed", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not tree"},
+        {"chain", "confidence", "a chain that is drafted ahead has a length known beforehand: length policy fixed or heuristic, not confidence"},
+        {"chain", "oracle", "a chain that is drafted ahead has a length known beforehand: length policy fixed or heuristic, not oracle"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        spec_decoder decoder;
+        spec_error error = {""};
+        s.config.drafting = refused[i].drafting;
+        s.config.policy = refused[i].policy;
+        s.config.rule = i == 1 ? "rrs" : "token";
+        assert_int_equal(spec_decoder_init(&decoder, &s.config, &error), GSL_EINVAL);
+        assert_string_equal(error.text, refused[i].line);
+    }
+    stage_free(&s);
+}
+
+/* The draft's failure ends the round, after the target's pass has been waited for. */
+static void a_failure_ahead_leaves_the_text_as_it_was(void **state)
+{
+    (void)state;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, 27);
+    s.config.ahead = true;
+    s.config.K = 2;
+    s.draft.fails_after = 2; /* the chain is at 0 and 1, the guess at 2 */
+    spec_decoder decoder;
+    spec_error error = {""};
+    stage_open_decoder(&decoder, &s.config);
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "no row after 2 tokens");
+    assert_int_equal(decoder.n_context, 0);
+    s.draft.fails_after = -1;
+    assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_SUCCESS);
+    spec_decoder_free(&decoder);
+    stage_free(&s);
+}
+
+/* ---- transformers ------------------------------------------------------------------------------------------------ */
+
+static spec_model *open_model(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+/* After every round the chain's rows are those of a session that has read nothing else: what is thrown away leaves no
+ * trace in the caches. The greedy text is the plain one, to the window's last token. */
+static void caches_forget_what_is_thrown_away(void **state)
+{
+    (void)state;
+    enum { VOCAB = 23, WINDOW = 47, PROMPT = 4, TEXT = WINDOW + 1 - PROMPT };
+    static const int prompt[PROMPT] = {3, 1, 4, 1};
+    static const char *const specs[] = {"layers?exit=2&temperature=0.8", "quantised?type=q4_0",
+                                        "layers?exit=3&temperature=0&top_k=3", "quantised?type=q8_0&top_p=0.9"};
+    spec_model *target = open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
+    spec_model *argmax = open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng_set(rng, spec_test_seed());
+    spec_chance chance = spec_chance_sampled(rng);
+    uint64_t hits = 0;
+    for (int c = 0; c < 4 * 2 * 3; c++) {
+        const bool greedy = c / 4 % 2 == 0;
+        spec_model *of = greedy ? argmax : target, *draft = open_model(specs[c % 4], of);
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        config.target = of;
+        config.opt_draft = draft;
+        config.K = 1 + c / 8 * 2;
+        config.ahead = true;
+        config.policy = c % 3 == 0 ? "heuristic" : "fixed";
+        spec_decoder decoder;
+        spec_session fresh;
+        spec_tally tally = {0};
+        stage_open_decoder(&decoder, &config);
+        assert_false(decoder.shared);
+        int plain[TEXT];
+        size_t n;
+        double time, row[VOCAB];
+        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_decode_plain(&decoder, TEXT, plain, &n, &chance, &time, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
+        while (spec_decoder_room(&decoder) >= 0) {
+            const size_t before = decoder.n_context;
+            assert_int_equal(spec_decoder_round(&decoder, &chance, &tally, NULL), GSL_SUCCESS);
+            int text[2 * WINDOW];
+            memcpy(text, decoder.context, before * sizeof *text);
+            for (int i = 0; i < decoder.draft.n_nodes; i++) {
+                assert_int_equal(spec_session_init(&fresh, draft, NULL), GSL_SUCCESS);
+                assert_memory_equal(decoder.draft.row[i], spec_session_row(&fresh, text, before + (size_t)i, row, NULL),
+                                    sizeof row);
+                spec_session_free(&fresh);
+                text[before + (size_t)i] = decoder.draft.token[i];
+            }
+        }
+        for (int i = 0; greedy && i < TEXT; i++) assert_int_equal(decoder.context[PROMPT + i], plain[i]);
+        hits += tally.hits;
+        spec_decoder_free(&decoder);
+        spec_model_close(draft);
+    }
+    print_message("%llu rounds found their chain\n", (unsigned long long)hits);
+    assert_true(hits > 40);
+    gsl_rng_free(rng);
+    spec_model_close(argmax);
+    spec_model_close(target);
+}
+
+static void texts_have_the_targets_law_through_the_transformer(void **state)
+{
+    (void)state;
+    spec_model *target = open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
+    static const char *const specs[] = {"layers?exit=1", "quantised?type=q4_0&temperature=0.7"};
+    for (int c = 0; c < 2; c++) {
+        spec_model *draft = open_model(specs[c], target);
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        config.target = target;
+        config.opt_draft = draft;
+        config.K = 1;
+        config.ahead = true;
+        assert_true(tv_of(&config, 5) < 1e-13);
+        spec_model_close(draft);
+    }
+    spec_model_close(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_keep_the_targets_law),
+        cmocka_unit_test(chains_cut_at_a_window_leave_the_law_as_it_is),
+        cmocka_unit_test(a_chain_that_is_chosen_by_its_tokens_is_not_lossless),
+        cmocka_unit_test(a_round_finds_the_chain_where_it_came_out_as_guessed),
+        cmocka_unit_test(the_clock_charges_the_longer_of_verification_and_drafting),
+        cmocka_unit_test(a_text_that_goes_on_otherwise_finds_no_chain),
+        cmocka_unit_test(what_cannot_be_drafted_ahead_is_refused_with_a_line),
+        cmocka_unit_test(a_failure_ahead_leaves_the_text_as_it_was),
+        cmocka_unit_test(caches_forget_what_is_thrown_away),
+        cmocka_unit_test(texts_have_the_targets_law_through_the_transformer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* Chains drawn and verified on a device, which is a stand-in that does there what the host does: texts are the same token
+ * for token, and the generators are at the same place after them. */
+#include "sim/decode_device.h"
+
+#include "sim/decode.h"
+#include "sim/output_law.h"
+#include "sim/rng.h"
+#include "tests/support/drawing_backend.h"
+#include "tests/support/near.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+#define SHAPE "random?dim=32&heads=2&ffn=64&context=64"
+enum { PROMPT = 3, TEXT = 61 }; /* to the window's end: 64 positions, of which one is the begin of text's */
+static const int prompt[PROMPT] = {3, 1, 4};
+
+static spec_model *open_model(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+typedef struct {
+    int text[TEXT];
+    size_t n;
+    double next; /* of the generator */
+    spec_tally tally;
+    int used;    /* rounds on the device */
+} outcome;
+
+static outcome decode(const spec_decoder_config *config, uint64_t seed)
+{
+    outcome out = {.used = 0};
+    spec_decoder decoder;
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    spec_rng_stream(rng, seed, 7);
+    spec_chance chance = spec_chance_sampled(rng);
+    stage_open_decoder(&decoder, config);
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
+    while (spec_decoder_room(&decoder) >= 0) {
+        assert_int_equal(spec_decoder_round(&decoder, &chance, &out.tally, NULL), GSL_SUCCESS);
+        out.used += decoder.device.used;
+        for (int i = 0; i < decoder.round.n_accepted; i++) assert_int_equal(decoder.round.node[i], i);
+    }
+    out.n = decoder.n_context - PROMPT;
+    assert_true(out.n <= TEXT);
+    memcpy(out.text, decoder.context + PROMPT, out.n * sizeof *out.text);
+    out.next = gsl_rng_uniform(rng);
+    gsl_rng_free(rng);
+    spec_decoder_free(&decoder);
+    return out;
+}
+
+/* ---- the same text ----------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *target, *draft;
+} pairs[] = {
+    {SHAPE "&layers=2&vocab=31&seed=1", SHAPE "&layers=1&vocab=31&seed=2"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.7&top_k=5", SHAPE "&layers=1&vocab=31&seed=1&top_p=0.8"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0", SHAPE "&layers=1&vocab=31&seed=1&temperature=0"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.4", SHAPE "&layers=2&vocab=31&seed=1&temperature=0"},
+    {SHAPE "&layers=2&vocab=900&seed=1", SHAPE "&layers=2&vocab=900&seed=1&temperature=1.4&min_p=0.01&filters=chained"},
+};
+enum { N_PAIRS = sizeof pairs / sizeof *pairs };
+
+static void texts_are_the_same_there_and_here(void **state)
+{
+    (void)state;
+    const uint64_t seed = spec_test_seed();
+    uint64_t hits = 0, accepted = 0, corrected = 0;
+    for (int p = 0; p < N_PAIRS; p++) {
+        spec_model *target = open_model(pairs[p].target, NULL), *draft = open_model(pairs[p].draft, NULL);
+        drawing_backend drawing;
+        drawing_backend_init(&drawing, target->vocab);
+        drawing_backend_take(&drawing, target);
+        drawing_backend_take(&drawing, draft);
+        for (int c = 0; c < 3 * 2 * 2; c++) {
+            spec_decoder_config config = SPEC_DECODER_DEFAULT;
+            config.target = target;
+            config.opt_draft = draft;
+            config.K = 1 + c % 3 * 3;
+            config.ahead = c / 3 % 2 == 1;
+            config.policy = c / 6 == 0 ? "fixed" : "heuristic";
+            const outcome here = decode(&config, seed + (uint64_t)c);
+            assert_int_equal(here.used, 0);
+            drawing.draws = drawing.verifications = drawing.rows = 0;
+            config.verify = c % 2 == 0 ? SPEC_VERIFY_AUTO : SPEC_VERIFY_DEVICE;
+            const outcome there = decode(&config, seed + (uint64_t)c);
+            assert_int_equal(there.n, here.n);
+            assert_memory_equal(there.text, here.text, here.n * sizeof *here.text);
+            assert_same(there.next, here.next);
+            assert_memory_equal(&there.tally, &here.tally, sizeof here.tally);
+            assert_int_equal(there.used, drawing.verifications);
+            assert_true(there.used > 0 && (uint64_t)there.used >= there.tally.rounds - 1);
+            assert_true(drawing.draws >= (int)there.tally.drafted - 1);
+            assert_true(drawing.rows <= 2); /* the last round has room for none, and its row on the host */
+            hits += there.tally.hits;
+            accepted += there.tally.accepted;
+            corrected += there.tally.rounds - there.tally.n_accepted[config.K];
+        }
+        spec_model_close(draft);
+        spec_model_close(target);
+    }
+    print_message("%llu accepted, %llu rounds with a correction, %llu that found their chain\n",
+                  (unsigned long long)accepted, (unsigned long long)corrected, (unsigned long long)hits);
+    assert_true(hits > 20 && accepted > 500 && corrected > 200);
+}
+
+/* Which chance each tested token had: the smaller of 1 and its ratio, by rows of one's own. */
+static void chances_are_those_of_the_rows(void **state)
+{
+    (void)state;
+    spec_model *target = open_model(pairs[1].target, NULL), *draft = open_model(pairs[1].draft, NULL);
+    drawing_backend drawing;
+    drawing_backend_init(&drawing, target->vocab);
+    drawing_backend_take(&drawing, target);
+    drawing_backend_take(&drawing, draft);
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target;
+    config.opt_draft = draft;
+    config.verify = SPEC_VERIFY_DEVICE;
+    spec_decoder decoder;
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng_set(rng, 42);
+    spec_chance chance = spec_chance_sampled(rng);
+    spec_session sessions[2];
+    double row[2][31];
+    stage_open_decoder(&decoder, &config);
+    assert_int_equal(spec_session_init(&sessions[0], target, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&sessions[1], draft, NULL), GSL_SUCCESS);
+    for (int r = 0; r < 9; r++) {
+        int text[64 + 6];
+        size_t n = decoder.n_context;
+        memcpy(text, decoder.context, n * sizeof *text);
+        assert_int_equal(spec_decoder_round(&decoder, &chance, NULL, NULL), GSL_SUCCESS);
+        assert_true(decoder.device.used);
+        for (int i = 0; i < decoder.round.n_tested; i++) {
+            const int token = decoder.draft.token[i];
+            for (int m = 0; m < 2; m++) assert_non_null(spec_session_row(&sessions[m], text, n, row[m], NULL));
+            assert_same(decoder.device.chance[i], fmin(1.0, row[0][token] / row[1][token]));
+            text[n++] = token;
+        }
+    }
+    for (int m = 0; m < 2; m++) spec_session_free(&sessions[m]);
+    spec_decoder_free(&decoder);
+    gsl_rng_free(rng);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
+/* Chance that is enumerated goes by rows; and the law is the target's. */
+static void enumeration_goes_by_rows(void **state)
+{
+    (void)state;
+    spec_model *target = open_model(SHAPE "&layers=2&vocab=2&seed=1", NULL);
+    spec_model *draft = open_model(SHAPE "&layers=1&vocab=2&seed=1", NULL);
+    drawing_backend drawing;
+    drawing_backend_init(&drawing, 2);
+    drawing_backend_take(&drawing, target);
+    drawing_backend_take(&drawing, draft);
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target;
+    config.opt_draft = draft;
+    config.K = 2;
+    config.verify = SPEC_VERIFY_DEVICE;
+    spec_output_law law;
+    assert_int_equal(spec_output_law_init(&law, &config, prompt, 0, 3, 0, NULL), GSL_SUCCESS);
+    assert_true(law.tv < 1e-13);
+    assert_int_equal(drawing.draws, 0);
+    spec_output_law_free(&law);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
+/* ---- where it is not possible ------------------------------------------------------------------------------------ */
+
+static void check_refused(spec_decoder_config config, const char *line)
+{
+    spec_decoder decoder;
+    spec_error error = {""};
+    config.verify = SPEC_VERIFY_DEVICE;
+    assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
+    assert_string_equal(error.text, line);
+    config.verify = SPEC_VERIFY_AUTO;
+    if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_false(decoder.device.on);
+    spec_decoder_free(&decoder);
+}
+
+static void what_cannot_be_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    spec_model *target = open_model(pairs[0].target, NULL), *draft = open_model(pairs[0].draft, NULL);
+    spec_model *synthetic = open_model("uniform?V=31", NULL), *perturbed = open_model("perturb?of=target&alpha=0.8", target);
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    drawing_backend drawing;
+    config.target = target;
+    config.opt_draft = draft;
+#define NOT "chains cannot be verified on a device: "
+    check_refused(config, NOT "the models are on cpu, where rows are at hand");
+    drawing_backend_init(&drawing, 31);
+    drawing_backend_take(&drawing, target);
+    check_refused(config, NOT "the target's rows are on drawing and the draft's on cpu");
+    drawing_backend_take(&drawing, draft);
+    config.K = 64;
+    check_refused(config, NOT "drafts of 64 tokens take more than one pass of 64");
+    config.K = 4;
+    config.rule = "block";
+    check_refused(config, NOT "rule 'block' takes rows; on a device there is the rule token");
+    config.rule = "token";
+    config.drafting = "greedy";
+    check_refused(config, NOT "draft strategy 'greedy' takes rows; on a device there is the strategy chain");
+    config.drafting = "chain";
+    config.policy = "confidence";
+    check_refused(config, NOT "length policy 'confidence' looks at rows; on a device there are fixed, heuristic and oracle");
+    config.policy = "fixed";
+    config.opt_draft = synthetic;
+    check_refused(config, NOT "the rows of the draft are not made on a device that could draw from them");
+    config.opt_draft = perturbed;
+    check_refused(config, NOT "the rows of the draft are not made on a device that could draw from them");
+    config.opt_draft = draft;
+    config.target = synthetic;
+    check_refused(config, NOT "the rows of the target are not made on a device that could draw from them");
+    spec_model_close(perturbed);
+    spec_model_close(synthetic);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_the_same_there_and_here),
+        cmocka_unit_test(chances_are_those_of_the_rows),
+        cmocka_unit_test(enumeration_goes_by_rows),
+        cmocka_unit_test(what_cannot_be_is_refused_with_its_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+#include "tests/support/drawing_backend.h"
+
+#include "sim/verify.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* ---- a generator that says what it is told ----------------------------------------------------------------------- */
+
+typedef struct {
+    const double *uniform;
+    int used;
+} told;
+
+static double next_told(void *state)
+{
+    told *t = state;
+    return t->uniform[t->used++];
+}
+
+static const gsl_rng_type told_type = {.name = "told", .size = sizeof(told), .get_double = next_told};
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static drawing_backend *drawing_of(const spec_queue *queue)
+{
+    return queue->backend->self;
+}
+
+/* The rows that the host would have: (n, vocab), the caller's. */
+static double *rows_of(spec_queue *queue, const float *logits, const spec_transform *transform, int n)
+{
+    const size_t vocab = (size_t)drawing_of(queue)->vocab;
+    double *store = calloc((size_t)n * vocab, sizeof *store);
+    double *row[SPEC_COLUMNS_MAX];
+    int token[SPEC_COLUMNS_MAX], *order = calloc(vocab, sizeof *order);
+    spec_transform filters = *transform;
+    filters.temperature = 1.0;
+    for (int i = 0; i < n; i++) row[i] = store + (size_t)i * vocab;
+    if (transform->temperature > 0.0)
+        assert_int_equal(spec_backend_cpu.rows(queue, row, logits, transform->temperature, n, NULL), GSL_SUCCESS);
+    else
+        assert_int_equal(spec_backend_cpu.argmax(queue, token, logits, n, NULL), GSL_SUCCESS);
+    for (int i = 0; i < n; i++) {
+        if (transform->temperature > 0.0) spec_transform_apply(row[i], (int)vocab, &filters, order);
+        else row[i][token[i]] = 1.0;
+    }
+    free(order);
+    return store;
+}
+
+static int count_rows(spec_queue *queue, double *const *row, const float *logits, double temperature, int n,
+                      spec_error *error)
+{
+    drawing_of(queue)->rows += n;
+    return spec_backend_cpu.rows(queue, row, logits, temperature, n, error);
+}
+
+/* ---- what a card does -------------------------------------------------------------------------------------------- */
+
+static size_t law_bytes(int vocab)
+{
+    return (size_t)vocab * sizeof(double);
+}
+
+static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits, const spec_transform *transform,
+                double uniform, spec_error *error)
+{
+    (void)error;
+    drawing_backend *drawing = drawing_of(queue);
+    double *row = rows_of(queue, logits, transform, 1);
+    told state = {.uniform = &uniform};
+    gsl_rng rng = {.type = &told_type, .state = &state};
+    spec_chance chance = spec_chance_sampled(&rng);
+    *ret_token = spec_chance_pick(&chance, row, drawing->vocab);
+    assert_int_equal(state.used, 1);
+    memcpy(law, row, law_bytes(drawing->vocab));
+    free(row);
+    drawing->draws++;
+    return GSL_SUCCESS;
+}
+
+static int verify(spec_queue *queue, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
+                  const float *logits, const spec_transform *transform, void *const *law, const int *token, int n,
+                  const double *uniform, spec_error *error)
+{
+    drawing_backend *drawing = drawing_of(queue);
+    const int vocab = drawing->vocab;
+    double *store = rows_of(queue, logits, transform, n + 1), *weight = calloc((size_t)vocab, sizeof *weight);
+    const double *row[SPEC_COLUMNS_MAX];
+    int tokens[SPEC_COLUMNS_MAX], nodes[SPEC_COLUMNS_MAX];
+    spec_draft draft;
+    spec_round round = {.token = tokens, .node = nodes};
+    told state = {.uniform = uniform};
+    gsl_rng rng = {.type = &told_type, .state = &state};
+    spec_chance chance = spec_chance_sampled(&rng);
+    assert_int_equal(spec_draft_init(&draft, n, vocab, error), GSL_SUCCESS);
+    for (int i = 0; i <= n; i++) row[i] = store + (size_t)i * (size_t)vocab;
+    for (int i = 0; i < n; i++) {
+        const double *drawn = law[i];
+        spec_draft_append(&draft, token[i], i - 1, drawn, true);
+        ret_chance[i] = row[i][token[i]] < drawn[token[i]] ? row[i][token[i]] / drawn[token[i]] : 1.0;
+    }
+    spec_verify_token.verify(&round, &spec_verify_token, &draft, row, weight, &chance);
+    *ret_n_accepted = round.n_accepted;
+    *ret_token = round.token[round.n_emitted - 1];
+    *ret_used = state.used;
+    for (int i = round.n_tested; i < n; i++) ret_chance[i] = 0.0;
+    spec_draft_free(&draft);
+    free(store);
+    free(weight);
+    drawing->verifications++;
+    return GSL_SUCCESS;
+}
+
+void drawing_backend_init(drawing_backend *drawing, int vocab)
+{
+    *drawing = (drawing_backend){.backend = spec_backend_cpu, .vocab = vocab};
+    drawing->backend.name = "drawing";
+    drawing->backend.self = drawing;
+    drawing->backend.rows = count_rows;
+    drawing->backend.law_bytes = law_bytes;
+    drawing->backend.draw = draw;
+    drawing->backend.verify = verify;
+}
+
+void drawing_backend_take(drawing_backend *drawing, spec_model *model)
+{
+    const spec_transformer *transformer = spec_transformer_of(model);
+    assert_non_null(transformer);
+    assert_int_equal(model->vocab, drawing->vocab);
+    ((spec_transformer *)transformer)->own_weights.backend = &drawing->backend;
+}
