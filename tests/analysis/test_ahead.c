@@ -1,0 +1,118 @@
+#include "analysis/ahead.h"
+
+#include "analysis/capped_geometric.h"
+#include "analysis/speedup.h"
+#include "tests/support/near.h"
+
+#include <math.h>
+
+/* A second route: rounds one after the other, each by the law of n_accepted and of the bonus, with the chance that a
+ * chain is there before each. Time and tokens of n rounds; times as they are paid. */
+static void walk(double *ret_time, double *ret_tokens, int n, double alpha, int K, double c, double guessed, double verify,
+                 double handed)
+{
+    double there = 0.0;
+    *ret_time = *ret_tokens = 0.0;
+    for (int r = 0; r < n; r++) {
+        const double left = verify - handed, meanwhile = (K + 1) * c > left ? (K + 1) * c : left;
+        *ret_time += there * (handed + meanwhile) + (1.0 - there) * (K * c + handed + meanwhile);
+        double next = 0.0;
+        for (int k = 0; k <= K; k++) {
+            const double chance = spec_capped_geometric_probability(alpha, K, k);
+            *ret_tokens += chance * (k + 1);
+            if (k == K) next += chance * guessed; /* whatever the chain came from */
+        }
+        there = next;
+    }
+}
+
+static void times_of_rounds_are_those_of_a_walk(void **state)
+{
+    (void)state;
+    const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3}, guesses[] = {0.0, 0.62, 1.0};
+    for (int i = 0; i < 4 * 4 * 3 * 3; i++) {
+        const double alpha = alphas[i % 4], c = cs[i / 4 % 4], guessed = guesses[i / 16 % 3], verify = 1.17;
+        const double handed = i / 48 * 0.5 * verify;
+        for (int K = 1; K <= 9; K += 2) {
+            const double hit = spec_ahead_hit(alpha, K, guessed);
+            for (int n = 1; n <= 41; n += 8) {
+                double time, tokens;
+                walk(&time, &tokens, n, alpha, K, c, guessed, verify, handed);
+                assert_near(spec_ahead_rounds(n, hit, K * c, (K + 1) * c, verify, handed), time, 1e-13);
+            }
+        }
+    }
+}
+
+/* One more round of a long text. */
+static void the_speed_up_is_tokens_over_time_of_a_long_text(void **state)
+{
+    (void)state;
+    const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3};
+    for (int i = 0; i < 16 * 3; i++)
+        for (int K = 1; K <= 8; K++) {
+            const double alpha = alphas[i % 4], c = cs[i / 4 % 4], handed = i / 16 * 0.5;
+            double time[2], tokens[2];
+            for (int n = 0; n < 2; n++) walk(&time[n], &tokens[n], 50 + n, alpha, K, c, 0.62, 1.0, handed);
+            assert_near(spec_ahead_speedup(alpha, K, c, 0.62, handed), (tokens[1] - tokens[0]) / (time[1] - time[0]),
+                        1e-11);
+        }
+}
+
+static void what_is_gained_has_its_limits(void **state)
+{
+    (void)state;
+    for (int K = 1; K <= 12; K++) {
+        const double c = 0.073, alpha = 0.81;
+        /* Never slower while all of the drafting fits into a verification, and as fast where nothing is guessed. */
+        if ((K + 1) * c <= 1.0) {
+            assert_true(spec_ahead_speedup(alpha, K, c, 0.9, 0.0) > spec_speedup(alpha, K, c));
+            assert_near(spec_ahead_speedup(alpha, K, c, 0.0, 0.0), spec_speedup(alpha, K, c), 1e-15);
+        }
+        assert_true(spec_ahead_speedup(alpha, K, c, 1.0, 1.0) < spec_speedup(alpha, K, c)); /* on one device */
+        assert_near(spec_ahead_speedup(1.0, K, 0.01, 1.0, 0.0), K + 1.0, 1e-15);
+        assert_near(spec_ahead_speedup(alpha, K, 0.0, 0.7, 0.0), spec_capped_geometric_mean(alpha, K), 1e-15);
+        /* At the break-even both rounds last as long. */
+        for (double cost = 0.02; cost < 1.0; cost += 0.06) {
+            const double hit = spec_ahead_break_even(K, cost), round = K * cost + 1.0;
+            assert_near(spec_ahead_round(hit, K * cost, fmax(1.0, (K + 1) * cost), 1.0, 0.0), round, 1e-14);
+            assert_true(hit < 1.0);
+        }
+        assert_true(spec_ahead_break_even(K, 1.1) > 1.0);
+    }
+    assert_same(spec_ahead_speedup(0.8, 0, 5.0, 0.5, 0.0), 1.0);
+    assert_same(spec_ahead_hit(0.8, 0, 0.5), 0.0);
+}
+
+static void outside_the_domain_is_nan(void **state)
+{
+    (void)state;
+    assert_nan(spec_ahead_hit(1.01, 2, 0.5));
+    assert_nan(spec_ahead_hit(-0.01, 2, 0.5));
+    assert_nan(spec_ahead_hit(0.8, -1, 0.5));
+    assert_nan(spec_ahead_hit(0.8, 2, 1.5));
+    assert_nan(spec_ahead_hit(0.8, 2, NAN));
+    assert_nan(spec_ahead_round(1.5, 0.1, 0.2, 1.0, 0.0));
+    assert_nan(spec_ahead_round(0.5, -0.1, 0.2, 1.0, 0.0));
+    assert_nan(spec_ahead_round(0.5, 0.1, INFINITY, 1.0, 0.0));
+    assert_nan(spec_ahead_round(0.5, 0.1, 0.2, -1.0, 0.0));
+    assert_nan(spec_ahead_round(0.5, 0.1, 0.2, 1.0, 1.01));
+    assert_nan(spec_ahead_round(0.5, 0.1, 0.2, 1.0, -0.01));
+    assert_nan(spec_ahead_speedup(0.8, 3, -0.1, 0.5, 0.0));
+    assert_nan(spec_ahead_speedup(0.8, 3, 0.1, 0.5, 1.1));
+    assert_nan(spec_ahead_rounds(0, 0.5, 0.1, 0.2, 1.0, 0.0));
+    assert_nan(spec_ahead_break_even(0, 0.1));
+    assert_nan(spec_ahead_break_even(3, 0.0));
+    assert_nan(spec_ahead_break_even(3, INFINITY));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_of_rounds_are_those_of_a_walk),
+        cmocka_unit_test(the_speed_up_is_tokens_over_time_of_a_long_text),
+        cmocka_unit_test(what_is_gained_has_its_limits),
+        cmocka_unit_test(outside_the_domain_is_nan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

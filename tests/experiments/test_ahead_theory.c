@@ -1,0 +1,54 @@
+/* The decoder's virtual clock, drafting ahead, beside the closed form: pairs of one row each, whose alpha and chance of
+ * a right guess are known. */
+#include "analysis/ahead.h"
+#include "analysis/capped_geometric.h"
+#include "analysis/moments.h"
+#include "analysis/speedup.h"
+#include "tests/support/near.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+/* With a hit counted for a round that was accepted throughout whatever its bonus, the share of hits is off by more than
+ * 100 standard errors; with the first round counted as one that may hit, time is off by more than its rounding. */
+static void the_virtual_clock_runs_as_the_formula_says(void **state)
+{
+    (void)state;
+    const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.47, 0.33};
+    const double alpha = 0.2 + 0.3 + 0.2, guessed = 0.3;
+    const uint64_t rounds = spec_test_samples(40000);
+    const uint64_t seed = spec_test_seed();
+    for (int K = 1; K <= 5; K++)
+        for (int slow = 0; slow < 2; slow++) {
+            const double c = slow ? 0.43 : 0.09;
+            stage s;
+            stage_init(&s, 3, PAIR_PLAIN, seed + (uint64_t)K);
+            table_model_fill(&s.target, target);
+            table_model_fill(&s.draft, draft);
+            s.config.K = K;
+            s.config.ahead = true;
+            s.config.costs = (spec_costs){.draft = c, .verify = 1.0};
+            spec_decoder decoder;
+            spec_tally tally = {0};
+            stage_open_decoder(&decoder, &s.config);
+            for (uint64_t r = 0; r < rounds; r++)
+                assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
+            const double n = (double)rounds, hit = spec_ahead_hit(alpha, K, guessed), hits = (double)tally.hits;
+            assert_true(fabs(spec_z(hits, n * hit, sqrt(n * hit * (1.0 - hit)))) < 5.0);
+            const double tested = (double)tally.guesses_tested, right = (double)tally.guesses_right;
+            assert_true(fabs(spec_z(right, tested * guessed, sqrt(tested * guessed * (1.0 - guessed)))) < 5.0);
+            /* Given the hits, the clock is exact. */
+            const double during = (K + 1) * c > 1.0 ? (K + 1) * c : 1.0;
+            assert_near(tally.time, n * during + (n - hits) * K * c, 1e-11);
+            assert_near(tally.time, spec_ahead_rounds((int)rounds, hits / (n - 1.0), K * c, (K + 1) * c, 1.0, 0.0), 1e-11);
+            const double measured = (double)tally.emitted / tally.time;
+            assert_near(measured, spec_ahead_speedup(alpha, K, c, guessed, 0.0), 0.02);
+            spec_decoder_free(&decoder);
+            stage_free(&s);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_virtual_clock_runs_as_the_formula_says)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
