@@ -129,7 +129,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     const char *capability = getenv("SIM_CAPABILITY"), *dot = capability != NULL ? strchr(capability, '.') : NULL;
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; break;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 4 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 19; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability != NULL ? atoi(capability) : 9; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = dot != NULL ? atoi(dot + 1) : 0; break;
     default: return CUDA_ERROR_INVALID_VALUE;
