@@ -6,6 +6,7 @@
 
 #include "models/gpu/kernels_attention.h"
 #include "models/gpu/kernels_columns.h"
+#include "models/gpu/kernels_filters.h"
 #include "models/gpu/kernels_product.h"
 #include "models/gpu/kernels_roofline.h"
 #include "models/gpu/kernels_sampling.h"
@@ -13,14 +14,14 @@
 /* X(theme, name, threads of a block) */
 #define SPEC_KERNELS(X)                                                                                                \
     SPEC_KERNELS_PRODUCT(X) SPEC_KERNELS_COLUMNS(X) SPEC_KERNELS_ATTENTION(X) SPEC_KERNELS_SAMPLING(X)                 \
-        SPEC_KERNELS_ROOFLINE(X)
+        SPEC_KERNELS_FILTERS(X) SPEC_KERNELS_ROOFLINE(X)
 
 #define SPEC_KERNEL_ENUM(theme, name, threads) SPEC_KERNEL_##name,
 typedef enum { SPEC_KERNELS(SPEC_KERNEL_ENUM) SPEC_KERNELS_COUNT } spec_kernel;
 #undef SPEC_KERNEL_ENUM
 
 /* X(theme): one image each. */
-#define SPEC_KERNEL_THEMES(X) X(product) X(columns) X(attention) X(sampling) X(roofline)
+#define SPEC_KERNEL_THEMES(X) X(product) X(columns) X(attention) X(sampling) X(filters) X(roofline)
 
 #define SPEC_KERNEL_THEME_ENUM(theme) SPEC_KERNEL_THEME_##theme,
 typedef enum { SPEC_KERNEL_THEMES(SPEC_KERNEL_THEME_ENUM) SPEC_KERNEL_THEMES_COUNT } spec_kernel_theme;

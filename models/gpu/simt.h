@@ -111,8 +111,13 @@ DEVICE void add_uint32(uint32_t *to, uint32_t value) { atomicAdd(to, value); }
 DEVICE void add_uint64(uint64_t *to, uint64_t value) { atomicAdd((unsigned long long *)to, (unsigned long long)value); }
 DEVICE void raise_uint32(uint32_t *to, uint32_t value) { atomicMax(to, value); }
 
+/* What was there before is returned: places in a list whose order is no matter. */
+DEVICE uint32_t take_uint32(uint32_t *from, uint32_t value) { return atomicAdd(from, value); }
+
 DEVICE float float_of_bits(uint32_t bits) { return __uint_as_float(bits); }
 DEVICE uint32_t bits_of_float(float value) { return __float_as_uint(value); }
+DEVICE double double_of_bits(uint64_t bits) { return __longlong_as_double((long long)bits); }
+DEVICE uint64_t bits_of_double(double value) { return (uint64_t)__double_as_longlong(value); }
 
 #else /* ---- in the simulator ------------------------------------------------------------------------------------- */
 
@@ -137,6 +142,7 @@ void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char 
 void simt_add_uint32(uint32_t *to, uint32_t value);
 void simt_add_uint64(uint64_t *to, uint64_t value);
 void simt_raise_uint32(uint32_t *to, uint32_t value);
+uint32_t simt_take_uint32(uint32_t *from, uint32_t value);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
 
 #define KERNEL(name, most_threads)                                                                                     \
@@ -175,6 +181,7 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define add_uint32(to, value) simt_add_uint32((to), (value))
 #define add_uint64(to, value) simt_add_uint64((to), (value))
 #define raise_uint32(to, value) simt_raise_uint32((to), (value))
+#define take_uint32(from, value) simt_take_uint32((from), (value))
 
 DEVICE float float_of_bits(uint32_t bits)
 {
@@ -188,17 +195,25 @@ DEVICE uint32_t bits_of_float(float value)
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
+DEVICE double double_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+DEVICE uint64_t bits_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 DEVICE float simt_shuffle_float(float value, int lane, const char *file, int line)
 {
     return float_of_bits((uint32_t)simt_shuffle(bits_of_float(value), lane, file, line));
 }
 DEVICE double simt_shuffle_double(double value, int lane, const char *file, int line)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits = simt_shuffle(bits, lane, file, line);
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return double_of_bits(simt_shuffle(bits_of_double(value), lane, file, line));
 }
 /* A card faults where memory is not aligned. */
 DEVICE void simt_aligned(const void *at, int bytes, const char *file, int line)

@@ -108,6 +108,12 @@ void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char 
 /* Threads run one at a time, so that these are whole. */
 void simt_add_uint32(uint32_t *to, uint32_t value) { *to += value; }
 void simt_add_uint64(uint64_t *to, uint64_t value) { *to += value; }
+uint32_t simt_take_uint32(uint32_t *from, uint32_t value)
+{
+    const uint32_t was = *from;
+    *from += value;
+    return was;
+}
 void simt_raise_uint32(uint32_t *to, uint32_t value)
 {
     if (value > *to) *to = value;
