@@ -142,7 +142,13 @@ $(BUILD)/tests/clients/%: tests/clients/%.c
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
 
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR) $(PLANTED)
+# Measures a card; a test runs it on the simulator.
+BENCH_GPU := $(BUILD)/tests/bench/gpu/bench_gpu
+$(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c)) $(LIB)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR) $(PLANTED) $(BENCH_GPU)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
@@ -203,6 +209,11 @@ $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 .PHONY: bench
 bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks in the same run
 	@$(BUILD)/tests/bench/bench
+
+
+.PHONY: bench-gpu
+bench-gpu: $(BENCH_GPU) ## measure an NVIDIA card and its passes, in some minutes, into CSV=bench-gpu.csv
+	@$(BENCH_GPU) $(or $(CSV),bench-gpu.csv)
 
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600

@@ -1,0 +1,148 @@
+#include "models/least.h"
+#include "models/transformer/forward.h"
+#include "tests/bench/gpu/gpu_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int columns;
+    double asked; /* at most so many times a pass of one; 0: nothing */
+} widths[] = {{1, 0.0}, {2, 0.0}, {4, 0.0}, {8, 1.1}, {16, 0.0}, {32, 0.0}, {64, 1.6}};
+
+typedef struct {
+    spec_checkpoint layer_of, checkpoint; /* one layer; that layer many times, borrowed */
+    spec_weights weights;
+    spec_forward forward;
+    spec_kv kv;
+    spec_batch batch;
+    int *layer, *path;
+    int slots;
+} bench;
+
+static void close_bench(bench *b)
+{
+    const spec_backend *backend = b->weights.backend;
+    if (backend != NULL) backend->kv_free(backend, &b->kv);
+    spec_forward_free(&b->forward);
+    spec_weights_free(&b->weights);
+    free(b->checkpoint.layer);
+    spec_checkpoint_free(&b->layer_of);
+    free(b->layer);
+    free(b->path);
+    free(b);
+}
+
+/* One layer's weights are drawn on the host, and go to the card for every layer: they take their memory and their
+ * bandwidth there, and hardly any here. */
+static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type, const spec_backend *backend,
+                        spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    char spec[256];
+    spec_settings settings = {0};
+    snprintf(spec, sizeof spec, "random?dim=%d&layers=1&heads=%d&kv_heads=%d&ffn=%d&vocab=%d&type=%s", model->dim,
+             model->heads, model->kv_heads, model->ffn, model->vocab, spec_tensor_type_names[type]);
+    SPEC_TRY(spec_settings_init(&settings, spec, error));
+    SPEC_TRY(spec_random_load(&b->layer_of, &settings, error));
+    b->checkpoint = b->layer_of;
+    b->checkpoint.shape.n_layers = model->layers;
+    b->checkpoint.layer = malloc((size_t)model->layers * sizeof *b->checkpoint.layer);
+    b->layer = malloc((size_t)model->layers * sizeof *b->layer);
+    if (b->checkpoint.layer == NULL || b->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    for (int i = 0; i < model->layers; i++) {
+        b->checkpoint.layer[i] = b->layer_of.layer[0];
+        b->layer[i] = i;
+    }
+    SPEC_TRY(spec_weights_init(&b->weights, &b->checkpoint, type, backend, error));
+done:
+    spec_settings_free(&settings);
+    return status;
+}
+
+static int open_bench(bench **ret, const gpu_model *model, spec_tensor_type type, const spec_backend *backend,
+                      spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bench *b = calloc(1, sizeof *b);
+    *ret = NULL;
+    if (b == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    SPEC_TRY(open_weights(b, model, type, backend, error));
+    b->slots = model->text + model->long_text + SPEC_COLUMNS_MAX;
+    b->path = malloc((size_t)b->slots * sizeof *b->path);
+    if (b->path == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(spec_forward_init(&b->forward, &b->weights, error));
+    SPEC_TRY(backend->kv_init(backend, &b->kv, &b->weights.shape, backend->keeps_bf16 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32,
+                              b->slots, error));
+    *ret = b;
+    b = NULL;
+done:
+    if (b != NULL) close_bench(b);
+    return status;
+}
+
+/* Columns for tokens from..from+n-1 of one text, in a chain, which see all before them. */
+static void set_batch(bench *b, int from, int n)
+{
+    b->batch = (spec_batch){.n = n, .path = b->path};
+    for (int u = 0; u < n; u++) {
+        b->batch.token[u] = (from + u) * 7919 % b->weights.shape.vocab;
+        b->batch.position[u] = b->batch.slot[u] = b->batch.past[u] = b->path[u] = from + u;
+        b->batch.path_begin[u + 1] = u + 1;
+    }
+}
+
+static int run_pass(void *context, spec_error *error)
+{
+    bench *b = context;
+    spec_forward_begin(&b->forward, &b->kv, &b->batch, b->layer, b->weights.shape.n_layers);
+    return spec_forward_wait(&b->forward, error);
+}
+
+/* Keys and values of a text, 64 tokens a pass. */
+static int read_text(bench *b, int from, int to, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int at = from; at < to; at += b->batch.n) {
+        set_batch(b, at, spec_least(SPEC_COLUMNS_MAX, to - at));
+        SPEC_TRY(run_pass(b, error));
+    }
+done:
+    return status;
+}
+
+int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bench *b = NULL;
+    double one = 0.0, seconds;
+    char name[48];
+    snprintf(name, sizeof name, "%s %s", model->name, spec_tensor_type_names[type]);
+    SPEC_TRY(open_bench(&b, model, type, rows->backend, error));
+    const double bytes = (double)b->weights.bytes;
+    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e-9 * bytes, "GB", "%s: weights that a pass reads", name));
+    SPEC_TRY(read_text(b, 0, model->text, error));
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        const int n = widths[i].columns;
+        set_batch(b, model->text, n);
+        SPEC_TRY(gpu_median_seconds(&seconds, run_pass, b, tiny, error));
+        if (n == 1) one = seconds;
+        SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e3 * seconds, "ms", "%s: pass of %d", name, n));
+        if (n == 1)
+            SPEC_TRY(gpu_rows_add(rows, GPU_AT_LEAST, model->share, bytes / seconds / rows->roofline.read, "",
+                                  "%s: pass of 1, share of reading", name));
+        else
+            SPEC_TRY(gpu_rows_add(rows, widths[i].asked > 0.0 ? GPU_AT_MOST : GPU_TOLD, widths[i].asked, seconds / one,
+                                  "", "%s: pass of %d over pass of 1", name, n));
+    }
+    if (model->long_text > 0) {
+        SPEC_TRY(read_text(b, model->text, model->text + model->long_text, error));
+        set_batch(b, model->text + model->long_text, 1);
+        SPEC_TRY(gpu_median_seconds(&seconds, run_pass, b, tiny, error));
+        SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, seconds / one, "", "%s: pass of 1 after %d tokens, over %d", name,
+                              model->text + model->long_text, model->text));
+    }
+done:
+    if (b != NULL) close_bench(b);
+    return status;
+}

@@ -1,0 +1,97 @@
+#include "models/noise.h"
+#include "models/transform.h"
+#include "tests/bench/gpu/gpu_rows.h"
+
+#include <stdlib.h>
+
+/* Logits of the target for n + 1 rows, of the draft for n, in the card's memory; nearly the same, so that most tokens
+ * are accepted. */
+typedef struct {
+    const spec_backend *backend;
+    spec_queue queue;
+    int vocab, n;
+    float *target, *draft;       /* (n+1, vocab), (n, vocab) */
+    void *law[SPEC_COLUMNS_MAX];
+    int token[SPEC_COLUMNS_MAX];
+    double uniform[SPEC_COLUMNS_MAX + 2];
+    int n_accepted;
+} bench;
+
+static float draw(uint64_t stream, uint64_t i)
+{
+    const uint64_t word = spec_noise_word(stream, i);
+    return (float)(int32_t)(uint32_t)word * 0x1p-29f; /* -4 .. 4 */
+}
+
+static int fill(bench *b, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const size_t all = ((size_t)b->n + 1) * (size_t)b->vocab;
+    void *memory;
+    float *host = malloc(all * sizeof *host);
+    if (host == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    for (size_t i = 0; i < all; i++) host[i] = 2.0f * draw(1, i) + 0.25f * draw(2, i);
+    SPEC_TRY(b->backend->alloc(b->backend, &memory, all * sizeof *host, error));
+    b->backend->put(b->backend, b->target = memory, host, all * sizeof *host);
+    for (size_t i = 0; i < all; i++) host[i] = 2.0f * draw(1, i);
+    SPEC_TRY(b->backend->alloc(b->backend, &memory, all * sizeof *host, error));
+    b->backend->put(b->backend, b->draft = memory, host, all * sizeof *host);
+    for (int i = 0; i < b->n; i++)
+        SPEC_TRY(b->backend->alloc(b->backend, &b->law[i], b->backend->law_bytes(b->vocab), error));
+    for (int i = 0; i < b->n + 2; i++) b->uniform[i] = (double)(spec_noise_word(3, (uint64_t)i) >> 11) * 0x1p-53;
+done:
+    free(host);
+    return status;
+}
+
+static int draw_one(bench *b, int i, spec_error *error)
+{
+    const spec_transform none = SPEC_TRANSFORM_NONE;
+    return b->backend->draw(&b->queue, &b->token[i], b->law[i], b->draft + (size_t)i * (size_t)b->vocab, &none,
+                            b->uniform[i], error);
+}
+
+static int run_draw(void *context, spec_error *error)
+{
+    return draw_one(context, 0, error);
+}
+
+static int run_verify(void *context, spec_error *error)
+{
+    bench *b = context;
+    const spec_transform none = SPEC_TRANSFORM_NONE;
+    double chance[SPEC_COLUMNS_MAX];
+    int token, used;
+    return b->backend->verify(&b->queue, &b->n_accepted, &token, chance, &used, b->target, &none, b->law, b->token, b->n,
+                              b->uniform, error);
+}
+
+static void close_bench(bench *b)
+{
+    if (b->queue.backend != NULL) b->backend->queue_free(&b->queue);
+    for (int i = 0; i < b->n; i++) b->backend->free(b->backend, b->law[i]);
+    b->backend->free(b->backend, b->target);
+    b->backend->free(b->backend, b->draft);
+}
+
+int gpu_measure_sampling(gpu_rows *rows, int vocab, int n, bool tiny, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    double seconds;
+    bench b = {.backend = rows->backend, .vocab = vocab, .n = n};
+    const spec_shape shape = {.dim = 64, .n_layers = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 64, .ffn_dim = 64,
+                              .vocab = vocab, .context = 128, .norm_eps = 1e-5f, .rope_base = 1e4};
+    if (b.backend->verify == NULL) return status; /* whose rows are at hand */
+    SPEC_TRY(b.backend->queue_init(b.backend, &b.queue, &shape, error));
+    SPEC_TRY(fill(&b, error));
+    SPEC_TRY(gpu_median_seconds(&seconds, run_draw, &b, tiny, error));
+    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e6 * seconds, "us", "a token drawn, V = %d", vocab));
+    for (int i = 0; i < n; i++) SPEC_TRY(draw_one(&b, i, error));
+    SPEC_TRY(gpu_median_seconds(&seconds, run_verify, &b, tiny, error));
+    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, b.n_accepted, "tokens", "chain of %d, V = %d: accepted", n, vocab));
+    SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, 30.0, 1e6 * seconds, "us", "chain of %d, V = %d: rows, rule, next token", n,
+                          vocab));
+done:
+    close_bench(&b);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* make bench-gpu, in the simulator: that it runs, and what its rows are. Nothing is said of times but that they are there. */
+#include "tests/support/child.h"
+
+#include "experiments/table.h"
+#include "tests/support/simulated_card.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *text_of(const spec_table *table, size_t row, const char *column)
+{
+    const spec_cell *cell = spec_table_cell(table, row, spec_table_column(table, column));
+    return cell->kind == SPEC_CELL_TEXT ? cell->text : "";
+}
+
+static void everything_that_is_promised_has_a_row(void **state)
+{
+    (void)state;
+    static const char *const promised[] = {"the card reads", "from kernel to kernel, recorded",
+                                           "tiny bf16: pass of 1, share of reading", "tiny bf16: pass of 8 over pass of 1",
+                                           "tiny q8_0: pass of 64 over pass of 1"};
+    static const char *const asked[] = {"", "", ">= 0.8", "<= 1.1", "<= 1.6"};
+    spec_table table;
+    spec_error error;
+    spec_program_works("-t card.csv");
+    if (spec_table_read_csv(&table, "card.csv", NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    for (size_t i = 0; i < sizeof promised / sizeof promised[0]; i++) {
+        size_t r = 0;
+        while (r < table.n_rows && strcmp(text_of(&table, r, "what"), promised[i]) != 0) r++;
+        if (r == table.n_rows) fail_msg("no row of '%s'", promised[i]);
+        assert_string_equal(text_of(&table, r, "asked"), asked[i]);
+        assert_true(strcmp(text_of(&table, r, "met"), "") != 0 || strcmp(asked[i], "") == 0);
+    }
+    for (size_t r = 0; r < table.n_rows; r++) {
+        const double measured = spec_cell_number(spec_table_cell(&table, r, spec_table_column(&table, "measured")));
+        assert_true(measured >= 0.0 && isfinite(measured));
+        assert_string_equal(text_of(&table, r, "card"), spec_card_is_real() ? text_of(&table, 0, "card") : "simulated card");
+        assert_true(strncmp(text_of(&table, r, "driver"), "CUDA ", 5) == 0);
+    }
+    spec_table_free(&table);
+}
+
+static void without_a_card_one_line_says_why(void **state)
+{
+    (void)state;
+    spec_child c;
+    spec_child_start(&c, "SPECLAB_LIBCUDA=/nowhere/libcuda.so", NULL, "-t card.csv");
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "-t card.csv", 2, "bench_gpu: ");
+    spec_child_free(&c);
+    spec_program_fails("-d cpu card.csv", 2, "bench_gpu: cpu is no card");
+    spec_program_fails("-d gpu:99 card.csv", 2, "bench_gpu: ");
+    spec_program_fails("nowhere/card.csv", 2, "bench_gpu: nowhere/card.csv cannot be written");
+}
+
+int main(void)
+{
+    spec_simulated_card();
+    setenv("SPECLAB", spec_simulator_path("../bench/gpu/bench_gpu"), 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_that_is_promised_has_a_row),
+        cmocka_unit_test(without_a_card_one_line_says_why),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
