@@ -98,24 +98,34 @@ $(BUILD)/tests/models/gpu/test_driver_names.o: $(NVCC_FILE)
 $(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard $(TOOLKIT)/include/cuda.h), \
     -isystem $(TOOLKIT)/include -DSPEC_STUBS='"$(TOOLKIT)/lib64/stubs/libcuda.so"')
 
-SIMULATOR := $(BUILD)/tests/simulator/libcuda.so
-SIM_FLAGS  = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off $(CFLAGS_$(CONFIG)) -fPIC -Iinclude -I. -D_GNU_SOURCE
-SIM_OBJ   := $(patsubst %.c,$(BUILD)/sim/%.o,$(wildcard tests/simulator/*.c)) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
-# The same driver with kernels that have a mistake each, to see that it finds them.
-PLANTED     := $(BUILD)/tests/simulator/libplanted.so
-PLANTED_OBJ := $(filter-out %/kernel_table.o $(BUILD)/sim/models/%,$(SIM_OBJ)) \
-    $(patsubst tests/%,$(BUILD)/sim/tests/%.o,$(basename $(wildcard tests/simulator/planted/*.c tests/simulator/planted/*.cu)))
+# The simulated driver (tests/simulator) with these kernels, as gcc compiles them, and with kernels that have a mistake
+# each, to see that it finds them. The watched ones look at each access to memory: races, ends of allocations.
+SIMULATOR  := $(BUILD)/tests/simulator
+SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libcuda_watched.so libplanted.so libplanted_watched.so)
+SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. -D_GNU_SOURCE
+SIM_SHARED := $(if $(and $(findstring address,$(CFLAGS_$(CONFIG))),$(findstring gcc,$(CC))),-fsanitize-sections=simt_shared)
+SIM_DRIVER := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/kernel_table.c,$(wildcard tests/simulator/*.c)))
+SIM_WATCH  := $(BUILD)/sim/tests/simulator/watched/access_watch.o
+SIM_TABLE  := $(BUILD)/sim/tests/simulator/kernel_table.o
+SIM_PLANTED_TABLE := $(BUILD)/sim/tests/simulator/planted/planted_table.o
+PLANTED    := $(wildcard tests/simulator/planted/*.cu)
 $(BUILD)/sim/%.o: %.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/sim/%.o: %.cu
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ -x c $<
-$(SIMULATOR): $(SIM_OBJ)
-$(PLANTED): $(PLANTED_OBJ)
-$(SIMULATOR) $(PLANTED):
+	$(Q)$(CC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
+$(BUILD)/watched/%.o: %.cu
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  CC $< (watched)"
+	$(Q)$(CC) $(SIM_FLAGS) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
+$(SIMULATOR)/libcuda.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
+$(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) $(KERNELS:%.cu=$(BUILD)/watched/%.o)
+$(SIMULATOR)/libplanted.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o)
+$(SIMULATOR)/libplanted_watched.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(SIM_WATCH) $(PLANTED:%.cu=$(BUILD)/watched/%.o)
+$(SIMULATORS):
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
@@ -148,7 +158,7 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c)) $(LIB
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATOR) $(PLANTED) $(BENCH_GPU)
+$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

@@ -1,6 +1,7 @@
 #include "tests/simulator/block_run.h"
 
 #include "models/gpu/simt.h"
+#include "tests/simulator/access_watch.h"
 #include "tests/simulator/kernel_fault.h"
 #include "tests/simulator/stack_switch.h"
 
@@ -64,6 +65,12 @@ void block_run_fail(const char *format, ...)
 simulated_epoch block_run_epoch(int thread)
 {
     return (simulated_epoch){run.barriers, run.warp[thread / WARP_LANES].syncs};
+}
+
+bool block_run_stack_has(const void *at)
+{
+    const char *bottom = run.running->bottom, *byte = at;
+    return byte >= bottom && byte < bottom + run.running->size;
 }
 
 /* ---- who is next -------------------------------------------------------------------------------------------------- */
@@ -258,6 +265,7 @@ static void poison_shared(void)
 static void run_block(void)
 {
     poison_shared();
+    if (access_watch_block != NULL) access_watch_block();
     for (int i = 0; i < run.warps; i++) {
         warp_state *w = &run.warp[i];
         const int lanes = run.threads - i * WARP_LANES;
@@ -282,6 +290,7 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
     simt.threads = threads;
     const int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
     for (int i = 0; i < 3; i++) simt.grid[i] = grid[i];
+    if (access_watch_begin != NULL) access_watch_begin();
     kernel_fault_watch();
     for (int64_t i = 0; i < blocks; i++) {
         const int64_t block = order == ORDER_FORWARD ? i : blocks - 1 - i;

@@ -6,6 +6,7 @@
 
 #include "tests/simulator/kernel_table.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum { ORDER_FORWARD, ORDER_REVERSE, ORDER_SHUFFLED } simulated_order;
@@ -37,5 +38,8 @@ typedef struct {
     uint32_t block, warp;
 } simulated_epoch;
 simulated_epoch block_run_epoch(int thread);
+
+/* Whether the address is of the stack of the thread that runs. */
+bool block_run_stack_has(const void *at);
 
 #endif

@@ -24,6 +24,9 @@ static void on_address(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
     if (simulated_stack_is_full(info->si_addr)) block_run_fail("its stack is full");
+#ifdef SIMULATED_ASAN
+    __sanitizer_print_stack_trace();
+#endif
     block_run_fail("address %p is no memory of the card", info->si_addr);
 }
 
@@ -33,24 +36,18 @@ void kernel_fault_watch(void)
     sigaction(SIGVTALRM, &time, &timer_before);
     const struct itimerval patience = {.it_value.tv_sec = simulated_setting("SIM_PATIENCE", 60)};
     setitimer(ITIMER_VIRTUAL, &patience, NULL);
-#ifndef SIMULATED_ASAN
     const struct sigaction address = {.sa_sigaction = on_address, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     const stack_t stack = {.ss_sp = signal_stack, .ss_size = SIGNAL_STACK};
     sigaltstack(&stack, &stack_before);
     sigaction(SIGSEGV, &address, &segv_before);
     sigaction(SIGBUS, &address, &bus_before);
-#else
-    (void)on_address, (void)signal_stack, (void)stack_before, (void)segv_before, (void)bus_before;
-#endif
 }
 
 void kernel_fault_watched(void)
 {
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){0}, NULL);
     sigaction(SIGVTALRM, &timer_before, NULL);
-#ifndef SIMULATED_ASAN
     sigaction(SIGSEGV, &segv_before, NULL);
     sigaction(SIGBUS, &bus_before, NULL);
     sigaltstack(&stack_before, NULL);
-#endif
 }

@@ -1,5 +1,5 @@
 /* kernel_fault: while a launch runs, addresses that no memory has, full stacks and loops without end are named with
- * their kernel, block and thread. Under the address sanitizer, which names the line too, addresses are left to it. */
+ * their kernel, block and thread; under the address sanitizer with the calls that led there. */
 #ifndef SPECLAB_KERNEL_FAULT_H
 #define SPECLAB_KERNEL_FAULT_H
 

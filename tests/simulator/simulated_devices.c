@@ -26,9 +26,22 @@ long simulated_setting(const char *name, long otherwise)
     return text != NULL && *text != '\0' ? strtol(text, NULL, 0) : otherwise;
 }
 
-CUresult simulated_current(simulated_card **ret_card)
+/* SIM_FAIL=function:result:call. */
+static CUresult planned_failure(const char *function)
+{
+    static long calls;
+    const char *text = getenv("SIM_FAIL");
+    const size_t n = strlen(function);
+    if (text == NULL || strncmp(text, function, n) != 0 || text[n] != ':') return CUDA_SUCCESS;
+    const char *call = strchr(text + n + 1, ':');
+    return ++calls >= (call != NULL ? atol(call + 1) : 1) ? atoi(text + n + 1) : CUDA_SUCCESS;
+}
+
+CUresult simulated_current(simulated_card **ret_card, const char *function)
 {
     *ret_card = current;
+    const CUresult planned = planned_failure(function);
+    if (planned != CUDA_SUCCESS) return planned;
     if (n_cards < 0) return CUDA_ERROR_NOT_INITIALIZED;
     if (current == NULL || current->uses == 0) return CUDA_ERROR_INVALID_CONTEXT;
     return current->failed;
@@ -150,7 +163,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     simulated_lock();
-    const CUresult result = known(device);
+    const CUresult planned = planned_failure(__func__), result = planned != CUDA_SUCCESS ? planned : known(device);
     if (result != CUDA_SUCCESS) return simulated_leave(result);
     simulated_card *card = &cards[device];
     if (card->uses++ == 0)
@@ -171,6 +184,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     simulated_card *card = &cards[device];
     if (card->uses == 0) return simulated_leave(CUDA_ERROR_INVALID_CONTEXT);
     if (--card->uses > 0) return simulated_leave(CUDA_SUCCESS);
+    simulated_streams_drain(card);
     if (card->allocations + card->pinned + card->streams + card->events + card->graphs + card->modules != 0)
         block_run_fail("the context is released while there still are %d allocations, %d of pinned memory, %d streams, %d "
                        "events, %d graphs, %d modules",

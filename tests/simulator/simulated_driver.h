@@ -14,6 +14,7 @@
  *   SIM_PATIENCE=60                      seconds of processor time that a launch may take
  *   SIM_PROFILE=1                        at the end, a table of the kernels on standard error
  *   SIM_IMAGES=0                         no image of kernels is taken, as a card takes none that is not for it
+ *   SIM_FAIL=cuMemAlloc_v2:2:3           the 3rd call of that function (first, if left out) and later ones fail with 2
  *   SIM_MISSING=1                        cuGraphInstantiateWithFlags is missing, as in a driver older than CUDA 11.4 */
 #ifndef SPECLAB_SIMULATED_DRIVER_H
 #define SPECLAB_SIMULATED_DRIVER_H
@@ -49,15 +50,16 @@ typedef struct CUctx_st {
 } simulated_card;
 
 /* Begins a function of the driver: the lock; the calling thread's card, with its context alive and not failed. */
-#define SIMULATED_ENTER(card)                                                                                          \
+#define SIMULATED_ENTER_AS(card, function)                                                                             \
     simulated_lock();                                                                                                  \
     simulated_card *card;                                                                                              \
-    const CUresult entered = simulated_current(&card);                                                                 \
+    const CUresult entered = simulated_current(&card, function);                                                       \
     if (entered != CUDA_SUCCESS) return simulated_leave(entered)
+#define SIMULATED_ENTER(card) SIMULATED_ENTER_AS(card, __func__)
 
 void simulated_lock(void);
 CUresult simulated_leave(CUresult result);
-CUresult simulated_current(simulated_card **ret_card);
+CUresult simulated_current(simulated_card **ret_card, const char *function);
 long simulated_setting(const char *name, long otherwise);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
@@ -65,11 +67,20 @@ long simulated_setting(const char *name, long otherwise);
 /* Bytes that an access to the card's, or to pinned memory may touch from there on; 0 outside of all of it. */
 size_t simulated_memory_reach(const void *at, bool pinned);
 
+/* The allocation in which, or near the ends of which, an address lies; {NULL} for none. It holds until `changes`, which
+ * counts allocations made and given back, is another. */
+typedef struct {
+    const char *begin, *end;
+    unsigned long changes;
+} simulated_range;
+extern unsigned long simulated_memory_changes;
+simulated_range simulated_memory_around(const void *at);
+
 /* Held against everything that lies around the allocations. */
 void simulated_memory_check(void);
 
-/* Between these the card's memory may be touched. */
-void simulated_memory_open(void);
+/* Between these the card's memory may be touched, and what no kernel has a right to may not. */
+void simulated_memory_open(const simulated_card *card);
 void simulated_memory_close(void);
 
 /* ---- streams ------------------------------------------------------------------------------------------------------ */

@@ -22,7 +22,8 @@ typedef struct allocation {
 } allocation;
 
 static allocation *allocations;
-static bool open;
+static const simulated_card *open; /* the card whose memory may be touched */
+unsigned long simulated_memory_changes;
 
 static void fill_margins(allocation *a)
 {
@@ -62,16 +63,18 @@ static void set_access(const allocation *a, bool allowed)
 }
 
 /* The host has no business in the card's memory: under the address sanitizer it is out of reach while no kernel runs. */
-void simulated_memory_open(void)
+void simulated_memory_open(const simulated_card *card)
 {
-    for (const allocation *a = allocations; a != NULL; a = a->next) set_access(a, true);
-    open = true;
+    for (const allocation *a = allocations; a != NULL; a = a->next)
+        if (a->card == card) set_access(a, true);
+    open = card;
 }
 
 void simulated_memory_close(void)
 {
-    open = false;
-    for (const allocation *a = allocations; a != NULL; a = a->next) set_access(a, false);
+    for (const allocation *a = allocations; a != NULL; a = a->next)
+        if (a->card == open) set_access(a, false);
+    open = NULL;
 }
 
 static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool pinned)
@@ -94,9 +97,10 @@ static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool
     }
     *a = (allocation){.next = allocations, .card = card, .memory = (char *)whole + begin, .bytes = bytes, .pinned = pinned};
     allocations = a;
+    simulated_memory_changes++;
     memset(a->memory, 0xff, bytes);
     if (begin > 0) fill_margins(a);
-    set_access(a, open);
+    set_access(a, false);
     if (!pinned) card->taken += counted;
     if (pinned) card->pinned++;
     else card->allocations++;
@@ -115,6 +119,7 @@ static CUresult give_back(void *memory, bool pinned)
         if (pinned) a->card->pinned--;
         else a->card->allocations--;
         *at = a->next;
+        simulated_memory_changes++;
 #ifdef SIMULATED_ASAN
         free(a->memory);
 #else
@@ -135,6 +140,16 @@ size_t simulated_memory_reach(const void *at, bool pinned)
             return a->bytes - (size_t)(byte - a->memory);
     }
     return 0;
+}
+
+simulated_range simulated_memory_around(const void *at)
+{
+    for (const allocation *a = allocations; a != NULL; a = a->next) {
+        const char *byte = at;
+        if (byte >= a->memory - MARGIN && byte < a->memory + a->bytes + MARGIN)
+            return (simulated_range){a->memory, a->memory + a->bytes, simulated_memory_changes};
+    }
+    return (simulated_range){0};
 }
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
@@ -160,7 +175,7 @@ CUresult cuMemFree_v2(CUdeviceptr memory)
 {
     simulated_lock();
     simulated_card *card;
-    const CUresult result = simulated_current(&card);
+    const CUresult result = simulated_current(&card, __func__);
     if (card == NULL || card->uses == 0) return simulated_leave(result);
     if (simulated_streams_spoil_capture()) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     if (memory == 0) return simulated_leave(CUDA_SUCCESS);
@@ -179,7 +194,7 @@ CUresult cuMemFreeHost(void *memory)
 {
     simulated_lock();
     simulated_card *card;
-    const CUresult result = simulated_current(&card);
+    const CUresult result = simulated_current(&card, __func__);
     if (card == NULL || card->uses == 0) return simulated_leave(result);
     simulated_streams_drain(card);
     give_back(memory, true);

@@ -52,7 +52,8 @@ struct CUevent_st {
     uint64_t nanoseconds;
 };
 
-static CUstream streams; /* all that there are */
+static CUstream streams;                      /* all that there are */
+static struct CUstream_st legacy[MOST_CARDS]; /* each card's own, named NULL */
 static uint64_t nanoseconds, chance;
 
 /* ---- lists of work ------------------------------------------------------------------------------------------------ */
@@ -123,7 +124,7 @@ static void perform(simulated_card *card, const work *item)
 static void perform_some(CUstream stream, size_t n)
 {
     if (n == 0) return;
-    simulated_memory_open();
+    simulated_memory_open(stream->card);
     for (size_t i = 0; i < n; i++) {
         perform(stream->card, &stream->waiting.items[i]);
         free(stream->waiting.items[i].args);
@@ -140,10 +141,14 @@ void simulated_streams_drain(simulated_card *card)
         if (s->card == card) perform_some(s, s->waiting.n);
 }
 
-static void drain_blocking(simulated_card *card)
+/* The legacy stream and those that block wait for each other. */
+static void drain_before(CUstream stream)
 {
+    const CUstream own = &legacy[stream->card->device];
+    if (!stream->blocking) return;
     for (CUstream s = streams; s != NULL; s = s->next)
-        if (s->card == card && s->blocking) perform_some(s, s->waiting.n);
+        if (s->card == stream->card && s->blocking && s != stream && (stream == own || s == own))
+            perform_some(s, s->waiting.n);
 }
 
 /* With SIM_SEED: some of what waits somewhere is done now. */
@@ -160,11 +165,18 @@ static void perform_by_chance(void)
 
 /* ---- asking for it ------------------------------------------------------------------------------------------------ */
 
-static bool is_stream(CUstream stream)
+/* The stream of that name. A real driver may crash where one is used that was given back. */
+static CUstream stream_of(simulated_card *card, CUstream name)
 {
+    const CUstream own = &legacy[card->device];
+    if (name == NULL && own->card == NULL) {
+        *own = (struct CUstream_st){.next = streams, .card = card, .blocking = true};
+        streams = own;
+    }
+    if (name == NULL) return own;
     for (CUstream s = streams; s != NULL; s = s->next)
-        if (s == stream) return true;
-    return false;
+        if (s == name) return s;
+    block_run_fail("a stream is used that there is not, or no longer");
 }
 
 bool simulated_streams_spoil_capture(void)
@@ -175,9 +187,12 @@ bool simulated_streams_spoil_capture(void)
     return captures;
 }
 
-static CUresult ask(CUstream stream, const work *item)
+static CUresult ask(simulated_card *card, CUstream stream, const work *item)
 {
-    if (!is_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    stream = stream_of(card, stream);
+    if (stream->card != card) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream == &legacy[card->device] && simulated_streams_spoil_capture()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT_;
+    drain_before(stream);
     if (stream->spoilt) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     list_add(stream->captures ? &stream->captured : &stream->waiting, item);
     perform_by_chance();
@@ -199,14 +214,14 @@ static void check_pinned_range(const char *what, const void *at, size_t bytes)
 }
 
 /* The host's copies are done at once; streams that do not block go on beside them, so nothing of theirs is waited for. */
-static CUresult copy_now(const work *item)
+static CUresult copy_now(simulated_card *card, const work *item)
 {
     if (simulated_streams_spoil_capture()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_;
-    simulated_card *card;
-    (void)simulated_current(&card);
+    const CUstream own = stream_of(card, NULL);
     perform_by_chance();
-    drain_blocking(card);
-    simulated_memory_open();
+    drain_before(own);
+    perform_some(own, own->waiting.n);
+    simulated_memory_open(card);
     perform(card, item);
     simulated_memory_close();
     return card->failed;
@@ -215,48 +230,42 @@ static CUresult copy_now(const work *item)
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
     SIMULATED_ENTER(card);
-    (void)card;
     check_device_range("a copy", to, bytes);
-    return simulated_leave(copy_now(&(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
+    return simulated_leave(copy_now(card, &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
     SIMULATED_ENTER(card);
-    (void)card;
     check_device_range("a copy", from, bytes);
     return simulated_leave(
-        copy_now(&(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
+        copy_now(card, &(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
     SIMULATED_ENTER(card);
-    (void)card;
     check_device_range("a copy", to, bytes);
     check_pinned_range("a copy", from, bytes);
     return simulated_leave(
-        ask(stream, &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
+        ask(card, stream, &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     SIMULATED_ENTER(card);
-    (void)card;
     check_device_range("a copy", from, bytes);
     check_pinned_range("a copy", to, bytes);
     return simulated_leave(
-        ask(stream, &(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
+        ask(card, stream, &(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
 {
     SIMULATED_ENTER(card);
     check_device_range("filling", to, bytes);
-    const work item = {.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes};
-    if (stream != NULL) return simulated_leave(ask(stream, &item));
-    (void)card;
-    return simulated_leave(copy_now(&item));
+    return simulated_leave(ask(
+        card, stream, &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -264,13 +273,12 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                         void **extra)
 {
     SIMULATED_ENTER(card);
-    (void)card;
     if (function == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 0x7fffffff || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
         block_y != 1 || block_z != 1 || (int)block_x > function->threads || parameters == NULL || extra != NULL)
         return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     if (shared != 0) block_run_fail("kernel %s is launched with shared memory, which kernels declare", function->name);
-    return simulated_leave(ask(stream, &(work){.kind = WORK_LAUNCH,
+    return simulated_leave(ask(card, stream, &(work){.kind = WORK_LAUNCH,
                                                .kernel = function,
                                                .args = parameters[0],
                                                .grid = {(int)grid_x, (int)grid_y, (int)grid_z},
@@ -295,7 +303,10 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
     simulated_lock();
-    if (!is_stream(stream)) block_run_fail("a stream is given back that there is not, or no longer");
+    simulated_card *card;
+    const CUresult lost = simulated_current(&card, __func__);
+    if (card == NULL || stream == NULL) return simulated_leave(card == NULL ? lost : CUDA_ERROR_INVALID_HANDLE);
+    stream = stream_of(card, stream);
     perform_some(stream, stream->waiting.n); /* a card does it later; nobody may rely on when */
     for (CUstream *at = &streams; *at != NULL; at = &(*at)->next) {
         if (*at != stream) continue;
@@ -313,18 +324,15 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 CUresult cuStreamSynchronize(CUstream stream)
 {
     SIMULATED_ENTER(card);
-    if (stream == NULL) { /* the default one, for which all that block wait */
-        if (simulated_streams_spoil_capture()) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
-        perform_by_chance();
-        drain_blocking(card);
-        return simulated_leave(card->failed);
-    }
-    if (!is_stream(stream)) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    stream = stream_of(card, stream);
+    if (stream == &legacy[card->device] && simulated_streams_spoil_capture())
+        return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     if (stream->captures) {
         stream->spoilt = true;
         return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     }
     perform_by_chance();
+    drain_before(stream);
     perform_some(stream, stream->waiting.n);
     return simulated_leave(card->failed);
 }
@@ -334,8 +342,8 @@ CUresult cuStreamSynchronize(CUstream stream)
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
     SIMULATED_ENTER(card);
-    (void)card;
-    if (!is_stream(stream)) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    if (stream == NULL) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT_);
+    stream = stream_of(card, stream);
     if (stream->captures || mode < 0 || mode > 2) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     stream->captures = true;
     stream->spoilt = false;
@@ -347,7 +355,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     SIMULATED_ENTER(card);
     *graph = NULL;
-    if (!is_stream(stream) || !stream->captures) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+    stream = stream_of(card, stream);
+    if (!stream->captures) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     if (!pthread_equal(stream->thread, pthread_self())) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD_);
     const bool spoilt = stream->spoilt;
     stream->captures = stream->spoilt = false;
@@ -364,9 +373,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     return simulated_leave(CUDA_SUCCESS);
 }
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph, unsigned long long flags)
+static CUresult instantiate(CUgraphExec *recording, CUgraph graph, unsigned long long flags)
 {
-    SIMULATED_ENTER(card);
+    SIMULATED_ENTER_AS(card, "cuGraphInstantiateWithFlags");
     if (graph == NULL || flags != 0) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     CUgraphExec e = no_null(calloc(1, sizeof *e));
     e->card = card;
@@ -376,13 +385,22 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph, unsi
     return simulated_leave(CUDA_SUCCESS);
 }
 
+/* Asked by dlsym: whether the function is there. */
+typedef CUresult (*instantiate_function)(CUgraphExec *recording, CUgraph graph, unsigned long long flags);
+__attribute__((no_sanitize("address", "undefined", "thread"))) static instantiate_function find_instantiate(void)
+{
+    return simulated_setting("SIM_MISSING", 0) != 0 ? NULL : instantiate;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph, unsigned long long flags)
+    __attribute__((ifunc("find_instantiate")));
+
 CUresult cuGraphLaunch(CUgraphExec recording, CUstream stream)
 {
     SIMULATED_ENTER(card);
-    (void)card;
-    if (recording == NULL || !is_stream(stream)) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    stream = stream_of(card, stream);
+    if (recording == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     for (size_t i = 0; i < recording->list.n; i++) {
-        const CUresult result = ask(stream, &recording->list.items[i]);
+        const CUresult result = ask(card, stream, &recording->list.items[i]);
         if (result != CUDA_SUCCESS) return simulated_leave(result);
     }
     return simulated_leave(CUDA_SUCCESS);
@@ -423,12 +441,12 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     SIMULATED_ENTER(card);
-    (void)card;
-    if (event == NULL || !is_stream(stream)) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    stream = stream_of(card, stream);
+    if (event == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     event->asked = true;
     event->done = false;
     event->captured = stream->captures;
-    return simulated_leave(ask(stream, &(work){.kind = WORK_EVENT, .event = event}));
+    return simulated_leave(ask(card, stream, &(work){.kind = WORK_EVENT, .event = event}));
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end)

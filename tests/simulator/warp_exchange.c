@@ -1,5 +1,6 @@
 /* What the lanes of a warp do together, and the barriers: the simulator's part of models/gpu/simt.h. */
 #include "models/gpu/simt.h"
+#include "tests/simulator/access_watch.h"
 #include "tests/simulator/block_run.h"
 
 void simt_sync_block(const char *file, int line) { block_run_barrier(file, line); }
@@ -106,16 +107,34 @@ void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char 
 /* ---- single threads ----------------------------------------------------------------------------------------------- */
 
 /* Threads run one at a time, so that these are whole. */
-void simt_add_uint32(uint32_t *to, uint32_t value) { *to += value; }
-void simt_add_uint64(uint64_t *to, uint64_t value) { *to += value; }
+static void atomic(const void *at, size_t bytes, const void *code)
+{
+    if (access_watch_atomic != NULL) access_watch_atomic(at, bytes, code);
+}
+
+void simt_add_uint32(uint32_t *to, uint32_t value)
+{
+    atomic(to, sizeof *to, __builtin_return_address(0));
+    *to += value;
+}
+
+void simt_add_uint64(uint64_t *to, uint64_t value)
+{
+    atomic(to, sizeof *to, __builtin_return_address(0));
+    *to += value;
+}
+
 uint32_t simt_take_uint32(uint32_t *from, uint32_t value)
 {
+    atomic(from, sizeof *from, __builtin_return_address(0));
     const uint32_t was = *from;
     *from += value;
     return was;
 }
+
 void simt_raise_uint32(uint32_t *to, uint32_t value)
 {
+    atomic(to, sizeof *to, __builtin_return_address(0));
     if (value > *to) *to = value;
 }
 

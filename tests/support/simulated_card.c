@@ -28,5 +28,6 @@ const char *spec_simulator_path(const char *name)
 
 void spec_simulated_card(void)
 {
-    if (!spec_card_is_real()) setenv("SPECLAB_LIBCUDA", spec_simulator_path("libcuda.so"), 1);
+    const char *name = getenv("SIM_LIBRARY");
+    if (!spec_card_is_real()) setenv("SPECLAB_LIBCUDA", spec_simulator_path(name != NULL ? name : "libcuda.so"), 1);
 }

@@ -1,5 +1,6 @@
 /* simulated_card: tests of the GPU backend run on the simulated card unless SPECLAB_CARD=1 says that a real one is to be
- * used. The simulator is built beside the tests: build/<config>/tests/simulator/libcuda.so. */
+ * used. The simulator is built beside the tests: build/<config>/tests/simulator/libcuda.so; SIM_LIBRARY names another
+ * there (libcuda_watched.so). */
 #ifndef SPECLAB_TESTS_SIMULATED_CARD_H
 #define SPECLAB_TESTS_SIMULATED_CARD_H
 

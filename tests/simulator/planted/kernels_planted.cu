@@ -2,11 +2,18 @@
 
 #include "models/gpu/simt.h"
 
+DEVICE int place(void) { return BLOCK_X * THREADS + THREAD; }
+
+KERNEL(planted_copy, 256)
+{
+    if (place() < a.n) a.y[place()] = a.x[place()];
+}
+
+/* y[block] = sum over its threads of x. Wrong: a barrier is left out. */
 KERNEL(planted_sum, 256)
 {
     SHARED float part[8];
-    const int i = BLOCK_X * THREADS + THREAD;
-    float sum = i < a.n ? a.x[i] : 0;
+    float sum = place() < a.n ? a.x[place()] : 0;
     for (int mask = 16; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
     if (LANE == 0) part[WARP] = sum;
     if (!a.wrong) sync_block();
@@ -14,6 +21,156 @@ KERNEL(planted_sum, 256)
     sum = 0;
     for (int w = 0; w < THREADS / WARP_LANES; w++) sum += part[w];
     a.y[BLOCK_X] = sum;
+}
+
+KERNEL(planted_divergent, 256)
+{
+    SHARED float turn[256];
+    turn[THREAD] = a.x[place()];
+    if (!a.wrong || THREAD < 128) sync_block();
+    else sync_block();
+    a.y[place()] = turn[THREAD];
+}
+
+/* y is the block's x backwards. Wrong: some threads have ended before. */
+KERNEL(planted_early, 256)
+{
+    SHARED float turn[256];
+    turn[THREAD] = a.x[place()];
+    if (a.wrong && THREAD >= 250) return;
+    sync_block();
+    a.y[place()] = turn[255 - THREAD];
+}
+
+/* y[i] = x[i ^ 1] */
+KERNEL(planted_half_warp, 256)
+{
+    float value = a.x[place()];
+    if (!a.wrong || LANE < 16) value = shuffle_xor(value, 1);
+    a.y[place()] = value;
+}
+
+/* y[i] = x[i ^ 1] */
+KERNEL(planted_two_lines, 256)
+{
+    float value = a.x[place()];
+    if (!a.wrong || LANE < 16) {
+        value = shuffle_xor(value, 1);
+    } else {
+        value = shuffle_xor(value, 1);
+    }
+    a.y[place()] = value;
+}
+
+/* y[i] = x[i], for finite x. Wrong: the last lane leaves the product out. */
+KERNEL(planted_product, 256)
+{
+    float d[4] = {a.x[place()], 0, 0, 0};
+    const uint32_t zero[4] = {0, 0, 0, 0};
+    if (a.wrong && LANE == 31) sync_block();
+    mma_bf16(d, zero, zero);
+    a.y[place()] = d[0];
+}
+
+KERNEL(planted_past_end, 256)
+{
+    if (place() < a.n + a.wrong) a.y[place()] = 1.5f;
+    if (place() < a.n) a.y[place()] = a.x[place()];
+}
+
+KERNEL(planted_reads_past, 256)
+{
+    if (place() < a.n) a.y[place()] = a.x[place() + a.wrong];
+}
+
+KERNEL(planted_past_shared, 256)
+{
+    SHARED float copy[256];
+    SHARED float after[256];
+    float *at = copy;
+    after[THREAD] = 0;
+    sync_block();
+    at[THREAD + a.wrong] = a.x[place()];
+    sync_block();
+    a.y[place()] = copy[THREAD] + after[THREAD];
+}
+
+/* Wrong: half of it is not written. */
+KERNEL(planted_unwritten, 256)
+{
+    SHARED float copy[256];
+    if (!a.wrong || THREAD < 128) copy[THREAD] = a.x[place()];
+    sync_block();
+    a.y[place()] = copy[THREAD];
+}
+
+/* y[i] = x[last of the block]. Wrong: all write the word. */
+KERNEL(planted_one_word, 256)
+{
+    SHARED float word;
+    if (a.wrong || THREAD == THREADS - 1) word = a.x[place()];
+    sync_block();
+    a.y[place()] = word;
+}
+
+/* y[i] = x[i ^ 1], through shared memory. Wrong: nothing orders the lanes. */
+KERNEL(planted_lanes, 256)
+{
+    SHARED float turn[256];
+    turn[THREAD] = a.x[place()];
+    if (!a.wrong) sync_warp();
+    a.y[place()] = turn[THREAD ^ 1];
+}
+
+/* Wrong: a block reads what the one before it writes. */
+KERNEL(planted_blocks, 256)
+{
+    a.y[place()] = a.x[place()];
+    if (a.wrong && BLOCK_X > 0) a.y[place()] = a.y[place() - THREADS];
+}
+
+/* y[0], y[1]: how many threads there are, and the last of them. Wrong: no addition that is whole. */
+KERNEL(planted_count, 256)
+{
+    uint32_t *count = (uint32_t *)a.y;
+    if (a.wrong) count[0]++;
+    else add_uint32(&count[0], 1);
+    raise_uint32(&count[1], (uint32_t)place());
+}
+
+KERNEL(planted_endless, 256)
+{
+    volatile float *y = a.y;
+    y[place()] = a.x[place()];
+    if (a.wrong && THREAD == 77)
+        for (;;) y[place()] += 1.0f;
+}
+
+/* y[i] = x[i], a quad a thread. */
+KERNEL(planted_unaligned, 256)
+{
+    if (4 * place() + 3 >= a.n) return;
+    const quad q = load_quad(a.x + 4 * place() + (a.wrong ? 1 : 0));
+    store_quad(a.y + 4 * place(), q);
+}
+
+KERNEL(planted_nowhere, 256)
+{
+    const float *from = a.wrong && THREAD == 3 ? (const float *)64 : a.x + place();
+    a.y[place()] = *from;
+}
+
+static int deep(volatile int *below, int levels)
+{
+    volatile int here[256];
+    here[0] = *below + 1;
+    return levels == 0 ? here[0] : deep(here, levels - 1) + 0 * here[0];
+}
+
+KERNEL(planted_deep, 256)
+{
+    volatile int zero = 0;
+    a.y[place()] = a.x[place()] + 0.0f * (float)deep(&zero, a.wrong ? 10000 : 10);
 }
 
 KERNEL(planted_mma, 32)

@@ -1,15 +1,35 @@
-/* kernels_planted: kernels with a mistake each, which the simulator is to find, and their twins without it. */
+/* kernels_planted: kernels with a mistake each, made where `wrong` is 1, which the simulator is to find.
+ * Where it is 0 they are right: y[i] = x[i], or what is said here. */
 #ifndef SPECLAB_KERNELS_PLANTED_H
 #define SPECLAB_KERNELS_PLANTED_H
 
 #include <stdint.h>
 
-/* y[block] = sum over its threads of x; `wrong` leaves a step out. */
-struct planted_sum_args {
+struct planted_args {
     float *y;
-    const float *x;
+    const float *x; /* a kernel may also store into it where it says so */
     int n, wrong;
 };
+
+#define planted_copy_args planted_args
+#define planted_sum_args planted_args
+#define planted_divergent_args planted_args
+#define planted_early_args planted_args
+#define planted_half_warp_args planted_args
+#define planted_two_lines_args planted_args
+#define planted_product_args planted_args
+#define planted_past_end_args planted_args
+#define planted_reads_past_args planted_args
+#define planted_past_shared_args planted_args
+#define planted_unwritten_args planted_args
+#define planted_one_word_args planted_args
+#define planted_lanes_args planted_args
+#define planted_blocks_args planted_args
+#define planted_count_args planted_args
+#define planted_endless_args planted_args
+#define planted_unaligned_args planted_args
+#define planted_nowhere_args planted_args
+#define planted_deep_args planted_args
 
 /* D += A B of one warp, fragments (32 lanes, words) as they lie in memory. */
 struct planted_mma_args {
@@ -19,7 +39,25 @@ struct planted_mma_args {
 };
 
 #define SPEC_KERNELS_PLANTED(X)                                                                                        \
+    X(planted, planted_copy, 256)                                                                                      \
     X(planted, planted_sum, 256)                                                                                       \
+    X(planted, planted_divergent, 256)                                                                                 \
+    X(planted, planted_early, 256)                                                                                     \
+    X(planted, planted_half_warp, 256)                                                                                 \
+    X(planted, planted_two_lines, 256)                                                                                 \
+    X(planted, planted_product, 256)                                                                                   \
+    X(planted, planted_past_end, 256)                                                                                  \
+    X(planted, planted_reads_past, 256)                                                                                \
+    X(planted, planted_past_shared, 256)                                                                               \
+    X(planted, planted_unwritten, 256)                                                                                 \
+    X(planted, planted_one_word, 256)                                                                                  \
+    X(planted, planted_lanes, 256)                                                                                     \
+    X(planted, planted_blocks, 256)                                                                                    \
+    X(planted, planted_count, 256)                                                                                     \
+    X(planted, planted_endless, 256)                                                                                   \
+    X(planted, planted_unaligned, 256)                                                                                 \
+    X(planted, planted_nowhere, 256)                                                                                   \
+    X(planted, planted_deep, 256)                                                                                      \
     X(planted, planted_mma, 32)
 
 #endif

@@ -1,0 +1,390 @@
+/* Mistakes in kernels are found by the simulated card, and what is right passes. (What the host may do wrong is in
+ * test_simulated_host.) */
+#include "tests/models/gpu/planted.h"
+
+#include <math.h>
+
+#if defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
+static const char *kernel; /* that the child runs */
+static int wrong;
+static bool one_block;
+
+static float x_of(int i) { return (float)(i % 97) + 0.25f; }
+
+/* y for the kernel when it is right; NAN where nothing is said. */
+static float right_y(int i)
+{
+    const int block = i / THREADS * THREADS;
+    float sum = 0;
+    if (strcmp(kernel, "planted_half_warp") == 0 || strcmp(kernel, "planted_two_lines") == 0 ||
+        strcmp(kernel, "planted_lanes") == 0)
+        return x_of(i ^ 1);
+    if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
+    if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
+    if (strcmp(kernel, "planted_count") == 0) return NAN;
+    if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
+    if (i >= N / THREADS) return NAN;
+    for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);
+    return sum;
+}
+
+/* Runs the kernel over N values; exit code 5 where its result is not right. */
+static void use_kernel(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(cuda.cuMemsetD8Async(to, 0, sizeof y, stream));
+    WORKS(try_launch(stream, kernel, one_block ? 1 : N / THREADS, THREADS, to, from, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+    if (strcmp(kernel, "planted_count") == 0) {
+        uint32_t count[2];
+        memcpy(count, y, sizeof count);
+        if (count[0] != N || count[1] != N - 1) _exit(5);
+    }
+    for (int i = 0; i < (one_block ? THREADS : N); i++)
+        if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
+}
+
+static void run_kernel(const char *name, int is_wrong, const char *library, const char *variable)
+{
+    kernel = name;
+    wrong = is_wrong;
+    in_child(use_kernel, library, variable, "SIM_PATIENCE=1", NULL);
+}
+
+/* It is right in all orders, and where each access is watched. */
+static void passes(const char *name)
+{
+    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+    for (int i = 0; i < 6; i++) {
+        run_kernel(name, 0, i < 3 ? "libplanted.so" : "libplanted_watched.so", orders[i % 3]);
+        if (ended != 0) fail_msg("%s, %s: it ended with %d: %s", name, orders[i % 3], ended, said);
+    }
+}
+
+static void says(const char *text, int code)
+{
+    if (ended != code || strstr(said, text) == NULL)
+        fail_msg("it ended with %d, not %d with '%s': %s", ended, code, text, said);
+}
+
+/* One line, exit code 3, in all orders. */
+static void is_caught(const char *name, const char *text)
+{
+    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+    passes(name);
+    for (int i = 0; i < 3; i++) {
+        run_kernel(name, 1, "libplanted.so", orders[i]);
+        says(text, 3);
+        const char *line = strstr(said, "simulator: kernel planted_");
+        assert_non_null(line);
+        assert_true(line == said || sanitized); /* which shows the calls first */
+        assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    }
+}
+
+/* By the library that watches each access. */
+static void is_caught_watched(const char *name, const char *text)
+{
+    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+    passes(name);
+    for (int i = 0; i < 3; i++) {
+        run_kernel(name, 1, "libplanted_watched.so", orders[i]);
+        says(text, 3);
+    }
+}
+
+/* ---- meetings ----------------------------------------------------------------------------------------------------- */
+
+static void a_barrier_in_two_branches_is_named(void **state)
+{
+    (void)state;
+    is_caught("planted_divergent", "sync_block at kernels_planted.cu:");
+}
+
+static void a_barrier_after_which_threads_have_ended_is_named(void **state)
+{
+    (void)state;
+    is_caught("planted_early", "is not reached by thread 250, which has ended");
+}
+
+static void a_shuffle_of_half_a_warp_is_named(void **state)
+{
+    (void)state;
+    is_caught("planted_half_warp", "which has ended");
+    assert_non_null(strstr(said, "shuffle at kernels_planted.cu:"));
+}
+
+static void a_shuffle_at_two_lines_is_named(void **state)
+{
+    (void)state;
+    is_caught("planted_two_lines", "is in shuffle at kernels_planted.cu:");
+}
+
+static void a_product_without_a_lane_is_named_with_where_the_lane_is(void **state)
+{
+    (void)state;
+    is_caught("planted_product", "31, which is in sync_block at kernels_planted.cu:");
+    assert_non_null(strstr(said, "mma_bf16 at kernels_planted.cu:"));
+}
+
+/* ---- orders and races --------------------------------------------------------------------------------------------- */
+
+static void a_missing_barrier_shows_in_one_order_of_threads(void **state)
+{
+    (void)state;
+    passes("planted_sum");
+    run_kernel("planted_sum", 1, "libplanted.so", "SIM_ORDER=forward");
+    assert_int_equal(ended, 5);
+    run_kernel("planted_sum", 1, "libplanted.so", "SIM_ORDER=reverse");
+    assert_int_equal(ended, 0);
+}
+
+static void a_missing_barrier_is_a_race_in_any_order(void **state)
+{
+    (void)state;
+    is_caught_watched("planted_sum", "shared memory at kernels_planted.cu:");
+}
+
+static void two_threads_that_write_a_word_race(void **state)
+{
+    (void)state;
+    is_caught_watched("planted_one_word", "race: it writes shared memory at kernels_planted.cu:");
+}
+
+static void lanes_that_nothing_orders_race(void **state)
+{
+    (void)state;
+    is_caught_watched("planted_lanes", "with no barrier between");
+}
+
+static void blocks_that_read_what_others_write_race(void **state)
+{
+    (void)state;
+    is_caught_watched("planted_blocks", "a thread of another block");
+    assert_non_null(strstr(said, "the card's memory"));
+}
+
+static void additions_that_are_not_whole_race(void **state)
+{
+    (void)state;
+    is_caught_watched("planted_count", "race: it ");
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static void past_the_end(void)
+{
+    float x[N] = {0};
+    open_card();
+    const CUdeviceptr from = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(try_launch(stream, kernel, N / THREADS + (strcmp(kernel, "planted_past_end") == 0), THREADS, to, from, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+}
+
+static void memory_one_past_the_end_is_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"planted_past_end", "planted_reads_past"};
+    for (int i = 0; i < 2; i++) {
+        kernel = names[i];
+        wrong = 0;
+        in_child(past_the_end, "libplanted.so", NULL, NULL, NULL);
+        says("", 0);
+        in_child(past_the_end, "libplanted_watched.so", NULL, NULL, NULL);
+        says("", 0);
+        wrong = 1;
+        in_child(past_the_end, "libplanted_watched.so", NULL, NULL, NULL);
+        says("at byte 4096 of an allocation of 4096 bytes", 3);
+        in_child(past_the_end, "libplanted.so", NULL, NULL, NULL);
+        if (sanitized) {
+            assert_non_null(strstr(said, "AddressSanitizer: heap-buffer-overflow"));
+            assert_non_null(strstr(said, "kernels_planted.cu:"));
+        } else if (i == 0) says("byte 0 after the end of an allocation of 4096 bytes was written to", 3);
+    }
+}
+
+static void shared_memory_one_past_the_end_is_found_under_the_sanitizer(void **state)
+{
+    (void)state;
+    passes("planted_past_shared");
+    if (!sanitized) return;
+    run_kernel("planted_past_shared", 1, "libplanted.so", NULL);
+    if (ended != 1 || strstr(said, "kernels_planted.cu:") == NULL) fail_msg("it ended with %d: %s", ended, said);
+}
+
+static void shared_memory_that_nobody_wrote_is_no_number(void **state)
+{
+    (void)state;
+    passes("planted_unwritten");
+    run_kernel("planted_unwritten", 1, "libplanted.so", NULL);
+    assert_int_equal(ended, 5);
+}
+
+static void loads_that_are_not_aligned_are_named(void **state)
+{
+    (void)state;
+    one_block = true;
+    is_caught("planted_unaligned", "16 bytes at 0x");
+    assert_non_null(strstr(said, "kernels_planted.cu:"));
+    one_block = false;
+}
+
+static void an_address_of_nothing_is_named(void **state)
+{
+    (void)state;
+    is_caught("planted_nowhere", "thread 3: address 0x40 is no memory of the card");
+    if (sanitized) assert_non_null(strstr(said, "kernels_planted.cu:"));
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+static void a_thread_that_never_comes_back_is_named(void **state)
+{
+    (void)state;
+    run_kernel("planted_endless", 0, "libplanted.so", NULL);
+    says("", 0);
+    run_kernel("planted_endless", 1, "libplanted.so", NULL);
+    says("thread 77: the launch does not come back", 3);
+}
+
+static void a_full_stack_is_named(void **state)
+{
+    (void)state;
+    passes("planted_deep");
+    run_kernel("planted_deep", 1, "libplanted.so", NULL);
+    says("its stack is full", 3);
+}
+
+static void threads_that_wait_for_nobody_are_as_many_as_a_block_may_have(void **state)
+{
+    (void)state;
+    passes("planted_copy");
+}
+
+/* ---- products of tensor cores ------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *random)
+{
+    return *random = *random * 6364136223846793005u + 1442695040888963407u;
+}
+
+static float of_bf16(uint32_t half)
+{
+    const uint32_t bits = half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* D[row][column] of fragments laid out as PTX's manual says for m16n8k16 and m16n8k32; elements of 16 or of 8 bits. */
+static double element_of_product(const uint32_t *a, const uint32_t *b, int row, int column, bool bf16)
+{
+    const int per_word = bf16 ? 2 : 4, k_size = 8 * per_word;
+    double sum = 0;
+    for (int k = 0; k < k_size; k++) {
+        const int half = k / (k_size / 2), q = k % (k_size / 2) / per_word, shift = k % per_word * (32 / per_word);
+        const uint32_t x = a[4 * (row % 8 * 4 + q) + 2 * half + row / 8] >> shift;
+        const uint32_t y = b[2 * (column * 4 + q) + half] >> shift;
+        if (bf16) sum += (double)of_bf16(x & 0xffff) * (double)of_bf16(y & 0xffff);
+        else sum += (double)((int8_t)(x & 0xff) * (int8_t)(y & 0xff));
+    }
+    return sum;
+}
+
+static void multiply(void)
+{
+    uint64_t random = 42;
+    uint32_t a[128], b[64];
+    float d[128];
+    int32_t e[128];
+    for (int i = 0; i < 192; i++) {
+        uint32_t word = (uint32_t)(next_random(&random) >> 32);
+        word = (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u); /* of magnitude 0.5 to 2 */
+        if (i < 128) a[i] = word;
+        else b[i - 128] = word;
+    }
+    open_card();
+    const CUdeviceptr in_a = device_floats(128), in_b = device_floats(64), out_d = device_floats(128), out_e = device_floats(128);
+    struct planted_mma_args args = {(float *)(uintptr_t)out_d, (int32_t *)(uintptr_t)out_e, (const uint32_t *)(uintptr_t)in_a,
+                                    (const uint32_t *)(uintptr_t)in_b};
+    void *parameters[] = {&args};
+    CUfunction function;
+    WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, sizeof a));
+    WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, sizeof b));
+    WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
+    WORKS(cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(d, out_d, sizeof d));
+    WORKS(cuda.cuMemcpyDtoH_v2(e, out_e, sizeof e));
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 8; column++) {
+            const int at = 4 * (row % 8 * 4 + column / 2) + 2 * (row / 8) + column % 2;
+            HOLDS(fabs(d[at] - element_of_product(a, b, row, column, true)) < 1e-5);
+            HOLDS(e[at] == (int32_t)element_of_product(a, b, row, column, false));
+        }
+    WORKS(cuda.cuMemFree_v2(in_a));
+    WORKS(cuda.cuMemFree_v2(in_b));
+    WORKS(cuda.cuMemFree_v2(out_d));
+    WORKS(cuda.cuMemFree_v2(out_e));
+    close_card();
+}
+
+static void products_are_those_of_the_fragments_of_ptx(void **state)
+{
+    (void)state;
+    in_child(multiply, "libplanted.so", "SIM_ORDER=forward", NULL, NULL);
+    says("", 0);
+    in_child(multiply, "libplanted_watched.so", "SIM_ORDER=shuffled", NULL, NULL);
+    says("", 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_barrier_in_two_branches_is_named),
+        cmocka_unit_test(a_barrier_after_which_threads_have_ended_is_named),
+        cmocka_unit_test(a_shuffle_of_half_a_warp_is_named),
+        cmocka_unit_test(a_shuffle_at_two_lines_is_named),
+        cmocka_unit_test(a_product_without_a_lane_is_named_with_where_the_lane_is),
+        cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_threads),
+        cmocka_unit_test(a_missing_barrier_is_a_race_in_any_order),
+        cmocka_unit_test(two_threads_that_write_a_word_race),
+        cmocka_unit_test(lanes_that_nothing_orders_race),
+        cmocka_unit_test(blocks_that_read_what_others_write_race),
+        cmocka_unit_test(additions_that_are_not_whole_race),
+        cmocka_unit_test(memory_one_past_the_end_is_found),
+        cmocka_unit_test(shared_memory_one_past_the_end_is_found_under_the_sanitizer),
+        cmocka_unit_test(shared_memory_that_nobody_wrote_is_no_number),
+        cmocka_unit_test(loads_that_are_not_aligned_are_named),
+        cmocka_unit_test(an_address_of_nothing_is_named),
+        cmocka_unit_test(a_thread_that_never_comes_back_is_named),
+        cmocka_unit_test(a_full_stack_is_named),
+        cmocka_unit_test(threads_that_wait_for_nobody_are_as_many_as_a_block_may_have),
+        cmocka_unit_test(products_are_those_of_the_fragments_of_ptx),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+#include "tests/simulator/access_watch.h"
+
+#include "models/gpu/simt.h"
+#include "tests/simulator/block_run.h"
+#include "tests/simulator/simulated_driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef enum { READ, WRITE, ATOMIC } access_kind;
+
+/* Who: nobody, one thread, several lanes between the same two barriers of a warp, several warps, several blocks. */
+enum { NOBODY, ONE, LANES, WARPS, BLOCKS };
+
+/* The last access of a kind; of several that nothing orders, the first. */
+typedef struct {
+    uint32_t block, barriers, syncs, code;
+    uint16_t thread;
+    uint8_t who, atomic;
+} mark;
+
+typedef struct {
+    mark wrote, read;
+} cell; /* of one byte */
+
+enum { PAGE = 4096, PAGES = 1 << 16 };
+
+typedef struct {
+    uintptr_t number;
+    cell *cells;
+} page;
+
+static page pages[PAGES]; /* of the launch, by hash */
+static page *last_page;
+static int used[PAGES], n_used;
+static uint32_t block;
+static uintptr_t code_base;
+
+extern char __start_simt_shared[] __attribute__((weak, visibility("hidden")));
+extern char __stop_simt_shared[] __attribute__((weak, visibility("hidden")));
+
+void access_watch_begin(void)
+{
+    Dl_info info;
+    if (code_base == 0 && dladdr((void *)(uintptr_t)access_watch_begin, &info) != 0) code_base = (uintptr_t)info.dli_fbase;
+    for (int i = 0; i < n_used; i++) {
+        free(pages[used[i]].cells);
+        pages[used[i]] = (page){0};
+    }
+    n_used = 0;
+    block = 0;
+    last_page = NULL;
+}
+
+void access_watch_block(void) { block++; }
+
+static cell *cell_of(const void *at)
+{
+    const uintptr_t number = (uintptr_t)at / PAGE;
+    if (last_page != NULL && last_page->number == number) return &last_page->cells[(uintptr_t)at % PAGE];
+    uintptr_t i = number * 0x9E3779B97F4A7C15u >> 48;
+    while (pages[i].cells != NULL && pages[i].number != number) i = (i + 1) % PAGES;
+    if (pages[i].cells == NULL) {
+        pages[i] = (page){number, calloc(PAGE, sizeof(cell))};
+        used[n_used++] = (int)i;
+        if (pages[i].cells == NULL || n_used == PAGES) block_run_fail("too much memory to watch");
+    }
+    last_page = &pages[i];
+    return &pages[i].cells[(uintptr_t)at % PAGE];
+}
+
+/* ---- races -------------------------------------------------------------------------------------------------------- */
+
+static bool is_before(const mark *m, const mark *now, bool shared)
+{
+    if (m->who == NOBODY) return true;
+    if (m->block != now->block) return shared; /* another block's shared memory is another */
+    if (m->who == BLOCKS) return false;
+    if (m->who == ONE && m->thread == now->thread) return true;
+    if (m->barriers < now->barriers) return true;
+    return m->who != WARPS && m->thread / WARP_LANES == now->thread / WARP_LANES && m->syncs < now->syncs;
+}
+
+/* Of several accesses that nothing orders and that do not race. */
+static void join(mark *m, const mark *now, bool shared)
+{
+    if (is_before(m, now, shared)) *m = *now;
+    else if (m->block != now->block) m->who = BLOCKS;
+    else if (m->who <= LANES && m->thread / WARP_LANES == now->thread / WARP_LANES && m->syncs == now->syncs) m->who = LANES;
+    else if (m->who != BLOCKS) m->who = WARPS;
+}
+
+/* "kernels_norm.cu:41", if addr2line is there. */
+static void place(char *text, size_t size, uint32_t code)
+{
+    Dl_info info;
+    char command[4200], line[512] = "";
+    snprintf(text, size, "code %#x", code);
+    if (dladdr((void *)(uintptr_t)access_watch_begin, &info) == 0) return;
+    snprintf(command, sizeof command, "addr2line -s -e '%s' %#x 2>/dev/null", info.dli_fname, code);
+    FILE *pipe = popen(command, "r");
+    if (pipe == NULL) return;
+    if (fgets(line, sizeof line, pipe) != NULL && strncmp(line, "??", 2) != 0)
+        snprintf(text, size, "%.*s", (int)strcspn(line, " \n"), line);
+    pclose(pipe);
+}
+
+static void fail_race(const mark *m, const mark *now, access_kind kind, bool wrote, bool shared)
+{
+    char here[600], there[600], who[80];
+    place(here, sizeof here, now->code);
+    place(there, sizeof there, m->code);
+    if (m->block != now->block) snprintf(who, sizeof who, "a thread of another block");
+    else snprintf(who, sizeof who, "thread %d", m->thread);
+    block_run_fail("race: it %s %s memory at %s that %s %s at %s, with no barrier between", kind == READ ? "reads" : "writes",
+                   shared ? "shared" : "the card's", here, who, wrote ? "wrote" : "read", there);
+}
+
+static void look(const void *at, size_t bytes, access_kind kind, bool shared, uint32_t code)
+{
+    const simulated_epoch epoch = block_run_epoch(simt.thread);
+    const mark now = {block, epoch.block, epoch.warp, code, (uint16_t)simt.thread, ONE, kind == ATOMIC};
+    for (size_t i = 0; i < bytes; i++) {
+        cell *c = cell_of((const char *)at + i);
+        const bool both_atomic = kind == ATOMIC && c->wrote.atomic;
+        if (!both_atomic && !is_before(&c->wrote, &now, shared)) fail_race(&c->wrote, &now, kind, true, shared);
+        if (kind != READ && !is_before(&c->read, &now, shared)) fail_race(&c->read, &now, kind, false, shared);
+        if (kind == READ) {
+            join(&c->read, &now, shared);
+            continue;
+        }
+        if (both_atomic) join(&c->wrote, &now, shared);
+        else c->wrote = now;
+        c->read.who = NOBODY;
+    }
+}
+
+/* ---- which memory ------------------------------------------------------------------------------------------------- */
+
+static void watch(const void *at, size_t bytes, access_kind kind, const void *return_address)
+{
+    static simulated_range last; /* touched */
+    const char *first = at;
+    const uint32_t code = (uint32_t)((uintptr_t)return_address - 1 - code_base);
+    if (first >= __start_simt_shared && first < __stop_simt_shared) {
+        look(at, bytes, kind, true, code);
+        return;
+    }
+    if (block_run_stack_has(at)) return;
+    if (last.changes != simulated_memory_changes || first < last.begin || first + bytes > last.end) {
+        const simulated_range range = simulated_memory_around(at);
+        if (range.begin == NULL) return; /* a table of constants, say */
+        last = range;
+        if (first < last.begin || first + bytes > last.end) {
+            char here[600];
+            place(here, sizeof here, code);
+            block_run_fail("it %s %zu bytes at %s at byte %ld of an allocation of %zu bytes",
+                           kind == READ ? "reads" : "writes", bytes, here, (long)(first - last.begin), (size_t)(last.end - last.begin));
+        }
+    }
+    look(at, bytes, kind, false, code);
+}
+
+void access_watch_atomic(const void *at, size_t bytes, const void *code) { watch(at, bytes, ATOMIC, code); }
+
+/* ---- what gcc calls ----------------------------------------------------------------------------------------------- */
+
+void __tsan_init(void);
+void __tsan_func_entry(void *from);
+void __tsan_func_exit(void);
+void __tsan_init(void) {}
+void __tsan_func_entry(void *from) { (void)from; }
+void __tsan_func_exit(void) {}
+
+#define WATCHED(name, bytes, kind)                                                                                     \
+    void __tsan_##name(void *at);                                                                                      \
+    void __tsan_##name(void *at) { watch(at, bytes, kind, __builtin_return_address(0)); }
+WATCHED(read1, 1, READ)
+WATCHED(read2, 2, READ)
+WATCHED(read4, 4, READ)
+WATCHED(read8, 8, READ)
+WATCHED(read16, 16, READ)
+WATCHED(unaligned_read2, 2, READ)
+WATCHED(unaligned_read4, 4, READ)
+WATCHED(unaligned_read8, 8, READ)
+WATCHED(unaligned_read16, 16, READ)
+WATCHED(write1, 1, WRITE)
+WATCHED(write2, 2, WRITE)
+WATCHED(write4, 4, WRITE)
+WATCHED(write8, 8, WRITE)
+WATCHED(write16, 16, WRITE)
+WATCHED(unaligned_write2, 2, WRITE)
+WATCHED(unaligned_write4, 4, WRITE)
+WATCHED(unaligned_write8, 8, WRITE)
+WATCHED(unaligned_write16, 16, WRITE)
+
+#define WATCHED_RANGE(name, kind)                                                                                      \
+    void __tsan_##name(void *at, unsigned long bytes);                                                                 \
+    void __tsan_##name(void *at, unsigned long bytes) { watch(at, bytes, kind, __builtin_return_address(0)); }
+WATCHED_RANGE(read_range, READ)
+WATCHED_RANGE(write_range, WRITE)
