@@ -225,6 +225,10 @@ bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks
 bench-gpu: $(BENCH_GPU) ## measure an NVIDIA card and its passes, in some minutes, into CSV=bench-gpu.csv
 	@$(BENCH_GPU) $(or $(CSV),bench-gpu.csv)
 
+.PHONY: gpu-report
+gpu-report: $(if $(NVCC),$(FATBIN)) ## registers, shared memory and occupancy of the kernels for cards, by the compiler
+	@tests/gpu_report.sh build/gpu/models/gpu
+
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
