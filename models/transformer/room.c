@@ -1,7 +1,7 @@
 #include "models/transformer/room.h"
 
 #include "models/bytes.h"
-#include "models/transformer/forward.h"
+#include "models/transformer/transformer.h"
 #include "speclab/round.h"
 
 static int choose_kv(spec_tensor_type *ret_type, const spec_backend *backend, bool all_floats,
@@ -21,21 +21,38 @@ static int choose_kv(spec_tensor_type *ret_type, const spec_backend *backend, bo
     return GSL_SUCCESS;
 }
 
+static size_t text_bytes(const spec_backend *backend, const spec_shape *shape, spec_tensor_type kv_type)
+{
+    return backend->kv_bytes(shape, kv_type, shape->context + SPEC_NODES_MAX);
+}
+
+/* What a target that is open has still to take on this backend. */
+static size_t target_bytes(const spec_backend *backend, const spec_model *opt_target)
+{
+    const spec_transformer *target = opt_target != NULL ? spec_transformer_of(opt_target) : NULL;
+    if (target == NULL || target->weights->backend != backend) return 0;
+    const spec_shape *shape = &target->checkpoint->shape;
+    return text_bytes(backend, shape, target->kv_type) + spec_forward_bytes(backend, shape);
+}
+
 int spec_room_check(spec_tensor_type *ret_kv_type, const spec_backend *backend, const spec_checkpoint *checkpoint,
-                    spec_tensor_type opt_type, const spec_settings *settings, spec_error *error)
+                    spec_tensor_type opt_type, const spec_model *opt_target, const spec_settings *settings,
+                    spec_error *error)
 {
     const spec_shape *shape = &checkpoint->shape;
-    char a[SPEC_BYTES_SIZE], b[SPEC_BYTES_SIZE], c[SPEC_BYTES_SIZE];
+    char a[SPEC_BYTES_SIZE], b[SPEC_BYTES_SIZE], c[SPEC_BYTES_SIZE], d[SPEC_BYTES_SIZE];
     spec_error why = {{0}};
     bool all_floats;
     const size_t weights = spec_weights_bytes(&all_floats, checkpoint, opt_type, backend);
     int status = choose_kv(ret_kv_type, backend, all_floats, settings, error);
     if (status != GSL_SUCCESS) return status;
-    const size_t text = backend->kv_bytes(shape, *ret_kv_type, shape->context + SPEC_NODES_MAX);
-    const size_t pass = spec_forward_bytes(backend, shape);
-    status = backend->check(backend, weights + text + pass, &why);
+    const size_t text = text_bytes(backend, shape, *ret_kv_type), pass = spec_forward_bytes(backend, shape);
+    const size_t target = target_bytes(backend, opt_target);
+    status = backend->check(backend, weights + text + pass + target, &why);
     if (status != GSL_ENOMEM) return status == GSL_SUCCESS ? status : spec_fail(error, status, "%s", why.text);
-    return spec_fail(error, status, "%.300s: weights %s, keys and values of a text of %d tokens %s, a pass %s%s", why.text,
-                     spec_bytes_text(a, weights), shape->context, spec_bytes_text(b, text), spec_bytes_text(c, pass),
+    return spec_fail(error, status, "%.250s: weights %s, keys and values of a text of %d tokens %s, a pass %s%s%s%s",
+                     why.text, spec_bytes_text(a, weights), shape->context, spec_bytes_text(b, text),
+                     spec_bytes_text(c, pass), target > 0 ? ", those of the target " : "",
+                     target > 0 ? spec_bytes_text(d, target) : "",
                      text > weights ? "; a smaller context= needs less" : "");
 }

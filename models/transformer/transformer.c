@@ -119,7 +119,8 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session->model = model;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    SPEC_TRY(keys_and_values(session, error));
+    /* One that borrows its weights may be given the keys and values too: its own can wait until it is asked. */
+    if (model->weights == &model->own_weights) SPEC_TRY(keys_and_values(session, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
     session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
     session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);
@@ -139,7 +140,7 @@ bool spec_transformer_session_share(const spec_model *head, void *data, const sp
     session_data *session = data, *other = target_data;
     if (target->kind->session_init != spec_transformer_session_init || session->opt_target != NULL ||
         other->opt_target != NULL || model->weights != other->model->weights ||
-        model->context > other->model->context)
+        model->context > other->model->context || other->own.kv.data == NULL)
         return false;
     model->weights->backend->kv_free(model->weights->backend, &session->own.kv);
     session->own.kv = other->own.kv;
@@ -323,6 +324,7 @@ static int begin_score(session_data *session, const spec_transformer *model, wor
         of->text_from = (int)session->n_text;
         of->node_from = held < of->first ? held : of->first - 1;
     } else {
+        if (session->own.kv.data == NULL) SPEC_TRY(keys_and_values(session, error));
         settle(session, &session->own);
         of->text_from = sequence->length;
     }

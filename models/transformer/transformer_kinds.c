@@ -8,7 +8,8 @@
 
 typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 
-static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, spec_error *error)
+static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, const spec_model *opt_target,
+                           spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_transformer *model = calloc(1, sizeof *model);
@@ -16,8 +17,8 @@ static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *
     if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(spec_device_read(&model->own_device, settings, error));
     SPEC_TRY(load(&model->own_checkpoint, settings, error));
-    SPEC_TRY(spec_room_check(&model->kv_type, model->own_device, &model->own_checkpoint, SPEC_TENSOR_TYPES, settings,
-                             error));
+    SPEC_TRY(spec_room_check(&model->kv_type, model->own_device, &model->own_checkpoint, SPEC_TENSOR_TYPES,
+                             opt_target, settings, error));
     SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, model->own_device,
                                error));
     SPEC_TRY(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
@@ -32,8 +33,7 @@ done:
     static int open_##name(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,              \
                            spec_error *error)                                                                          \
     {                                                                                                                  \
-        (void)opt_target;                                                                                              \
-        return open_checkpoint(ret_model, spec_##name##_load, settings, error);                                        \
+        return open_checkpoint(ret_model, spec_##name##_load, settings, opt_target, error);                            \
     }
 OPENS(llama2c)
 OPENS(gguf)

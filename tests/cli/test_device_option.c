@@ -1,0 +1,246 @@
+/* --device as its users meet it, on the simulated card (or a real one: then what only a simulated one has is skipped),
+ * and what is said of every card and driver that cannot be used: one line, exit code 2. SPECLAB names the program. */
+#include "models/gpu/images.h"
+#include "tests/support/child.h"
+#include "tests/support/simulated_card.h"
+
+#include <string.h>
+
+#define MODEL "random?dim=64&layers=2&heads=4&kv_heads=2&ffn=96&vocab=99&context=32&type="
+#define TARGET "--target " MODEL "f32"
+#define DRAFT "--draft " MODEL "q8_0"
+
+#define needs_the_simulator()                                                                                          \
+    do {                                                                                                               \
+        spec_needs_program();                                                                                          \
+        if (spec_card_is_real()) skip();                                                                               \
+    } while (0)
+
+/* With one more variable of the environment. */
+static void fails_with(const char *name, const char *value, const char *arguments, const char *begin)
+{
+    setenv(name, value, 1);
+    spec_program_fails(arguments, 2, begin);
+    unsetenv(name);
+}
+
+static void the_card_writes_what_the_processor_writes(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const more[] = {"", " " DRAFT, " --draft quantised?type=q8_0", " --draft layers?exit=1",
+                                       " " DRAFT "&device=cpu", " --draft quantised?type=q8_0&device=cpu"};
+    char command[600];
+    spec_child cpu, gpu;
+    spec_child_run(&cpu, "generate " TARGET " -n 20 --temperature 0 --plain");
+    assert_int_equal(cpu.code, 0);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        snprintf(command, sizeof command, "generate " TARGET " -n 20 --temperature 0 --device gpu%s", more[i]);
+        spec_child_run(&gpu, command);
+        if (gpu.code != 0) fail_msg("%s: exit code %d: %s", command, gpu.code, gpu.line);
+        assert_string_equal(gpu.text, cpu.text);
+        spec_child_free(&gpu);
+    }
+    spec_child_free(&cpu);
+}
+
+static void the_option_is_for_specs_that_can_have_it_and_have_none(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("generate " TARGET " --device tpu", 2,
+                       "speclab generate: --device: there is no device 'tpu'; there are cpu, gpu, gpu:1, auto");
+    spec_program_fails("generate " TARGET " --device gpu:", 2, "speclab generate: --device: there is no device 'gpu:'");
+    spec_program_fails("bench --target zipf --device gpu", 2,
+                       "speclab bench: --device is for transformers, and zipf is none");
+    spec_program_fails("rows --target " MODEL "f32 --device gpu:-1 -n 3 -o a.rows", 2,
+                       "speclab rows: --device: there is no device 'gpu:-1'");
+    spec_program_fails("generate " TARGET "&device=gpu:x -n 3", 2,
+                       "speclab generate: --target: device=gpu:x: there is no such device: cpu, gpu, gpu:1, auto");
+    spec_program_fails("generate " TARGET "&kv=bf16 -n 3", 2,
+                       "speclab generate: --target: kv=bf16: cpu (the processor) keeps keys and values as floats");
+    spec_program_fails("generate " TARGET "&kv=fp8 -n 3", 2, "speclab generate: --target: random: kv=fp8 is not one of "
+                                                             "auto, f32 or bf16");
+    setenv("SPECLAB_LIBCUDA", "/nowhere", 1); /* nothing here asks for a card */
+    spec_program_works("generate " TARGET " -n 3 --device cpu");
+    spec_program_works("generate " TARGET " -n 3 --device auto");
+    spec_program_works("generate " TARGET "&device=cpu -n 3 --device gpu");
+    spec_program_works("generate " TARGET "&device=cpu " DRAFT "&device=cpu -n 3 --device gpu");
+    spec_program_fails("generate " TARGET "&device=cpu " DRAFT " -n 3 --device gpu", 2,
+                       "speclab generate: --draft: device=gpu: ");
+    if (!spec_card_is_real()) spec_simulated_card();
+    else unsetenv("SPECLAB_LIBCUDA");
+}
+
+static void every_verb_that_opens_a_transformer_has_it(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("rows " TARGET " " DRAFT " --device gpu -n 5 -o pair.rows");
+    spec_program_works("bench " TARGET " --draft layers?exit=1 --device gpu --K 0,2 --widths 1,2 --texts 2 --tokens 8 "
+                       "--context 4");
+    spec_program_works("prove --target random?dim=16&layers=1&heads=2&ffn=32&vocab=3&context=16&type=f32&device=gpu "
+                       "--draft layers --K 1 --rule token");
+}
+
+static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
+{
+    (void)state;
+    spec_child c;
+    needs_the_simulator();
+    setenv("SIM_CARDS", "2", 1);
+    spec_child_run(&c, "list devices --format csv");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "\ndevice,cpu,the processor,"));
+    assert_non_null(strstr(c.text, "\ndevice,gpu:0,\"simulated card, 8 GiB\","));
+    assert_non_null(strstr(c.text, "\ndevice,gpu:1,\"simulated card, 8 GiB\","));
+    spec_child_free(&c);
+    spec_program_works("generate " TARGET " -n 3 --device gpu:1");
+    spec_program_works("generate " TARGET " " DRAFT "&device=gpu:1 -n 3 --device gpu");
+    setenv("SIM_CAPABILITY", "7.5", 1);
+    spec_child_run(&c, "list devices --format csv");
+    assert_non_null(strstr(c.text, "\ndevice,gpu:1,\"cannot be used: GPU 1 (simulated card) has compute capability 7.5"));
+    spec_child_free(&c);
+    spec_program_works("generate " TARGET " -n 3 --device auto");
+    unsetenv("SIM_CAPABILITY");
+    setenv("SIM_CARDS", "0", 1);
+    spec_child_run(&c, "list devices --format csv");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "\ndevice,gpu,there is no NVIDIA card: CUDA_ERROR_NO_DEVICE"));
+    spec_child_free(&c);
+    unsetenv("SIM_CARDS");
+    spec_child_run(&c, "list --format csv"); /* not asked for by name: not looked for */
+    assert_null(strstr(c.text, "\ndevice,"));
+    spec_child_free(&c);
+}
+
+static void drivers_and_cards_that_cannot_be_used_are_named_with_their_reason(void **state)
+{
+    (void)state;
+    needs_the_simulator();
+    static const char *const verb[] = {"generate", "bench"};
+    char command[600], begin[300], old[4200];
+    for (int i = 0; i < 2; i++) { /* nothing is computed in any of these */
+        snprintf(command, sizeof command, "%s " TARGET " --device gpu", verb[i]);
+#define LINE(words) (snprintf(begin, sizeof begin, "speclab %s: --target: device=gpu: %s", verb[i], (words)), begin)
+        fails_with("SIM_CARDS", "0", command, LINE("there is no NVIDIA card: CUDA_ERROR_NO_DEVICE"));
+        fails_with("SIM_VERSION", "11040", command,
+                   LINE("the NVIDIA driver is too old: it speaks CUDA 11.4, and 12.0 or later is needed"));
+        fails_with("SIM_CAPABILITY", "7.5", command,
+                   LINE("GPU 0 (simulated card) has compute capability 7.5, and the kernels need 8.0 or later"));
+        fails_with("SIM_IMAGES", "0", command,
+                   LINE(spec_images_are_there() ? "GPU 0 (simulated card): it does not take the kernels: "
+                                                  "CUDA_ERROR_INVALID_IMAGE"
+                                                : "this speclab was built without nvcc, so it has no kernels for a "
+                                                  "GPU"));
+        setenv("SIM_VERSION", "12040", 1);
+        fails_with("SIM_IMAGES", "0", command,
+                   LINE(spec_images_version() > 12040
+                            ? "the NVIDIA driver is too old for the kernels: it speaks CUDA 12.4, and they were "
+                              "compiled by"
+                        : spec_images_are_there() ? "GPU 0 (simulated card): it does not take the kernels"
+                                                  : "this speclab was built without nvcc"));
+        unsetenv("SIM_VERSION");
+        snprintf(old, sizeof old, "%s/../plugins/old_driver.so", spec_simulator_path("."));
+        setenv("SPECLAB_LIBCUDA", old, 1);
+        spec_program_fails(command, 2, LINE("the NVIDIA driver is too old: "));
+        setenv("SPECLAB_LIBCUDA", "libm.so.6", 1);
+        spec_program_fails(command, 2, LINE("libm.so.6 is no CUDA driver: it has no function cuInit"));
+        setenv("SPECLAB_LIBCUDA", "/nowhere/libcuda.so", 1);
+        spec_program_fails(command, 2, LINE("SPECLAB_LIBCUDA names no library that can be loaded: /nowhere/"));
+        spec_simulated_card();
+    }
+    spec_program_fails("generate " TARGET " --device gpu:7", 2,
+                       "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine has one NVIDIA card, "
+                       "gpu:0");
+    fails_with("SIM_CARDS", "3", "generate " TARGET " --device gpu:7",
+               "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine has 3 NVIDIA cards, gpu:0 to "
+               "gpu:2");
+}
+
+/* From a card on which nothing has room to one on which all has: before the weights are there, before the draft's are,
+ * when sessions begin. */
+static void a_card_without_room_says_what_was_needed(void **state)
+{
+    (void)state;
+    needs_the_simulator();
+    static const char command[] = "generate " TARGET " " DRAFT " -n 12 --device gpu --temperature 0";
+    int target = 0, draft = 0, session = 0;
+    char memory[32];
+    bool good = false;
+    for (long bytes = 900000; !good; bytes += bytes / 14) {
+        spec_child c = {0};
+        assert_true(bytes < 1L << 30);
+        snprintf(memory, sizeof memory, "%ld", bytes);
+        setenv("SIM_MEMORY", memory, 1);
+        spec_child_run(&c, command);
+        good = c.code == 0;
+        if (!good) {
+            spec_child_says(&c, command, 2, "speclab generate: ");
+            assert_int_equal(c.n, 0);
+            assert_non_null(strstr(c.line, "GPU 0 (simulated card) has "));
+            const bool before = strstr(c.line, " are needed: weights ") != NULL;
+            const bool of_draft = strstr(c.line, ", those of the target ") != NULL;
+            assert_int_equal(before && !of_draft, strstr(c.line, "--target: ") != NULL);
+            assert_int_equal(before && of_draft, strstr(c.line, "--draft: ") != NULL);
+            assert_int_equal(!before, strstr(c.line, " more are needed") != NULL);
+            target += before && !of_draft;
+            draft += before && of_draft;
+            session += !before;
+        }
+        spec_child_free(&c);
+    }
+    unsetenv("SIM_MEMORY");
+    assert_true(target > 0 && draft > 0 && session > 0);
+}
+
+static void fault(const char *command, const char *begin)
+{
+    spec_child c = {0};
+    int faults = 0;
+    char at[16];
+    for (int n = 1;; n += 2 + n) {
+        snprintf(at, sizeof at, "%d", n);
+        setenv("SIM_FAULT_AT", at, 1);
+        spec_child_run(&c, command);
+        unsetenv("SIM_FAULT_AT");
+        const int code = c.code;
+        if (code != 0) spec_child_says(&c, command, 2, begin);
+        spec_child_free(&c);
+        if (code == 0) break; /* it has fewer launches */
+        faults++;
+    }
+    assert_true(faults > 4);
+}
+
+static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **state)
+{
+    (void)state;
+    needs_the_simulator();
+    static const char line[] = "speclab generate: GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
+                               "access was encountered)";
+    fault("generate " TARGET " -p 1 -n 6 --plain --device gpu", line);
+    fault("generate " TARGET " " DRAFT " -n 6 --device gpu --baseline --temperature 0", line);
+    fault("generate " TARGET " --draft layers?exit=1 -n 6 --device gpu", line);
+    setenv("SPECLAB_GPU_RECORD", "0", 1);
+    fault("generate " TARGET " -n 4 --device gpu --temperature 0.7", line);
+    unsetenv("SPECLAB_GPU_RECORD");
+    fails_with("SIM_FAULT_AT", "40", "rows " TARGET " --device gpu -n 9 -o a.rows", "speclab rows: GPU 0 failed in a pass");
+    fails_with("SIM_FAULT_AT", "99", "bench " TARGET " --device gpu --K 2 --texts 2 --tokens 8 --context 4",
+               "speclab bench: GPU 0 failed in a pass");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_card_writes_what_the_processor_writes),
+        cmocka_unit_test(the_option_is_for_specs_that_can_have_it_and_have_none),
+        cmocka_unit_test(every_verb_that_opens_a_transformer_has_it),
+        cmocka_unit_test(devices_are_listed_or_the_line_says_why_there_is_none),
+        cmocka_unit_test(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason),
+        cmocka_unit_test(a_card_without_room_says_what_was_needed),
+        cmocka_unit_test(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line),
+    };
+    spec_simulated_card();
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
