@@ -46,16 +46,15 @@ typedef struct {
     const gpu_backend *on;
     spec_stream *stream;
     spec_shape shape;
-    upload_slot *slot; /* (SLOTS), pinned */
-    int uploads;       /* since the last wait */
-    pass_batch *batch; /* from here on the card's memory */
-    int *from;         /* (SPEC_NODES_MAX) slots that are kept */
-    double *frequency; /* (head_dim/2) */
-    float *angles;     /* (PASS_COLUMNS, head_dim/2, 2) */
+    void *slot;  /* upload_slot (SLOTS), pinned */
+    int uploads; /* since the last wait */
+    void *batch; /* pass_batch; from here on the card's memory */
+    void *from;      /* int (SPEC_NODES_MAX): slots that are kept */
+    void *frequency; /* double (head_dim/2) */
+    void *angles;    /* float (PASS_COLUMNS, head_dim/2, 2) */
     void *attention_work, *product_work, *logits_work;
-    small_results *results, *results_here; /* the card's, and pinned */
-    double *rows, *rows_here;              /* made when rows are first asked for */
-    int rows_at_once;
+    void *results, *results_here; /* small_results: the card's, and pinned */
+    void *rows, *rows_here;       /* double; made when rows are first asked for */
     int bucket, wanted, longest; /* of the pass under way; wanted 0: none */
     spec_recordings recordings;
     spec_pass_kind kind; /* that is being recorded */
@@ -155,9 +154,57 @@ static int power_of_two(int least, int n)
     return least;
 }
 
-static void free_pinned(spec_card *card, void *memory)
+static int longest_of(int positions)
 {
-    if (memory != NULL) spec_card_pinned_free(card, memory);
+    return power_of_two(LONGEST_LEAST, positions);
+}
+
+/* All that a queue allocates when it is made, the card's memory or pinned. */
+enum { BUFFERS = 10 };
+typedef struct {
+    void **memory;
+    size_t bytes;
+    bool pinned;
+} queue_buffer;
+
+static void list_buffers(queue_buffer *ret_buffer, gpu_queue *q, const spec_shape *shape)
+{
+    const size_t half = (size_t)shape->head_dim / 2;
+    const queue_buffer all[BUFFERS] = {
+        {&q->slot, SLOTS * sizeof(upload_slot), true},
+        {&q->results_here, sizeof(small_results), true},
+        {&q->batch, sizeof(pass_batch), false},
+        {&q->from, SPEC_NODES_MAX * sizeof(int), false},
+        {&q->frequency, half * sizeof(double), false},
+        {&q->angles, PASS_COLUMNS * half * 2 * sizeof(float), false},
+        {&q->attention_work, spec_launch_attend_bytes(shape, longest_of(shape->context)), false},
+        {&q->product_work, spec_launch_product_bytes(), false},
+        {&q->logits_work, spec_launch_logits_bytes(shape->vocab, PASS_COLUMNS), false},
+        {&q->results, sizeof(small_results), false},
+    };
+    memcpy(ret_buffer, all, sizeof all);
+}
+
+static int rows_at_once(int vocab)
+{
+    const int most = (int)(ROWS_BYTES / ((size_t)vocab * sizeof(double)));
+    return most < 1 ? 1 : spec_least(most, PASS_COLUMNS);
+}
+
+static size_t rows_bytes(int vocab)
+{
+    return (size_t)rows_at_once(vocab) * (size_t)vocab * sizeof(double);
+}
+
+static size_t queue_bytes(const spec_shape *shape)
+{
+    gpu_queue none = {0};
+    queue_buffer buffer[BUFFERS];
+    size_t bytes = rows_bytes(shape->vocab);
+    list_buffers(buffer, &none, shape);
+    for (int i = 0; i < BUFFERS; i++)
+        if (!buffer[i].pinned) bytes += buffer[i].bytes;
+    return bytes;
 }
 
 static void queue_free(spec_queue *queue)
@@ -165,15 +212,17 @@ static void queue_free(spec_queue *queue)
     gpu_queue *q = queue->state;
     if (q != NULL) {
         spec_card *card = q->on->card;
+        queue_buffer buffer[BUFFERS];
         if (q->stream != NULL) spec_stream_wait(q->stream, NULL);
         spec_recordings_free(&q->recordings, card);
-        void *const memory[] = {q->batch, q->from, q->frequency, q->angles, q->attention_work, q->product_work,
-                                q->logits_work, q->results, q->rows};
-        for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free_memory(queue->backend, memory[i]);
-        free_pinned(card, q->slot);
-        free_pinned(card, q->results_here);
-        free_pinned(card, q->rows_here);
-        if (q->stream != NULL) spec_stream_free(q->stream);
+        list_buffers(buffer, q, &q->shape);
+        for (int i = 0; i < BUFFERS; i++) {
+            if (buffer[i].pinned) spec_card_pinned_free(card, *buffer[i].memory);
+            else spec_card_free(card, *buffer[i].memory);
+        }
+        spec_card_free(card, q->rows);
+        spec_card_pinned_free(card, q->rows_here);
+        spec_stream_free(q->stream);
         free(q);
     }
     *queue = (spec_queue){0};
@@ -196,32 +245,16 @@ static int put_frequencies(gpu_queue *q, spec_error *error)
 static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const size_t half = (size_t)shape->head_dim / 2;
+    queue_buffer buffer[BUFFERS];
     gpu_queue *q = calloc(1, sizeof *q);
     *queue = (spec_queue){backend, q};
     if (q == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     q->on = of(backend);
     q->shape = *shape;
-    q->longest = power_of_two(LONGEST_LEAST, shape->context);
-    const struct {
-        void **memory;
-        size_t bytes;
-        bool pinned;
-    } buffers[] = {
-        {(void **)&q->slot, SLOTS * sizeof *q->slot, true},
-        {(void **)&q->batch, sizeof *q->batch, false},
-        {(void **)&q->from, SPEC_NODES_MAX * sizeof *q->from, false},
-        {(void **)&q->frequency, half * sizeof *q->frequency, false},
-        {(void **)&q->angles, PASS_COLUMNS * half * 2 * sizeof *q->angles, false},
-        {&q->attention_work, spec_launch_attend_bytes(shape, q->longest), false},
-        {&q->product_work, spec_launch_product_bytes(), false},
-        {&q->logits_work, spec_launch_logits_bytes(shape->vocab, PASS_COLUMNS), false},
-        {(void **)&q->results, sizeof *q->results, false},
-        {(void **)&q->results_here, sizeof *q->results_here, true},
-    };
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-        SPEC_TRY(buffers[i].pinned ? spec_card_pinned_alloc(q->on->card, buffers[i].memory, buffers[i].bytes, error)
-                                   : alloc_memory(backend, buffers[i].memory, buffers[i].bytes, error));
+    list_buffers(buffer, q, shape);
+    for (int i = 0; i < BUFFERS; i++) {
+        SPEC_TRY(buffer[i].pinned ? spec_card_pinned_alloc(q->on->card, buffer[i].memory, buffer[i].bytes, error)
+                                  : spec_card_alloc(q->on->card, buffer[i].memory, buffer[i].bytes, error));
     }
     SPEC_TRY(spec_stream_init(&q->stream, q->on->card, error));
     SPEC_TRY(spec_recordings_init(&q->recordings, error));
@@ -257,7 +290,7 @@ static int wait(spec_queue *queue, spec_error *error)
 static upload_slot *next_slot(gpu_queue *q)
 {
     if (q->uploads == SLOTS) wait_for(q, NULL);
-    return &q->slot[q->uploads++];
+    return (upload_slot *)q->slot + q->uploads++;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
@@ -293,8 +326,8 @@ static int put_batch(gpu_queue *q, const spec_batch *batch)
 static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
 {
     gpu_queue *q = queue->state;
-    const int most = power_of_two(LONGEST_LEAST, q->shape.context);
-    q->longest = power_of_two(LONGEST_LEAST, put_batch(q, batch));
+    const int most = longest_of(q->shape.context);
+    q->longest = longest_of(put_batch(q, batch));
     q->bucket = bucket_of(batch->n);
     q->wanted = bucket_of(batch->n - batch->first);
     if (q->longest > most) {
@@ -410,14 +443,14 @@ static int fail_logits(spec_error *error)
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
 {
     gpu_queue *q = queue->state;
-    const size_t bytes = (size_t)n * sizeof *ret_token;
-    spec_launch_argmax(q->stream, q->results->token, logits, q->shape.vocab, n, q->logits_work);
-    spec_stream_get(q->stream, q->results_here->token, q->results->token, bytes);
+    small_results *there = q->results, *here = q->results_here;
+    spec_launch_argmax(q->stream, there->token, logits, q->shape.vocab, n, q->logits_work);
+    spec_stream_get(q->stream, here->token, there->token, (size_t)n * sizeof *ret_token);
     const int status = wait_for(q, error);
     if (status != GSL_SUCCESS) return status;
     for (int i = 0; i < n; i++) {
-        if (q->results_here->token[i] < 0) return fail_logits(error);
-        ret_token[i] = q->results_here->token[i];
+        if (here->token[i] < 0) return fail_logits(error);
+        ret_token[i] = here->token[i];
     }
     return GSL_SUCCESS;
 }
@@ -425,15 +458,10 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
 static int make_rows(gpu_queue *q, spec_error *error)
 {
     if (q->rows_here != NULL) return GSL_SUCCESS;
-    const size_t one = (size_t)q->shape.vocab * sizeof *q->rows;
-    const int most = (int)(ROWS_BYTES / one), n = most < 1 ? 1 : spec_least(most, PASS_COLUMNS);
+    const size_t bytes = rows_bytes(q->shape.vocab);
     int status = GSL_SUCCESS;
-    void *memory = q->rows;
-    if (q->rows == NULL) SPEC_TRY(spec_card_alloc(q->on->card, &memory, (size_t)n * one, error));
-    q->rows = memory;
-    SPEC_TRY(spec_card_pinned_alloc(q->on->card, &memory, (size_t)n * one, error));
-    q->rows_here = memory;
-    q->rows_at_once = n;
+    if (q->rows == NULL) SPEC_TRY(spec_card_alloc(q->on->card, &q->rows, bytes, error));
+    SPEC_TRY(spec_card_pinned_alloc(q->on->card, &q->rows_here, bytes, error));
 done:
     return status;
 }
@@ -443,18 +471,20 @@ static int rows(spec_queue *queue, double *const *row, const float *logits, doub
 {
     gpu_queue *q = queue->state;
     const size_t vocab = (size_t)q->shape.vocab;
+    const int at_once = rows_at_once(q->shape.vocab);
+    small_results *there = q->results, *here = q->results_here;
     int status = GSL_SUCCESS;
     SPEC_TRY(q->status != GSL_SUCCESS ? fail_queue(q, error) : make_rows(q, error));
-    for (int done = 0; done < n; done += q->rows_at_once) {
-        const int some = spec_least(q->rows_at_once, n - done);
-        spec_launch_rows(q->stream, q->rows, q->results->bad, logits + (size_t)done * vocab, q->shape.vocab,
-                         temperature, some, q->logits_work);
-        spec_stream_get(q->stream, q->results_here->bad, q->results->bad, (size_t)some * sizeof *q->results->bad);
-        spec_stream_get(q->stream, q->rows_here, q->rows, (size_t)some * vocab * sizeof *q->rows);
+    for (int done = 0; done < n; done += at_once) {
+        const int some = spec_least(at_once, n - done);
+        spec_launch_rows(q->stream, q->rows, there->bad, logits + (size_t)done * vocab, q->shape.vocab, temperature,
+                         some, q->logits_work);
+        spec_stream_get(q->stream, here->bad, there->bad, (size_t)some * sizeof *here->bad);
+        spec_stream_get(q->stream, q->rows_here, q->rows, (size_t)some * vocab * sizeof(double));
         SPEC_TRY(wait_for(q, error));
         for (int i = 0; i < some; i++) {
-            if (q->results_here->bad[i] != 0) SPEC_TRY(fail_logits(error));
-            memcpy(row[done + i], q->rows_here + (size_t)i * vocab, vocab * sizeof *q->rows);
+            if (here->bad[i] != 0) SPEC_TRY(fail_logits(error));
+            memcpy(row[done + i], (const double *)q->rows_here + (size_t)i * vocab, vocab * sizeof(double));
         }
     }
 done:
@@ -493,6 +523,7 @@ static const spec_backend operations = {
     .keeps_bf16 = true,
     .queue_init = queue_init,
     .queue_free = queue_free,
+    .queue_bytes = queue_bytes,
     .begin = begin,
     .end = end,
     .wait = wait,

@@ -77,8 +77,8 @@ struct spec_backend {
     void (*put)(const spec_backend *backend, void *to, const void *host, size_t bytes);
     void (*get)(const spec_backend *backend, void *host, const void *from, size_t bytes);
 
-    /* The rows of all parts under one another, as one matrix of type `type`; parts of other types are converted. The
-     * sizes beforehand: of such a matrix, of keys and values, of a session's workspace besides its buffers. */
+    /* The rows of all parts under one another, as one matrix of type `type`; parts of other types are converted.
+     * _bytes: what they take of the backend's memory. */
     int (*matrix_init)(const spec_backend *backend, spec_matrix *ret_matrix, spec_tensor_type type,
                        const spec_tensor *part, int n_parts, spec_error *error);
     void (*matrix_free)(const spec_backend *backend, spec_matrix *matrix);
@@ -89,9 +89,10 @@ struct spec_backend {
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
     bool keeps_bf16; /* whether keys and values may be of that type */
 
-    /* A queue for passes of a model of this shape. `angles` below are made by it. */
+    /* A queue for passes of a model of this shape, and what of the backend's memory it takes. */
     int (*queue_init)(const spec_backend *backend, spec_queue *ret_queue, const spec_shape *shape, spec_error *error);
     void (*queue_free)(spec_queue *queue);
+    size_t (*queue_bytes)(const spec_shape *shape);
 
     /* A pass through these layers over these keys and values. true: the backend has recorded the operations of such a
      * pass before and runs them now by itself, with this batch; they are not to be asked for again. The batch, its path

@@ -57,7 +57,7 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
 {
     spec_forward none = {0};
     wide_buffer buffers[BUFFERS];
-    size_t bytes = 0;
+    size_t bytes = backend->queue_bytes(shape);
     list_buffers(buffers, &none, shape);
     for (int i = 0; i < BUFFERS; i++) bytes += backend->columns_bytes(buffers[i].width);
     return bytes;

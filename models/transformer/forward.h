@@ -16,7 +16,7 @@ typedef struct {
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);
 void spec_forward_free(spec_forward *forward);
 
-/* What its buffers take of the backend's memory. */
+/* What its queue and its buffers take of the backend's memory. */
 size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape);
 
 /* The logits after the columns that a batch wants into forward->logits (n - first, vocab). The layers run are
