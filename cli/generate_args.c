@@ -156,6 +156,8 @@ void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
     spec_usage_parse(&argp, argc, argv, args);
     spec_pair_options_complete(&args->pair, verb);
     if (args->plain && args->baseline) spec_usage_fail(verb, "--plain and --baseline: plain decoding is the baseline");
+    if (args->plain && args->pair.ahead)
+        spec_usage_fail(verb, "--plain and --ahead: plain decoding drafts nothing");
     if (args->opt_prompt != NULL && args->opt_prompt_file != NULL)
         spec_usage_fail(verb, "--prompt and --prompt-file: give one of them");
     choose_output(args, verb);

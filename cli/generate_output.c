@@ -189,6 +189,11 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
                                 real(g->plan.baseline ? g->beside_seconds : NAN), "speedup",
                                 real(g->plan.baseline ? g->beside_seconds / g->seconds : NAN));
     int status = GSL_SUCCESS;
+    json_object_set_new(numbers, "verify", json_string(g->decoder.device.on ? "device" : "host"));
+    json_object_set_new(numbers, "ahead", json_boolean(config->ahead));
+    json_object_set_new(numbers, "hits", json_integer((json_int_t)tally->hits));
+    json_object_set_new(numbers, "guesses_tested", json_integer((json_int_t)tally->guesses_tested));
+    json_object_set_new(numbers, "guesses_right", json_integer((json_int_t)tally->guesses_right));
     if (json_object_update(root, counts) != 0 || json_object_update(root, numbers) != 0)
         status = spec_fail(error, GSL_ENOMEM, "out of memory for the text");
     else if (json_dumpf(root, output->out, JSON_REAL_PRECISION(10)) != 0 ||
@@ -236,6 +241,9 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
     } else if (g->plan.plain) {
         fputs(", plain decoding", stderr);
     }
+    if (g->plan.decoder.ahead && tally->rounds > 0)
+        fprintf(stderr, "; %.3f of the rounds found their chain drafted ahead", (double)tally->hits / (double)tally->rounds);
+    if (g->decoder.device.on) fputs("; chains verified on the device", stderr);
     if (g->plan.baseline && g->tokens > 0) {
         fprintf(stderr, "; %.2f times plain decoding (", g->beside_seconds / g->seconds);
         say_rate((double)g->tokens, g->beside_seconds);

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_DEVICE, KEY_SAMPLING };
+enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_DEVICE, KEY_AHEAD, KEY_VERIFY,
+       KEY_SAMPLING };
 
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of, see 'speclab list models'", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
+    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
+    {"verify", KEY_VERIFY, "WHERE", 0,
+     "draw and verify chains on the host, by rows, or on the device of both models: host, device, or auto: where it can be "
+     "(auto)", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
     {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
@@ -35,6 +40,14 @@ static void keep(char **spec, const char *arg, const char *verb)
     if ((*spec = strdup(arg)) == NULL) spec_usage_fail(verb, "out of memory");
 }
 
+static spec_verify_place read_place(const char *arg, const char *verb)
+{
+    static const char *const names[] = {"host", "auto", "device"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(arg, names[i]) == 0) return (spec_verify_place)i;
+    spec_usage_fail(verb, "--verify: '%s' is not host, device or auto", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     spec_pair_options *options = state->input;
@@ -52,6 +65,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'r': options->rule = arg; return 0;
     case KEY_DRAFTING: options->drafting = arg; return 0;
     case KEY_POLICY: options->policy = arg; return 0;
+    case KEY_AHEAD: options->ahead = true; return 0;
+    case KEY_VERIFY: options->verify = read_place(arg, state->name); return 0;
     case KEY_DEVICE: options->device = arg; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -119,6 +134,20 @@ void spec_pair_options_free(spec_pair_options *options)
     free(options->target);
     free(options->draft);
     *options = (spec_pair_options){0};
+}
+
+spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, const spec_model *target,
+                                              const spec_model *opt_draft)
+{
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target;
+    config.opt_draft = opt_draft;
+    config.drafting = options->drafting;
+    config.policy = options->policy;
+    config.rule = options->rule;
+    config.ahead = options->ahead;
+    config.verify = options->verify;
+    return config;
 }
 
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,

@@ -5,6 +5,7 @@
 #define SPECLAB_PAIR_OPTIONS_H
 
 #include "models/model.h"
+#include "sim/decode.h"
 
 #include <argp.h>
 
@@ -14,10 +15,13 @@ typedef struct {
     char *target, *draft; /* specs, owned; draft NULL: none */
     const char *rule, *drafting, *policy;
     const char *device; /* as given, or NULL */
+    bool ahead;
+    spec_verify_place verify;
     const char *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
 } spec_pair_options;
 
-#define SPEC_PAIR_OPTIONS_DEFAULT ((spec_pair_options){.rule = "token", .policy = "fixed"})
+#define SPEC_PAIR_OPTIONS_DEFAULT                                                                                      \
+    ((spec_pair_options){.rule = "token", .policy = "fixed", .verify = SPEC_VERIFY_AUTO})
 
 extern const struct argp spec_pair_options_argp;
 
@@ -25,6 +29,10 @@ extern const struct argp spec_pair_options_argp;
  * parameters. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
+
+/* What a decoder takes of them, over these models. */
+spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, const spec_model *target,
+                                              const spec_model *opt_draft);
 
 /* Open the models; *opt_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,

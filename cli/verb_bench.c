@@ -218,12 +218,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     else
         SPEC_TRY(spec_timed_prompts_make(&prompts, target, plan->texts < 1000 ? plan->texts : 1000, args->context,
                                          plan->seed, &error));
-    plan->decoder = SPEC_DECODER_DEFAULT;
-    plan->decoder.target = target;
-    plan->decoder.opt_draft = draft;
-    plan->decoder.drafting = args->pair.drafting;
-    plan->decoder.policy = args->pair.policy;
-    plan->decoder.rule = args->pair.rule;
+    plan->decoder = spec_pair_options_decoder(&args->pair, target, draft);
     plan->prompts = &prompts;
     plan->opt_progress = show_progress;
     plan->context = &begun;
@@ -257,11 +252,16 @@ int spec_verb_bench(int argc, char **argv)
         "and the c that were measured; speedup_costed takes what passes of K + 1 tokens cost; gap_* are the factors "
         "that lie between. What the device of a transformer can do at best is measured in the same run, and stands "
         "beside its passes.\n\n"
+        "--ahead measures each K in two ways: as ever, and with the next chain drafted while the target verifies this "
+        "one, after the guess that all is accepted and the bonus token is the draft's most probable one. hit is the share "
+        "of rounds that found their chain so. It gains where the two run at the same time: the draft on another device "
+        "than the target, or both on a GPU.\n\n"
         "Times differ from run to run; tokens and acceptance follow from --seed, for any number of --threads. The exit "
         "code is 1 where what was accepted contradicts its own chances, by more than 5 standard errors: never for a "
         "time.\n\n"
         "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
-        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'",
+        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'\n"
+        "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = "5", .context = 64,
                       .plan = {.texts = 16, .tokens = 64, .turn = 32}};

@@ -46,9 +46,10 @@ int spec_verb_generate(int argc, char **argv)
         SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno)));
 
     SPEC_TRY(spec_generate_output_init(&output, &args, target, out, &error));
+    spec_decoder_config config = spec_pair_options_decoder(&args.pair, target, draft);
+    config.K = args.K;
     const spec_generation_plan plan = {
-        .decoder = {.target = target, .opt_draft = draft, .drafting = args.pair.drafting, .policy = args.pair.policy,
-                    .rule = args.pair.rule, .K = args.K, .costs = SPEC_COSTS_DEFAULT},
+        .decoder = config,
         .plain = args.plain,
         .baseline = args.baseline,
         .seed = args.common.seed,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TREE, KEY_SIBLINGS, KEY_TOKENS,
-       KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT };
+       KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT, KEY_AHEAD };
 
 static const struct argp_option options_table[] = {
     {"rule", 'r', "LIST", 0, "verification rules (all that hold for the drafts)", 1},
@@ -20,6 +20,7 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n; the levels of a --tree)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time: adds the exact speed-up of the first round (no)", 1},
     {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3; 2 with trees)", 1},
+    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while this one is verified", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches to walk (50000000)", 1},
     {0, 0, 0, 0, "Several drafts a position, instead of --drafting:", 2},
     {"n", 'n', "LIST", 0, "so many on every level", 2},
@@ -37,6 +38,7 @@ typedef struct {
     const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c, *tokens;
     const char *cases, *V, *family;
     uint64_t limit;
+    bool ahead;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -58,6 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_POLICY: args->policy = arg; return 0;
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
+    case KEY_AHEAD: args->ahead = true; return 0;
     case KEY_TOKENS: args->tokens = arg; return 0;
     case KEY_LIMIT:
         if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
@@ -73,6 +76,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             spec_usage_fail(state->name, "--siblings needs --n or --tree");
         if (args->cases != NULL && (args->target || args->draft || args->alpha || args->c))
             spec_usage_fail(state->name, "--cases takes the place of --target, --draft, --alpha and --c");
+        if (args->ahead && (args->cases != NULL || args->n != NULL || args->tree != NULL))
+            spec_usage_fail(state->name, "--ahead is for chains of one pair: leave --cases, --n and --tree out");
+        if (args->ahead && args->c != NULL)
+            spec_usage_fail(state->name, "--ahead and --c: the first round of a text has nothing drafted ahead");
         if (args->cases == NULL && (args->V || args->family))
             spec_usage_fail(state->name, "--V and --family need --cases");
         return 0;
@@ -141,6 +148,7 @@ int spec_verb_prove(int argc, char **argv)
         {"policy", SPEC_AXIS_NAMES, args.policy},
         {"K", SPEC_AXIS_NUMBERS, args.K != NULL ? args.K : levels},
         {"c", SPEC_AXIS_NUMBERS, args.c},
+        {"ahead", SPEC_AXIS_NUMBERS, args.ahead ? "1" : NULL},
         {"tokens", SPEC_AXIS_NUMBERS, args.tokens},
         {"cases", SPEC_AXIS_NUMBERS, args.cases},
         {"V", SPEC_AXIS_NUMBERS, args.V},

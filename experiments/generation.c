@@ -19,6 +19,8 @@ static spec_decoder_config alone(const spec_decoder_config *config)
     plain.drafting = "lookup";
     plain.policy = "fixed";
     plain.K = 0;
+    plain.ahead = false;
+    plain.verify = SPEC_VERIFY_HOST;
     return plain;
 }
 

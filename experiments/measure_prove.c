@@ -28,13 +28,15 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const char *model;
     char *drafting = NULL;
     double c = NAN;
-    int tokens, status = GSL_SUCCESS;
+    int tokens, ahead, status = GSL_SUCCESS;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
     SPEC_TRY(split_draft(&drafting, &model, spec_point_text(point, measure, "draft"), error));
     config.drafting = drafting;
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
+    SPEC_TRY(spec_point_int(&ahead, point, measure, "ahead", 0, 1, error));
+    config.ahead = ahead == 1;
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
@@ -50,7 +52,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "max_error", law.max_error);
     spec_table_number(table, "accepted", law.accepted);
     /* The exact speed-up of the first round; a policy that stops early would need the law of its draft lengths too. */
-    if (strcmp(config.policy, "fixed") == 0)
+    if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
         spec_table_number(table, "speedup", spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
     spec_table_text(table, "verdict", spec_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
@@ -59,7 +61,7 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule", "draft", "target", "K", "tokens=2", "policy=fixed", "c=", NULL};
+static const char *const parameters[] = {"rule", "draft", "target", "K", "tokens=2", "policy=fixed", "c=", "ahead=0", NULL};
 static const char *const columns[] = {"branches", "tv", "max_error", "accepted", "speedup", "verdict", NULL};
 static const char *const checked[] = {"verdict", NULL};
 

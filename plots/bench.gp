@@ -15,6 +15,11 @@ if (limited) {
     one = STATS_min
 }
 where = strstrt(said('devices'), 'gpu') ? said('devices') : said('machine')
+# Rows of chains that were drafted ahead have 1 in the column `ahead`.
+ordinary(y) = column('ahead') == 0 ? column(y) : NaN
+drafted_ahead(y) = column('ahead') == 1 ? column(y) : NaN
+stats CSV using 'ahead' nooutput
+any_ahead = STATS_max > 0 ? 1 : 0
 set multiplot layout 1,2 title where . ': ' . said('decoding') font ',13'
 set xlabel 'draft length K (tokens)'
 set ylabel 'speed-up over plain decoding'
@@ -24,11 +29,15 @@ set yrange [0 : high > 1 ? 1.3 * high : 1.35]
 set xtics 1
 if (last - first > 12) { set xtics autofreq }
 plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
-    CSV using 'K':'speedup_predicted' with lines linetype 1 linewidth 1.6 \
+    CSV using 'K':(ordinary('speedup_predicted')) with lines linetype 1 linewidth 1.6 \
         title 'Theorem 3.8', \
-    '' using 'K':'speedup_costed' with lines linetype 3 linewidth 1.6 title 'with what passes cost', \
-    '' using 'K':'speedup':'speedup_low':'speedup_high' with yerrorbars linetype 2 pointtype 7 pointsize 0.8 \
-        title 'measured, 95 %'
+    '' using 'K':(ordinary('speedup_costed')) with lines linetype 3 linewidth 1.6 title 'with what passes cost', \
+    '' using 'K':(ordinary('speedup')):'speedup_low':'speedup_high' with yerrorbars linetype 2 pointtype 7 \
+        pointsize 0.8 title 'measured, 95 %', \
+    for [i=1:any_ahead] '' using 'K':(drafted_ahead('speedup_predicted')) with lines linetype 4 linewidth 1.6 \
+        title 'drafted ahead, predicted', \
+    for [i=1:any_ahead] '' using 'K':(drafted_ahead('speedup')):'speedup_low':'speedup_high' with yerrorbars \
+        linetype 4 pointtype 5 pointsize 0.8 title 'measured, 95 %'
 set title 'What a pass costs'
 set xlabel 'tokens in a pass'
 set ylabel 'time over that of one token'

@@ -61,15 +61,27 @@ static int check_window(const run *r, const spec_model *opt_model, const char *w
                      r->plan->tokens, longest, deepest, which, opt_model->window);
 }
 
+/* What a way drafts: the K of the plan in turn, and then those above 0 once more. */
+static int K_of(const spec_timed_plan *plan, int way)
+{
+    if (way <= plan->n_K) return plan->K[way > 0 ? way - 1 : 0];
+    int at = -1;
+    for (int left = way - plan->n_K; left > 0; left--)
+        while (plan->K[++at] == 0) {}
+    return plan->K[at];
+}
+
 static int open_way(run *r, int i)
 {
     const spec_timed_plan *plan = r->plan;
     runner *way = &r->way[i];
     char name[32];
     spec_decoder_config config = plan->decoder;
-    config.K = plan->K[i > 0 ? i - 1 : 0];
+    config.K = K_of(plan, i);
     config.clock = plan->clock;
-    snprintf(name, sizeof name, i > 0 ? "bench K=%d" : "bench plain", config.K);
+    config.ahead = i > plan->n_K;
+    if (i == 0) config.verify = SPEC_VERIFY_HOST;
+    snprintf(name, sizeof name, i == 0 ? "bench plain" : config.ahead ? "bench ahead K=%d" : "bench K=%d", config.K);
     way->result = &r->timed->way[i];
     way->seed = spec_rng_named_seed(plan->seed, name);
     if ((way->rng = gsl_rng_alloc(spec_rng_pcg64dxsm)) == NULL)
@@ -78,6 +90,8 @@ static int open_way(run *r, int i)
     if (status != GSL_SUCCESS) return status;
     way->result->K = i > 0 ? way->decoder.policy.K : 0;
     way->result->widest = i > 0 ? way->decoder.nodes + 1 : 1;
+    way->result->ahead = config.ahead;
+    way->result->device = way->decoder.device.on;
     return GSL_SUCCESS;
 }
 
@@ -156,7 +170,8 @@ static void check_round(runner *way)
     result->checked++;
     result->accepted += (uint64_t)decoder->round.n_accepted;
     for (int i = 0; i < decoder->round.n_tested; i++) {
-        const double chance = !one_by_one || draft->row[i] == NULL
+        const double chance = decoder->device.used ? decoder->device.chance[i]
+                              : !one_by_one || draft->row[i] == NULL
                                   ? NAN
                                   : spec_single_acceptance(&decoder->rule, !draft->sampled[i], decoder->target_row[i],
                                                            draft->row[i], draft->vocab);
@@ -189,7 +204,7 @@ static int speculative_turn(run *r, runner *way)
     SPEC_TRY(one_round(r, way));
     check_round(way);
     const spec_model *draft = decoder->config.opt_draft;
-    const bool keeps = draft != NULL && draft->order < 0 && !decoder->shared;
+    const bool keeps = draft != NULL && draft->order < 0 && !decoder->shared && !decoder->ahead.on;
     bool whole = decoder->draft.n_nodes > 0 && decoder->round.n_accepted == decoder->draft.n_nodes;
     decoder->phases = (spec_phases){0};
     const double begun = spec_clock_read(clock);
@@ -200,6 +215,7 @@ static int speculative_turn(run *r, runner *way)
         sum[SPEC_TIMED_TOKENS] += decoder->round.n_emitted;
         sum[SPEC_TIMED_ROUNDS]++;
         sum[SPEC_TIMED_CALLS] += decoder->drafter.n_calls;
+        sum[SPEC_TIMED_CALLS_AHEAD] += decoder->ahead.n_calls;
         sum[SPEC_TIMED_CAUGHT_UP] += whole && keeps && decoder->drafter.n_calls > 0;
         way->result->width[nodes]++;
         whole = nodes > 0 && decoder->round.n_accepted == nodes;
@@ -207,6 +223,8 @@ static int speculative_turn(run *r, runner *way)
     sum[SPEC_TIMED_SECONDS] += spec_clock_read(clock) - begun;
     sum[SPEC_TIMED_DRAFT] += decoder->phases.draft;
     sum[SPEC_TIMED_VERIFY] += decoder->phases.score;
+    sum[SPEC_TIMED_AHEAD] += decoder->phases.ahead;
+    sum[SPEC_TIMED_HANDED] += decoder->phases.handed;
     sum[SPEC_TIMED_RULE] += decoder->phases.rule;
 done:
     return status;
@@ -235,7 +253,7 @@ static int decode_text(run *r, int text, double *block)
 {
     const spec_timed_prompts *prompts = r->plan->prompts;
     const int n_ways = r->timed->n_ways, prompt = text % prompts->n;
-    int order[SPEC_TIMED_K_MAX + 2], status = GSL_SUCCESS, left = n_ways;
+    int order[SPEC_TIMED_SPEEDS_MAX + 2], status = GSL_SUCCESS, left = n_ways;
     r->n_prompt = prompts->length[prompt];
     for (int i = 0; i <= n_ways; i++) order[i] = i;
     for (int i = 0; i < n_ways; i++) {
@@ -274,8 +292,10 @@ static int warm_up(run *r, double *block)
     spec_rng_stream(r->rng, spec_rng_named_seed(plan->seed, "bench order"), 0);
     const int status = decode_text(r, 0, block);
     plan->tokens = tokens;
-    for (int i = 0; i < timed->n_ways; i++)
-        timed->way[i] = (spec_timed_way){.K = timed->way[i].K, .widest = timed->way[i].widest};
+    for (int i = 0; i < timed->n_ways; i++) {
+        const spec_timed_way *way = &timed->way[i];
+        timed->way[i] = (spec_timed_way){.ahead = way->ahead, .device = way->device, .K = way->K, .widest = way->widest};
+    }
     return status;
 }
 
@@ -318,6 +338,7 @@ int spec_timed_init(spec_timed *timed, const spec_timed_plan *plan, spec_error *
     assert(plan->n_K >= 1 && plan->n_K <= SPEC_TIMED_K_MAX && plan->prompts->n >= 1 && plan->texts >= 2 &&
            plan->tokens >= 1 && plan->turn >= 1);
     *timed = (spec_timed){.plan = *plan, .n_ways = plan->n_K + 1};
+    for (int i = 0; i < plan->n_K; i++) timed->n_ways += plan->decoder.ahead && plan->K[i] > 0;
     run r = {.plan = &timed->plan, .timed = timed, .error = error};
     timed->way = calloc((size_t)timed->n_ways, sizeof *timed->way);
     r.way = calloc((size_t)timed->n_ways, sizeof *r.way);

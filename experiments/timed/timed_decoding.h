@@ -10,10 +10,10 @@
 #include "experiments/timed/timed_prompts.h"
 #include "sim/decode.h"
 
-enum { SPEC_TIMED_K_MAX = 64, SPEC_TIMED_TEXTS_MAX = 100000 };
+enum { SPEC_TIMED_K_MAX = 64, SPEC_TIMED_SPEEDS_MAX = 2 * SPEC_TIMED_K_MAX, SPEC_TIMED_TEXTS_MAX = 100000 };
 
 typedef struct {
-    spec_decoder_config decoder; /* its K and clock are set by the plan's */
+    spec_decoder_config decoder; /* its K and clock are set by the plan's; ahead: each K > 0 is measured both ways */
     int n_K, K[SPEC_TIMED_K_MAX];
     int n_widths, width[SPEC_TIMED_WIDTHS_MAX]; /* of the passes to be timed, ascending; _init adds 1, 2 and those of
                                                    the drafts that are verified, as far as there is room */
@@ -35,19 +35,25 @@ typedef enum {
     SPEC_TIMED_SECONDS,
     SPEC_TIMED_TOKENS,
     SPEC_TIMED_ROUNDS,
-    SPEC_TIMED_CALLS,     /* of the draft model */
+    SPEC_TIMED_CALLS,     /* of the draft model, before verifications */
     SPEC_TIMED_CAUGHT_UP, /* rounds after one that was accepted whole, where the draft computes its own keys and
                              values: its first pass is of two tokens then */
+    SPEC_TIMED_CALLS_AHEAD, /* and those that it made during verifications, drafting ahead */
     SPEC_TIMED_DRAFT,     /* seconds of the phases */
     SPEC_TIMED_VERIFY,
+    SPEC_TIMED_AHEAD,
+    SPEC_TIMED_HANDED,
     SPEC_TIMED_RULE,
     SPEC_TIMED_ALL_TOKENS,
     SPEC_TIMED_ALL_ROUNDS,
     SPEC_TIMED_FIELDS
 } spec_timed_field;
 
-/* One way of decoding over all texts: way 0 is plain, way i speculates with plan.K[i-1]. */
+/* One way of decoding over all texts: way 0 is plain, way i speculates with plan.K[i-1]; and those behind draft ahead, with
+ * every K above 0 of the plan's. */
 typedef struct {
+    bool ahead;                          /* it drafts ahead */
+    bool device;                         /* its chains are verified on the device */
     spec_tally tally;                    /* of all rounds */
     uint64_t width[SPEC_NODES_MAX + 1];  /* [i]: timed rounds whose pass had i + 1 tokens */
     int widest;                          /* tokens of its largest pass */

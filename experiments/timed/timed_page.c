@@ -5,7 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LIST_SIZE = 512, FEW_TEXTS = 6 };
+enum { LIST_SIZE = 2048, FEW_TEXTS = 6 };
+
+static const char *way_of(const spec_timed_speed *speed)
+{
+    return speed->way->ahead ? " drafted ahead" : "";
+}
 
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
@@ -18,8 +23,8 @@ static int list_alike(char list[LIST_SIZE], const spec_timed_prediction *p)
     for (int i = 0; i < p->n_speeds; i++) left += i != p->best && p->speed[i].alike;
     for (int i = 0; i < p->n_speeds; i++) {
         if (i == p->best || !p->speed[i].alike) continue;
-        used += (size_t)snprintf(list + used, LIST_SIZE - used, "%s%d", n == 0 ? "" : n == left - 1 ? " and " : ", ",
-                                 p->speed[i].way->K);
+        used += (size_t)snprintf(list + used, LIST_SIZE - used, "%s%d%s", n == 0 ? "" : n == left - 1 ? " and " : ", ",
+                                 p->speed[i].way->K, p->speed[i].way->ahead ? " ahead" : "");
         n++;
     }
     return n;
@@ -28,7 +33,7 @@ static int list_alike(char list[LIST_SIZE], const spec_timed_prediction *p)
 /* What somebody predicts to be best, and what the measurement says of it. */
 static void say_predicted(const spec_timed_prediction *p, const char *who, int i, double value, FILE *out)
 {
-    fprintf(out, "%s %d, %.3g times%s.\n", who, p->speed[i].way->K, value,
+    fprintf(out, "%s %d%s, %.3g times%s.\n", who, p->speed[i].way->K, way_of(&p->speed[i]), value,
             i == p->best         ? ": the same K"
             : p->speed[i].alike  ? ": not told apart from it"
                                  : ": by measurement that is slower");
@@ -40,8 +45,8 @@ static void say_best(const spec_timed_prediction *p, int n_texts, FILE *out)
     if (p->best < 0 || p->n_speeds < 2) return;
     const spec_block_interval *best = &p->speed[p->best].speedup;
     const int n = list_alike(list, p);
-    fprintf(out, "\nThe best K is %d: %.3g times the speed of plain decoding, %.3g to %.3g with 95 %% confidence",
-            p->speed[p->best].way->K, best->value, best->low, best->high);
+    fprintf(out, "\nThe best K is %d%s: %.3g times the speed of plain decoding, %.3g to %.3g with 95 %% confidence",
+            p->speed[p->best].way->K, way_of(&p->speed[p->best]), best->value, best->low, best->high);
     if (n > 0) fprintf(out, "; %s %s not told apart from it", list, n > 1 ? "are" : "is");
     fprintf(out, ".%s\n", best->low > 1.0 ? "" : " Speculation has not been shown to gain here.");
     if (n_texts < FEW_TEXTS) fprintf(out, "Intervals from %d texts hold less often than they say.\n", n_texts);
@@ -65,8 +70,10 @@ typedef struct {
     const char *name, *from; /* the page's column, and the table's */
 } shown_column;
 
-/* Some columns of the rows that have a K. */
-static int write_part(const spec_table *all, const shown_column *shown, int n, FILE *out, spec_error *error)
+enum { ROWS_ALL = -1, ROWS_ORDINARY, ROWS_AHEAD };
+
+/* Some columns of the rows that have a K: of those, or those that draft ahead, or all. */
+static int write_part(const spec_table *all, int which, const shown_column *shown, int n, FILE *out, spec_error *error)
 {
     const char *names[16];
     spec_table part = {0};
@@ -74,7 +81,8 @@ static int write_part(const spec_table *all, const shown_column *shown, int n, F
     for (int c = 0; c < n; c++) names[c] = shown[c].name;
     SPEC_TRY(spec_table_init(&part, names, n));
     for (size_t r = 0; r < all->n_rows; r++) {
-        if (isnan(spec_cell_number(spec_table_cell(all, r, spec_table_column(all, shown[0].from))))) continue;
+        const double ahead = spec_cell_number(spec_table_cell(all, r, spec_table_column(all, "ahead")));
+        if (isnan(ahead) || (which != ROWS_ALL && which != (int)ahead)) continue;
         for (int c = 0; c < n; c++) {
             const spec_cell *cell = spec_table_cell(all, r, spec_table_column(all, shown[c].from));
             if (cell->kind == SPEC_CELL_TEXT) spec_table_text(&part, names[c], cell->text);
@@ -93,6 +101,11 @@ static const shown_column speeds[] = {
     {"K", "K"}, {"tokens a round", "tokens_per_round"}, {"predicted", "tokens_per_round_predicted"},
     {"by depth", "tokens_per_round_by_depth"}, {"speed-up", "speedup"}, {"low", "speedup_low"},
     {"high", "speedup_high"}, {"Theorem 3.8", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"", "best"}};
+static const shown_column aheads[] = {
+    {"K", "K"}, {"speed-up", "speedup"}, {"low", "speedup_low"}, {"high", "speedup_high"},
+    {"predicted", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"chain there", "hit"},
+    {"predicted ", "hit_predicted"}, {"ahead ms", "ahead_ms"}, {"by passes", "ahead_ms_costed"},
+    {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"handed", "handed"}, {"", "best"}};
 static const shown_column rounds[] = {
     {"K", "K"}, {"round ms", "round_ms"}, {"draft", "draft_ms"}, {"by passes", "draft_ms_costed"},
     {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"rule", "rule_ms"}, {"rest", "rest_ms"},
@@ -135,6 +148,16 @@ done:
     return status;
 }
 
+static int write_ahead(const spec_timed *timed, const spec_timed_prediction *p, const spec_table *all, FILE *out,
+                       spec_error *error)
+{
+    if (timed->n_ways == timed->plan.n_K + 1) return GSL_SUCCESS;
+    fputs("\nThe next chain drafted while this one is verified:\n", out);
+    const int status = write_part(all, ROWS_AHEAD, aheads, (int)(sizeof aheads / sizeof aheads[0]), out, error);
+    if (p->guess >= 0.0) fprintf(out, "guess: %.3g of the bonus tokens were the draft's most probable one\n", p->guess);
+    return status;
+}
+
 int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *p, FILE *out, spec_error *error)
 {
     spec_table all = {0};
@@ -146,10 +169,11 @@ int spec_timed_page_write(const spec_timed *timed, const spec_timed_prediction *
         fprintf(out, "c: %.3g (se %.2g), passes of one token, draft over target\n", p->c.value, p->c.se);
     if (p->alpha >= 0.0) fprintf(out, "alpha: %.3g, accepted over tested tokens, all K together\n", p->alpha);
     fputs("\n", out);
-    SPEC_TRY(write_part(&all, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
+    SPEC_TRY(write_part(&all, ROWS_ORDINARY, speeds, (int)(sizeof speeds / sizeof speeds[0]), out, error));
+    SPEC_TRY(write_ahead(timed, p, &all, out, error));
     say_best(p, timed->n_blocks, out);
     fputs("\nWhere a round's time goes, and (x) by which factors it is not as Theorem 3.8 has it:\n", out);
-    SPEC_TRY(write_part(&all, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
+    SPEC_TRY(write_part(&all, ROWS_ORDINARY, rounds, (int)(sizeof rounds / sizeof rounds[0]), out, error));
     fputs("\nWhat a pass of so many tokens takes:\n", out);
     SPEC_TRY(write_passes(timed, p, out, error));
     if (p->pass[0].target_limit > 0.0 || p->pass[0].draft_limit > 0.0)

@@ -1,5 +1,6 @@
 #include "experiments/timed/timed_prediction.h"
 
+#include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/cost_curve.h"
 #include "analysis/moments.h"
@@ -78,6 +79,17 @@ static double passed_over_tested(const spec_timed *timed, int from, int to)
     return tested > 0 ? (double)passed / (double)tested : NAN;
 }
 
+/* Right over tested guesses, of all ways that draft ahead. */
+static double right_over_tested(const spec_timed *timed)
+{
+    uint64_t right = 0, tested = 0;
+    for (int i = 1; i < timed->n_ways; i++) {
+        right += timed->way[i].tally.guesses_right;
+        tested += timed->way[i].tally.guesses_tested;
+    }
+    return tested > 0 ? (double)right / (double)tested : NAN;
+}
+
 /* The chance that one more token is accepted at each depth, of rounds that came so far: where drafts have a fixed
  * length it is that of every K which goes so deep. What is not drafted is not accepted. */
 static double mean_by_depth(const spec_timed *timed, int way)
@@ -99,18 +111,35 @@ static double mean_by_depth(const spec_timed *timed, int way)
 
 /* ---- a K --------------------------------------------------------------------------------------------------------- */
 
+/* A verification of `verify`, and drafting ahead that takes `during`, in a way where so much of it can be meanwhile. */
+static double both(const spec_timed_speed *speed, double verify, double during)
+{
+    return spec_ahead_round(1.0, 0.0, during, verify, speed->handed * verify);
+}
+
 static void explain(spec_timed_speed *ret, const spec_timed_prediction *all)
 {
     const double plain = all->plain.value;
     const spec_phases *round = &ret->round;
     double time = plain * (ret->way->K * all->c.value + 1.0), next;
+    if (ret->way->ahead) time = plain * ret->tokens_theorem / ret->speedup_theorem;
     ret->gap_tokens = ret->tokens / ret->tokens_theorem;
-    ret->gap_draft = time / (next = round->draft + plain);
+    ret->gap_draft = time / (next = round->draft + both(ret, plain, round->ahead));
     time = next;
-    ret->gap_verify = time / (next = round->draft + round->score);
+    ret->gap_verify = time / (next = round->draft + round->ahead + round->score);
     time = next;
     ret->gap_rule = time / (next = time + round->rule);
     ret->gap_rest = next / (next + round->rest);
+}
+
+/* What drafting ahead changes of the prediction by alpha and c. */
+static void predict_ahead(spec_timed_speed *ret, const spec_timed_prediction *all, bool simple)
+{
+    const spec_timed_way *way = ret->way;
+    ret->hit = (double)way->tally.hits / (double)way->tally.rounds;
+    ret->hit_predicted = simple ? spec_ahead_hit(all->alpha, way->K, all->guess) : NAN;
+    ret->speedup_theorem =
+        simple ? spec_ahead_speedup(all->alpha, way->K, all->c.value, all->guess, ret->handed) : NAN;
 }
 
 static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_timed_prediction *all)
@@ -119,8 +148,10 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
     const spec_timed_way *way = &timed->way[i];
     const double *sum = s->sum + spec_timed_column(i, 0), rounds = sum[SPEC_TIMED_ROUNDS];
     const double calls = sum[SPEC_TIMED_CALLS] / rounds, caught_up = sum[SPEC_TIMED_CAUGHT_UP] / rounds;
+    const double calls_ahead = sum[SPEC_TIMED_CALLS_AHEAD] / rounds;
     const bool simple = fixed_length(timed) && is_chain(way);
-    *ret = (spec_timed_speed){.way = way, .alpha_tested = passed_over_tested(timed, i, i)};
+    *ret = (spec_timed_speed){.way = way, .alpha_tested = passed_over_tested(timed, i, i), .hit = NAN,
+                              .hit_predicted = NAN};
     ret->tokens_per_round =
         per(s, spec_timed_column(i, SPEC_TIMED_ALL_TOKENS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
     ret->speedup = speed_ratio(s, i, 0);
@@ -133,21 +164,28 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
     ret->tokens = sum[SPEC_TIMED_TOKENS] / rounds;
     ret->round = (spec_phases){.draft = sum[SPEC_TIMED_DRAFT] / rounds,
                                .score = sum[SPEC_TIMED_VERIFY] / rounds,
+                               .ahead = sum[SPEC_TIMED_AHEAD] / rounds,
+                               .handed = sum[SPEC_TIMED_HANDED] / rounds,
                                .rule = sum[SPEC_TIMED_RULE] / rounds};
-    ret->round.rest =
-        fmax(0.0, sum[SPEC_TIMED_SECONDS] / rounds - ret->round.draft - ret->round.score - ret->round.rule);
-    ret->c_in_run = calls > 0.0 ? ret->round.draft / calls / all->plain.value : NAN;
+    ret->round.rest = fmax(0.0, sum[SPEC_TIMED_SECONDS] / rounds - ret->round.draft - ret->round.score -
+                                    ret->round.ahead - ret->round.rule);
+    ret->c_in_run = calls > 0.0 ? (ret->round.draft + ret->round.ahead) / (calls + calls_ahead) / all->plain.value : NAN;
 
     const spec_cost_curve target = {s->n_widths, s->width, s->mean_target};
     const spec_cost_curve draft = {s->n_widths, s->width, s->mean_draft};
     ret->verify_costed = spec_cost_curve_mean(&target, way->width, way->widest);
+    ret->handed = fmin(1.0, ret->round.handed / ret->verify_costed);
     ret->draft_costed = 0.0;
     if (calls > 0.0) {
         const double one = spec_cost_curve_time(&draft, 1.0), two = spec_cost_curve_time(&draft, 2.0);
         ret->draft_costed = calls * (one + all->pick) + caught_up * (two - one);
+        ret->ahead_costed = calls_ahead * (one + all->pick);
     }
+    ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
+    if (way->ahead) predict_ahead(ret, all, simple);
     ret->speedup_costed = spec_speedup_of_round(ret->tokens_by_depth, all->plain.value, ret->draft_costed,
-                                                ret->verify_costed, ret->round.rule + ret->round.rest);
+                                                ret->ahead_costed + ret->verify_costed,
+                                                ret->round.rule + ret->round.rest);
     explain(ret, all);
 }
 
@@ -193,7 +231,7 @@ int spec_timed_predict(spec_timed_prediction *ret, const spec_timed *timed, doub
     sample s = {.timed = timed, .resamples = resamples, .error = error};
     int status = GSL_SUCCESS;
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    *ret = (spec_timed_prediction){.n_speeds = timed->plan.n_K};
+    *ret = (spec_timed_prediction){.n_speeds = timed->n_ways - 1};
     s.sum = malloc(((size_t)resamples + 1) * (size_t)timed->n_columns * sizeof *s.sum);
     s.value = malloc(((size_t)resamples + 1) * sizeof *s.value);
     if (s.sum == NULL || s.value == NULL || rng == NULL)
@@ -203,6 +241,7 @@ int spec_timed_predict(spec_timed_prediction *ret, const spec_timed *timed, doub
 
     const bool has_draft = timed->plan.decoder.opt_draft != NULL;
     ret->alpha = passed_over_tested(timed, 1, timed->n_ways - 1);
+    ret->guess = right_over_tested(timed);
     ret->c = has_draft ? pass_ratio(&s, timed->first_draft, timed->first_target) : (spec_block_interval){0};
     ret->plain = per(&s, spec_timed_column(0, SPEC_TIMED_SECONDS), spec_timed_column(0, SPEC_TIMED_TOKENS));
     ret->pick = s.sum[timed->pick + 1] / s.sum[timed->pick];

@@ -22,7 +22,11 @@ typedef struct {
     bool alike;                           /* its speed-up is not told apart from the best one's */
     double tokens;                        /* of a timed round */
     spec_phases round;                    /* its seconds; what is between the phases is in the rest */
+    double handed;                        /* the share of a verification in which nothing else could be done */
     double draft_costed, verify_costed;   /* the same by the times of single passes */
+    double ahead_costed;                  /* drafting ahead; verify_costed then is what is left of the pass */
+    double hit, hit_predicted;            /* share of rounds whose chain was there; by alpha and guess, for fixed lengths.
+                                             NaN for ways that do not draft ahead */
     double c_in_run;                      /* a draft call over a plain token, in the run */
 
     /* What lies between Theorem 3.8 and the measured speed-up: factors whose product is the latter over the former, for
@@ -40,11 +44,12 @@ typedef struct {
 
 typedef struct {
     double alpha;                /* accepted over tested tokens, all K together */
+    double guess;                /* right over tested guesses of a bonus token, all K together; NaN: none was tested */
     spec_block_interval c;       /* draft over target, passes of one token; 0 without a draft model */
     spec_block_interval plain;   /* seconds of a token of plain decoding */
     double pick;                 /* seconds to draw a token */
     int n_speeds, n_passes;
-    spec_timed_speed speed[SPEC_TIMED_K_MAX];
+    spec_timed_speed speed[SPEC_TIMED_SPEEDS_MAX];
     spec_timed_pass pass[SPEC_TIMED_WIDTHS_MAX];
     int best, best_theorem, best_costed; /* of speed; -1: none */
 } spec_timed_prediction;

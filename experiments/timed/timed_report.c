@@ -13,10 +13,11 @@ enum { NAME_SIZE = 128, DEPTHS_SHOWN = 16, LIST_SIZE = 1024 };
 
 static const char *const columns[] = {
     "K", "pass", "texts", "rounds", "tokens_per_round", "tokens_per_round_se", "tokens_per_round_predicted",
-    "tokens_per_round_by_depth", "alpha", "alpha_tested", "beta", "beta_z", "c", "c_se", "c_in_run", "speedup",
-    "speedup_se", "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed", "best", "tokens_per_s",
-    "round_ms", "draft_ms", "draft_ms_costed", "verify_ms", "verify_ms_costed", "rule_ms", "rest_ms", "gap_tokens",
-    "gap_draft", "gap_verify", "gap_rule", "gap_rest", "target_pass_ms", "target_pass_ratio", "target_pass_ratio_se",
+    "tokens_per_round_by_depth", "alpha", "alpha_tested", "beta", "beta_z", "ahead", "verify", "c", "c_se", "c_in_run",
+    "speedup", "speedup_se", "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed", "best",
+    "tokens_per_s", "round_ms", "draft_ms", "draft_ms_costed", "verify_ms", "verify_ms_costed", "ahead_ms",
+    "ahead_ms_costed", "handed", "hit", "hit_predicted", "guess", "rule_ms", "rest_ms", "gap_tokens", "gap_draft",
+    "gap_verify", "gap_rule", "gap_rest", "target_pass_ms", "target_pass_ratio", "target_pass_ratio_se",
     "target_pass_limit_ms", "target_pass_bytes", "target_pass_gb_per_s", "target_pass_read_share", "draft_pass_ms",
     "draft_pass_ratio", "draft_pass_ratio_se", "draft_pass_limit_ms", "draft_pass_bytes", "draft_pass_gb_per_s",
     "draft_pass_read_share"};
@@ -71,6 +72,8 @@ static void fill_speed(spec_table *table, const spec_timed *timed, const spec_ti
     char list[LIST_SIZE];
     betas(list, speed->way);
     spec_table_integer(table, "K", speed->way->K);
+    spec_table_integer(table, "ahead", speed->way->ahead);
+    spec_table_text(table, "verify", speed->way->device ? "device" : "host");
     spec_table_integer(table, "texts", timed->n_blocks);
     spec_table_integer(table, "rounds", (long long)speed->way->tally.rounds);
     spec_table_number(table, "tokens_per_round", speed->tokens_per_round.value);
@@ -93,11 +96,19 @@ static void fill_speed(spec_table *table, const spec_timed *timed, const spec_ti
     spec_table_text(table, "best", standing(p, i));
     spec_table_number(table, "tokens_per_s", speed->speedup.value / p->plain.value);
     const spec_phases *round = &speed->round;
-    spec_table_number(table, "round_ms", 1e3 * (round->draft + round->score + round->rule + round->rest));
+    spec_table_number(table, "round_ms", 1e3 * (round->draft + round->score + round->ahead + round->rule + round->rest));
     spec_table_number(table, "draft_ms", 1e3 * round->draft);
     spec_table_number(table, "draft_ms_costed", 1e3 * speed->draft_costed);
     spec_table_number(table, "verify_ms", 1e3 * round->score);
     spec_table_number(table, "verify_ms_costed", 1e3 * speed->verify_costed);
+    if (speed->way->ahead) {
+        spec_table_number(table, "ahead_ms", 1e3 * round->ahead);
+        spec_table_number(table, "ahead_ms_costed", 1e3 * speed->ahead_costed);
+        spec_table_number(table, "handed", speed->handed);
+        spec_table_number(table, "hit", speed->hit);
+        spec_table_number(table, "hit_predicted", speed->hit_predicted);
+        spec_table_number(table, "guess", p->guess);
+    }
     spec_table_number(table, "rule_ms", 1e3 * round->rule);
     spec_table_number(table, "rest_ms", 1e3 * round->rest);
     spec_table_number(table, "gap_tokens", speed->gap_tokens);
@@ -151,7 +162,8 @@ static void say_models(const spec_timed *timed, FILE *out)
     const spec_decoder_config *config = &timed->plan.decoder;
     fprintf(out, "target: %s\n", config->target->spec);
     if (config->opt_draft != NULL) fprintf(out, "draft: %s\n", config->opt_draft->spec);
-    fprintf(out, "decoding: rule %s, drafting %s, policy %s\n", config->rule, config->drafting, config->policy);
+    fprintf(out, "decoding: rule %s, drafting %s, policy %s%s\n", config->rule, config->drafting, config->policy,
+            timed->way[1].device ? ", verified on the device" : "");
 }
 
 static void say_texts(const spec_timed *timed, FILE *out)

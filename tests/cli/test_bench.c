@@ -59,6 +59,33 @@ static void a_sweep_has_a_row_for_each_K_and_then_for_each_pass(void **state)
     spec_table_free(&table);
 }
 
+static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const filled[] = {"speedup", "speedup_predicted", "speedup_costed", "hit", "hit_predicted",
+                                         "guess", "handed", "ahead_ms", "ahead_ms_costed", "gap_verify", "beta_z"};
+    spec_table table;
+    read_result(&table, PAIR "--K 0:2 --widths 1 --texts 20 --ahead");
+    assert_int_equal(table.n_rows, 3 + 2);
+    for (size_t r = 0; r < 5; r++) {
+        assert_true(number(&table, r, "K") == (double)(r < 3 ? r : r - 2));
+        assert_true(number(&table, r, "ahead") == (r < 3 ? 0.0 : 1.0));
+        assert_string_equal(spec_table_cell(&table, r, spec_table_column(&table, "verify"))->text, "host");
+        for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++)
+            if (isnan(number(&table, r, filled[i])) != (r < 3 && i > 2 && i < 9))
+                fail_msg("%s in row %zu", filled[i], r);
+        if (r >= 3) assert_within(number(&table, r, "hit"), number(&table, r, "hit_predicted"), 0.1);
+    }
+    spec_table_free(&table);
+    spec_child c;
+    spec_child_run(&c, PAIR "--K 2 --texts 4 --ahead --format table");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "The next chain drafted while this one is verified:"));
+    assert_non_null(strstr(c.text, "of the bonus tokens were the draft's most probable one"));
+    spec_child_free(&c);
+}
+
 static void a_transformer_stands_beside_what_its_device_allows(void **state)
 {
     (void)state;
@@ -180,10 +207,11 @@ static void a_figure_is_drawn_beside_the_result(void **state)
         printf("skipped: there is no gnuplot\n");
         skip();
     }
-    spec_program_works(PAIR "--K 0:4:2 --texts 4 -o bench.csv --figure bench.svg");
+    spec_program_works(PAIR "--K 0:4:2 --texts 4 --ahead -o bench.csv --figure bench.svg");
     char *figure = spec_file_bytes("bench.svg");
-    static const char *const drawn[] = {"Theorem 3.8", "with what passes cost", "tokens in a pass", "measured, 95 %"};
-    for (int i = 0; i < 4; i++)
+    static const char *const drawn[] = {"Theorem 3.8", "with what passes cost", "tokens in a pass", "measured, 95 %",
+                                        "drafted ahead, predicted"};
+    for (int i = 0; i < 5; i++)
         if (strstr(figure, drawn[i]) == NULL) fail_msg("no '%s' in the figure", drawn[i]);
     free(figure);
 }
@@ -223,6 +251,9 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target zipf?V=4 --figure x.gif -o x.csv", "--figure x.gif: a figure ends in .svg, .png or .pdf"},
         {"--target zipf?V=4 -o nowhere/x.csv", "nowhere/x.csv: No such file or directory"},
         {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64"},
+        {"--target zipf?V=4 --ahead", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy"},
+        {"--target zipf?V=4 --verify there", "--verify: 'there' is not host, device or auto"},
+        {"--target zipf?V=4 --draft zipf?V=4 --verify device", "chains cannot be verified on a device: the rows of the"},
         {"--target zipf?V=4 hello", "what is 'hello'?"},
         {"--target zipf?V=4 --texs 3", "there is no option --texs; did you mean --texts?"},
     };
@@ -240,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
+        cmocka_unit_test(drafting_ahead_has_rows_beside_the_ordinary_ones),
         cmocka_unit_test(a_transformer_stands_beside_what_its_device_allows),
         cmocka_unit_test(what_was_decoded_follows_from_the_seed),
         cmocka_unit_test(a_page_is_written_for_people_and_json_for_programs),

@@ -249,6 +249,22 @@ static void the_numbers_add_up(void **state)
     json_decref(root);
 }
 
+static void drafting_ahead_is_told(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    json_t *root = json_of(PAIR "-n 600 --K 2 --ahead --baseline --format json");
+    const long long hits = number(root, "hits"), right = number(root, "guesses_right");
+    assert_true(json_is_true(json_object_get(root, "ahead")));
+    assert_string_equal(json_string_value(json_object_get(root, "verify")), "host");
+    assert_true(hits > 10 && (hits == right || hits == right - 1)); /* the last round's may be unused */
+    assert_true(right <= number(root, "guesses_tested"));
+    assert_int_equal(number(root, "guesses_tested"),
+                     json_integer_value(json_array_get(json_object_get(root, "n_accepted"), 2)));
+    json_decref(root);
+    same_text(PAIR "-n 60 --temperature 0 --ahead", PAIR "-n 60 --temperature 0 --plain");
+}
+
 static void the_closing_line_says_which_alpha(void **state)
 {
     (void)state;
@@ -260,6 +276,7 @@ static void the_closing_line_says_which_alpha(void **state)
         {PAIR "-n 50 --baseline",
          {"50 tokens at ", " a round; alpha 0.", "(accepted over tested); ", "times plain decoding ("}},
         {PAIR "-n 50 --plain", {"50 tokens at ", "tokens/s, plain decoding; prompt: 3 tokens in "}},
+        {PAIR "-n 50 --K 2 --ahead", {"50 tokens at ", "(accepted over tested); 0.", " of the rounds found their chain "}},
         {PAIR "-n 50 --K 0", {"50 tokens at ", " 1.00 a round; no draft token was tested"}},
     };
     for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
@@ -410,6 +427,11 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
          "--temperature is for target and draft alike, and the target has its own temperature=1: give one of them"},
         {"--target zipf?V=4 --draft zipf?V=4&top_k=2 --top-k 3", "--top-k is for target and draft alike, and"},
         {"--target zipf?V=4 --plain --baseline", "--plain and --baseline: plain decoding is the baseline"},
+        {"--target zipf?V=4 --plain --ahead", "--plain and --ahead: plain decoding drafts nothing"},
+        {"--target zipf?V=4 --ahead", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy"},
+        {"--target zipf?V=4 --draft zipf?V=4 --ahead --policy oracle", "a chain that is drafted ahead has a length known"},
+        {"--target zipf?V=4 --draft zipf?V=4 --verify device", "chains cannot be verified on a device: the rows of the"},
+        {"--target zipf?V=4 --draft zipf?V=4 --verify gpu", "--verify: 'gpu' is not host, device or auto"},
         {"--target zipf?V=4 --prompt 1 --prompt-file text.txt", "--prompt and --prompt-file: give one of them"},
         {"--target zipf?V=4 --prompt-file nowhere", "--prompt-file: nowhere: No such file or directory"},
         {"--target zipf?V=4 --prompt-file dir", "--prompt-file: dir: Is a directory"},
@@ -460,6 +482,7 @@ int main(void)
         cmocka_unit_test(sampling_options_reach_both_models),
         cmocka_unit_test(real_models_say_the_same_with_and_without_speculation),
         cmocka_unit_test(the_numbers_add_up),
+        cmocka_unit_test(drafting_ahead_is_told),
         cmocka_unit_test(the_closing_line_says_which_alpha),
         cmocka_unit_test(an_interrupt_ends_the_text_and_closes_it),
         cmocka_unit_test(what_cannot_be_written_is_told),

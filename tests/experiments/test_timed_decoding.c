@@ -1,7 +1,9 @@
 #include "experiments/timed/timed_prediction.h"
+#include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
 #include "experiments/timed/timed_report.h"
+#include "tests/support/drawing_backend.h"
 #include "tests/support/near.h"
 #include "tests/support/paced_model.h"
 #include "tests/support/support.h"
@@ -133,6 +135,97 @@ static void with_flat_costs_the_full_model_is_theorem_3_8(void **state)
     assert_near(s->gap_verify, 1.0, 1e-9);
     assert_true(s->gap_rule == 1.0);
     workshop_free(w);
+}
+
+/* Each K in both ways, the target on a device of its own and not; the draft's most probable token is the bonus with chance
+ * .3. Parts of a round are as single passes have them, and as they were programmed. */
+static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        workshop *w = workshop_init(0.0013, 0.0002);
+        const int K[] = {0, 2, 9}, n_K = 3;
+        w->plan.n_K = n_K;
+        memcpy(w->plan.K, K, sizeof K);
+        w->plan.decoder.ahead = true;
+        if (alone) w->plan.decoder.target = paced_model_alone(&w->target);
+        workshop_run(w);
+        const spec_timed_prediction *p = &w->prediction;
+        assert_int_equal(p->n_speeds, 5);
+        for (int i = 0; i < 5; i++) {
+            const spec_timed_speed *s = &p->speed[i];
+            const spec_timed_way *way = s->way;
+            const double n = (double)way->tally.rounds, c = p->c.value;
+            assert_int_equal(way->K, K[i < n_K ? i : i - n_K + 1]);
+            assert_int_equal(way->ahead, i >= n_K);
+            const double gaps = s->gap_tokens * s->gap_draft * s->gap_verify * s->gap_rule * s->gap_rest;
+            assert_near(gaps * s->speedup_theorem, s->speedup.value, 1e-9);
+            assert_near(s->round.draft, s->draft_costed, 1e-9);
+            assert_near(s->round.ahead, s->ahead_costed, 1e-9);
+            assert_near(s->round.score, s->verify_costed, 1e-9);
+            assert_true(fabs(s->beta_z) < 5.0);
+            if (!way->ahead) {
+                assert_nan(s->hit);
+                assert_int_equal(way->tally.hits, 0);
+                assert_near(s->speedup_theorem, spec_speedup(p->alpha, way->K, c), 1e-13);
+                continue;
+            }
+            const double verify = 0.0271 + way->K * 0.0013, during = (way->K + 1) * 0.00385;
+            assert_near(s->handed, alone ? 0.0 : 1.0, 1e-9);
+            assert_near(s->round.ahead, during, 1e-9);
+            assert_within(s->round.score, alone ? fmax(0.0, verify - during) : verify, 1e-12);
+            assert_within(s->hit, spec_ahead_hit(0.7, way->K, 0.3), 5.0 * sqrt(0.15 * 0.85 / n));
+            assert_near(s->hit_predicted, spec_ahead_hit(p->alpha, way->K, p->guess), 1e-14);
+            assert_near(s->speedup_theorem, spec_ahead_speedup(p->alpha, way->K, c, p->guess, s->handed), 1e-14);
+            const double round = spec_ahead_round(spec_ahead_hit(0.7, way->K, 0.3), way->K * 0.00385, during, verify,
+                                                  alone ? 0.0 : verify);
+            assert_within(s->speedup.value, spec_capped_geometric_mean(0.7, way->K) * 0.0271 / round,
+                          5.0 * s->speedup.se);
+            /* Two devices gain, one loses. */
+            const double ordinary = p->speed[i - n_K + 1].speedup.value;
+            assert_true(alone ? s->speedup.value > ordinary || way->K == 9 : s->speedup.value < ordinary);
+        }
+        assert_within(p->guess, 0.3, 5.0 * sqrt(0.21 / 1000.0));
+        workshop_free(w);
+    }
+}
+
+/* Chains verified on the device are the same, and are held against the chances that it tells. */
+static void a_device_verifies_the_same_chains(void **state)
+{
+    (void)state;
+    spec_model *target, *draft;
+    const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
+    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1&temperature=0.8", target, NULL), GSL_SUCCESS);
+    spec_tally tally[2];
+    for (int there = 0; there < 2; there++) {
+        workshop *w = workshop_init(0.0, 0.0);
+        drawing_backend drawing;
+        drawing_backend_init(&drawing, 16);
+        if (there) drawing_backend_take(&drawing, target);
+        spec_timed_prompts_free(&w->prompts);
+        assert_int_equal(spec_timed_prompts_make(&w->prompts, target, 3, 20, 7, NULL), GSL_SUCCESS);
+        w->plan.decoder.target = target;
+        w->plan.decoder.opt_draft = draft;
+        w->plan.decoder.verify = SPEC_VERIFY_AUTO;
+        w->plan.decoder.ahead = true;
+        w->plan.tokens = 60;
+        w->plan.turn = 8;
+        w->plan.texts = 4;
+        workshop_run(w);
+        assert_int_equal(w->timed.n_ways, 3);
+        for (int i = 1; i < 3; i++) {
+            assert_int_equal(w->timed.way[i].device, there);
+            assert_true(fabs(w->prediction.speed[i - 1].beta_z) < 5.0);
+        }
+        assert_true(there ? drawing.draws > 500 : drawing.draws == 0);
+        tally[there] = w->timed.way[2].tally;
+        workshop_free(w);
+    }
+    assert_memory_equal(&tally[0], &tally[1], sizeof tally[0]);
+    spec_model_close(draft);
+    spec_model_close(target);
 }
 
 /* A peak at K = 2 or 3: passes that soon cost. */
@@ -306,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_speed_is_the_one_that_was_programmed),
         cmocka_unit_test(with_flat_costs_the_full_model_is_theorem_3_8),
+        cmocka_unit_test(drafting_ahead_is_measured_beside_the_ordinary_way),
+        cmocka_unit_test(a_device_verifies_the_same_chains),
         cmocka_unit_test(the_best_K_is_found_and_its_neighbours_are_not_told_apart),
         cmocka_unit_test(tallies_do_not_depend_on_the_clock),
         cmocka_unit_test(acceptance_that_contradicts_its_chances_is_seen),

@@ -50,6 +50,25 @@ static int score(const spec_model *head, void *session, const int *context, size
     return GSL_SUCCESS;
 }
 
+static int begin(const spec_model *head, void *session, const int *context, size_t n, const int *token,
+                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
+{
+    paced_model *model = (paced_model *)head;
+    const double now = *model->now;
+    const int status = score(head, session, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
+    model->ready = *model->now;
+    *model->now = now;
+    return status;
+}
+
+static int end(const spec_model *head, void *session, spec_error *error)
+{
+    (void)session, (void)error;
+    const paced_model *model = (const paced_model *)head;
+    if (*model->now < model->ready) *model->now = model->ready;
+    return GSL_SUCCESS;
+}
+
 static const double *row(const spec_model *head, void *session, const int *context, size_t n, double *scratch,
                          spec_error *error)
 {
@@ -60,6 +79,16 @@ static const double *row(const spec_model *head, void *session, const int *conte
 static const spec_model_kind paced_kind = {.name = "paced", .usage = "paced", .summary = "", .reference = "",
                                            .row = row, .session_init = session_init, .session_free = session_free,
                                            .score = score};
+
+static const spec_model_kind alone_kind = {.name = "paced", .usage = "paced", .summary = "", .reference = "",
+                                           .row = row, .session_init = session_init, .session_free = session_free,
+                                           .score = score, .score_begin = begin, .score_end = end};
+
+const spec_model *paced_model_alone(paced_model *model)
+{
+    model->head.kind = &alone_kind;
+    return &model->head;
+}
 
 const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first, double more, double *now)
 {

@@ -12,9 +12,13 @@ typedef struct {
     const spec_model *base;
     double first, more; /* seconds */
     double *now;        /* the time, which passes move on */
+    double ready;       /* of paced_model_alone: when its last pass is done */
 } paced_model;
 
 const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first, double more, double *now);
+
+/* It has a device of its own: a pass that is begun takes its time while others do theirs. For one session. */
+const spec_model *paced_model_alone(paced_model *model);
 
 /* A clock that tells *now. */
 spec_clock paced_clock(double *now);
