@@ -62,7 +62,7 @@ static bool is_fixed_pair(const spec_decoder *decoder)
     return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 && target->end_of_text < 0 &&
            draft != NULL && draft->order == 0 && draft->end_of_text < 0 &&
            decoder->rule.verify == spec_verify_token.verify && decoder->drafter.kind == &spec_draft_chain &&
-           decoder->policy.kind == &spec_policy_fixed;
+           decoder->policy.kind == &spec_policy_fixed && !decoder->ahead.on;
 }
 
 static int pack_pair(decoding_worker *w, spec_error *error)

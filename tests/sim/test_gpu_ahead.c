@@ -1,0 +1,131 @@
+/* Drafting ahead, and chains drawn and verified on the device, with models on the card, or the simulated one: the target
+ * there and the draft here, and both there on two streams. What is decoded is what it is without them. */
+#include "models/transformer/transformer.h"
+#include "sim/decode.h"
+#include "sim/rng.h"
+#include "tests/support/near.h"
+#include "tests/support/simulated_card.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+#define SHAPE "random?dim=64&layers=2&heads=4&kv_heads=2&ffn=96&vocab=67&context=48&"
+enum { TOKENS = 16 };
+static uint64_t seed;
+
+static spec_model *open_model(const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+typedef struct {
+    int text[TOKENS];
+    spec_tally tally;
+    double next;
+    bool device;
+} outcome;
+
+static outcome decode(const spec_model *target, const spec_model *draft, bool ahead, spec_verify_place verify, int K)
+{
+    outcome out;
+    memset(&out, 0, sizeof out);
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    config.target = target;
+    config.opt_draft = draft;
+    config.K = K;
+    config.ahead = ahead;
+    config.verify = verify;
+    spec_decoder decoder;
+    spec_error error = {""};
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    spec_rng_stream(rng, seed, (uint64_t)K);
+    spec_chance chance = spec_chance_sampled(rng);
+    size_t n;
+    stage_open_decoder(&decoder, &config);
+    if (spec_decode(&decoder, TOKENS, out.text, &n, &chance, &out.tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(n, TOKENS);
+    out.device = decoder.device.used;
+    out.next = gsl_rng_uniform(rng);
+    gsl_rng_free(rng);
+    spec_decoder_free(&decoder);
+    return out;
+}
+
+/* Greedy texts are the plain one; drafts are made here and there, of other weights and of the target's own layers. */
+static void drafting_ahead_changes_no_greedy_text(void **state)
+{
+    (void)state;
+    spec_model *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
+    static const char *const drafts[] = {SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
+                                         "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
+    const outcome plain = decode(target, target, false, SPEC_VERIFY_HOST, 0);
+    uint64_t hits = 0;
+    for (int d = 0; d < 4; d++) {
+        spec_model *draft = open_model(drafts[d], target);
+        for (int K = 1; K <= 3; K += 2) {
+            const outcome out = decode(target, draft, true, SPEC_VERIFY_HOST, K);
+            assert_memory_equal(out.text, plain.text, sizeof plain.text);
+            hits += out.tally.hits;
+        }
+        spec_model_close(draft);
+    }
+    print_message("%llu rounds found their chain\n", (unsigned long long)hits);
+    assert_true(hits > 5);
+    spec_model_close(target);
+}
+
+/* Chains verified on the card are those by rows, and those drafted ahead too; at temperatures, with filters. */
+static void chains_on_the_card_are_those_by_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target, *draft;
+    } pairs[] = {
+        {SHAPE "seed=1&type=f32&device=gpu", SHAPE "seed=2&type=bf16&device=gpu"},
+        {SHAPE "seed=1&type=bf16&device=gpu&temperature=0.3&top_k=9", "layers?exit=1&temperature=0.4&top_p=0.9"},
+        {SHAPE "seed=1&type=q8_0&device=gpu&temperature=0.4", "quantised?type=q4_0&temperature=0.4"},
+        {SHAPE "seed=1&type=q8_0&device=gpu&temperature=0", "layers?exit=2&temperature=0"},
+    };
+    uint64_t hits = 0, accepted = 0;
+    for (int p = 0; p < 4; p++) {
+        spec_model *target = open_model(pairs[p].target, NULL), *draft = open_model(pairs[p].draft, target);
+        if (spec_transformer_of(target)->weights->backend->draw == NULL) {
+            spec_model_close(draft);
+            spec_model_close(target);
+            printf("skipped: the card draws nothing\n");
+            skip();
+        }
+        for (int c = 0; c < 2; c++) {
+            const bool ahead = c == 1;
+            const int K = c == 1 && p % 2 == 0 ? 1 : 4;
+            const outcome here = decode(target, draft, ahead, SPEC_VERIFY_HOST, K);
+            const outcome there = decode(target, draft, ahead, SPEC_VERIFY_DEVICE, K);
+            assert_true(there.device && !here.device);
+            assert_memory_equal(there.text, here.text, sizeof here.text);
+            assert_same(there.next, here.next);
+            assert_memory_equal(&there.tally, &here.tally, sizeof here.tally);
+            hits += there.tally.hits;
+            accepted += there.tally.accepted;
+        }
+        spec_model_close(draft);
+        spec_model_close(target);
+    }
+    print_message("%llu tokens accepted, %llu rounds found their chain\n", (unsigned long long)accepted,
+                  (unsigned long long)hits);
+    assert_true(accepted > 40 && hits > 4);
+}
+
+int main(void)
+{
+    spec_simulated_card();
+    seed = spec_test_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drafting_ahead_changes_no_greedy_text),
+        cmocka_unit_test(chains_on_the_card_are_those_by_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
