@@ -6,15 +6,19 @@
 
 enum { PRODUCT_WARPS = 8, PRODUCT_PARTS = 8 /* at most */ };
 
-/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is made in `parts` (1, 2, 4, 8), by a warp each:
- * part p takes groups p, p + parts, ...; they are added as a binary tree. */
+/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is made in `parts` (1, 2, 4, 8): part p takes
+ * groups p, p + parts, ... of tile.h, a warp each; they are added as a binary tree. A block has block_parts of them, and
+ * BLOCK_Y says which; blocks that share rows leave theirs in `partial` (parts / block_parts, PASS_COLUMNS, rows), and
+ * the last of them, by `count` (a number for each BLOCK_X, 0 between launches), adds them. */
 struct product_args {
     float *y;
     const unsigned char *w;
     const void *x;
     const float *bias; /* or NULL */
     const pass_batch *batch;
-    int32_t rows, cols, parts;
+    float *partial;
+    uint32_t *count;
+    int32_t rows, cols, parts, block_parts;
     int32_t add, wanted; /* 0 or 1 */
 };
 

@@ -5,23 +5,48 @@
 
 #include <assert.h>
 
-enum { EMBED_THREADS = 256, BUCKETS = 4, ENOUGH_WARPS = 2048 };
+enum {
+    EMBED_THREADS = 256,
+    BUCKETS = 4,
+    ENOUGH_WARPS = 2048,
+    /* Blocks share rows only below this many: of a matrix with more, the parts are few enough for one block. */
+    SHARED_ROWS = ENOUGH_WARPS / 2 * SPEC_LAYOUT_ROWS,
+    COUNT_BYTES = SHARED_ROWS / SPEC_LAYOUT_ROWS * (int)sizeof(uint32_t)
+};
 
 _Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 && (int)PRODUCT_F16 == (int)SPEC_TENSOR_F16 &&
                    (int)PRODUCT_BF16 == (int)SPEC_TENSOR_BF16 && (int)PRODUCT_Q8_0 == (int)SPEC_TENSOR_Q8_0 &&
                    (int)PRODUCT_Q4_0 == (int)SPEC_TENSOR_Q4_0,
                "types are numbered alike");
 
-/* [type][bucket], and the tiles of rows that a warp of it multiplies. */
-static const struct {
+/* For each bucket: the tiles of rows that a warp multiplies, as kernels_product.cu has it, and how many parts of a sum
+ * at most are made in one block: the fewer, the more of its warps read the same activations, and the less is read. */
+typedef struct {
     spec_kernel kernel;
-    int tiles;
-} product[SPEC_TENSOR_TYPES][BUCKETS] = {
-    [SPEC_TENSOR_F32] = {{SPEC_KERNEL_product_f32_1, 2}, {SPEC_KERNEL_product_f32_2, 2}, {SPEC_KERNEL_product_f32_4, 2}, {SPEC_KERNEL_product_f32_8, 1}},
-    [SPEC_TENSOR_F16] = {{SPEC_KERNEL_product_f16_1, 1}, {SPEC_KERNEL_product_f16_2, 1}, {SPEC_KERNEL_product_f16_4, 2}, {SPEC_KERNEL_product_f16_8, 2}},
-    [SPEC_TENSOR_BF16] = {{SPEC_KERNEL_product_bf16_1, 1}, {SPEC_KERNEL_product_bf16_2, 1}, {SPEC_KERNEL_product_bf16_4, 2}, {SPEC_KERNEL_product_bf16_8, 2}},
-    [SPEC_TENSOR_Q8_0] = {{SPEC_KERNEL_product_q8_0_1, 1}, {SPEC_KERNEL_product_q8_0_2, 1}, {SPEC_KERNEL_product_q8_0_4, 1}, {SPEC_KERNEL_product_q8_0_8, 1}},
-    [SPEC_TENSOR_Q4_0] = {{SPEC_KERNEL_product_q4_0_1, 1}, {SPEC_KERNEL_product_q4_0_2, 1}, {SPEC_KERNEL_product_q4_0_4, 1}, {SPEC_KERNEL_product_q4_0_8, 1}},
+    int tiles, block_parts;
+} product_kernel;
+
+static const product_kernel kernels[SPEC_TENSOR_TYPES][BUCKETS] = {
+    [SPEC_TENSOR_F32] = {{SPEC_KERNEL_product_f32_1, 2, 8},
+                         {SPEC_KERNEL_product_f32_2, 2, 8},
+                         {SPEC_KERNEL_product_f32_4, 2, 8},
+                         {SPEC_KERNEL_product_f32_8, 1, 8}},
+    [SPEC_TENSOR_F16] = {{SPEC_KERNEL_product_f16_1, 1, 8},
+                         {SPEC_KERNEL_product_f16_2, 2, 4},
+                         {SPEC_KERNEL_product_f16_4, 2, 2},
+                         {SPEC_KERNEL_product_f16_8, 2, 2}},
+    [SPEC_TENSOR_BF16] = {{SPEC_KERNEL_product_bf16_1, 1, 8},
+                          {SPEC_KERNEL_product_bf16_2, 2, 4},
+                          {SPEC_KERNEL_product_bf16_4, 2, 2},
+                          {SPEC_KERNEL_product_bf16_8, 2, 2}},
+    [SPEC_TENSOR_Q8_0] = {{SPEC_KERNEL_product_q8_0_1, 1, 8},
+                          {SPEC_KERNEL_product_q8_0_2, 2, 4},
+                          {SPEC_KERNEL_product_q8_0_4, 2, 2},
+                          {SPEC_KERNEL_product_q8_0_8, 2, 2}},
+    [SPEC_TENSOR_Q4_0] = {{SPEC_KERNEL_product_q4_0_1, 1, 8},
+                          {SPEC_KERNEL_product_q4_0_2, 2, 4},
+                          {SPEC_KERNEL_product_q4_0_4, 2, 2},
+                          {SPEC_KERNEL_product_q4_0_8, 2, 2}},
 };
 
 operand_format spec_launch_format(spec_tensor_type reader)
@@ -41,28 +66,34 @@ static int parts_of(int rows)
 
 size_t spec_launch_product_bytes(void)
 {
-    return 16;
+    /* 4 parts of half as many rows, or 2 of all. */
+    return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 
 void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x, const float *opt_bias,
-                         bool add, bool wanted, void *opt_workspace, const pass_batch *batch, int bucket)
+                         bool add, bool wanted, void *workspace, const pass_batch *batch, int bucket)
 {
-    (void)opt_workspace;
     const int which = bucket == 8 ? 0 : bucket == 16 ? 1 : bucket == 32 ? 2 : 3, parts = parts_of(w->rows);
-    const int tiles = product[w->type][which].tiles * PRODUCT_WARPS / parts; /* of a block */
+    const product_kernel *const kernel = &kernels[w->type][which];
+    const int block_parts = spec_least(parts, kernel->block_parts), slices = parts / block_parts;
+    const int block_tiles = kernel->tiles * PRODUCT_WARPS / block_parts;
     const struct product_args args = {.y = y,
                                       .w = w->data,
                                       .x = x,
                                       .bias = opt_bias,
                                       .batch = batch,
+                                      .partial = (float *)(void *)((char *)workspace + COUNT_BYTES),
+                                      .count = workspace,
                                       .rows = w->rows,
                                       .cols = w->cols,
                                       .parts = parts,
+                                      .block_parts = block_parts,
                                       .add = add,
                                       .wanted = wanted};
     assert(bucket == 8 || bucket == 16 || bucket == 32 || bucket == 64);
-    spec_stream_run(stream, product[w->type][which].kernel,
-                    spec_least_pieces(spec_least_pieces(w->rows, SPEC_LAYOUT_ROWS), tiles), 1, 1, &args);
+    assert(slices == 1 || (size_t)slices * (size_t)w->rows <= (size_t)2 * SHARED_ROWS);
+    spec_stream_run(stream, kernel->kernel,
+                    spec_least_pieces(spec_least_pieces(w->rows, SPEC_LAYOUT_ROWS), block_tiles), slices, 1, &args);
 }
 
 void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table, const pass_batch *batch, int bucket)

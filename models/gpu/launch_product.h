@@ -12,11 +12,11 @@ operand_format spec_launch_format(spec_tensor_type reader);
 
 /* y (columns, rows) (+)= w x (+ bias), x as an operand of w's format; wanted: for the batch's n - first wanted columns,
  * which x and y begin with.
- * opt_workspace: _product_bytes of the card's memory, zeroed when it was allocated and used by one stream alone. With
- * it several blocks share the rows of narrow matrices where columns are many; what a column comes to is the same. */
+ * workspace: _product_bytes of the card's memory, zeroed when it was allocated and used by one stream alone: where columns
+ * are many, several blocks share the rows of matrices that have few. */
 size_t spec_launch_product_bytes(void);
 void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x, const float *opt_bias,
-                         bool add, bool wanted, void *opt_workspace, const pass_batch *batch, int bucket);
+                         bool add, bool wanted, void *workspace, const pass_batch *batch, int bucket);
 
 /* x[u] = row token[u] of the table: x (n, cols) floats. */
 void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table, const pass_batch *batch, int bucket);

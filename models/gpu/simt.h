@@ -31,6 +31,10 @@ typedef struct {
 
 #define KERNEL(name, threads)                                                                                          \
     extern "C" __global__ void __launch_bounds__(threads) spec_kernel_##name(const __grid_constant__ struct name##_args a)
+/* The same, of which that many blocks find room on a multiprocessor: a bound for registers. */
+#define KERNEL_RESIDENT(name, threads, blocks)                                                                         \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
+        spec_kernel_##name(const __grid_constant__ struct name##_args a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
@@ -65,6 +69,14 @@ DEVICE quad load_once(const void *from)
                  : "l"(from));
     return q;
 }
+/* Into *q where `there`; otherwise *q stays. One instruction, so that nothing waits for what was loaded. */
+DEVICE void load_once_if(quad *q, bool there, const void *from)
+{
+    asm volatile("{ .reg .pred there;\n setp.ne.b32 there, %5, 0;\n"
+                 " @there ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4]; }"
+                 : "+r"(q->x), "+r"(q->y), "+r"(q->z), "+r"(q->w)
+                 : "l"(from), "r"((int)there));
+}
 DEVICE quad load_quad(const void *from)
 {
     const uint4 v = *(const uint4 *)from;
@@ -85,6 +97,31 @@ DEVICE void store_pair(void *to, pair p)
 {
     *(uint2 *)to = make_uint2(p.x, p.y);
 }
+
+/* 16 bytes, aligned, from memory into shared memory while the thread goes on; zeros where they are not `there`. _once:
+ * as load_once. What was asked for since the last _commit makes a group; _wait(n), n a constant, until but the thread's
+ * n latest groups have come. Then they are the thread's own to read, and after a barrier the block's. */
+DEVICE void copy_async(void *shared, const void *from, bool there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from), "r"(there ? 16 : 0)
+                 : "memory");
+}
+DEVICE void copy_once(void *shared, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from)
+                 : "memory");
+}
+DEVICE void copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+#define copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+
+/* What blocks of one launch leave for each other: written, then fence(), then counted by take_uint32; who finds by the
+ * count that all are there calls fence() too and reads with load_fresh. */
+DEVICE void fence(void) { __threadfence(); }
+DEVICE float load_fresh(const float *from) { return __ldcg(from); }
 
 /* d += a b, of a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the fragments of PTX's
  * mma.sync.m16n8k16 and m16n8k32. With g = lane/4, q = lane%4:
@@ -114,6 +151,12 @@ DEVICE void raise_uint32(uint32_t *to, uint32_t value) { atomicMax(to, value); }
 /* What was there before is returned: places in a list whose order is no matter. */
 DEVICE uint32_t take_uint32(uint32_t *from, uint32_t value) { return atomicAdd(from, value); }
 
+DEVICE float float_of_f16(uint16_t half)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+    return value;
+}
 DEVICE float float_of_bits(uint32_t bits) { return __uint_as_float(bits); }
 DEVICE uint32_t bits_of_float(float value) { return __float_as_uint(value); }
 DEVICE double double_of_bits(uint64_t bits) { return __longlong_as_double((long long)bits); }
@@ -143,11 +186,16 @@ void simt_add_uint32(uint32_t *to, uint32_t value);
 void simt_add_uint64(uint64_t *to, uint64_t value);
 void simt_raise_uint32(uint32_t *to, uint32_t value);
 uint32_t simt_take_uint32(uint32_t *from, uint32_t value);
+void simt_copy_async(void *shared, const void *from, bool there);
+void simt_copy_commit(void);
+void simt_copy_wait(int n);
+float simt_load_fresh(const float *from);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
 
 #define KERNEL(name, most_threads)                                                                                     \
     void spec_kernel_##name(struct name##_args a);                                                                     \
     void spec_kernel_##name(struct name##_args a)
+#define KERNEL_RESIDENT(name, threads, blocks) KERNEL(name, threads)
 #define DEVICE static inline
 #define SHARED static __attribute__((section("simt_shared")))
 #define UNROLL
@@ -175,6 +223,7 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define mma_int8(d, a, b) simt_mma_int8((d), (a), (b), __FILE__, __LINE__)
 #define load_once(from) simt_load_quad((from), __FILE__, __LINE__)
 #define load_quad(from) simt_load_quad((from), __FILE__, __LINE__)
+#define load_once_if(q, there, from) ((void)((there) && (*(q) = load_once(from), true)))
 #define load_pair(from) simt_load_pair((from), __FILE__, __LINE__)
 #define store_quad(to, q) simt_store_quad((to), (q), __FILE__, __LINE__)
 #define store_pair(to, p) simt_store_pair((to), (p), __FILE__, __LINE__)
@@ -182,6 +231,16 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define add_uint64(to, value) simt_add_uint64((to), (value))
 #define raise_uint32(to, value) simt_raise_uint32((to), (value))
 #define take_uint32(from, value) simt_take_uint32((from), (value))
+#define copy_async(shared, from, there)                                                                                \
+    do {                                                                                                               \
+        simt_aligned((shared), 16, __FILE__, __LINE__);                                                                \
+        simt_aligned((from), 16, __FILE__, __LINE__);                                                                  \
+        simt_copy_async((shared), (from), (there));                                                                    \
+    } while (0)
+#define copy_once(shared, from) copy_async((shared), (from), true)
+#define load_fresh(from) simt_load_fresh(from)
+#define copy_commit() simt_copy_commit()
+#define copy_wait(n) simt_copy_wait(n)
 
 DEVICE float float_of_bits(uint32_t bits)
 {
@@ -246,6 +305,14 @@ DEVICE void simt_store_pair(void *to, pair p, const char *file, int line)
     memcpy(to, &p, sizeof p);
 }
 
+DEVICE float float_of_f16(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
+    if (rest >= 0x7c00u) return float_of_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    return float_of_bits(sign | bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
+}
+DEVICE void fence(void) {}
+
 #endif /* ---- on both --------------------------------------------------------------------------------------------- */
 
 #define LANE (THREAD % WARP_LANES)
@@ -259,13 +326,6 @@ DEVICE uint16_t bf16_of_float(float value)
     const uint32_t bits = bits_of_float(value);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-DEVICE float float_of_f16(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
-    if (rest >= 0x7c00u) return float_of_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-    return float_of_bits(sign | bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
 }
 
 #endif

@@ -14,5 +14,6 @@
 void access_watch_begin(void) __attribute__((weak)); /* of a launch */
 void access_watch_block(void) __attribute__((weak));
 void access_watch_atomic(const void *at, size_t bytes, const void *code) __attribute__((weak));
+void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const void *code) __attribute__((weak));
 
 #endif

@@ -164,6 +164,12 @@ static void watch(const void *at, size_t bytes, access_kind kind, const void *re
 
 void access_watch_atomic(const void *at, size_t bytes, const void *code) { watch(at, bytes, ATOMIC, code); }
 
+void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const void *code)
+{
+    if (opt_from != NULL) watch(opt_from, bytes, READ, code);
+    watch(to, bytes, WRITE, code);
+}
+
 /* ---- what gcc calls ----------------------------------------------------------------------------------------------- */
 
 void __tsan_init(void);

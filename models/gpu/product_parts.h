@@ -1,0 +1,156 @@
+/* product_parts: which rows and which part of a sum a warp of a matrix product has, and how the parts are added.
+ * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part of the columns of the
+ * matrix; where the sums have more parts than that, so many blocks share the rows. For kernels. */
+#ifndef SPECLAB_PRODUCT_PARTS_H
+#define SPECLAB_PRODUCT_PARTS_H
+
+#include "models/gpu/kernels_product.h"
+#include "models/gpu/simt.h"
+#include "models/gpu/tile.h"
+
+/* T: tiles of rows of a warp. N: tiles of eight columns. DEPTH: groups of weights that are under way or being
+ * multiplied. They are constants where functions are called, so that arrays of the largest size become the registers
+ * that are used. */
+enum { T_MAX = 2, N_MAX = 8, EIGHT = 8, DEPTH_MAX = 2 };
+
+/* What a warp sums: [tile of rows][tile of columns]; the lane's 4 of a fragment D of mma, or, in the product of floats,
+ * the 8 columns of one row. */
+typedef float product_sums[T_MAX][N_MAX][EIGHT];
+
+typedef struct {
+    const unsigned char *w; /* the lane's first 16 bytes of the warp's first tile */
+    size_t tile_bytes;
+    int n;     /* columns that there are */
+    int tile;  /* the warp's first */
+    int tiles; /* of the warp that there are: 0 to T */
+    int part;  /* of the sum, of a->parts */
+} product_place;
+
+DEVICE int pieces(int n, int size) { return (n + size - 1) / size; }
+
+DEVICE product_place product_place_of(const struct product_args *a, size_t tile_bytes, int T)
+{
+    product_place p;
+    const int all = pieces(a->rows, TILE_ROWS), row_warps = PRODUCT_WARPS / a->block_parts;
+    p.n = a->wanted ? a->batch->n - a->batch->first : a->batch->n;
+    p.part = BLOCK_Y * a->block_parts + WARP % a->block_parts;
+    p.tile = (BLOCK_X * row_warps + WARP / a->block_parts) * T;
+    p.tiles = all - p.tile < 0 ? 0 : all - p.tile < T ? all - p.tile : T;
+    p.tile_bytes = tile_bytes;
+    p.w = a->w + (size_t)p.tile * tile_bytes + LANE * 16;
+    return p;
+}
+
+DEVICE quad load_quad_if(bool there, const void *from)
+{
+    const quad none = {0, 0, 0, 0};
+    return there ? load_quad(from) : none;
+}
+
+DEVICE pair load_pair_if(bool there, const void *from)
+{
+    const pair none = {0, 0};
+    return there ? load_pair(from) : none;
+}
+
+/* ---- adding the parts ---------------------------------------------------------------------------------------------- */
+
+/* A tile of 16 rows and 8 columns in shared memory, column after column; 20: no two lanes of a warp that writes a
+ * fragment meet in a bank. */
+enum {
+    COLUMN = TILE_ROWS + 4,
+    UNIT = EIGHT * COLUMN,
+    UNITS = 2, /* of each warp, at a time */
+    JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
+};
+
+/* 1, 2, 4 or 8 values as a binary tree: the same however its lower levels are shared among warps and blocks. */
+DEVICE float tree_sum(const float *value, int n)
+{
+    float sum = value[0];
+    if (n > 1) sum = sum + value[1];
+    if (n > 2) sum = sum + (value[2] + value[3]);
+    if (n > 4) sum = sum + ((value[4] + value[5]) + (value[6] + value[7]));
+    return sum;
+}
+
+DEVICE void put_result(const struct product_args *a, int row, int column, float value)
+{
+    float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
+    if (a->bias != 0) value = value + a->bias[row];
+    if (a->add) value = value + *y;
+    *y = value;
+}
+
+DEVICE float *partial_at(const struct product_args *a, int slice, int row, int column)
+{
+    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)a->rows + (size_t)row;
+}
+
+/* Of the blocks that share rows the last to come adds what all have left. */
+DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
+{
+    const int slices = a->parts / a->block_parts, first = BLOCK_X * block_rows;
+    const int rows = a->rows - first < block_rows ? a->rows - first : block_rows;
+    fence();
+    sync_block();
+    if (THREAD == 0) *last = take_uint32(&a->count[BLOCK_X], 1) == (uint32_t)(slices - 1);
+    sync_block();
+    if (!*last) return;
+    fence();
+    if (THREAD == 0) add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* 0 for the next launch */
+    for (int i = THREAD; i < rows * n; i += THREADS) {
+        const int row = first + i % rows, column = i / rows;
+        float value[PRODUCT_PARTS];
+        UNROLL
+        for (int s = 0; s < PRODUCT_PARTS; s++) value[s] = s < slices ? load_fresh(partial_at(a, s, row, column)) : 0.0f;
+        put_result(a, row, column, tree_sum(value, slices));
+    }
+}
+
+/* All warps' sums into y. The block's shared memory, of JOIN_QUADS at least, is used for it. */
+DEVICE void join_parts(const struct product_args *a, const product_place *p, product_sums sum, int T, int N,
+                       bool rows_by_lane, quad *memory)
+{
+    float *const unit = (float *)(void *)memory; /* [warp][UNITS][UNIT] */
+    const int g = LANE / 4, q = LANE % 4, parts = a->block_parts, row_warps = PRODUCT_WARPS / parts;
+    UNROLL
+    for (int first = 0; first < T * N; first += UNITS) {
+        const int units = T * N - first < UNITS ? T * N - first : UNITS;
+        sync_block();
+        UNROLL
+        for (int i = 0; i < units; i++) {
+            const float *const d = sum[(first + i) / N][(first + i) % N];
+            float *const to = unit + (WARP * UNITS + i) * UNIT;
+            if (rows_by_lane) {
+                UNROLL
+                for (int c = 0; c < EIGHT; c++)
+                    if (LANE < TILE_ROWS) to[c * COLUMN + LANE] = d[c];
+            } else {
+                to[2 * q * COLUMN + g] = d[0];
+                to[(2 * q + 1) * COLUMN + g] = d[1];
+                to[2 * q * COLUMN + g + 8] = d[2];
+                to[(2 * q + 1) * COLUMN + g + 8] = d[3];
+            }
+        }
+        sync_block();
+        /* Rows fastest: what a warp writes lies together. */
+        for (int i = THREAD; i < row_warps * units * EIGHT * TILE_ROWS; i += THREADS) {
+            const int r = i % TILE_ROWS, c = i / TILE_ROWS % EIGHT, rest = i / (TILE_ROWS * EIGHT);
+            const int u = rest % units, warp = rest / units, t = (first + u) / N;
+            const int row = ((BLOCK_X * row_warps + warp) * T + t) * TILE_ROWS + r;
+            const int column = (first + u) % N * EIGHT + c;
+            if (row >= a->rows || column >= p->n) continue;
+            float value[PRODUCT_PARTS];
+            UNROLL
+            for (int s = 0; s < PRODUCT_PARTS; s++)
+                value[s] = s < parts ? unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r] : 0.0f;
+            const float block_sum = tree_sum(value, parts);
+            if (parts == a->parts) put_result(a, row, column, block_sum);
+            else *partial_at(a, BLOCK_Y, row, column) = block_sum;
+        }
+    }
+    if (parts < a->parts) join_blocks(a, p->n, row_warps * T * TILE_ROWS, (int *)(void *)memory);
+}
+
+#endif
