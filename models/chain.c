@@ -62,7 +62,7 @@ int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size
 int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, const int *token, int n_nodes,
                            spec_error *error)
 {
-    assert(n_nodes >= 1 && n_nodes <= chain->K);
+    assert(n_nodes >= 0 && n_nodes <= chain->K);
     return chain->kind->score_begin(chain->target, context, n, token, n_nodes, error);
 }
 

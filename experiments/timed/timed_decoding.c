@@ -100,6 +100,7 @@ static int open_all(run *r)
     spec_timed *timed = r->timed;
     spec_timed_plan *plan = &timed->plan;
     int deepest = 0, status = GSL_SUCCESS;
+    bool on_device = false;
     for (int i = 1; i < plan->n_widths; i++)
         if (plan->width[i] <= plan->width[i - 1])
             SPEC_TRY(spec_fail(r->error, GSL_EINVAL, "the widths of passes are to be ascending"));
@@ -108,14 +109,17 @@ static int open_all(run *r)
     for (int i = 0; i < timed->n_ways; i++) {
         SPEC_TRY(open_way(r, i));
         if (timed->way[i].K > deepest) deepest = timed->way[i].K;
+        on_device = on_device || timed->way[i].device;
         SPEC_TRY(add_width(plan, timed->way[i].widest, r->error));
     }
     SPEC_TRY(add_width(plan, 2, r->error));
     SPEC_TRY(check_window(r, plan->decoder.target, "target", deepest));
     SPEC_TRY(check_window(r, plan->decoder.opt_draft, "draft", deepest));
-    SPEC_TRY(spec_timed_passes_init(&r->target, plan->decoder.target, plan->width, plan->n_widths, r->error));
+    SPEC_TRY(spec_timed_passes_init(&r->target, plan->decoder.target, plan->width, plan->n_widths, on_device,
+                                    r->error));
     if (plan->decoder.opt_draft != NULL)
-        SPEC_TRY(spec_timed_passes_init(&r->draft, plan->decoder.opt_draft, plan->width, plan->n_widths, r->error));
+        SPEC_TRY(spec_timed_passes_init(&r->draft, plan->decoder.opt_draft, plan->width, plan->n_widths, on_device,
+                                        r->error));
     timed->first_target = spec_timed_column(timed->n_ways, 0);
     timed->first_draft = timed->first_target + 2 * plan->n_widths;
     timed->pick = timed->first_draft + 2 * plan->n_widths;

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TIMED_PASSES_H
 #define SPECLAB_TIMED_PASSES_H
 
-#include "models/model.h"
+#include "models/chain.h"
 #include "sim/clock.h"
 
 #include <gsl/gsl_rng.h>
@@ -23,14 +23,16 @@ typedef struct {
     const int *width;   /* (n_widths) borrowed */
     const double **row; /* (widest) */
     double *store;      /* (widest, V) */
+    spec_chain chain;   /* for passes whose rows stay on the device; K 0: there are none */
 } spec_timed_passes;
 
+/* on_device: as they are where chains are verified on the device: their rows stay there. */
 int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const int *width, int n_widths,
-                           spec_error *error);
+                           bool on_device, spec_error *error);
 void spec_timed_passes_free(spec_timed_passes *passes);
 
 /* Catch up with the text, untimed; then time every width that it is long enough for, in an order of `rng`'s, and add to
- * sum (n_widths). opt_pick: add the time of drawing a token from the row, too. */
+ * sum (n_widths). opt_pick: add the time of drawing a token from the row, too, where the row is. */
 int spec_timed_passes_visit(spec_timed_passes *passes, spec_timed_sum *sum, spec_timed_sum *opt_pick, const int *text,
                             size_t n, const spec_clock *clock, gsl_rng *rng, spec_error *error);
 

@@ -3,6 +3,7 @@
 
 #include "experiments/table.h"
 #include "tests/support/near.h"
+#include "tests/support/simulated_card.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -111,6 +112,32 @@ static void a_transformer_stands_beside_what_its_device_allows(void **state)
     read_result(&table, PAIR "--texts 2");
     assert_null(spec_table_provenance(&table, "devices", value, sizeof value));
     for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++) assert_true(isnan(number(&table, 0, filled[i])));
+    spec_table_free(&table);
+}
+
+/* On the simulated card, whose times mean nothing: passes of up to 64 tokens, whose rows stay there. */
+static void on_a_card_passes_are_as_wide_as_they_may_be(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_table table;
+    char value[256];
+    int widest = 0;
+    spec_simulated_card();
+    read_result(&table, "bench --device gpu --target random?dim=32&layers=1&heads=2&ffn=32&vocab=40&type=bf16 "
+                        "--draft layers?exit=1 --K 2 --texts 2 -n 3 --context 20 --verify device");
+    for (size_t r = 0; r < table.n_rows; r++) {
+        const int pass = (int)number(&table, r, "pass");
+        if (pass > widest) widest = pass;
+        assert_true(number(&table, r, "target_pass_ms") > 0.0 && number(&table, r, "target_pass_limit_ms") > 0.0);
+    }
+    assert_true(widest > 16); /* 1:64, as far as the text goes */
+    if (!spec_card_is_real()) {
+        assert_string_equal(spec_table_provenance(&table, "devices", value, sizeof value),
+                            "target on gpu:0 (simulated card), draft on gpu:0 (simulated card)");
+        assert_non_null(strstr(spec_table_provenance(&table, "roofline of gpu:0", value, sizeof value),
+                               " us from kernel to kernel"));
+    }
     spec_table_free(&table);
 }
 
@@ -273,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_sweep_has_a_row_for_each_K_and_then_for_each_pass),
         cmocka_unit_test(drafting_ahead_has_rows_beside_the_ordinary_ones),
         cmocka_unit_test(a_transformer_stands_beside_what_its_device_allows),
+        cmocka_unit_test(on_a_card_passes_are_as_wide_as_they_may_be),
         cmocka_unit_test(what_was_decoded_follows_from_the_seed),
         cmocka_unit_test(a_page_is_written_for_people_and_json_for_programs),
         cmocka_unit_test(prompts_are_the_texts_of_a_file),

@@ -32,12 +32,13 @@ static int measure_all(gpu_rows *rows, bool tiny, spec_error *error)
     SPEC_TRY(gpu_measure_sampling(rows, tiny ? 1000 : 128000, 8, tiny, error));
     for (int m = 0; m < (tiny ? 1 : 2); m++)
         for (int t = 0; t < 2; t++) SPEC_TRY(gpu_measure_model(rows, tiny ? &least : models[m], types[t], tiny, error));
+    SPEC_TRY(gpu_measure_kernels(rows, tiny ? &least : &large, tiny, error));
 done:
     return status;
 }
 
-/* bench_gpu [-d DEVICE] [-t] [FILE.csv]: all that is promised of a card, in some minutes. -t: tiny shapes, to see that it
- * runs. Exit code 2, and a line, where there is no card. */
+/* bench_gpu [-d DEVICE] [-t] [FILE.csv]: all that is promised of a card, in some minutes. -t: tiny shapes, to see that
+ * it runs. Exit code 2, and a line, where there is no card. */
 int main(int argc, char **argv)
 {
     const char *device = "gpu", *path;
@@ -60,7 +61,9 @@ int main(int argc, char **argv)
 done:
     if (status != GSL_SUCCESS)
         fprintf(stderr, "bench_gpu: %s\n",
-                error.text[0] != '\0' ? error.text : rows.error.text[0] != '\0' ? rows.error.text : gsl_strerror(status));
+                error.text[0] != '\0'        ? error.text
+                : rows.error.text[0] != '\0' ? rows.error.text
+                                             : gsl_strerror(status));
     gpu_rows_free(&rows);
     spec_device_close(backend);
     return status == GSL_SUCCESS ? 0 : 2;

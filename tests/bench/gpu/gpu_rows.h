@@ -46,6 +46,10 @@ typedef struct {
 /* Passes of 1, 2, 4, ... 64 tokens. */
 int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny, spec_error *error);
 
+/* Single kernels of such a model: its products in BF16 and Q8_0, the largest one in all types, and the rest of a
+ * layer. */
+int gpu_measure_kernels(gpu_rows *rows, const gpu_model *model, bool tiny, spec_error *error);
+
 /* A chain of n tokens drawn and verified over a vocabulary. */
 int gpu_measure_sampling(gpu_rows *rows, int vocab, int n, bool tiny, spec_error *error);
 

@@ -1,0 +1,247 @@
+#include "models/gpu/launch_attention.h"
+#include "models/gpu/launch_columns.h"
+#include "models/gpu/launch_product.h"
+#include "models/gpu/layout.h"
+#include "tests/bench/gpu/gpu_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Single kernels of a large model, one launch after the other in a recording, by the card's own clock: where a pass
+ * that is too slow spends its time. All numbers are zeros. */
+enum { LAUNCHES = 24, REPEATS = 5, CACHES = 3 };
+
+static const int widths[] = {1, 8, 64};
+
+typedef struct {
+    gpu_rows *rows;
+    spec_card *card;
+    spec_stream *stream;
+    void *x, *y, *workspace, *batch;
+    bool tiny;
+    spec_error *error;
+} bench;
+
+/* What is launched; i counts. */
+typedef struct {
+    spec_matrix matrix;
+    int copies; /* of it, or of layers, behind one another: more than the cache holds */
+    spec_kv kv;
+    int n, bucket, text, n_heads;
+} job;
+typedef void launch(const bench *b, const job *j, int i);
+
+static int bucket_of(int n)
+{
+    return n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : 64;
+}
+
+static int put_batch(const bench *b, int text, int n)
+{
+    pass_batch *batch = calloc(1, sizeof *batch);
+    if (batch == NULL) return spec_fail(b->error, GSL_ENOMEM, "out of memory");
+    batch->n = n;
+    for (int u = 0; u < n; u++) {
+        batch->position[u] = batch->slot[u] = batch->past[u] = batch->path[u] = text + u;
+        batch->path_begin[u + 1] = u + 1;
+    }
+    spec_card_put(b->card, b->batch, batch, sizeof *batch);
+    free(batch);
+    return GSL_SUCCESS;
+}
+
+/* Seconds of one launch. */
+static int measure(double *ret, const bench *b, launch *run, const job *j)
+{
+    int status = GSL_SUCCESS;
+    const int launches = b->tiny ? 2 : LAUNCHES;
+    double least = INFINITY;
+    spec_stream_record(b->stream);
+    for (int i = 0; i < launches; i++) run(b, j, i);
+    spec_recording *recording = spec_stream_recorded(b->stream);
+    SPEC_TRY(spec_stream_wait(b->stream, b->error));
+    if (recording == NULL) SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "launches could not be recorded"));
+    for (int r = 0; r < (b->tiny ? 1 : REPEATS); r++) {
+        spec_stream_mark(b->stream, 0);
+        spec_stream_replay(b->stream, recording);
+        spec_stream_mark(b->stream, 1);
+        SPEC_TRY(spec_stream_wait(b->stream, b->error));
+        const double seconds = spec_stream_seconds(b->stream) / launches;
+        if (seconds < least) least = seconds;
+    }
+    *ret = least;
+done:
+    spec_recording_free(b->card, recording);
+    return status;
+}
+
+static int tell(const bench *b, double seconds, double bytes, const char *what)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(gpu_rows_add(b->rows, GPU_TOLD, 0.0, 1e6 * seconds, "us", "%s", what));
+    if (bytes > 0.0 && b->rows->roofline.read > 0.0)
+        SPEC_TRY(gpu_rows_add(b->rows, GPU_TOLD, 0.0, bytes / seconds / b->rows->roofline.read, "",
+                              "%s, share of reading", what));
+done:
+    return status;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static void run_product(const bench *b, const job *j, int i)
+{
+    spec_matrix matrix = j->matrix;
+    matrix.data = (char *)matrix.data + (size_t)(i % j->copies) * matrix.bytes;
+    spec_launch_product(b->stream, b->y, &matrix, b->x, NULL, false, false, b->workspace, b->batch, j->bucket);
+}
+
+static int measure_product(const bench *b, spec_tensor_type type, int rows, int cols)
+{
+    int status = GSL_SUCCESS;
+    void *memory = NULL;
+    char what[100];
+    double seconds;
+    job j = {.matrix = {type, rows, cols, NULL, spec_layout_bytes(type, rows, cols)}};
+    j.copies = b->tiny ? 1 : 1 + (int)(CACHES * spec_card_cache(b->card) / j.matrix.bytes);
+    SPEC_TRY(spec_card_alloc(b->card, &memory, (size_t)j.copies * j.matrix.bytes, b->error));
+    j.matrix.data = memory;
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        j.n = widths[i];
+        j.bucket = bucket_of(j.n);
+        SPEC_TRY(put_batch(b, 0, j.n));
+        SPEC_TRY(measure(&seconds, b, run_product, &j));
+        snprintf(what, sizeof what, "product %s, %d x %d, %d", spec_tensor_type_names[type], rows, cols, j.n);
+        SPEC_TRY(tell(b, seconds, (double)j.matrix.bytes, what));
+    }
+done:
+    spec_card_free(b->card, memory);
+    return status;
+}
+
+/* ---- the rest of a layer ----------------------------------------------------------------------------------------- */
+
+static void run_attend(const bench *b, const job *j, int i)
+{
+    int longest = 256;
+    while (longest < j->text + j->n) longest *= 2;
+    spec_launch_attend(b->stream, b->y, b->x, &j->kv, i % j->copies, j->n_heads, OPERAND_BF16, b->workspace, longest,
+                       b->batch, j->bucket);
+}
+
+static void run_norm(const bench *b, const job *j, int i)
+{
+    (void)i;
+    spec_launch_norm(b->stream, b->y, b->x, b->workspace, j->matrix.cols, 1e-5f, false, OPERAND_BF16, b->batch,
+                     j->bucket);
+}
+
+static void run_gate(const bench *b, const job *j, int i)
+{
+    (void)i;
+    spec_launch_gate(b->stream, b->y, b->x, j->matrix.rows, OPERAND_BF16, b->batch, j->bucket);
+}
+
+static int measure_rest(const bench *b, const gpu_model *model)
+{
+    int status = GSL_SUCCESS;
+    char what[100];
+    double seconds;
+    job j = {.matrix = {.rows = model->ffn, .cols = model->dim}};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        j.n = widths[i];
+        j.bucket = bucket_of(j.n);
+        SPEC_TRY(put_batch(b, 0, j.n));
+        SPEC_TRY(measure(&seconds, b, run_norm, &j));
+        snprintf(what, sizeof what, "norm of %d, %d", model->dim, j.n);
+        SPEC_TRY(tell(b, seconds, 0.0, what));
+        SPEC_TRY(measure(&seconds, b, run_gate, &j));
+        snprintf(what, sizeof what, "gate of %d, %d", model->ffn, j.n);
+        SPEC_TRY(tell(b, seconds, 0.0, what));
+    }
+done:
+    return status;
+}
+
+/* After a text of some tokens, over keys and values of several layers in turn. */
+static int measure_attention(const bench *b, const gpu_model *model, int text)
+{
+    int status = GSL_SUCCESS;
+    void *memory = NULL;
+    char what[100];
+    double seconds;
+    const int head_dim = model->dim / model->heads, slots = text + SPEC_COLUMNS_MAX;
+    const size_t layer = 4 * (size_t)model->kv_heads * (size_t)slots * (size_t)head_dim;
+    job j = {.text = text, .n_heads = model->heads, .copies = 1};
+    if (!b->tiny) j.copies += (int)(CACHES * spec_card_cache(b->card) / layer);
+    SPEC_TRY(spec_card_alloc(b->card, &memory, (size_t)j.copies * layer, b->error));
+    j.kv = (spec_kv){j.copies, slots, model->kv_heads, head_dim, SPEC_TENSOR_BF16, memory};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        j.n = widths[i];
+        j.bucket = bucket_of(j.n);
+        SPEC_TRY(put_batch(b, text, j.n));
+        SPEC_TRY(measure(&seconds, b, run_attend, &j));
+        snprintf(what, sizeof what, "attention of %d/%d heads after %d, %d", model->heads, model->kv_heads, text, j.n);
+        SPEC_TRY(tell(b, seconds, 4.0 * model->kv_heads * head_dim * (text + j.n), what));
+    }
+done:
+    spec_card_free(b->card, memory);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static int open_bench(bench *b, const gpu_model *model)
+{
+    int status = GSL_SUCCESS;
+    const spec_shape shape = {.dim = model->dim, .n_layers = 1, .n_heads = model->heads, .n_kv_heads = model->kv_heads,
+                              .head_dim = model->dim / model->heads, .ffn_dim = model->ffn, .vocab = model->vocab,
+                              .context = 2 * (model->text + model->long_text + SPEC_COLUMNS_MAX)};
+    size_t workspace = spec_launch_attend_bytes(&shape, 2 * shape.context);
+    const size_t vector = (size_t)model->ffn * sizeof(float), product = spec_launch_product_bytes();
+    const int widest = model->ffn > model->vocab ? model->ffn : model->vocab;
+    const size_t columns = (size_t)SPEC_COLUMNS_MAX * 3 * (size_t)widest;
+    if (product > workspace) workspace = product;
+    if (vector > workspace) workspace = vector;
+    SPEC_TRY(spec_card_open(&b->card, atoi(strchr(b->rows->backend->name, ':') + 1), b->error));
+    SPEC_TRY(spec_stream_init(&b->stream, b->card, b->error));
+    SPEC_TRY(spec_card_alloc(b->card, &b->x, columns * sizeof(float), b->error));
+    SPEC_TRY(spec_card_alloc(b->card, &b->y, columns * sizeof(float), b->error));
+    SPEC_TRY(spec_card_alloc(b->card, &b->workspace, workspace, b->error));
+    SPEC_TRY(spec_card_alloc(b->card, &b->batch, sizeof(pass_batch), b->error));
+done:
+    return status;
+}
+
+static void close_bench(bench *b)
+{
+    if (b->card == NULL) return;
+    void *const memory[] = {b->x, b->y, b->workspace, b->batch};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) spec_card_free(b->card, memory[i]);
+    spec_stream_free(b->stream);
+    spec_card_close(b->card);
+}
+
+int gpu_measure_kernels(gpu_rows *rows, const gpu_model *model, bool tiny, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bench b = {.rows = rows, .tiny = tiny, .error = error};
+    enum { LARGEST = 2, SHAPES = 5 };
+    const int shapes[SHAPES][2] = {{(model->heads + 2 * model->kv_heads) * (model->dim / model->heads), model->dim},
+                             {model->dim, model->dim},
+                             {2 * model->ffn, model->dim},
+                             {model->dim, model->ffn},
+                             {model->vocab, model->dim}};
+    SPEC_TRY(open_bench(&b, model));
+    for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
+        const bool promised = type == SPEC_TENSOR_BF16 || type == SPEC_TENSOR_Q8_0;
+        for (int s = promised ? 0 : LARGEST; s <= (promised ? SHAPES - 1 : LARGEST); s++)
+            SPEC_TRY(measure_product(&b, (spec_tensor_type)type, shapes[s][0], shapes[s][1]));
+    }
+    SPEC_TRY(measure_rest(&b, model));
+    SPEC_TRY(measure_attention(&b, model, model->text));
+    SPEC_TRY(measure_attention(&b, model, model->text + model->long_text));
+done:
+    close_bench(&b);
+    return status;
+}
