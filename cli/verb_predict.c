@@ -6,13 +6,14 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft lengths (5)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
     {"ops-ratio", 'r', "LIST", 0, "operations of a draft token over those of a target token (c)", 1},
+    {"guess", 'g', "LIST", 0, "chains drafted ahead, the bonus token being guessed with this chance", 1},
     {"law", 'l', NULL, 0, "the whole law of n_accepted instead of its moments", 1},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *ops_ratio;
+    const char *alpha, *K, *c, *ops_ratio, *guess;
     bool law;
 } arguments;
 
@@ -25,8 +26,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'K': args->K = arg; return 0;
     case 'c': args->c = arg; return 0;
     case 'r': args->ops_ratio = arg; return 0;
+    case 'g': args->guess = arg; return 0;
     case 'l': args->law = true; return 0;
     case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_END:
+        if (args->guess != NULL && (args->law || args->ops_ratio != NULL))
+            spec_usage_fail(state->name, "--guess is of times: leave --law and --ops-ratio out");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -41,7 +47,8 @@ int spec_verb_predict(int argc, char **argv)
         "its variance; speedup, Theorem 3.8 of Leviathan et al. "
         "(2023); ops_factor, Theorem 3.11; the best K for this alpha and c, and its "
         "speed-up; the alpha at which this K and c "
-        "break even.",
+        "break even. With --guess: the speed-up with the next chain drafted while this one is verified, on two devices; "
+        "hit, the share of rounds that find their chain so; and the share above which it gains.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .alpha = "0.8", .K = "5", .c = "0.1"};
     spec_usage_parse(&argp, argc, argv, &args);
@@ -51,10 +58,11 @@ int spec_verb_predict(int argc, char **argv)
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.law ? NULL : args.c},
         {"ops_ratio", SPEC_AXIS_NUMBERS, args.law ? NULL : args.ops_ratio},
+        {"guess", SPEC_AXIS_NUMBERS, args.guess},
     };
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = args.law ? "law" : "predict",
+        .measure = args.law ? "law" : args.guess != NULL ? "ahead" : "predict",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
     };

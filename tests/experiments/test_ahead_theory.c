@@ -4,6 +4,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/moments.h"
 #include "analysis/speedup.h"
+#include "tests/experiments/run_measure.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -47,8 +48,34 @@ static void the_virtual_clock_runs_as_the_formula_says(void **state)
         }
 }
 
+/* Two devices, one, and half of each; and the loop is proved. */
+static void measures_tell_what_it_gains_and_that_it_is_lossless(void **state)
+{
+    (void)state;
+    spec_result result;
+    run(&result, "ahead", 0, "alpha = 0.9; K = [0, 4]; c = 0.1; guess = 0.8; handed = [0.0, 1.0, 0.5]");
+    assert_int_equal(result.table.n_rows, 6);
+    for (size_t r = 0; r < 6; r++) {
+        const int K = (int)number(&result, r, "K");
+        const double handed = number(&result, r, "handed");
+        assert_near(number(&result, r, "speedup"), spec_speedup(0.9, K, 0.1), 1e-9);
+        assert_near(number(&result, r, "speedup_ahead"), spec_ahead_speedup(0.9, K, 0.1, 0.8, handed), 1e-9);
+        assert_near(number(&result, r, "hit"), K > 0 ? pow(0.9, K) * 0.8 : 0.0, 1e-9);
+        assert_same(number(&result, r, "break_even_hit"), handed == 0.0 && K > 0 ? 0.0 : NAN);
+    }
+    spec_result_free(&result);
+    run(&result, "prove", 0,
+        "rule = \"token\"; draft = \"chain:dirichlet?V=2&seed=2\"; target = \"dirichlet?V=2&seed=1\"; K = 2; "
+        "tokens = 4; ahead = [0, 1]");
+    assert_int_equal(result.table.n_rows, 2);
+    for (size_t r = 0; r < 2; r++) assert_string_equal(text(&result, r, "verdict"), "lossless");
+    assert_true(number(&result, 1, "branches") > 5.0 * number(&result, 0, "branches"));
+    spec_result_free(&result);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_virtual_clock_runs_as_the_formula_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_virtual_clock_runs_as_the_formula_says),
+                                       cmocka_unit_test(measures_tell_what_it_gains_and_that_it_is_lossless)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

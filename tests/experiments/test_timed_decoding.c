@@ -199,9 +199,9 @@ static void a_device_verifies_the_same_chains(void **state)
     assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
     assert_int_equal(spec_model_open(&draft, "layers?exit=1&temperature=0.8", target, NULL), GSL_SUCCESS);
     spec_tally tally[2];
+    drawing_backend drawing; /* as long as the models that are put on it */
     for (int there = 0; there < 2; there++) {
         workshop *w = workshop_init(0.0, 0.0);
-        drawing_backend drawing;
         drawing_backend_init(&drawing, 16);
         if (there) drawing_backend_take(&drawing, target);
         spec_timed_prompts_free(&w->prompts);
