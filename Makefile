@@ -171,7 +171,12 @@ check: ## install what is missing, build, and pass the tests
 	@.ci/libraries
 	@$(MAKE) --no-print-directory layers
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory docs
+
+.PHONY: kernels
+kernels: $(if $(NVCC),$(FATBIN)) ## check what nvcc made of the kernels for cards: no registers in memory
+	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
 docs: $(BIN) ## check links, references and columns; run the commands of the guide, and compare
@@ -189,7 +194,19 @@ check-long: tests ## the unit tests with samples 20 times as large
 .PHONY: sanitize
 sanitize: ## the tests under the address and undefined sanitizers, and the engine's under the thread sanitizer
 	@$(MAKE) --no-print-directory CONFIG=asan unit
+	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory gpu-races
 	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
+
+# On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
+GPU_TESTS := $(filter $(BUILD)/tests/models/gpu/%,$(TESTS))
+.PHONY: gpu-reverse
+gpu-reverse: $(GPU_TESTS)
+	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
+
+.PHONY: gpu-races
+gpu-races: $(GPU_TESTS)
+	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
 
 ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
     models/transformer/test_team models/transformer/test_backend_cpu)

@@ -21,6 +21,9 @@ enum { STACK_SIZE = 64 << 10 };
 enum { PAGE = 4096 };
 
 static simulated_stack *newest;
+#ifdef SIMULATED_ASAN
+simulated_stack *simulated_stack_left;
+#endif
 
 static void *stack_memory(void)
 {
@@ -66,7 +69,7 @@ static void lay_out(simulated_stack *s, int number, void (*run)(void))
 {
     (void)number;
     getcontext(&s->context);
-    s->context.uc_stack.ss_sp = s->bottom;
+    s->context.uc_stack.ss_sp = (char *)s->bottom;
     s->context.uc_stack.ss_size = s->size;
     makecontext(&s->context, run, 0);
 }

@@ -24,7 +24,7 @@
 
 typedef struct simulated_stack {
     void *top;    /* where it stands, while it does not run */
-    void *bottom; /* lowest byte, above a page that faults; NULL: the stack of the host's thread */
+    const void *bottom; /* lowest byte, above a page that faults; of the host's thread: known once it was left */
     size_t size;
     void *fake; /* the address sanitizer's */
     struct simulated_stack *next, *older;
@@ -44,11 +44,15 @@ bool simulated_stack_is_full(const void *address);
 void simulated_switch_registers(void **from, void *to);
 #endif
 
+#ifdef SIMULATED_ASAN
+extern simulated_stack *simulated_stack_left; /* just now */
+#endif
+
 /* To be called first by `run`. */
 static inline void simulated_stack_began(void)
 {
 #ifdef SIMULATED_ASAN
-    __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
+    __sanitizer_finish_switch_fiber(NULL, &simulated_stack_left->bottom, &simulated_stack_left->size);
 #endif
 }
 
@@ -56,6 +60,7 @@ static inline void simulated_stack_began(void)
 static inline void simulated_stack_switch(simulated_stack *from, simulated_stack *to)
 {
 #ifdef SIMULATED_ASAN
+    simulated_stack_left = from;
     __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
 #endif
 #if defined __x86_64__
@@ -64,7 +69,7 @@ static inline void simulated_stack_switch(simulated_stack *from, simulated_stack
     swapcontext(&from->context, &to->context);
 #endif
 #ifdef SIMULATED_ASAN
-    __sanitizer_finish_switch_fiber(from->fake, NULL, NULL);
+    __sanitizer_finish_switch_fiber(from->fake, &simulated_stack_left->bottom, &simulated_stack_left->size);
 #endif
 }
 
