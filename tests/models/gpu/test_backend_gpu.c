@@ -349,6 +349,44 @@ static void what_is_read_out_of_logits_is_the_processors(void **state)
     }
 }
 
+/* Through the struct: a token is the one that the row of `rows` gives for a uniform number, and a chain is verified. */
+static void tokens_are_drawn_from_the_rows(void **state)
+{
+    (void)state;
+    enum { N = 3 };
+    float logits[(N + 1) * VOCAB];
+    double row[VOCAB], *into[] = {row};
+    spec_queue queue;
+    spec_error error = {""};
+    void *law[N];
+    int token[N], last, accepted, used;
+    for (int i = 0; i < (N + 1) * VOCAB; i++) logits[i] = 3.0f * draw((uint64_t)i + 5);
+    float *there = allocated(gpu, sizeof logits);
+    gpu->put(gpu, there, logits, sizeof logits);
+    assert_int_equal(gpu->queue_init(gpu, &queue, &shape, &error), GSL_SUCCESS);
+    const spec_transform transform = {.temperature = 0.8, .top_p = 1.0};
+    const double uniform[] = {0.27, 0.9385, 1e-9, 0.6, 0.1};
+    for (int i = 0; i < N; i++) {
+        law[i] = allocated(gpu, gpu->law_bytes(VOCAB));
+        const float *own = there + i * VOCAB;
+        assert_int_equal(gpu->draw(&queue, &token[i], law[i], own, &transform, uniform[i], &error), GSL_SUCCESS);
+        assert_int_equal(gpu->rows(&queue, into, own, 0.8, 1, &error), GSL_SUCCESS);
+        double sum = 0.0;
+        int should = 0;
+        while ((sum += row[should]) <= uniform[i]) should++;
+        assert_int_equal(token[i], should);
+    }
+    double chance[N];
+    assert_int_equal(gpu->verify(&queue, &accepted, &last, chance, &used, there, &transform, law, token, N, uniform, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(accepted, N); /* the target's rows are the draft's: certain, and one number for the bonus */
+    assert_int_equal(used, 1);
+    assert_true(last >= 0 && last < VOCAB && chance[N - 1] == 1.0);
+    for (int i = 0; i < N; i++) gpu->free(gpu, law[i]);
+    gpu->free(gpu, there);
+    gpu->queue_free(&queue);
+}
+
 /* ---- passes ------------------------------------------------------------------------------------------------------- */
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
@@ -381,33 +419,44 @@ static void close_whole(whole *w)
     spec_model_close(w->model);
 }
 
-/* So many kinds of passes that recordings go and come back: the logits are those of passes without any. */
+/* So many kinds of passes that recordings go and come back: the logits are those of passes without any. A draft in its
+ * target's cache, two texts in turns: layers and keys and values are of a kind, too. */
 static void recordings_come_and_go_and_change_nothing(void **state)
 {
     (void)state;
-    enum { WIDTH = 37, TURNS = 2, SETS = 2, KINDS = 9, STARTS = 2, ALL = TURNS * SETS * KINDS * STARTS };
-    static const int sets[SETS][2] = {{0, 1}, {1, -1}}, starts[STARTS] = {3, 250};
-    static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}, {17, 17}, {17, 16}, {17, 8}, {17, 0}};
-    static float logits[2][ALL][WIDTH];
+    enum { WIDTH = 37, TURNS = 2, TEXTS = 2, STARTS = 2, SETS = 2, KINDS = 5, ALL = KINDS * SETS * STARTS * TEXTS };
+    static const int sets[SETS][1] = {{0}, {1}}, starts[STARTS] = {3, 250};
+    static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}};
+    static float logits[2][TURNS * ALL][WIDTH];
     for (int records = 0; records < 2; records++) {
         whole w;
+        spec_kv text[TEXTS];
         setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
         close_gpu(NULL);
         open_gpu(NULL);
         open_whole(&w, gpu, "q8_0");
-        for (int i = 0; i < ALL; i++) {
-            const int *kind = kinds[i % KINDS], *set = sets[i / KINDS % SETS], n = kind[0], first = kind[1];
+        for (int i = 0; i < TEXTS; i++) {
+            int path[PASS_COLUMNS];
+            spec_batch begin = text_batch(3, 3, 0, path);
+            begin.token[0] = 5 + i;
+            assert_int_equal(gpu->kv_init(gpu, &text[i], &w.weights.shape, SPEC_TENSOR_F32, SLOTS, NULL), GSL_SUCCESS);
+            spec_forward_begin(&w.forward, &text[i], &begin, (const int[]){0, 1}, 2);
+            wait_for(&w.forward.queue);
+        }
+        for (int i = 0; i < TURNS * ALL; i++) {
+            const int *kind = kinds[i % KINDS], n = kind[0], first = kind[1];
             int path[PASS_COLUMNS];
             spec_batch batch = text_batch(n, first, starts[i / KINDS / SETS % STARTS], path);
             for (int u = 0; u < n; u++) batch.token[u] = (batch.token[u] + i) % WIDTH;
-            spec_forward_begin(&w.forward, &w.kv, &batch, set, set[1] < 0 ? 1 : 2);
+            spec_forward_begin(&w.forward, &text[i / KINDS / SETS / STARTS % TEXTS], &batch, sets[i / KINDS % SETS], 1);
             wait_for(&w.forward.queue);
             const float *last = w.forward.logits + (n - first - 1) * WIDTH;
             if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
         }
+        for (int i = 0; i < TEXTS; i++) gpu->kv_free(gpu, &text[i]);
         close_whole(&w);
     }
-    assert_true(SETS * KINDS * STARTS > SPEC_RECORDINGS_MAX);
+    assert_true((int)ALL > (int)SPEC_RECORDINGS_MAX);
     unsetenv("SPECLAB_GPU_RECORD");
     close_gpu(NULL);
     open_gpu(NULL);
@@ -549,6 +598,7 @@ int main(void)
         cmocka_unit_test(a_matrix_arrives_whole_in_however_many_pieces),
         cmocka_unit_test(operations_are_those_of_the_processor),
         cmocka_unit_test(what_is_read_out_of_logits_is_the_processors),
+        cmocka_unit_test(tokens_are_drawn_from_the_rows),
         cmocka_unit_test(recordings_come_and_go_and_change_nothing),
         cmocka_unit_test(passes_need_not_be_waited_for),
         cmocka_unit_test(a_text_beyond_the_context_is_told),
