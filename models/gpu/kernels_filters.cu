@@ -2,7 +2,7 @@
 
 #include "models/gpu/sampling_rows.h"
 
-/* ---- filters ------------------------------------------------------------------------------------------------------- */
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
 
 enum { BINS_OF_LANE = SAMPLING_BINS / WARP_LANES };
 
@@ -129,7 +129,7 @@ KERNEL(filters_candidates, 128)
     if (mass.part != 0) add_uint64(&border->mass[a.stage].part, mass.part);
 }
 
-/* ---- the cut: where in the order of probability a stage's filters end ---------------------------------------------- */
+/* ---- the cut: where in the order of probability a stage's filters end -------------------------------------------- */
 
 enum { CUT_THREADS = SAMPLING_CUT_THREADS };
 
@@ -155,10 +155,10 @@ DEVICE sampling_place nearer(sampling_place one, sampling_place other)
     return one.last < other.last ? one : other;
 }
 
-/* part[t] becomes the sum of part[0..t]; by the block. */
-DEVICE void cumulate(uint64_t *part)
+/* part[t] becomes the sum of part[0..t], for the t below n, after which there are zeros; by the block. */
+DEVICE void cumulate(uint64_t *part, int n)
 {
-    for (int apart = 1; apart < CUT_THREADS; apart *= 2) {
+    for (int apart = 1; apart < n && apart < CUT_THREADS; apart *= 2) {
         sync_block();
         const uint64_t before = THREAD >= apart ? part[THREAD - apart] : 0;
         sync_block();
@@ -196,7 +196,7 @@ DEVICE sampling_mass mass_of_key(const sampling_law *law, uint64_t key, const do
     return sampling_mass_of(sampling_value(law, sampling_key_logit(key), sampling_key_id(key), eighth));
 }
 
-/* Of n sorted candidates, the first at which the mass reaches top_p. By the block; the thread that finds it writes it. */
+/* Of n sorted candidates, the first at which the mass reaches top_p. By the block; who finds it writes it. */
 DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, sampling_before before, double top_p,
                       const sampling_law *law, const double *eighth)
 {
@@ -207,8 +207,8 @@ DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, samplin
     for (int i = begin; i < end; i++) own = sampling_mass_sum(own, mass_of_key(law, key[i], eighth));
     whole[THREAD] = own.whole;
     part[THREAD] = own.part;
-    cumulate(whole);
-    cumulate(part);
+    cumulate(whole, n);
+    cumulate(part, n);
     sampling_mass mass = before.mass;
     mass.whole += whole[THREAD] - own.whole;
     mass.part += part[THREAD] - own.part;
@@ -264,7 +264,7 @@ DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wa
     uint64_t own = 0;
     for (int i = begin; i < end; i++) own += sampling_order(logits[i]) == order;
     part[THREAD] = own;
-    cumulate(part);
+    cumulate(part, CUT_THREADS);
     uint64_t seen = part[THREAD] - own;
     if (seen < wanted && part[THREAD] >= wanted) {
         int i = begin - 1;

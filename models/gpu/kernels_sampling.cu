@@ -4,7 +4,7 @@
 
 enum { WARPS = SAMPLING_THREADS / WARP_LANES };
 
-/* ---- the largest --------------------------------------------------------------------------------------------------- */
+/* ---- the largest ------------------------------------------------------------------------------------------------- */
 
 DEVICE void clear_border(const sampling_space *space, int row, int filters)
 {
@@ -48,11 +48,11 @@ KERNEL(sampling_largest, 128)
     space->largest[row * SAMPLING_SPREAD + BLOCK_X] = best;
 }
 
-/* ---- exponentials -------------------------------------------------------------------------------------------------- */
+/* ---- exponentials ------------------------------------------------------------------------------------------------ */
 
 enum { MASS_BITS = 19, PIECES = SAMPLING_TILE / SAMPLING_PIECE, LANES = 16 };
 
-/* Of a token's exponential, in units of 2^-38: the higher and the lower bits apart, as 4096 of either fit in 32 bits. */
+/* Of a token's exponential, in units of 2^-38: the higher and lower bits apart, as 4096 of either fit in 32 bits. */
 DEVICE void count_token(uint32_t *count, uint32_t *high, uint32_t *low, int bin, double e, bool masses)
 {
     add_uint32(&count[bin], 1);
@@ -106,7 +106,7 @@ KERNEL(sampling_exps, 128)
     }
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------------------------- */
+/* ---- decisions --------------------------------------------------------------------------------------------------- */
 
 /* A token that is accepted for certain, or rejected for certain, takes no uniform. */
 DEVICE void judge_chain(const sampling_space *space, const double *target, const double *draft, bool bad)
@@ -188,7 +188,7 @@ KERNEL(sampling_excess, 128)
     if (LANE == 0) space->excess[BLOCK_X] = sum;
 }
 
-/* ---- the last draw ------------------------------------------------------------------------------------------------- */
+/* ---- the last draw ----------------------------------------------------------------------------------------------- */
 
 /* Probabilities of tokens begin..begin+n-1 into shared memory; by the block. A barrier must follow. */
 DEVICE void fill_values(double *value, const sampling_space *space, int row, const sampling_law *law, int begin, int n,

@@ -2,27 +2,40 @@
  * Rows are those of the processor, bit for bit: its exponential, its sums in its order (models/transformer/logits.c,
  * models/row.c), its filters (models/filters.c), its decisions (sim/chance.c, sim/excess.c, sim/verify_token.c).
  *
- * What may differ, and by how much. (1) Compensated sums are taken exactly, in pairs of doubles, and rounded once: the
- * processor's are off by one unit in the last place where their 2^-106 says otherwise, which no test has seen. Then all
- * of a row is off by that unit, and the total variation is at most 2^-53. (2) A row of more than SAMPLING_WHOLE tokens is
- * drawn from by pieces: the cumulated probability of a token is off by at most (V/512 + 512) 2^-53, 9e-14 for a million
- * tokens, so a uniform as near as that to a border may fall to its other side. (3) Logits that differ though their probabilities are equal as doubles, at temperatures beyond 1e6, are no ties.
+ * What may differ, and by how much. (1) Compensated sums are taken exactly, in pairs of doubles, and rounded once. The
+ * processor's may round the other way where the exact sum is within 2^-85 of itself (V = 128,000) of the middle between
+ * two doubles, which no test has met: then the row is off by a unit in the last place, and total variation is at most
+ * 2^-53. (2) A row of more than SAMPLING_WHOLE tokens is drawn from by pieces: cumulated probabilities are off by at
+ * most (V/512 + 512) 2^-53, which is 9e-14 for V = 128,000, so a uniform as near as that to a border may fall to its
+ * other side. (3) Logits that differ though their probabilities are equal as doubles, which takes temperatures beyond
+ * 1e6, are no ties.
  *
- * Launches. `largest` and `exps` for all; for each stage of filters `border`, then for top_k and top_p `candidates` and
+ * Launches. `largest` and `exps` for all; for each stage of filters `border`, for top_k and top_p `candidates` and
  * `cut`, then `kept`; for a chain `accept` and `excess`; at last `pick`. A draw takes 3, and 7 with filters; a chain 5
- * and 9. Joint filters are one stage; chained ones are one each.
+ * and 9. Joint filters are one stage; chained ones are a stage each.
  *
- * Arithmetic, for the 9 rows of a chain of 8 and V tokens: every pass reads 36 V bytes, at V = 128,000 4.6 MB that lie in
- * the second-level cache, 0.9 us at 5.5 TB/s. `exps` has 16 operations in double precision a token: 18.4 million, 1.1 us
- * at 132 multiprocessors of 64 a cycle and 1.75 GHz, and what it reads besides. `excess` reads two rows, 1 MB. So what
- * counts is launches: 2 to 2.5 us each as the first block begins, loads once or twice, meets at a barrier and ends, and 1
- * to 1.5 us to the next one, inside a recording.
+ * Arithmetic, for an H200 (132 multiprocessors, 1.75 GHz, 64 operations in double precision a cycle each, 5.5 TB/s from
+ * the second-level cache, where all of this lies). R rows: 1 for a draw, 9 for a chain of 8. In us, at V = 128,000:
  *
- *                          V = 32,000    V = 128,000    with top_k, top_p
- *     draw                 8 us          9 us           + 10 us
- *     chain of 8           13 us         16 us          + 11 us
+ *                  reads, bytes    R = 9    double operations  R = 9   latency
+ *     largest      4 V R           0.9      -                          1.2    a draw also writes 4 V
+ *     exps         4 V R           0.9      16 V R             1.3     2.0    32 sums one after another in a lane
+ *     border       12 KB a row     -        V/512 + V/128              2.5    one warp a row
+ *     candidates   4 V R           0.9      of few tokens              1.5
+ *     cut          8 a candidate   -        of few tokens              2.5    sorts a bin: 16 tokens in 10 steps
+ *     kept         4 V R           0.9      of what stays              1.7
+ *     accept       2 to 9 KB a row -        V/512 or V/128             3.0    one block: a warp a row, then one thread
+ *     excess       8 V             0.2      40 V               0.4     1.8    the row of the rejected token alone
+ *     pick         2 to 9 KB       -        512                        4.0    one block, its first warp
  *
- * to which the two copies and the host's wait add 5 to 8 us. No number here was measured. */
+ * The larger of traffic, operations and latency counts, and 1.2 us from one launch to the next inside a recording: a
+ * draw 1.2 + 2.0 + 4.0 + 2 x 1.2 = 10 us, with filters 23; a chain of 8 12 + 5 = 17 us, with filters 30. At V = 32,000
+ * about 1 us less, as latency is nearly all. The upload of 1.6 KB, the copy of 540 bytes back and the recording's first
+ * launch add 5 us. No number of these was measured: they are loads of 0.35 us that wait for one another, shuffles of 25
+ * cycles, barriers of 30 and sums of 10.
+ *
+ *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 72; border 79  candidates 46  cut 48  kept 56
+ *     shared memory      largest 32 bytes  exps 14.1 KB  accept 1.1  excess 4.1  pick 10.2; cut 27.1  kept 8.6 */
 #ifndef SPECLAB_KERNELS_SAMPLING_H
 #define SPECLAB_KERNELS_SAMPLING_H
 
@@ -54,8 +67,8 @@ enum { SAMPLING_TOP_K = 1, SAMPLING_TOP_P = 2, SAMPLING_MIN_P = 4 };
  *     x > cut, or x = cut and i <= last
  *     p = exp((x - largest) factor) scale / rest[0] / rest[1], p >= least
  *     p / rest[2]
- * rest: what filters left, 1 where they removed nothing. hot >= 0: all on that token. A law in the card's memory has its
- * logits after SAMPLING_LAW_BYTES. */
+ * rest: what filters left, 1 where they removed nothing. hot >= 0: all on that token. A law in the card's memory has
+ * its logits after SAMPLING_LAW_BYTES. */
 typedef struct {
     double factor, scale, rest[SAMPLING_STAGES], least;
     float largest, cut;

@@ -33,7 +33,7 @@ struct spec_sampling_gpu {
     int n_recorded, oldest;
 };
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 size_t spec_sampling_gpu_law_bytes(int vocab)
 {
@@ -110,7 +110,7 @@ void spec_sampling_gpu_free(spec_sampling_gpu *sampling)
     free(sampling);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform *transform, int rows, bool chain)
 {
@@ -164,7 +164,7 @@ static void launch(const spec_sampling_gpu *sampling, const call_kind *kind)
     SPEC_RUN(stream, sampling_pick, 1, 1, 1, .space = space, .stages = kind->stages, .chain = kind->chain);
 }
 
-/* ---- recordings --------------------------------------------------------------------------------------------------- */
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
 
 static bool same_kind(const call_kind *a, const call_kind *b)
 {
@@ -207,7 +207,7 @@ static void run(spec_sampling_gpu *sampling, const call_kind *kind)
     else launch(sampling, kind);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void ask(spec_sampling_gpu *sampling, const float *logits, const spec_transform *transform)
 {

@@ -22,8 +22,8 @@ int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream
 void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* NULL is fine */
 
 /* As the backend's: they wait for the card. law: _law_bytes of the card's memory, written by _draw. logits: the card's,
- * (vocab) for _draw and (n+1, vocab) for _verify, n < SPEC_COLUMNS_MAX; uniform (n+2) in [0,1). GSL_EDOM where a logit is
- * not finite. */
+ * (vocab) for _draw and (n+1, vocab) for _verify, n < SPEC_COLUMNS_MAX; uniform (n+2) in [0,1). GSL_EDOM where a logit
+ * is not finite. */
 int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law, const float *logits,
                            const spec_transform *transform, double uniform, spec_error *error);
 int spec_sampling_gpu_verify(spec_sampling_gpu *sampling, int *ret_n_accepted, int *ret_token, double *ret_chance,

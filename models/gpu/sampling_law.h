@@ -54,7 +54,7 @@ DEVICE double sampling_value(const sampling_law *law, float logit, int id, const
     return p;
 }
 
-/* ---- places in the order of probability --------------------------------------------------------------------------- */
+/* ---- places in the order of probability -------------------------------------------------------------------------- */
 
 /* Ascending with the logit; both zeros are one. */
 DEVICE uint32_t sampling_order(float logit)

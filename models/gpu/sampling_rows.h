@@ -11,7 +11,7 @@
 #define SAMPLING_NO_CUT (-3.4028235e38f) /* no logit is smaller */
 enum { SAMPLING_ALL_IDS = 0x7fffffff };
 
-/* ---- where things are ---------------------------------------------------------------------------------------------- */
+/* ---- where things are -------------------------------------------------------------------------------------------- */
 
 DEVICE const float *sampling_logits(const sampling_space *space, int row)
 {
@@ -47,7 +47,7 @@ DEVICE void sampling_read(float *logit, const float *logits, int tile, int vocab
     }
 }
 
-/* ---- the largest --------------------------------------------------------------------------------------------------- */
+/* ---- the largest ------------------------------------------------------------------------------------------------- */
 
 /* Of two, the larger; of equal ones the first; the broken one. */
 DEVICE sampling_largest sampling_larger(sampling_largest one, sampling_largest other)
@@ -84,7 +84,7 @@ DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int
     return sampling_largest_of_lanes(best);
 }
 
-/* ---- laws ---------------------------------------------------------------------------------------------------------- */
+/* ---- laws -------------------------------------------------------------------------------------------------------- */
 
 /* What is known of a row's law when its largest logit is. By a warp. */
 DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)

@@ -78,7 +78,7 @@ DEVICE double sampling_row_sum(const double *value, int n)
     return sampling_exact_total(own);
 }
 
-/* ---- the pick of sim/chance.c -------------------------------------------------------------------------------------- */
+/* ---- the pick of sim/chance.c ------------------------------------------------------------------------------------ */
 
 typedef struct {
     int size, last; /* weights of a block; the last one */
@@ -111,8 +111,8 @@ DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n
 
 /* The first index whose cumulated weight, from `cumulative` on, exceeds the threshold; where rounding carries the scan
  * past the end, the last of positive weight. ret_before: what was cumulated before it. */
-DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const double *block, const double *weight, int n,
-                         double cumulative, double threshold)
+DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const double *block, const double *weight,
+                         int n, double cumulative, double threshold)
 {
     int at = 0, found = -1;
     for (int b = 0; b < all->last; b++) {

@@ -1,6 +1,6 @@
 /* Chains drawn and verified on the card, or the simulated one, against the host's chance and token rule on the rows of
- * the same logits, with the same uniforms: the same tokens, the same n_accepted, the same number of uniforms used. Rows of
- * up to SAMPLING_WHOLE tokens admit no exception, whatever the uniforms. */
+ * the same logits, with the same uniforms: the same tokens, the same n_accepted, the same number of uniforms used. Rows
+ * of up to SAMPLING_WHOLE tokens admit no exception, whatever the uniforms. */
 #include "models/gpu/sampling_gpu.h"
 #include "models/noise.h"
 #include "models/transformer/vector.h"
@@ -18,7 +18,7 @@ enum { MOST = 16, MOST_VOCAB = 2600 };
 static spec_card *card;
 static spec_stream *stream;
 
-/* ---- uniforms that are given ---------------------------------------------------------------------------------------- */
+/* ---- uniforms that are given ------------------------------------------------------------------------------------- */
 
 typedef struct {
     const double *uniform;
@@ -47,7 +47,7 @@ static int host_pick(const double *row, int vocab, double uniform)
     return spec_chance_pick(&chance, row, vocab);
 }
 
-/* ---- a chain on both ------------------------------------------------------------------------------------------------ */
+/* ---- a chain on both --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int n_accepted, token, used;
@@ -109,7 +109,8 @@ static void chain_place(chain *c)
     const size_t vocab = (size_t)c->vocab;
     spec_card_put(card, c->logits_there, c->logits, vocab * ((size_t)c->n + 1) * sizeof *c->logits);
     spec_card_put(card, c->draft_there, c->draft_logits, vocab * (size_t)c->n * sizeof *c->logits);
-    for (size_t i = 0; i <= (size_t)c->n; i++) sampled_row(c->row + i * vocab, c->logits + i * vocab, c->vocab, &c->target);
+    for (size_t i = 0; i <= (size_t)c->n; i++)
+        sampled_row(c->row + i * vocab, c->logits + i * vocab, c->vocab, &c->target);
     for (size_t i = 0; i < (size_t)c->n; i++)
         sampled_row(c->draft_row + i * vocab, c->draft_logits + i * vocab, c->vocab, &c->draft);
 }
@@ -129,8 +130,8 @@ static outcome device_verify(chain *c, const double *uniform)
 {
     outcome out = {.token = -1};
     spec_error error = {""};
-    if (spec_sampling_gpu_verify(c->sampling, &out.n_accepted, &out.token, out.chance, &out.used, c->logits_there, &c->target,
-                                 c->law, c->token, c->n, uniform, &error) != GSL_SUCCESS)
+    if (spec_sampling_gpu_verify(c->sampling, &out.n_accepted, &out.token, out.chance, &out.used, c->logits_there,
+                                 &c->target, c->law, c->token, c->n, uniform, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     return out;
 }
@@ -185,7 +186,7 @@ static void same_outcome(chain *c, const double *uniform)
              there.n_accepted, there.token, there.used);
 }
 
-/* ---- chains at random ----------------------------------------------------------------------------------------------- */
+/* ---- chains at random -------------------------------------------------------------------------------------------- */
 
 static double some_uniform(uint64_t key, uint64_t i)
 {
@@ -265,7 +266,7 @@ static void chains_of_larger_vocabularies_come_out_as_on_the_host(void **state)
     run_chains(vocab, 8, spec_test_samples(4), 2);
 }
 
-/* ---- borders -------------------------------------------------------------------------------------------------------- */
+/* ---- borders ----------------------------------------------------------------------------------------------------- */
 
 enum { BORDERS = 64 };
 
@@ -328,7 +329,7 @@ static void uniforms_at_each_border_fall_to_the_same_side(void **state)
     printf("%llu cases\n", (unsigned long long)cases);
 }
 
-/* ---- the law of the whole rule -------------------------------------------------------------------------------------- */
+/* ---- the law of the whole rule ----------------------------------------------------------------------------------- */
 
 /* What one uniform decides, the others being what leads there. */
 typedef enum { DRAWN, ACCEPTED, INSTEAD } decision;

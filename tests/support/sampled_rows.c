@@ -42,7 +42,8 @@ spec_transform sampled_transform(int vocab, uint64_t key)
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.temperature = temperature[w % 8];
     if (w >> 8 & 1) transform.top_k = 1 + (int)((w >> 9) % (uint64_t)(w >> 30 & 1 ? vocab + 1 : 5));
-    if (w >> 16 & 1) transform.top_p = w >> 31 & 1 ? (double)((w >> 17) % (uint64_t)vocab) / vocab : top_p[(w >> 17) % 7];
+    const double border = (double)((w >> 17) % (uint64_t)vocab) / vocab;
+    if (w >> 16 & 1) transform.top_p = w >> 31 & 1 ? border : top_p[(w >> 17) % 7];
     if (w >> 24 & 1) transform.min_p = min_p[(w >> 25) % 5];
     transform.chained = w >> 40 & 1;
     return transform;
@@ -54,7 +55,8 @@ void sampled_row(double *ret_row, const float *logits, int vocab, const spec_tra
     spec_transform filters = *transform;
     if (order == NULL) abort();
     const double heat = transform->temperature > 0.0 ? transform->temperature : 1.0;
-    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, false, NULL) != GSL_SUCCESS) abort();
+    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, false, NULL) != GSL_SUCCESS)
+        abort();
     if (transform->temperature > 0.0) filters.temperature = 1.0;
     spec_transform_apply(ret_row, vocab, &filters, order);
     free(order);

@@ -1,5 +1,5 @@
-/* Sampling on the card, or the simulated one: the laws that it draws from, and what it refuses. What the token rule makes
- * of them is held against the host's in tests/sim/test_chain_device.c. */
+/* Sampling on the card, or the simulated one: the laws that it draws from, and what it refuses. What the token rule
+ * makes of them is held against the host's in tests/sim/test_chain_device.c. */
 #include "models/gpu/sampling_gpu.h"
 #include "models/noise.h"
 #include "models/transformer/vector.h"
@@ -36,7 +36,8 @@ static bench bench_of(int vocab)
     const size_t n = (size_t)vocab;
     bench b = {.vocab = vocab};
     spec_error error = {""};
-    if (spec_sampling_gpu_init(&b.sampling, stream, vocab, vocab % 2 == 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_sampling_gpu_init(&b.sampling, stream, vocab, vocab % 2 == 0, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     b.logits = malloc(n * sizeof *b.logits);
     b.there = allocated(n * sizeof *b.there);
     b.law = allocated(spec_sampling_gpu_law_bytes(vocab));
@@ -94,11 +95,12 @@ static void describe(const bench *b, int family, const spec_transform *t)
 static void laws_are_the_rows_of_the_processor_bit_for_bit(void **state)
 {
     (void)state;
-    static const int vocab[] = {1, 2, 3, 5, 17, 64, 127, 128, 129, 200, 511, 512, 513, 640, 1000, 1024, 1025, 1500, 2300};
+    static const int vocab[] = {1,   2,   3,   5,   17,   64,   127,  128,  129, 200,
+                                511, 512, 513, 640, 1000, 1024, 1025, 1500, 2300};
     uint64_t cases = 0;
     for (size_t v = 0; v < sizeof vocab / sizeof *vocab; v++) {
         bench b = bench_of(vocab[v]);
-        const uint64_t rounds = spec_test_samples(vocab[v] < 600 ? 24 : 8);
+        const uint64_t rounds = spec_test_samples(vocab[v] < 600 ? 12 : 4);
         for (uint64_t round = 0; round < rounds; round++)
             for (int family = 0; family < SAMPLED_FAMILIES; family++) {
                 const uint64_t key = (round * SAMPLED_FAMILIES + (uint64_t)family) * 64 + v;
@@ -121,6 +123,133 @@ static void laws_are_the_rows_of_the_processor_bit_for_bit(void **state)
         bench_free(&b);
     }
     printf("%llu laws\n", (unsigned long long)cases);
+}
+
+/* As large as vocabularies are. Sums of 2^17 terms in any other order would be seen. */
+static void laws_of_large_vocabularies_are_too(void **state)
+{
+    (void)state;
+    static const int vocab[] = {32000, 128000};
+    double worst = 0.0;
+    for (int v = 0; v < 2; v++) {
+        bench b = bench_of(vocab[v]);
+        for (int family = 0; family < SAMPLED_FAMILIES; family++)
+            for (uint64_t kind = 0; kind < spec_test_samples(2); kind++) {
+                spec_transform transform = SPEC_TRANSFORM_NONE;
+                if (kind > 0) transform = sampled_transform(b.vocab, kind * 8 + (uint64_t)family);
+                sampled_logits(b.logits, b.vocab, (sampled_family)family, kind);
+                const int token = draw(&b, &transform, 0.27);
+                row_of_law(&b);
+                sampled_row(b.expected, b.logits, b.vocab, &transform);
+                double off = 0.0, before = 0.0;
+                for (int i = 0; i < b.vocab; i++) off += fabs(b.row[i] - b.expected[i]) / 2.0;
+                worst = fmax(worst, off);
+                if (off > 0.0) describe(&b, family, &transform);
+                for (int i = 0; i < token; i++) before += b.expected[i];
+                assert_true(before <= 0.27 + 1e-12 && before + b.expected[token] > 0.27 - 1e-12);
+            }
+        bench_free(&b);
+    }
+    printf("total variation at most %.2g\n", worst);
+    assert_true(worst <= 0x1p-52);
+}
+
+/* Where the filters' cut has more ties than candidates are kept, and where all of the mass is in two tokens. */
+static void cuts_among_many_ties_are_found_in_the_row(void **state)
+{
+    (void)state;
+    bench b = bench_of(3 * SAMPLING_CANDIDATES);
+    for (int kind = 0; kind < 8; kind++) {
+        spec_transform transform = SPEC_TRANSFORM_NONE;
+        for (int i = 0; i < b.vocab; i++) b.logits[i] = kind < 4 ? (float)(i % 2) : (float)(i % 7 == 3) * 1e-3f;
+        if (kind % 4 != 0) transform.top_p = kind % 4 == 3 ? 0.999 : 0.31;
+        if (kind % 4 != 1) transform.top_k = kind % 4 == 2 ? 1 : 3500;
+        transform.chained = kind == 3;
+        draw(&b, &transform, 0.5);
+        row_of_law(&b);
+        sampled_row(b.expected, b.logits, b.vocab, &transform);
+        if (memcmp(b.row, b.expected, (size_t)b.vocab * sizeof *b.row) != 0) {
+            describe(&b, kind, &transform);
+            fail_msg("another row");
+        }
+    }
+    bench_free(&b);
+}
+
+/* Each of these kinds of filters is a recording of its own, and more of them than are kept. */
+static void recorded_or_not_the_tokens_are_the_same(void **state)
+{
+    (void)state;
+    enum { VOCAB = 40, ROWS = 40 };
+    spec_sampling_gpu *with, *without;
+    spec_error error = {""};
+    float logits[(ROWS + 1) * VOCAB], *there = allocated(sizeof logits);
+    void *law[ROWS];
+    int token[ROWS];
+    double uniform[ROWS + 2];
+    assert_int_equal(spec_sampling_gpu_init(&with, stream, VOCAB, true, &error), GSL_SUCCESS);
+    assert_int_equal(spec_sampling_gpu_init(&without, stream, VOCAB, false, &error), GSL_SUCCESS);
+    sampled_logits(logits, (ROWS + 1) * VOCAB, SAMPLED_NORMAL, 3);
+    spec_card_put(card, there, logits, sizeof logits);
+    for (int i = 0; i < ROWS + 2; i++) uniform[i] = (double)(spec_noise_word(4, (uint64_t)i) >> 11) * 0x1p-53;
+    const spec_transform plain = SPEC_TRANSFORM_NONE;
+    for (int i = 0; i < ROWS; i++) {
+        law[i] = allocated(spec_sampling_gpu_law_bytes(VOCAB));
+        assert_int_equal(spec_sampling_gpu_draw(with, &token[i], law[i], there + (i + i % 3 / 2) * VOCAB, &plain,
+                                                uniform[i], &error), GSL_SUCCESS);
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int n = 0; n <= ROWS; n++) {
+            const spec_transform transform = n % 5 == 0 ? plain : sampled_transform(VOCAB, (uint64_t)n);
+            int accepted[2], last[2], used[2];
+            double chance[2][ROWS];
+            for (int i = 0; i < 2; i++)
+                assert_int_equal(spec_sampling_gpu_verify(i == 0 ? with : without, &accepted[i], &last[i], chance[i],
+                                                          &used[i], there, &transform, law, token, n, uniform, &error),
+                                 GSL_SUCCESS);
+            assert_int_equal(accepted[0], accepted[1]);
+            assert_int_equal(last[0], last[1]);
+            assert_int_equal(used[0], used[1]);
+            assert_memory_equal(chance[0], chance[1], (size_t)n * sizeof(double));
+            for (int i = accepted[0] + 1; i < n; i++) assert_true(chance[0][i] == 0.0);
+        }
+    for (int i = 0; i < ROWS; i++) spec_card_free(card, law[i]);
+    spec_card_free(card, there);
+    spec_sampling_gpu_free(with);
+    spec_sampling_gpu_free(without);
+}
+
+static void logits_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    static const float broken[] = {NAN, INFINITY, -INFINITY};
+    bench b = bench_of(1300);
+    void *laws[] = {b.law, b.law};
+    float *rows = allocated(3 * 1300 * sizeof *rows);
+    for (int kind = 0; kind < 18; kind++) {
+        spec_transform transform = SPEC_TRANSFORM_NONE;
+        spec_error error = {""};
+        const int tokens[] = {1, 2};
+        const double uniform[] = {0.1, 0.2, 0.3, 0.4};
+        int token = 7, accepted = 7, used = 7;
+        double chance[2];
+        if (kind / 3 % 3 == 1) transform.top_p = 0.9;
+        if (kind / 3 % 3 == 2) transform.temperature = 0.0;
+        sampled_logits(b.logits, b.vocab, SAMPLED_NORMAL, 5);
+        for (int i = 0; i < 3; i++) spec_card_put(card, rows + i * 1300, b.logits, 1300 * sizeof *b.logits);
+        draw(&b, &transform, 0.5);
+        b.logits[kind < 9 ? 1299 : 0] = broken[kind % 3];
+        spec_card_put(card, rows + 2 * 1300, b.logits, 1300 * sizeof *b.logits);
+        assert_int_equal(spec_sampling_gpu_verify(b.sampling, &accepted, &token, chance, &used, rows, &transform, laws,
+                                                  tokens, 2, uniform, &error),
+                         GSL_EDOM);
+        assert_non_null(strstr(error.text, "not finite"));
+        assert_true(token == 0 && accepted == 0 && used == 0);
+        assert_int_equal(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300, &transform, 0.5, &error),
+                         GSL_EDOM);
+    }
+    spec_card_free(card, rows);
+    bench_free(&b);
 }
 
 static int open_card(void **state)
@@ -147,6 +276,10 @@ int main(void)
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_are_the_rows_of_the_processor_bit_for_bit),
+        cmocka_unit_test(laws_of_large_vocabularies_are_too),
+        cmocka_unit_test(cuts_among_many_ties_are_found_in_the_row),
+        cmocka_unit_test(recorded_or_not_the_tokens_are_the_same),
+        cmocka_unit_test(logits_that_are_not_finite_are_refused),
     };
     return cmocka_run_group_tests(tests, open_card, close_card);
 }
