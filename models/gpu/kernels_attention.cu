@@ -1,4 +1,6 @@
 #include "models/gpu/kernels_attention.h"
+
+#include "models/gpu/attend.h"
 #include "models/gpu/operand.h"
 
 KERNEL(angles, 128)
@@ -50,112 +52,91 @@ KERNEL(place, 256)
 
 /* ---- attention ---------------------------------------------------------------------------------------------------- */
 
-DEVICE int positions_seen(const pass_batch *batch, int u)
-{
-    return batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
-}
-
-DEVICE int slot_of(const pass_batch *batch, int u, int t)
-{
-    return t < batch->past[u] ? t : batch->path[batch->path_begin[u] + t - batch->past[u]];
-}
-
-DEVICE float element(const void *rows, bool bf16, size_t at)
-{
-    return bf16 ? float_of_bf16(((const uint16_t *)rows)[at]) : ((const float *)rows)[at];
-}
-
-KERNEL(attend, 128)
-{
-    SHARED float query[256], weight[ATTEND_CHUNK];
-    const int part = BLOCK_X, head = BLOCK_Y, u = BLOCK_Z, begin = part * ATTEND_CHUNK, head_dim = a.head_dim;
-    if (u >= a.batch->n) return;
-    const int n = positions_seen(a.batch, u) - begin < ATTEND_CHUNK ? positions_seen(a.batch, u) - begin : ATTEND_CHUNK;
-    if (n <= 0) return;
-    const size_t width = (size_t)(a.n_heads + 2 * a.n_kv_heads) * (size_t)head_dim;
-    const size_t plane = (size_t)(2 * (head / (a.n_heads / a.n_kv_heads))) * (size_t)a.slots;
-    const float scale = (float)(1.0 / sqrt((double)head_dim));
-    for (int d = THREAD; d < head_dim; d += THREADS)
-        query[d] = a.qkv[(size_t)u * width + (size_t)(head * head_dim + d)] * scale;
-    sync_block();
-    for (int t = WARP; t < n; t += THREADS / WARP_LANES) {
-        const size_t row = (plane + (size_t)slot_of(a.batch, u, begin + t)) * (size_t)head_dim;
-        float sum = 0.0f;
-        for (int d = LANE; d < head_dim; d += WARP_LANES) sum = fmaf(query[d], element(a.keys, a.bf16, row + (size_t)d), sum);
-        for (int apart = 16; apart > 0; apart /= 2) sum += shuffle_xor(sum, apart);
-        if (LANE == 0) weight[t] = sum;
+/* whole: head_dim is a multiple of 8; chunks: of a part. The last number: blocks that find room on a multiprocessor. */
+#define ATTEND(name, words, eights, floats, whole, chunks, blocks)                                                     \
+    KERNEL_RESIDENT(name, 128, blocks)                                                                                 \
+    {                                                                                                                  \
+        SHARED quad query[ATTEND_PIECES * 2 * (words) * (eights) * 32];                                                \
+        SHARED uint32_t weight[ATTEND_PIECES * 256 * (eights)];                                                        \
+        SHARED float ranges[ATTEND_WARPS * 24 * (eights)], held[32 * (eights)];                                        \
+        SHARED int end[8 * (eights)];                                                                                  \
+        const attend_shared shared = {query, weight, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};         \
+        attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                                           \
     }
-    sync_block();
-    float largest = -INFINITY, sum = 0.0f;
-    for (int t = 0; t < n; t++) largest = fmaxf(largest, weight[t]);
-    sync_block();
-    if (THREAD < n) weight[THREAD] = expf(weight[THREAD] - largest);
-    sync_block();
-    for (int t = 0; t < n; t++) sum += weight[t];
-    const size_t to = ((size_t)part * (size_t)a.columns + (size_t)u) * (size_t)a.n_heads + (size_t)head;
-    for (int d = THREAD; d < head_dim; d += THREADS) {
-        float mixed = 0.0f;
-        for (int t = 0; t < n; t++) {
-            const size_t row = (plane + (size_t)a.slots + (size_t)slot_of(a.batch, u, begin + t)) * (size_t)head_dim;
-            mixed = fmaf(weight[t], element(a.keys, a.bf16, row + (size_t)d), mixed);
-        }
-        a.mixed[to * (size_t)head_dim + (size_t)d] = mixed;
-    }
-    if (THREAD == 0) {
-        a.range[2 * to] = largest;
-        a.range[2 * to + 1] = sum;
-    }
-}
+ATTEND(attend_bf16_64_8, 1, 1, false, true, 1, 5)
+ATTEND(attend_bf16_128_8, 2, 1, false, true, 1, 4)
+ATTEND(attend_bf16_256_8, 4, 1, false, true, 1, 2)
+ATTEND(attend_bf16_any_8, 4, 1, false, false, 1, 2)
+ATTEND(attend_bf16_64_32, 1, 4, false, true, 1, 4)
+ATTEND(attend_bf16_128_32, 2, 4, false, true, 1, 4)
+ATTEND(attend_bf16_256_16, 4, 2, false, true, 1, 3)
+ATTEND(attend_bf16_64_stretch, 1, 4, false, true, ATTEND_STRETCH, 3)
+ATTEND(attend_bf16_128_stretch, 2, 4, false, true, ATTEND_STRETCH, 2)
+ATTEND(attend_f32_64_8, 1, 1, true, false, 1, 4)
+ATTEND(attend_f32_128_8, 2, 1, true, false, 1, 4)
+ATTEND(attend_f32_256_8, 4, 1, true, false, 1, 2)
 
-/* Some of the text and two of the elements that it mixes to. */
+/* Some of the text, and four elements that it mixes to, of one or two heads. */
 typedef struct {
-    float largest, sum, mixed[2];
+    float largest[2], sum[2], mixed[OPERAND_LANE];
 } mixture;
 
 /* What comes next in the text joins what is before it. */
-DEVICE mixture joined(mixture before, mixture next)
+DEVICE void join(mixture *before, const mixture *next)
 {
-    const float largest = fmaxf(before.largest, next.largest);
-    const float old = expf(before.largest - largest), now = expf(next.largest - largest);
-    const mixture both = {largest, fmaf(before.sum, old, next.sum * now),
-                          {fmaf(before.mixed[0], old, next.mixed[0] * now),
-                           fmaf(before.mixed[1], old, next.mixed[1] * now)}};
-    return both;
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        const attend_factors f = join_ranges(&before->largest[i], &before->sum[i], next->largest[i], next->sum[i]);
+        before->mixed[2 * i] = join_mixed(before->mixed[2 * i], next->mixed[2 * i], f);
+        before->mixed[2 * i + 1] = join_mixed(before->mixed[2 * i + 1], next->mixed[2 * i + 1], f);
+    }
 }
 
-DEVICE mixture mixture_of(const struct combine_args *a, int part, int u, int head, int d)
+/* Elements at .. at + 3 of a column of the launch; what lies beyond is of the last. */
+DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, int at)
 {
-    const size_t at = ((size_t)part * (size_t)a->columns + (size_t)u) * (size_t)a->n_heads + (size_t)head;
-    const pair range = load_pair(a->range + 2 * at);
-    const pair mixed = load_pair(a->mixed + at * (size_t)a->head_dim + (size_t)d);
-    const mixture m = {float_of_bits(range.x), float_of_bits(range.y), {float_of_bits(mixed.x), float_of_bits(mixed.y)}};
+    const size_t row = ((size_t)part * (size_t)a->columns + (size_t)column) * (size_t)a->n_heads;
+    mixture m;
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        const int end = a->n_heads * a->head_dim, element = at + 2 * i < end ? at + 2 * i : end - 2;
+        const pair range = load_pair(a->range + 2 * (row + (size_t)(element / a->head_dim)));
+        const pair mixed = load_pair(a->mixed + row * (size_t)a->head_dim + (size_t)element);
+        m.largest[i] = float_of_bits(range.x);
+        m.sum[i] = float_of_bits(range.y);
+        m.mixed[2 * i] = float_of_bits(mixed.x);
+        m.mixed[2 * i + 1] = float_of_bits(mixed.y);
+    }
     return m;
 }
 
+/* Warp w joins every fourth stretch, from w on; these four join in order. */
 KERNEL(combine, 128)
 {
-    const int first = (BLOCK_X * (THREADS / WARP_LANES) + WARP) * OPERAND_WARP, u = BLOCK_Y;
-    const int cols = a.n_heads * a.head_dim;
-    if (u >= a.batch->n || first >= cols) return;
-    const int part = ATTEND_CHUNK * a.chunks, parts = (positions_seen(a.batch, u) + part - 1) / part;
-    const int parts_a_stretch = ATTEND_STRETCH / a.chunks;
-    float value[OPERAND_LANE] = {0.0f, 0.0f, 0.0f, 0.0f};
-    UNROLL
-    for (int i = 0; i < OPERAND_LANE; i += 2) {
-        const int at = first + OPERAND_LANE * LANE + i, head = at / a.head_dim, d = at % a.head_dim;
-        if (at >= cols) continue;
-        mixture all = {0.0f, 0.0f, {0.0f, 0.0f}};
-        for (int p = 0; p < parts; p += parts_a_stretch) {
-            const int end = p + parts_a_stretch < parts ? p + parts_a_stretch : parts;
-            mixture stretch = mixture_of(&a, p, u, head, d);
-            for (int j = p + 1; j < end; j++) stretch = joined(stretch, mixture_of(&a, j, u, head, d));
-            all = p == 0 ? stretch : joined(all, stretch);
+    SHARED mixture others[ATTEND_WARPS - 1][WARP_LANES];
+    const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE, u = a.first + BLOCK_Y;
+    if (u >= a.batch->n) return;
+    const int size = ATTEND_CHUNK * a.chunks, parts = (positions_seen(a.batch, u) + size - 1) / size;
+    const int parts_a_stretch = ATTEND_STRETCH / a.chunks, stretches = (parts + parts_a_stretch - 1) / parts_a_stretch;
+    mixture all = {{0.0f, 0.0f}, {0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+    for (int s = WARP; s < stretches; s += ATTEND_WARPS) {
+        const int begin = s * parts_a_stretch, end = begin + parts_a_stretch < parts ? begin + parts_a_stretch : parts;
+        mixture stretch = mixture_of(&a, begin, BLOCK_Y, at);
+        for (int p = begin + 1; p < end; p++) {
+            const mixture next = mixture_of(&a, p, BLOCK_Y, at);
+            join(&stretch, &next);
         }
-        const float factor = 1.0f / all.sum;
-        value[i] = all.mixed[0] * factor;
-        value[i + 1] = all.mixed[1] * factor;
+        if (s == WARP) all = stretch;
+        else join(&all, &stretch);
     }
-    operand_write(a.o, a.format, u, cols, first, value);
+    if (WARP > 0) others[WARP - 1][LANE] = all;
+    sync_block();
+    if (WARP > 0) return;
+    for (int w = 1; w < ATTEND_WARPS && w < stretches; w++) join(&all, &others[w - 1][LANE]);
+    float value[OPERAND_LANE];
+    UNROLL
+    for (int i = 0; i < OPERAND_LANE; i++) value[i] = all.mixed[i] * (1.0f / all.sum[i / 2]);
+    operand_write(a.o, a.format, u, a.n_heads * a.head_dim, first, value);
 }
 
 /* ---- keep --------------------------------------------------------------------------------------------------------- */

@@ -10,9 +10,15 @@
 
 #include <stdbool.h>
 
+/* attend_<type>_<head_dim>_<queries>: up to that head_dim, so many queries of a block and parts of a chunk; _stretch: of
+ * 32 queries, and parts of a stretch; any: where head_dim is no multiple of 8. */
 #define SPEC_KERNELS_ATTENTION(X)                                                                                      \
-    X(attention, angles, 128) X(attention, place, 256) X(attention, attend, 128) X(attention, combine, 128)            \
-    X(attention, keep, 256)
+    X(attention, angles, 128) X(attention, place, 256) X(attention, combine, 128) X(attention, keep, 256)              \
+    X(attention, attend_bf16_64_8, 128) X(attention, attend_bf16_128_8, 128) X(attention, attend_bf16_256_8, 128)      \
+    X(attention, attend_bf16_64_32, 128) X(attention, attend_bf16_128_32, 128)                                         \
+    X(attention, attend_bf16_256_16, 128) X(attention, attend_bf16_any_8, 128)                                         \
+    X(attention, attend_bf16_64_stretch, 128) X(attention, attend_bf16_128_stretch, 128)                               \
+    X(attention, attend_f32_64_8, 128) X(attention, attend_f32_128_8, 128) X(attention, attend_f32_256_8, 128)
 
 enum { ATTEND_CHUNK = 64, ATTEND_STRETCH = 4 };
 
@@ -34,23 +40,37 @@ struct place_args {
     bool bf16, halves; /* type of the keys; pairs are halves of a head apart */
 };
 
-/* Blocks: parts of the text. mixed (parts, columns, n_heads, head_dim), range (parts, columns, n_heads, 2): largest and
- * sum. A part is of `chunks` chunks: 1 or ATTEND_STRETCH. */
+/* Blocks: parts of the text, kv heads times pieces of their heads, groups of columns. A block has `heads`
+ * heads, as far as there are, of block_columns columns; the launch is for columns first .. first + columns - 1. mixed (parts, columns, n_heads, head_dim), range (parts, columns, n_heads, 2): largest
+ * and sum. */
 struct attend_args {
     float *mixed, *range;
     const float *qkv;
     const void *keys;
     const pass_batch *batch;
-    int n_heads, n_kv_heads, head_dim, slots, columns, chunks;
-    bool bf16;
+    int n_heads, n_kv_heads, head_dim, slots;
+    int first, columns, heads, block_columns;
+    float scale; /* 1 / sqrt(head_dim) */
 };
+#define attend_bf16_64_8_args attend_args
+#define attend_bf16_128_8_args attend_args
+#define attend_bf16_256_8_args attend_args
+#define attend_bf16_64_32_args attend_args
+#define attend_bf16_128_32_args attend_args
+#define attend_bf16_256_16_args attend_args
+#define attend_bf16_any_8_args attend_args
+#define attend_bf16_64_stretch_args attend_args
+#define attend_bf16_128_stretch_args attend_args
+#define attend_f32_64_8_args attend_args
+#define attend_f32_128_8_args attend_args
+#define attend_f32_256_8_args attend_args
 
-/* Blocks: pieces of 512 elements, columns. o: an operand (n, n_heads * head_dim). */
+/* Blocks: 128 elements, columns from `first` on; parts are of `chunks` chunks, 1 or ATTEND_STRETCH. o: an operand (n, n_heads * head_dim). */
 struct combine_args {
     void *o;
     const float *mixed, *range;
     const pass_batch *batch;
-    int n_heads, head_dim, columns, chunks;
+    int n_heads, head_dim, first, columns, chunks;
     operand_format format;
 };
 

@@ -2,13 +2,26 @@
 
 #include "models/least.h"
 
+#include <math.h>
+
 enum {
     PAIRS = 256,   /* that a block of `place` rotates */
-    PIECE = 512,   /* elements that a block of `combine` writes */
+    PIECE = 128,   /* elements that a block of `combine` writes */
     UNITS = 256,   /* that a block of `keep` moves */
     WIDE = 16,     /* bytes of a unit where rows are multiples of it */
     NARROW = 4
 };
+
+/* Where there are so many blocks if parts are stretches, they are: few columns read most of the time and want all
+ * multiprocessors to do it, many compute, and what their parts leave is more. And how much that may be, if a launch is for
+ * more than a few columns. */
+enum { BLOCKS_FEW = 512, BLOCKS_MANY = 256 };
+#define WORKSPACE ((size_t)1 << 28)
+
+static int n_parts(int longest, int chunks)
+{
+    return spec_least_pieces(longest, chunks * ATTEND_CHUNK);
+}
 
 static size_t element_bytes(const spec_kv *kv)
 {
@@ -41,35 +54,95 @@ void spec_launch_place(spec_stream *stream, spec_kv *kv, int layer, float *qkv, 
              .halves = pairs == SPEC_ROPE_HALVES);
 }
 
-/* Mixed values first, then ranges. */
-static size_t mixed_floats(int n_heads, int head_dim, int columns, int parts)
+/* ---- attention ---------------------------------------------------------------------------------------------------- */
+
+/* How a launch cuts its work. Nothing here changes what a column comes to. */
+typedef struct {
+    spec_kernel kernel;
+    int pieces;               /* of a kv head's heads */
+    int heads, block_columns; /* of a block */
+    int columns;              /* of a launch */
+    int chunks, parts;        /* chunks of a part; parts of the longest text */
+    size_t bytes;             /* of what the parts leave */
+} attend_plan;
+
+/* Queries of a block and the kernels for them, with parts of a chunk and of a stretch, if there is one. */
+typedef struct {
+    int queries;
+    spec_kernel of_chunks, of_stretches;
+} attend_kernels;
+
+static attend_kernels kernels_of(int head_dim, bool floats, int queries)
 {
-    return (size_t)parts * (size_t)columns * (size_t)n_heads * (size_t)head_dim;
+    static const attend_kernels few[] = {{8, SPEC_KERNEL_attend_bf16_64_8, SPEC_KERNELS_COUNT},
+                                         {8, SPEC_KERNEL_attend_bf16_128_8, SPEC_KERNELS_COUNT},
+                                         {8, SPEC_KERNEL_attend_bf16_256_8, SPEC_KERNELS_COUNT}};
+    static const attend_kernels many[] = {{32, SPEC_KERNEL_attend_bf16_64_32, SPEC_KERNEL_attend_bf16_64_stretch},
+                                          {32, SPEC_KERNEL_attend_bf16_128_32, SPEC_KERNEL_attend_bf16_128_stretch},
+                                          {16, SPEC_KERNEL_attend_bf16_256_16, SPEC_KERNELS_COUNT}};
+    static const attend_kernels f32[] = {{8, SPEC_KERNEL_attend_f32_64_8, SPEC_KERNELS_COUNT},
+                                         {8, SPEC_KERNEL_attend_f32_128_8, SPEC_KERNELS_COUNT},
+                                         {8, SPEC_KERNEL_attend_f32_256_8, SPEC_KERNELS_COUNT}};
+    static const attend_kernels any = {8, SPEC_KERNEL_attend_bf16_any_8, SPEC_KERNELS_COUNT};
+    const int width = head_dim <= 64 ? 0 : head_dim <= 128 ? 1 : 2;
+    if (floats) return f32[width];
+    if (head_dim % 8 != 0) return any;
+    return queries <= 8 ? few[width] : many[width];
 }
 
-static int n_parts(int longest, int chunks)
+static attend_plan plan_of(int n_heads, int n_kv_heads, int head_dim, bool floats, int longest, int bucket)
 {
-    return spec_least_pieces(longest, chunks * ATTEND_CHUNK);
+    const int group = n_heads / n_kv_heads;
+    const attend_kernels kernels = kernels_of(head_dim, floats, group * bucket);
+    attend_plan plan = {.kernel = kernels.of_chunks, .columns = bucket, .chunks = 1};
+    plan.pieces = spec_least_pieces(group, kernels.queries);
+    plan.heads = spec_least_pieces(group, plan.pieces);
+    plan.block_columns = kernels.queries / plan.heads;
+    const int others = n_kv_heads * plan.pieces * spec_least_pieces(bucket, plan.block_columns);
+    if (kernels.of_stretches != SPEC_KERNELS_COUNT &&
+        others * n_parts(longest, ATTEND_STRETCH) >= (bucket <= 8 ? BLOCKS_FEW : BLOCKS_MANY)) {
+        plan.kernel = kernels.of_stretches;
+        plan.chunks = ATTEND_STRETCH;
+    }
+    plan.parts = n_parts(longest, plan.chunks);
+    const size_t column = (size_t)plan.parts * (size_t)n_heads * (size_t)(head_dim + 2) * sizeof(float);
+    while (plan.columns > 8 && plan.columns > plan.block_columns && column * (size_t)plan.columns > WORKSPACE)
+        plan.columns /= 2;
+    plan.bytes = column * (size_t)plan.columns;
+    return plan;
 }
 
 size_t spec_launch_attend_bytes(const spec_shape *shape, int longest)
 {
-    const int parts = n_parts(longest, 1);
-    return sizeof(float) * mixed_floats(shape->n_heads, shape->head_dim + 2, SPEC_COLUMNS_MAX, parts);
+    size_t most = 0;
+    for (int bucket = 8; bucket <= SPEC_COLUMNS_MAX; bucket *= 2)
+        for (int floats = 0; floats < 2; floats++)
+            for (int n = longest; n > 0; n /= 2) {
+                const attend_plan plan =
+                    plan_of(shape->n_heads, shape->n_kv_heads, shape->head_dim, floats != 0, n, bucket);
+                if (plan.bytes > most) most = plan.bytes;
+            }
+    return most;
 }
 
 void spec_launch_attend(spec_stream *stream, void *o, const float *qkv, const spec_kv *kv, int layer, int n_heads,
                         operand_format format, void *workspace, int longest, const pass_batch *batch, int bucket)
 {
-    const int chunks = 1, parts = n_parts(longest, chunks), head_dim = kv->head_dim;
-    float *mixed = workspace, *range = mixed + mixed_floats(n_heads, head_dim, bucket, parts);
-    SPEC_RUN(stream, attend, parts, n_heads, bucket, .mixed = mixed, .range = range, .qkv = qkv,
-             .keys = keys_of(kv, layer), .batch = batch, .n_heads = n_heads, .n_kv_heads = kv->n_kv_heads,
-             .head_dim = head_dim, .slots = kv->slots, .columns = bucket, .chunks = chunks,
-             .bf16 = kv->type == SPEC_TENSOR_BF16);
-    SPEC_RUN(stream, combine, spec_least_pieces(n_heads * head_dim, PIECE), bucket, 1, .o = o, .mixed = mixed,
-             .range = range, .batch = batch, .n_heads = n_heads, .head_dim = head_dim, .columns = bucket,
-             .chunks = chunks, .format = format);
+    const int head_dim = kv->head_dim, n_kv_heads = kv->n_kv_heads;
+    const attend_plan plan = plan_of(n_heads, n_kv_heads, head_dim, kv->type == SPEC_TENSOR_F32, longest, bucket);
+    float *mixed = workspace, *range = mixed + (size_t)plan.parts * (size_t)plan.columns * (size_t)(n_heads * head_dim);
+    for (int first = 0; first < bucket; first += plan.columns) {
+        const struct attend_args args = {
+            .mixed = mixed, .range = range, .qkv = qkv, .keys = keys_of(kv, layer), .batch = batch, .n_heads = n_heads,
+            .n_kv_heads = n_kv_heads, .head_dim = head_dim, .slots = kv->slots, .first = first,
+            .columns = plan.columns, .heads = plan.heads, .block_columns = plan.block_columns,
+            .scale = (float)(1.0 / sqrt(head_dim))};
+        spec_stream_run(stream, plan.kernel, plan.parts, n_kv_heads * plan.pieces,
+                        spec_least_pieces(plan.columns, plan.block_columns), &args);
+        SPEC_RUN(stream, combine, spec_least_pieces(n_heads * head_dim, PIECE), plan.columns, 1, .o = o, .mixed = mixed,
+                 .range = range, .batch = batch, .n_heads = n_heads, .head_dim = head_dim, .first = first,
+                 .columns = plan.columns, .chunks = plan.chunks, .format = format);
+    }
 }
 
 void spec_launch_keep(spec_stream *stream, spec_kv *kv, const int *from, int to, int n)

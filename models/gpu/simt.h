@@ -42,6 +42,7 @@ typedef struct {
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
+#define ONE_BY_ONE _Pragma("unroll 1")
 #define THREAD ((int)threadIdx.x)
 #define THREADS ((int)blockDim.x)
 #define BLOCK_X ((int)blockIdx.x)
@@ -64,7 +65,7 @@ DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 DEVICE uint32_t vote_which(bool value) { return __ballot_sync(0xffffffffu, value); }
 
-/* 16 or 8 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache. */
+/* 16, 8 or 4 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
@@ -93,6 +94,7 @@ DEVICE pair load_pair(const void *from)
     const pair p = {v.x, v.y};
     return p;
 }
+DEVICE uint32_t load_word(const void *from) { return *(const uint32_t *)from; }
 DEVICE void store_quad(void *to, quad q)
 {
     *(uint4 *)to = make_uint4(q.x, q.y, q.z, q.w);
@@ -204,6 +206,7 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define DEVICE static inline
 #define SHARED static __attribute__((section("simt_shared")))
 #define UNROLL
+#define ONE_BY_ONE
 #define THREAD (simt.thread)
 #define THREADS (simt.threads)
 #define BLOCK_X (simt.block[0])
@@ -230,6 +233,7 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define load_quad(from) simt_load_quad((from), __FILE__, __LINE__)
 #define load_once_if(q, there, from) ((void)((there) && (*(q) = load_once(from), true)))
 #define load_pair(from) simt_load_pair((from), __FILE__, __LINE__)
+#define load_word(from) simt_load_word((from), __FILE__, __LINE__)
 #define store_quad(to, q) simt_store_quad((to), (q), __FILE__, __LINE__)
 #define store_pair(to, p) simt_store_pair((to), (p), __FILE__, __LINE__)
 #define add_uint32(to, value) simt_add_uint32((to), (value))
@@ -298,6 +302,13 @@ DEVICE pair simt_load_pair(const void *from, const char *file, int line)
     simt_aligned(from, sizeof p, file, line);
     memcpy(&p, from, sizeof p);
     return p;
+}
+DEVICE uint32_t simt_load_word(const void *from, const char *file, int line)
+{
+    uint32_t word;
+    simt_aligned(from, sizeof word, file, line);
+    memcpy(&word, from, sizeof word);
+    return word;
 }
 DEVICE void simt_store_quad(void *to, quad q, const char *file, int line)
 {
