@@ -1,5 +1,6 @@
 /* Cards, their memory, streams and recordings, on the simulated card or on a real one. */
 #include "models/gpu/card.h"
+#include "models/gpu/driver.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -162,6 +163,11 @@ static void put_and_get_wait_for_all_streams(void **state)
     assert_int_equal(spec_stream_wait(one, NULL), GSL_SUCCESS);
     assert_int_equal(spec_stream_wait(other, NULL), GSL_SUCCESS);
     assert_int_equal(count_seen(card, seen), 0);
+    static const uint32_t none[BLOCKS];
+    SPEC_RUN(one, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    spec_card_put(card, seen, none, sizeof none);
+    assert_int_equal(spec_stream_wait(one, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(card, seen), 0);
     spec_stream_free(one);
     spec_stream_free(other);
     spec_card_free(card, seen);
@@ -198,6 +204,8 @@ static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
 typedef struct {
     spec_card *card;
     bool good;
+    spec_stream *stream;
+    uint32_t *seen;
 } neighbour;
 
 /* All that another thread may do meanwhile. */
@@ -228,7 +236,7 @@ static void what_another_thread_does_spoils_no_recording(void **state)
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
-    neighbour n = {card, false};
+    neighbour n = {.card = card};
     spec_stream_record(stream);
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
     assert_int_equal(pthread_create(&thread, NULL, work_beside, &n), 0);
@@ -246,6 +254,54 @@ static void what_another_thread_does_spoils_no_recording(void **state)
     spec_card_close(card);
 }
 
+static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
+{
+    (void)state;
+    const spec_driver *driver;
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    CUdeviceptr memory = 0;
+    assert_int_equal(spec_driver_load(&driver, NULL), GSL_SUCCESS);
+    spec_stream_record(stream);
+    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+    if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS) driver->cuMemFree_v2(memory); /* not to be done here */
+    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+    spec_recording *recording = spec_stream_recorded(stream);
+    if (!spec_card_is_real()) assert_null(recording);
+    spec_recording_free(card, recording);
+    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(card, seen), 0);
+    SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen);
+    assert_int_equal(count_seen(card, seen), 3);
+    spec_stream_free(stream);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void *launch(void *self)
+{
+    const neighbour *n = self;
+    SPEC_RUN(n->stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = n->seen);
+    return NULL;
+}
+
+static void a_thread_that_never_met_the_card_can_go_on_with_a_stream(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    neighbour n = {.card = open_card()};
+    n.stream = stream_of(n.card);
+    n.seen = memory_of(n.card, BLOCKS * sizeof *n.seen);
+    assert_int_equal(pthread_create(&thread, NULL, launch, &n), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(spec_stream_wait(n.stream, NULL), GSL_SUCCESS);
+    assert_int_equal(count_seen(n.card, n.seen), BLOCKS);
+    spec_stream_free(n.stream);
+    spec_card_free(n.card, n.seen);
+    spec_card_close(n.card);
+}
+
 static void threads_with_a_stream_each_do_not_disturb_one_another(void **state)
 {
     (void)state;
@@ -254,7 +310,7 @@ static void threads_with_a_stream_each_do_not_disturb_one_another(void **state)
     neighbour n[THREADS];
     spec_card *card = open_card();
     for (int i = 0; i < THREADS; i++) {
-        n[i] = (neighbour){card, false};
+        n[i] = (neighbour){.card = card};
         assert_int_equal(pthread_create(&thread[i], NULL, work_beside, &n[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
@@ -335,6 +391,8 @@ int main(void)
         cmocka_unit_test(put_and_get_wait_for_all_streams),
         cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
         cmocka_unit_test(what_another_thread_does_spoils_no_recording),
+        cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
+        cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
         cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),
     };

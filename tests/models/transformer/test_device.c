@@ -113,6 +113,9 @@ static void keys_and_values_are_of_the_type_that_was_asked_for_or_suits(void **s
     assert_ptr_equal(spec_transformer_of(draft)->weights->backend, &spec_backend_cpu);
     spec_model_close(draft);
     spec_model_close(target);
+    target = open_model("random?dim=40&layers=1&heads=2&ffn=96&vocab=9&context=9&type=f32&device=gpu", NULL);
+    assert_int_equal(kv_of("quantised?type=q8_0", target), SPEC_TENSOR_BF16); /* one matrix alone is not of floats */
+    spec_model_close(target);
     spec_error error;
     assert_int_equal(spec_model_open(&target, MODEL "&kv=bf16", NULL, &error), GSL_EINVAL);
     assert_string_equal(error.text, "kv=bf16: cpu (the processor) keeps keys and values as floats: leave it out, or "
