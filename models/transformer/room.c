@@ -54,5 +54,5 @@ int spec_room_check(spec_tensor_type *ret_kv_type, const spec_backend *backend, 
                      why.text, spec_bytes_text(a, weights), shape->context, spec_bytes_text(b, text),
                      spec_bytes_text(c, pass), target > 0 ? ", those of the target " : "",
                      target > 0 ? spec_bytes_text(d, target) : "",
-                     text > weights ? "; a smaller context= needs less" : "");
+                     text > weights + pass ? "; a smaller context= needs less" : "");
 }
