@@ -43,6 +43,6 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
 
 double spec_ahead_break_even(int K, double c)
 {
-    if (K < 1 || !is_amount(c) || c == 0.0) return NAN;
-    return fmax(0.0, (K + 1) * c - 1.0) / (K * c);
+    if (K < 1 || !is_amount(c)) return NAN;
+    return fmax(0.0, (K + 1) * c - 1.0) / (K * c); /* 0 / 0 at c = 0 */
 }

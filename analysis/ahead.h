@@ -23,8 +23,8 @@ double spec_ahead_hit(double alpha, int K, double guessed);
  *   before  drafting a chain where it is not there, >= 0
  *   during  drafting ahead, the guess and a chain, >= 0
  *   verify  verification, >= 0
- *   handed  the part of it in which nothing else is done, in 0..verify: 0 where the draft model has a device of its own,
- *           verify where both have one
+ *   handed  the part of it in which nothing else is done, in 0..verify: 0 where the draft model has a device of its
+ *           own, verify where both have one
  *   returns a time; all of them finite. */
 double spec_ahead_round(double hit, double before, double during, double verify, double handed);
 
@@ -45,13 +45,13 @@ double spec_ahead_speedup(double alpha, int K, double c, double guessed, double 
  *   n       rounds, >= 1;  hit = chance that a round is followed by one whose chain is there; the others as above. */
 double spec_ahead_rounds(int n, double hit, double before, double during, double verify, double handed);
 
-/* The share of hits above which drafting ahead gains over drafting each chain beforehand, a verification being one target
- * call of which nothing is handed: where the two rounds last as long.
+/* The share of hits above which drafting ahead gains over drafting each chain beforehand, a verification being one
+ * target call of which nothing is handed: where the two rounds last as long.
  *
  *     max(0, (K+1) c - 1) / (K c)                                                   docs/formulas.md#ahead
  *
- *   returns a share; 0 where (K+1) c <= 1; above 1 where c > 1: nothing gains. NaN at K = 0 and at c = 0, where there is
- *           nothing to save. */
+ *   returns a share; 0 where (K+1) c <= 1; above 1 where c > 1: nothing gains. NaN at K = 0 and at c = 0, where
+ *           there is nothing to save. */
 double spec_ahead_break_even(int K, double c);
 
 #endif

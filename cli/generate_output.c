@@ -242,7 +242,8 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
         fputs(", plain decoding", stderr);
     }
     if (g->plan.decoder.ahead && tally->rounds > 0)
-        fprintf(stderr, "; %.3f of the rounds found their chain drafted ahead", (double)tally->hits / (double)tally->rounds);
+        fprintf(stderr, "; %.3f of the rounds found their chain drafted ahead",
+                (double)tally->hits / (double)tally->rounds);
     if (g->decoder.device.on) fputs("; chains verified on the device", stderr);
     if (g->plan.baseline && g->tokens > 0) {
         fprintf(stderr, "; %.2f times plain decoding (", g->beside_seconds / g->seconds);

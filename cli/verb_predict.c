@@ -47,8 +47,8 @@ int spec_verb_predict(int argc, char **argv)
         "its variance; speedup, Theorem 3.8 of Leviathan et al. "
         "(2023); ops_factor, Theorem 3.11; the best K for this alpha and c, and its "
         "speed-up; the alpha at which this K and c "
-        "break even. With --guess: the speed-up with the next chain drafted while this one is verified, on two devices; "
-        "hit, the share of rounds that find their chain so; and the share above which it gains.",
+        "break even. With --guess: the speed-up with the next chain drafted while this one is verified, on two "
+        "devices; hit, the share of rounds that find their chain so; and the share above which it gains.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .alpha = "0.8", .K = "5", .c = "0.1"};
     spec_usage_parse(&argp, argc, argv, &args);

@@ -61,7 +61,8 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule", "draft", "target", "K", "tokens=2", "policy=fixed", "c=", "ahead=0", NULL};
+static const char *const parameters[] = {"rule",         "draft", "target",  "K", "tokens=2",
+                                         "policy=fixed", "c=",    "ahead=0", NULL};
 static const char *const columns[] = {"branches", "tv", "max_error", "accepted", "speedup", "verdict", NULL};
 static const char *const checked[] = {"verdict", NULL};
 

@@ -1,6 +1,6 @@
-/* chain: draft tokens drawn, and verified by the token rule, where the rows are: only tokens and uniforms cross the bus.
- * For two models whose rows are made on one device that can do it, under temperature and filters alone. A chain owns the
- * laws that its tokens were drawn from, in the device's memory, and borrows the sessions. [Leviathan23] */
+/* chain: draft tokens drawn, and verified by the token rule, where the rows are: tokens alone cross the bus.
+ * For two models whose rows are made on one device that can do it, under temperature and filters alone. A chain owns
+ * the laws that its tokens were drawn from, in the device's memory, and borrows the sessions. [Leviathan23] */
 #ifndef SPECLAB_CHAIN_H
 #define SPECLAB_CHAIN_H
 
@@ -51,8 +51,8 @@ int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, cons
                            spec_error *error);
 int spec_chain_score_end(spec_chain *chain, spec_error *error);
 
-/* After _score_end, the token rule on these n_nodes >= 1 tokens: how many are accepted, the correction or bonus, and with
- * which chance each tested one was to be accepted, ret_chance (n_nodes). uniform (n_nodes+2) are used one after the
+/* After _score_end, the token rule on these n_nodes >= 1 tokens: how many are accepted, the correction or bonus, and
+ * with which chance each tested one was to be accepted, ret_chance (n_nodes). uniform (n_nodes+2) are used one after the
  * other as the rule uses them on rows (sim/verify_token.c), *ret_used of them. */
 int spec_chain_verify(spec_chain *chain, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
                       const int *token, int n_nodes, const double *uniform, spec_error *error);

@@ -298,7 +298,8 @@ static int warm_up(run *r, double *block)
     plan->tokens = tokens;
     for (int i = 0; i < timed->n_ways; i++) {
         const spec_timed_way *way = &timed->way[i];
-        timed->way[i] = (spec_timed_way){.ahead = way->ahead, .device = way->device, .K = way->K, .widest = way->widest};
+        timed->way[i] = (spec_timed_way){
+            .ahead = way->ahead, .device = way->device, .K = way->K, .widest = way->widest};
     }
     return status;
 }

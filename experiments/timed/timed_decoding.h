@@ -49,8 +49,8 @@ typedef enum {
     SPEC_TIMED_FIELDS
 } spec_timed_field;
 
-/* One way of decoding over all texts: way 0 is plain, way i speculates with plan.K[i-1]; and those behind draft ahead, with
- * every K above 0 of the plan's. */
+/* One way of decoding over all texts: way 0 is plain, way i speculates with plan.K[i-1]; and those behind draft ahead,
+ * with every K above 0 of the plan's. */
 typedef struct {
     bool ahead;                          /* it drafts ahead */
     bool device;                         /* its chains are verified on the device */

@@ -169,7 +169,8 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
                                .rule = sum[SPEC_TIMED_RULE] / rounds};
     ret->round.rest = fmax(0.0, sum[SPEC_TIMED_SECONDS] / rounds - ret->round.draft - ret->round.score -
                                     ret->round.ahead - ret->round.rule);
-    ret->c_in_run = calls > 0.0 ? (ret->round.draft + ret->round.ahead) / (calls + calls_ahead) / all->plain.value : NAN;
+    const double drafting = ret->round.draft + ret->round.ahead;
+    ret->c_in_run = calls > 0.0 ? drafting / (calls + calls_ahead) / all->plain.value : NAN;
 
     const spec_cost_curve target = {s->n_widths, s->width, s->mean_target};
     const spec_cost_curve draft = {s->n_widths, s->width, s->mean_draft};

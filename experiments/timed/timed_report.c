@@ -96,7 +96,8 @@ static void fill_speed(spec_table *table, const spec_timed *timed, const spec_ti
     spec_table_text(table, "best", standing(p, i));
     spec_table_number(table, "tokens_per_s", speed->speedup.value / p->plain.value);
     const spec_phases *round = &speed->round;
-    spec_table_number(table, "round_ms", 1e3 * (round->draft + round->score + round->ahead + round->rule + round->rest));
+    spec_table_number(table, "round_ms",
+                      1e3 * (round->draft + round->score + round->ahead + round->rule + round->rest));
     spec_table_number(table, "draft_ms", 1e3 * round->draft);
     spec_table_number(table, "draft_ms_costed", 1e3 * speed->draft_costed);
     spec_table_number(table, "verify_ms", 1e3 * round->score);

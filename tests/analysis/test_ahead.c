@@ -81,6 +81,7 @@ static void what_is_gained_has_its_limits(void **state)
         assert_true(spec_ahead_break_even(K, 1.1) > 1.0);
     }
     assert_same(spec_ahead_speedup(0.8, 0, 5.0, 0.5, 0.0), 1.0);
+    assert_same(spec_ahead_speedup(0.8, 0, 5.0, 0.5, 0.5), 1.0);
     assert_same(spec_ahead_hit(0.8, 0, 0.5), 0.0);
 }
 
@@ -102,6 +103,8 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_ahead_speedup(0.8, 3, 0.1, 0.5, 1.1));
     assert_nan(spec_ahead_rounds(0, 0.5, 0.1, 0.2, 1.0, 0.0));
     assert_nan(spec_ahead_break_even(0, 0.1));
+    assert_nan(spec_ahead_break_even(0, 5.0));
+    assert_nan(spec_ahead_break_even(3, -0.1));
     assert_nan(spec_ahead_break_even(3, 0.0));
     assert_nan(spec_ahead_break_even(3, INFINITY));
 }

@@ -40,7 +40,8 @@ static void the_virtual_clock_runs_as_the_formula_says(void **state)
             /* Given the hits, the clock is exact. */
             const double during = (K + 1) * c > 1.0 ? (K + 1) * c : 1.0;
             assert_near(tally.time, n * during + (n - hits) * K * c, 1e-11);
-            assert_near(tally.time, spec_ahead_rounds((int)rounds, hits / (n - 1.0), K * c, (K + 1) * c, 1.0, 0.0), 1e-11);
+            const double share = hits / (n - 1.0);
+            assert_near(tally.time, spec_ahead_rounds((int)rounds, share, K * c, (K + 1) * c, 1.0, 0.0), 1e-11);
             const double measured = (double)tally.emitted / tally.time;
             assert_near(measured, spec_ahead_speedup(alpha, K, c, guessed, 0.0), 0.02);
             spec_decoder_free(&decoder);
