@@ -2,6 +2,7 @@
 #include "models/transformer/forward.h"
 #include "tests/bench/gpu/gpu_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +120,7 @@ int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type t
     char name[48];
     snprintf(name, sizeof name, "%s %s", model->name, spec_tensor_type_names[type]);
     SPEC_TRY(open_bench(&b, model, type, rows->backend, error));
-    const double bytes = (double)b->weights.bytes;
+    const double bytes = (double)b->weights.bytes, read = rows->roofline.read > 0.0 ? rows->roofline.read : NAN;
     SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e-9 * bytes, "GB", "%s: weights that a pass reads", name));
     SPEC_TRY(read_text(b, 0, model->text, error));
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
@@ -129,7 +130,7 @@ int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type t
         if (n == 1) one = seconds;
         SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e3 * seconds, "ms", "%s: pass of %d", name, n));
         if (n == 1)
-            SPEC_TRY(gpu_rows_add(rows, GPU_AT_LEAST, model->share, bytes / seconds / rows->roofline.read, "",
+            SPEC_TRY(gpu_rows_add(rows, GPU_AT_LEAST, model->share, bytes / seconds / read, "",
                                   "%s: pass of 1, share of reading", name));
         else
             SPEC_TRY(gpu_rows_add(rows, widths[i].asked > 0.0 ? GPU_AT_MOST : GPU_TOLD, widths[i].asked, seconds / one,
