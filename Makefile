@@ -199,7 +199,7 @@ sanitize: ## the tests under the address and undefined sanitizers, and the engin
 	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
 
 # On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
-GPU_TESTS := $(filter $(BUILD)/tests/models/gpu/%,$(TESTS))
+GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l 'spec_simulated_card()' $(TEST_SRC))))
 .PHONY: gpu-reverse
 gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)

@@ -3,6 +3,7 @@
 #include "models/gpu/simt.h"
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/kernel_fault.h"
+#include "tests/simulator/launch_profile.h"
 #include "tests/simulator/stack_switch.h"
 
 #include <stdarg.h>
@@ -282,6 +283,7 @@ static void run_block(void)
 
 void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order)
 {
+    const launch_mark began = launch_profile_begin();
     run.kernel = kernel;
     run.args = args;
     run.order = order;
@@ -300,5 +302,6 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
         run_block();
     }
     kernel_fault_watched();
+    launch_profile_end(began, kernel, blocks);
     run.kernel = NULL;
 }
