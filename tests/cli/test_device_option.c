@@ -218,6 +218,8 @@ static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **
     fault("generate " TARGET " -p 1 -n 3 --plain --device gpu", line);
     fault("generate " TARGET " " DRAFT " -n 4 --device gpu --baseline --temperature 0", line);
     fault("generate " TARGET " --draft layers?exit=1 -n 4 --device gpu", line);
+    fault("generate " TARGET " " DRAFT " -n 4 --device gpu --ahead", line);
+    fault("generate " TARGET " " DRAFT " -n 4 --device gpu --verify device", line);
     setenv("SPECLAB_GPU_RECORD", "0", 1);
     fault("generate " TARGET " -n 4 --device gpu --temperature 0.7", line);
     unsetenv("SPECLAB_GPU_RECORD");
