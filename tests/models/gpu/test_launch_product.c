@@ -224,6 +224,43 @@ static void a_column_is_the_same_whatever_stands_beside_it(void **state)
     }
 }
 
+/* Matrices with more rows have their sums made in 4, 2, 1 parts, and those in one to four blocks: what comes out is the
+ * same for all buckets, and again when the workspace has been used. */
+static void parts_of_a_sum_are_added_alike(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    static const struct {
+        int rows;
+        spec_tensor_type type;
+    } cases[] = {{8209, SPEC_TENSOR_BF16}, {8209, SPEC_TENSOR_Q8_0}, {16400, SPEC_TENSOR_Q4_0}, {32785, SPEC_TENSOR_F16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int rows = cases[i].rows, n = 7, cols = spec_tensor_is_quantised(cases[i].type) ? 288 : 72;
+        stage s;
+        stage_init(&s, cases[i].type, rows, cols, &noise);
+        multiply(&s, n, 8, true, false);
+        float *const once = filled((size_t)(n * rows) * sizeof *once, 0);
+        memcpy(once, s.y, (size_t)(n * rows) * sizeof *once);
+        for (int b = 1; b < 4; b++) {
+            multiply(&s, n, buckets[b], true, false);
+            assert_memory_equal(s.y, once, (size_t)(n * rows) * sizeof *once);
+        }
+        for (int r = 0; r < rows; r += r % 16 == 0 ? 15 : 113) {
+            for (int u = 0; u < n; u++) {
+                double sum = (double)s.bias[r], magnitude = fabs(sum);
+                for (int k = 0; k < cols; k++) {
+                    const double product = (double)s.weight[r * cols + k] * (double)s.seen[u * cols + k];
+                    sum += product;
+                    magnitude += fabs(product);
+                }
+                assert_within((double)s.y[u * rows + r], sum, bound(&s, magnitude));
+            }
+        }
+        free(once);
+        stage_free(&s);
+    }
+}
+
 static void a_column_that_is_not_finite_spoils_no_other(void **state)
 {
     (void)state;
@@ -373,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_double_precision),
         cmocka_unit_test(a_column_is_the_same_whatever_stands_beside_it),
+        cmocka_unit_test(parts_of_a_sum_are_added_alike),
         cmocka_unit_test(a_column_that_is_not_finite_spoils_no_other),
         cmocka_unit_test(quantised_products_are_those_of_the_processor),
         cmocka_unit_test(wanted_columns_alone_are_multiplied),
