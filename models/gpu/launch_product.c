@@ -91,6 +91,7 @@ void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, co
                                       .add = add,
                                       .wanted = wanted};
     assert(bucket == 8 || bucket == 16 || bucket == 32 || bucket == 64);
+    assert(slices <= PRODUCT_SLICES);
     assert(slices == 1 || (size_t)slices * (size_t)w->rows <= (size_t)2 * SHARED_ROWS);
     spec_stream_run(stream, kernel->kernel,
                     spec_least_pieces(spec_least_pieces(w->rows, SPEC_LAYOUT_ROWS), block_tiles), slices, 1, &args);

@@ -12,8 +12,8 @@ operand_format spec_launch_format(spec_tensor_type reader);
 
 /* y (columns, rows) (+)= w x (+ bias), x as an operand of w's format; wanted: for the batch's n - first wanted columns,
  * which x and y begin with.
- * workspace: _product_bytes of the card's memory, zeroed when it was allocated and used by one stream alone: where columns
- * are many, several blocks share the rows of matrices that have few. */
+ * workspace: _product_bytes of the card's memory, zeroed when it was allocated and used by one stream alone: where
+ * columns are many, several blocks share the rows of matrices that have few. */
 size_t spec_launch_product_bytes(void);
 void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x, const float *opt_bias,
                          bool add, bool wanted, void *workspace, const pass_batch *batch, int bucket);

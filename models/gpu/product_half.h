@@ -41,9 +41,9 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
     mma_bf16(d, w->high, b);
 }
 
-/* Up to 8 columns. Each lane copies what it will multiply into a ring of its own in shared memory: 16 bytes two times of
- * weights and once of activations a group. So there is nobody to wait for, and much is under way without registers.
- * Lanes without a column copy no activations. */
+/* Up to 8 columns. Each lane copies what it will multiply into a ring of its own in shared memory: 16 bytes two times
+ * of weights and once of activations a group. So there is nobody to wait for, and much is under way without registers.
+ * Lanes without a column copy no activations, and multiply what lies there: no other column sees it. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };
 
 DEVICE void copy_half(quad *slot, const product_place *p, const uint16_t *x, bool own, int group, int groups)
@@ -65,13 +65,9 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     const uint16_t *const x = (const uint16_t *)a->x + (size_t)(LANE / 4 * groups * TILE_HALF_COLUMNS + LANE % 4 * 8);
     const bool own = LANE / 4 < p.n;
     const int end = p.tiles > 0 ? groups : 0;
-    const quad none = {0, 0, 0, 0};
     product_sums sum = {{{0}}};
 
-    for (int i = 0; i < HALF_DEPTH; i++) {
-        if (!own) store_quad(&ring[WARP][i][LANE + 2 * WARP_LANES], none);
-        copy_half(ring[WARP][i], &p, x, own, p.part + i * a->parts, end);
-    }
+    for (int i = 0; i < HALF_DEPTH; i++) copy_half(ring[WARP][i], &p, x, own, p.part + i * a->parts, end);
     int now = 0;
     for (int group = p.part; group < end; group += a->parts) {
         quad *const slot = ring[WARP][now];
@@ -125,7 +121,8 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
     UNROLL
     for (int ring = 0; ring < DEPTH; ring++) {
         UNROLL
-        for (int t = 0; t < T; t++) load_half(weight[ring][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles);
+        for (int t = 0; t < T; t++)
+            load_half(weight[ring][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles);
         from += a->parts * TILE_HALF_BYTES;
         left--;
     }
@@ -156,7 +153,8 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
                 }
             }
             UNROLL
-            for (int t = 0; t < T; t++) load_half(weight[ring][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles);
+            for (int t = 0; t < T; t++)
+                load_half(weight[ring][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles);
             from += a->parts * TILE_HALF_BYTES;
             left--;
             now = now == HALF_STAGES - 1 ? 0 : now + 1;

@@ -1,6 +1,6 @@
 /* product_parts: which rows and which part of a sum a warp of a matrix product has, and how the parts are added.
- * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part of the columns of the
- * matrix; where the sums have more parts than that, so many blocks share the rows. For kernels. */
+ * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part of the columns of
+ * the matrix; where the sums have more parts than that, so many blocks share the rows. For kernels. */
 #ifndef SPECLAB_PRODUCT_PARTS_H
 #define SPECLAB_PRODUCT_PARTS_H
 
@@ -53,14 +53,15 @@ DEVICE pair load_pair_if(bool there, const void *from)
     return there ? load_pair(from) : none;
 }
 
-/* ---- adding the parts ---------------------------------------------------------------------------------------------- */
+/* ---- adding the parts -------------------------------------------------------------------------------------------- */
 
 /* A tile of 16 rows and 8 columns in shared memory, column after column; 20: no two lanes of a warp that writes a
  * fragment meet in a bank. */
 enum {
     COLUMN = TILE_ROWS + 4,
     UNIT = EIGHT * COLUMN,
-    UNITS = 2, /* of each warp, at a time */
+    UNIT_QUADS = EIGHT * TILE_ROWS / 4,
+    UNITS = 4, /* of each warp, at a time */
     JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
 };
 
@@ -74,24 +75,66 @@ DEVICE float tree_sum(const float *value, int n)
     return sum;
 }
 
-DEVICE void put_result(const struct product_args *a, int row, int column, float value)
+/* The same for four rows, each quad having a value of all; there are `most` quads, and n of them count. */
+DEVICE quad tree_sum_quads(const quad *part, int most, int n)
 {
-    float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
-    if (a->bias != 0) value = value + a->bias[row];
-    if (a->add) value = value + *y;
-    *y = value;
+    float x[PRODUCT_PARTS], y[PRODUCT_PARTS], z[PRODUCT_PARTS], w[PRODUCT_PARTS];
+    quad sum;
+    UNROLL
+    for (int s = 0; s < PRODUCT_PARTS; s++) {
+        x[s] = s < most ? float_of_bits(part[s].x) : 0.0f;
+        y[s] = s < most ? float_of_bits(part[s].y) : 0.0f;
+        z[s] = s < most ? float_of_bits(part[s].z) : 0.0f;
+        w[s] = s < most ? float_of_bits(part[s].w) : 0.0f;
+    }
+    sum.x = bits_of_float(tree_sum(x, n));
+    sum.y = bits_of_float(tree_sum(y, n));
+    sum.z = bits_of_float(tree_sum(z, n));
+    sum.w = bits_of_float(tree_sum(w, n));
+    return sum;
 }
 
+/* Rows row..row+3 of a column, of those that there are. */
+DEVICE void put_results(const struct product_args *a, int row, int column, quad sum)
+{
+    float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
+    const bool whole = row + 4 <= a->rows && (uintptr_t)y % sizeof(quad) == 0;
+    const uint32_t bits[4] = {sum.x, sum.y, sum.z, sum.w};
+    float before[4] = {0.0f, 0.0f, 0.0f, 0.0f}, value[4];
+    if (a->add && whole) {
+        const quad q = load_quad(y);
+        before[0] = float_of_bits(q.x);
+        before[1] = float_of_bits(q.y);
+        before[2] = float_of_bits(q.z);
+        before[3] = float_of_bits(q.w);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        value[i] = float_of_bits(bits[i]);
+        if (row + i >= a->rows) continue;
+        if (a->bias != 0) value[i] = value[i] + a->bias[row + i];
+        if (a->add) value[i] = value[i] + (whole ? before[i] : y[i]);
+        if (!whole) y[i] = value[i];
+    }
+    if (whole) {
+        const quad q = {bits_of_float(value[0]), bits_of_float(value[1]), bits_of_float(value[2]),
+                        bits_of_float(value[3])};
+        store_quad(y, q);
+    }
+}
+
+/* Of four rows: rows are padded to a multiple of that, and the place is aligned. */
 DEVICE float *partial_at(const struct product_args *a, int slice, int row, int column)
 {
-    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)a->rows + (size_t)row;
+    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)(pieces(a->rows, 4) * 4) + (size_t)row;
 }
 
 /* Of the blocks that share rows the last to come adds what all have left. */
 DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
 {
+    enum { AT_ONCE = 2 }; /* so that loads wait together */
     const int slices = a->parts / a->block_parts, first = BLOCK_X * block_rows;
-    const int rows = a->rows - first < block_rows ? a->rows - first : block_rows;
+    const int quads = pieces(a->rows - first < block_rows ? a->rows - first : block_rows, 4);
     fence();
     sync_block();
     if (THREAD == 0) *last = take_uint32(&a->count[BLOCK_X], 1) == (uint32_t)(slices - 1);
@@ -99,12 +142,22 @@ DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int
     if (!*last) return;
     fence();
     if (THREAD == 0) add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* 0 for the next launch */
-    for (int i = THREAD; i < rows * n; i += THREADS) {
-        const int row = first + i % rows, column = i / rows;
-        float value[PRODUCT_PARTS];
+    for (int i = THREAD; i < quads * n; i += AT_ONCE * THREADS) {
+        const quad none = {0, 0, 0, 0};
+        quad part[AT_ONCE][PRODUCT_SLICES];
         UNROLL
-        for (int s = 0; s < PRODUCT_PARTS; s++) value[s] = s < slices ? load_fresh(partial_at(a, s, row, column)) : 0.0f;
-        put_result(a, row, column, tree_sum(value, slices));
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int item = i + k * THREADS < quads * n ? i + k * THREADS : i;
+            UNROLL
+            for (int s = 0; s < PRODUCT_SLICES; s++)
+                part[k][s] = s < slices ? load_fresh(partial_at(a, s, first + item % quads * 4, item / quads)) : none;
+        }
+        UNROLL
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int item = i + k * THREADS;
+            if (item < quads * n)
+                put_results(a, first + item % quads * 4, item / quads, tree_sum_quads(part[k], PRODUCT_SLICES, slices));
+        }
     }
 }
 
@@ -134,20 +187,19 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
             }
         }
         sync_block();
-        /* Rows fastest: what a warp writes lies together. */
-        for (int i = THREAD; i < row_warps * units * EIGHT * TILE_ROWS; i += THREADS) {
-            const int r = i % TILE_ROWS, c = i / TILE_ROWS % EIGHT, rest = i / (TILE_ROWS * EIGHT);
-            const int u = rest % units, warp = rest / units, t = (first + u) / N;
-            const int row = ((BLOCK_X * row_warps + warp) * T + t) * TILE_ROWS + r;
+        /* Four rows a thread, rows fastest: what a warp writes lies together. */
+        for (int i = THREAD; i < row_warps * units * UNIT_QUADS; i += THREADS) {
+            const int r = i % 4 * 4, c = i / 4 % EIGHT, rest = i / UNIT_QUADS, u = rest % units, warp = rest / units;
+            const int row = ((BLOCK_X * row_warps + warp) * T + (first + u) / N) * TILE_ROWS + r;
             const int column = (first + u) % N * EIGHT + c;
             if (row >= a->rows || column >= p->n) continue;
-            float value[PRODUCT_PARTS];
+            quad part[PRODUCT_PARTS];
             UNROLL
             for (int s = 0; s < PRODUCT_PARTS; s++)
-                value[s] = s < parts ? unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r] : 0.0f;
-            const float block_sum = tree_sum(value, parts);
-            if (parts == a->parts) put_result(a, row, column, block_sum);
-            else *partial_at(a, BLOCK_Y, row, column) = block_sum;
+                part[s] = load_quad_if(s < parts, &unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r]);
+            const quad block_sum = tree_sum_quads(part, PRODUCT_PARTS, parts);
+            if (parts == a->parts) put_results(a, row, column, block_sum);
+            else store_quad(partial_at(a, BLOCK_Y, row, column), block_sum);
         }
     }
     if (parts < a->parts) join_blocks(a, p->n, row_warps * T * TILE_ROWS, (int *)(void *)memory);

@@ -1,6 +1,6 @@
 /* product_quantised: the products of Q8_0 and Q4_0. Groups of four blocks of 32 columns of the matrix; a block is one
- * mma of whole numbers, exact, and a fused operation with the product of the scales, as in models/transformer/product.h.
- * For kernels. */
+ * mma of whole numbers, exact, and a fused operation with the product of the scales, as in
+ * models/transformer/product.h. For kernels. */
 #ifndef SPECLAB_PRODUCT_QUANTISED_H
 #define SPECLAB_PRODUCT_QUANTISED_H
 
@@ -60,7 +60,7 @@ DEVICE const float *operand_scales_of(const struct product_args *a, int width, i
     return (const float *)((const char *)a->x + (size_t)PASS_COLUMNS * (size_t)width) + column * (width / TILE_BLOCK);
 }
 
-/* ---- up to 8 columns: weights go through a ring of the warp's own in shared memory ---------------------------------- */
+/* ---- up to 8 columns: weights go through a ring of the warp's own in shared memory -------------------------------- */
 
 enum { RING_QUADS = 2 * (TILE_Q8_0_BYTES / 16), Q8_0_DEPTH = 2, Q4_0_DEPTH = 4 };
 
@@ -140,7 +140,7 @@ DEVICE void product_quantised_narrow(const struct product_args *a, int DEPTH, bo
     join_parts(a, &p, sum, 1, 1, false, ring[0]);
 }
 
-/* ---- more columns: the block's activations go into shared memory first, as in product_half.h ------------------------ */
+/* ---- more columns: the block's activations go into shared memory first, as in product_half.h ---------------------- */
 
 /* A stage is, for each part, [block][column][32 bytes], then the scales [column][block]: 72 pieces of 16 bytes for each
  * eight columns. */
@@ -151,7 +151,8 @@ DEVICE void stage_quantised(quad *stage, const struct product_args *a, int N, in
     const int columns = N * EIGHT, first = step * a->parts + BLOCK_Y * a->block_parts, width = groups * GROUP;
     UNROLL
     for (int c = 0; c < STAGE_COPIES; c++) { /* eight pieces of a column lie together */
-        const int i = THREAD + c * PRODUCT_WARPS * WARP_LANES, piece = i % 8, u = i / 8 % columns, part = i / 8 / columns;
+        const int i = THREAD + c * PRODUCT_WARPS * WARP_LANES, piece = i % 8, u = i / 8 % columns;
+        const int part = i / 8 / columns;
         const bool there = u < n && first + part < groups;
         const char *const from = (const char *)a->x + (there ? u * width + (first + part) * GROUP + piece * 16 : 0);
         quad *const to = &stage[(part * 9 + piece / 2 * 2) * columns + u * 2 + piece % 2];

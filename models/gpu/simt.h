@@ -127,7 +127,12 @@ DEVICE void copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memor
 /* What blocks of one launch leave for each other: written, then fence(), then counted by take_uint32; who finds by the
  * count that all are there calls fence() too and reads with load_fresh. */
 DEVICE void fence(void) { __threadfence(); }
-DEVICE float load_fresh(const float *from) { return __ldcg(from); }
+DEVICE quad load_fresh(const void *from)
+{
+    const uint4 v = __ldcg((const uint4 *)from);
+    const quad q = {v.x, v.y, v.z, v.w};
+    return q;
+}
 
 /* d += a b, of a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the fragments of PTX's
  * mma.sync.m16n8k16 and m16n8k32. With g = lane/4, q = lane%4:
@@ -195,7 +200,7 @@ uint32_t simt_take_uint32(uint32_t *from, uint32_t value);
 void simt_copy_async(void *shared, const void *from, bool there);
 void simt_copy_commit(void);
 void simt_copy_wait(int n);
-float simt_load_fresh(const float *from);
+quad simt_load_fresh(const void *from);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
 
 #define KERNEL(name, most_threads)                                                                                     \

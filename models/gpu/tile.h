@@ -1,7 +1,7 @@
 /* tile: where a weight lies in a tile of 16 rows, as the lanes of a warp read it; for host, nvcc and simulator.
- * Columns come in groups. With g = lane / 4 and q = lane % 4 a lane reads rows g and g + 8, and in every 32 columns those
- * from 8q on, as it reads them of the activations: a stretch of 16 bytes of bf16 or 8 of int8. Its bytes are in the order
- * of the fragments of mma (simt.h), 16 together.
+ * Columns come in groups. With g = lane / 4 and q = lane % 4 a lane reads rows g and g + 8, and in every 32 columns
+ * those from 8q on, as it reads them of the activations: a stretch of 16 bytes of bf16 or 8 of int8. Its bytes are in
+ * the order of the fragments of mma (simt.h), 16 together.
  *   F32         groups of 8 columns: lane l has four of row l % 16, from column l / 16 * 4 on
  *   F16, BF16   of 32: two times 16 bytes a lane, columns 8q..8q+3 and 8q+4..8q+7
  *   Q8_0        of 128: four blocks of 16 bytes a lane; then four scales (F16) a row
@@ -26,7 +26,7 @@ enum {
     TILE_Q4_0_BYTES = TILE_Q4_0_SCALES + 128
 };
 
-/* Bytes from the beginning of a tile to the weight of row r (0..15) and column k. In Q4_0 to the byte that it shares. */
+/* Bytes from the beginning of a tile to the weight of row r (0..15) and column k; in Q4_0 to the byte that it shares. */
 #define TILE_LANE_AT(r, k) (((r) % 8 * 4 + (k) % 32 / 8) * 16)
 #define TILE_F32_AT(r, k) ((size_t)((k) / 8) * TILE_F32_BYTES + (size_t)(((k) % 8 / 4 * 16 + (r)) * 16 + (k) % 4 * 4))
 #define TILE_HALF_AT(r, k)                                                                                             \
@@ -39,7 +39,10 @@ enum {
     ((size_t)((k) / 128) * TILE_Q4_0_BYTES +                                                                           \
      (size_t)((k) % 128 / 64 * TILE_LANES + TILE_LANE_AT(r, k) + ((k) % 64 / 32 * 2 + (r) / 8) * 4 + (k) % 4))
 #define TILE_Q4_0_IS_HIGH(k) ((k) % 8 >= 4)
-#define TILE_Q8_0_SCALE_AT(r, k) ((size_t)((k) / 128) * TILE_Q8_0_BYTES + (size_t)(TILE_Q8_0_SCALES + (r) * 8 + (k) % 128 / 32 * 2))
-#define TILE_Q4_0_SCALE_AT(r, k) ((size_t)((k) / 128) * TILE_Q4_0_BYTES + (size_t)(TILE_Q4_0_SCALES + (r) * 8 + (k) % 128 / 32 * 2))
+#define TILE_SCALE_AT(r, k) ((r) * 8 + (k) % 128 / 32 * 2)
+#define TILE_Q8_0_SCALE_AT(r, k)                                                                                       \
+    ((size_t)((k) / 128) * TILE_Q8_0_BYTES + (size_t)(TILE_Q8_0_SCALES + TILE_SCALE_AT(r, k)))
+#define TILE_Q4_0_SCALE_AT(r, k)                                                                                       \
+    ((size_t)((k) / 128) * TILE_Q4_0_BYTES + (size_t)(TILE_Q4_0_SCALES + TILE_SCALE_AT(r, k)))
 
 #endif

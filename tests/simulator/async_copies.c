@@ -1,6 +1,6 @@
 /* Copies into shared memory that a thread goes on beside: the simulator's part of copy_async (models/gpu/simt.h). They
- * happen as late as a card may do them: when they are waited for. Races are looked for then and when they are asked for,
- * since they may happen at any time between. */
+ * happen as late as a card may do them: when they are waited for. Races are looked for then and when they are asked
+ * for, since they may happen at any time between. */
 #include "models/gpu/simt.h"
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/block_run.h"

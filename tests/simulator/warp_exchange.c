@@ -139,7 +139,12 @@ void simt_raise_uint32(uint32_t *to, uint32_t value)
 }
 
 /* Written by other blocks before they counted: no race. */
-float simt_load_fresh(const float *from) { return *from; }
+quad simt_load_fresh(const void *from)
+{
+    quad q;
+    memcpy(&q, from, sizeof q);
+    return q;
+}
 
 void simt_misaligned(const void *at, int bytes, const char *file, int line)
 {

@@ -62,7 +62,9 @@ static float noise_float(uint64_t *noise)
 static void put_operand(stage *s, int n)
 {
     const operand_format format = spec_launch_format(s->w.type);
-    const size_t align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    const size_t align = format == OPERAND_FLOATS ? 1
+                         : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
+                                                  : OPERAND_INT8_ALIGN;
     const size_t cols = (size_t)s->w.cols, width = (cols + align - 1) / align * align;
     memset(s->operand, 0xff, s->operand_bytes);
     for (size_t u = 0; u < (size_t)n; u++) {
@@ -233,7 +235,8 @@ static void parts_of_a_sum_are_added_alike(void **state)
     static const struct {
         int rows;
         spec_tensor_type type;
-    } cases[] = {{8209, SPEC_TENSOR_BF16}, {8209, SPEC_TENSOR_Q8_0}, {16400, SPEC_TENSOR_Q4_0}, {32785, SPEC_TENSOR_F16}};
+    } cases[] = {
+        {8209, SPEC_TENSOR_BF16}, {8209, SPEC_TENSOR_Q8_0}, {16400, SPEC_TENSOR_Q4_0}, {32785, SPEC_TENSOR_F16}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int rows = cases[i].rows, n = 7, cols = spec_tensor_is_quantised(cases[i].type) ? 288 : 72;
         stage s;

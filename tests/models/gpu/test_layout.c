@@ -114,8 +114,8 @@ static void parts_of_other_types_are_converted(void **state)
         for (spec_tensor_type of = 0; of < SPEC_TENSOR_TYPES; of++) {
             part[of] = random_tensor(of, ROWS, COLS, &noise);
             for (int r = 0; r < ROWS; r++)
-                spec_tensor_row_write((char *)(uintptr_t)part[of].data + (size_t)r * spec_tensor_row_bytes(of, COLS), of,
-                                      value[r], COLS);
+                spec_tensor_row_write((char *)(uintptr_t)part[of].data + (size_t)r * spec_tensor_row_bytes(of, COLS),
+                                      of, value[r], COLS);
         }
         unsigned char *const data = packed(type, part, SPEC_TENSOR_TYPES);
         for (int row = 0; row < SPEC_TENSOR_TYPES * ROWS; row++) {
