@@ -7,7 +7,7 @@
 /* How many tiles of rows, tiles of eight columns and groups ahead (product_parts.h). */
 KERNEL_RESIDENT(product_f32_1, 256, 4) { product_floats(&a.product, 2, 1); }
 KERNEL_RESIDENT(product_f32_2, 256, 2) { product_floats(&a.product, 2, 2); }
-KERNEL_RESIDENT(product_f32_4, 256, 2) { product_floats(&a.product, 2, 4); }
+KERNEL(product_f32_4, 256) { product_floats(&a.product, 2, 4); }
 KERNEL(product_f32_8, 256) { product_floats(&a.product, 1, 8); }
 KERNEL_RESIDENT(product_f16_1, 256, 4) { product_half_narrow(&a.product, true); }
 KERNEL_RESIDENT(product_f16_2, 256, 2) { product_half_wide(&a.product, 2, 2, 2, true); }
