@@ -29,17 +29,18 @@ DEVICE void put_two(void *row, bool bf16, int at, int apart, float x, float y)
 KERNEL(place, 256)
 {
     const int u = BLOCK_X, half = a.head_dim / 2, i = BLOCK_Y * THREADS + THREAD;
-    if (u >= a.batch->n) return;
     const int head = i / half, pair = i % half, kv = head - a.n_heads;
     if (kv >= 2 * a.n_kv_heads) return;
     float *at = a.qkv + ((size_t)u * (size_t)(a.n_heads + 2 * a.n_kv_heads) + (size_t)head) * (size_t)a.head_dim;
     const bool value = kv >= a.n_kv_heads, split = a.halves && !value;
     const int first = split ? pair : 2 * pair, apart = split ? half : 1;
-    float x = at[first], y = at[first + apart];
+    float x = at[first], y = at[first + apart]; /* read before it is known whether there is such a column */
+    const float *angle = a.angles + 2 * ((size_t)u * (size_t)half + (size_t)pair);
+    const float cosine = angle[0], sine = angle[1];
+    if (u >= a.batch->n) return;
     if (!value) {
-        const float *angle = a.angles + 2 * ((size_t)u * (size_t)half + (size_t)pair);
-        const float rotated = fmaf(x, angle[0], -(y * angle[1]));
-        y = fmaf(y, angle[0], x * angle[1]);
+        const float rotated = fmaf(x, cosine, -(y * sine));
+        y = fmaf(y, cosine, x * sine);
         x = rotated;
         at[first] = x;
         at[first + apart] = y;
@@ -117,17 +118,24 @@ KERNEL(combine, 128)
     const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE, u = a.first + BLOCK_Y;
     if (u >= a.batch->n) return;
     const int size = ATTEND_CHUNK * a.chunks, parts = (positions_seen(a.batch, u) + size - 1) / size;
-    const int parts_a_stretch = ATTEND_STRETCH / a.chunks, stretches = (parts + parts_a_stretch - 1) / parts_a_stretch;
+    const int stretches = (parts * a.chunks + ATTEND_STRETCH - 1) / ATTEND_STRETCH;
+    const bool whole = a.chunks == ATTEND_STRETCH; /* parts are stretches */
     mixture all = {{0.0f, 0.0f}, {0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
-    for (int s = WARP; s < stretches; s += ATTEND_WARPS) {
-        const int begin = s * parts_a_stretch, end = begin + parts_a_stretch < parts ? begin + parts_a_stretch : parts;
-        mixture stretch = mixture_of(&a, begin, BLOCK_Y, at);
-        for (int p = begin + 1; p < end; p++) {
-            const mixture next = mixture_of(&a, p, BLOCK_Y, at);
-            join(&stretch, &next);
+    for (int s = WARP; s < stretches; s += whole ? ATTEND_STRETCH * ATTEND_WARPS : ATTEND_WARPS) {
+        mixture part[ATTEND_STRETCH]; /* loaded together, the last one again where there are no more */
+        UNROLL
+        for (int i = 0; i < ATTEND_STRETCH; i++) {
+            const int p = whole ? s + i * ATTEND_WARPS : s * ATTEND_STRETCH + i;
+            part[i] = mixture_of(&a, p < parts ? p : parts - 1, BLOCK_Y, at);
         }
-        if (s == WARP) all = stretch;
-        else join(&all, &stretch);
+        UNROLL
+        for (int i = 1; i < ATTEND_STRETCH; i++)
+            if (!whole && s * ATTEND_STRETCH + i < parts) join(&part[0], &part[i]);
+        if (s == WARP) all = part[0];
+        else join(&all, &part[0]);
+        UNROLL
+        for (int i = 1; i < ATTEND_STRETCH; i++)
+            if (whole && s + i * ATTEND_WARPS < parts) join(&all, &part[i]);
     }
     if (WARP > 0) others[WARP - 1][LANE] = all;
     sync_block();
@@ -141,19 +149,30 @@ KERNEL(combine, 128)
 
 /* ---- keep --------------------------------------------------------------------------------------------------------- */
 
-/* A thread moves its unit of all slots, in order: a source may be the target of a later move, never of an earlier one. */
+enum { KEEP_AHEAD = 4 };
+
+/* A thread moves its unit of all slots, some at a time. A source may be the target of a later move, never of an earlier
+ * one, so those that are read together may be written together. */
 KERNEL(keep, 256)
 {
     const int i = BLOCK_X * THREADS + THREAD, plane = i / a.units, unit = i % a.units;
     if (plane >= a.planes) return;
     const size_t row_bytes = (size_t)a.units * (size_t)a.unit_bytes;
     char *rows = (char *)a.keys + (size_t)plane * (size_t)a.slots * row_bytes + (size_t)unit * (size_t)a.unit_bytes;
-    for (int k = 0; k < a.n; k++) {
-        const char *from = rows + (size_t)a.from[k] * row_bytes;
-        char *to = rows + (size_t)(a.to + k) * row_bytes;
-        if (a.unit_bytes == (int)sizeof(quad))
-            store_quad(to, load_quad(from));
-        else
-            *(uint32_t *)to = *(const uint32_t *)from;
+    const bool wide = a.unit_bytes == (int)sizeof(quad);
+    for (int k = 0; k < a.n; k += KEEP_AHEAD) {
+        quad moved[KEEP_AHEAD];
+        UNROLL
+        for (int j = 0; j < KEEP_AHEAD; j++) {
+            const char *from = rows + (size_t)a.from[k + j < a.n ? k + j : a.n - 1] * row_bytes;
+            if (wide) moved[j] = load_quad(from);
+            else moved[j].x = load_word(from);
+        }
+        UNROLL
+        for (int j = 0; j < KEEP_AHEAD && k + j < a.n; j++) {
+            char *to = rows + (size_t)(a.to + k + j) * row_bytes;
+            if (wide) store_quad(to, moved[j]);
+            else *(uint32_t *)to = moved[j].x;
+        }
     }
 }
