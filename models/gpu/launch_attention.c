@@ -13,8 +13,8 @@ enum {
 };
 
 /* Where there are so many blocks if parts are stretches, they are: few columns read most of the time and want all
- * multiprocessors to do it, many compute, and what their parts leave is more. And how much that may be, if a launch is for
- * more than a few columns. */
+ * multiprocessors to do it, many compute, and what their parts leave is more. And how much that may be: else it
+ * is several launches, for fewer columns each. */
 enum { BLOCKS_FEW = 512, BLOCKS_MANY = 256 };
 #define WORKSPACE ((size_t)1 << 28)
 
@@ -106,8 +106,7 @@ static attend_plan plan_of(int n_heads, int n_kv_heads, int head_dim, bool float
     }
     plan.parts = n_parts(longest, plan.chunks);
     const size_t column = (size_t)plan.parts * (size_t)n_heads * (size_t)(head_dim + 2) * sizeof(float);
-    while (plan.columns > 8 && plan.columns > plan.block_columns && column * (size_t)plan.columns > WORKSPACE)
-        plan.columns /= 2;
+    while (plan.columns > 1 && column * (size_t)plan.columns > WORKSPACE) plan.columns /= 2;
     plan.bytes = column * (size_t)plan.columns;
     return plan;
 }
