@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { TOKENS = 16, LONG = 32, TYPES = 5, DRAFTS = 5 };
+enum { TOKENS = 10, LONG = 24, TYPES = 5, DRAFTS = 5 };
 
 #define SHAPE "dim=32&layers=2&heads=2&kv_heads=1&ffn=32&vocab=23&context=64&"
 static const char *const types[TYPES] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
@@ -208,7 +208,7 @@ static void the_order_of_threads_is_no_matter(void **state)
     const char *const before = getenv("SIM_ORDER");
     char old[32] = "";
     if (before != NULL) snprintf(old, sizeof old, "%s", before);
-    for (int t = 0; t < TYPES; t++) {
+    for (int t = 0; t < TYPES; t += 2) {
         char spec[200];
         int text[3][TOKENS];
         snprintf(spec, sizeof spec, "random?" SHAPE "seed=2&temperature=0&device=gpu&type=%s", types[t]);
@@ -232,12 +232,12 @@ typedef struct {
     bool same;
 } decoding;
 
-static void *decode_thrice(void *data)
+static void *decode_twice(void *data)
 {
     decoding *job = data;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     spec_chance chance = spec_chance_sampled(rng);
-    for (int i = 0; i < 3; i++) job->same = same_text(job->g, "token", "chain", job->draft, 2 + i, &chance);
+    for (int i = 0; i < 2; i++) job->same = same_text(job->g, "token", "chain", job->draft, 2 + i, &chance);
     gsl_rng_free(rng);
     return NULL;
 }
@@ -253,7 +253,7 @@ static void threads_with_sessions_of_their_own_do_not_meet(void **state)
     for (int i = 0; i < THREADS; i++) {
         g[i] = g[0];
         job[i] = (decoding){&g[i], i, false};
-        assert_int_equal(pthread_create(&thread[i], NULL, decode_thrice, &job[i]), 0);
+        assert_int_equal(pthread_create(&thread[i], NULL, decode_twice, &job[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(thread[i], NULL), 0);

@@ -223,21 +223,21 @@ static void a_row_does_not_depend_on_the_columns_beside_it(void **state)
 {
     (void)state;
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
-    static const int columns[] = {1, 8, 9, 40};
+    static const int columns[] = {1, 9, 26};
     for (int t = 0; t < 5; t++) {
         char spec[200];
         snprintf(spec, sizeof spec, SMALL "%s", types[t]);
         pair p = open_pair(spec);
-        static float logits[2][40 * VOCAB], wanted[40 * VOCAB];
-        for (int c = 0; c < 4; c++) {
+        static float logits[2][26 * VOCAB], wanted[26 * VOCAB];
+        for (int c = 0; c < 3; c++) {
             session *s = open_session(&p.weights, t % 2 == 0 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32);
-            read_text(s, logits[c > 0], 0, 40, columns[c]);
+            read_text(s, logits[c > 0], 0, 26, columns[c]);
             if (c > 0) assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
             /* the same again, with fewer columns wanted */
-            for (int at = 27; at < 40; at++) add_column(s, text_token(at), at, at, &at, 1);
-            const int first = 4 * c;
+            for (int at = 13; at < 26; at++) add_column(s, text_token(at), at, at, &at, 1);
+            const int first = 6 * c;
             run(s, first, wanted);
-            assert_memory_equal(wanted, logits[0] + (27 + first) * VOCAB, (size_t)(13 - first) * VOCAB * sizeof *wanted);
+            assert_memory_equal(wanted, logits[0] + (13 + first) * VOCAB, (size_t)(13 - first) * VOCAB * sizeof *wanted);
             close_session(s);
         }
         close_pair(&p);
@@ -262,10 +262,10 @@ static void a_tree_is_its_paths_and_a_path_that_is_kept_is_a_text(void **state)
     static const char *const types[] = {"f32", "bf16", "q8_0"};
     static float tree[NODES * VOCAB], plain[VOCAB], scrap[256 * VOCAB];
     for (int t = 0; t < 3; t++)
-        for (int cut = 0; cut < 2; cut++) {
+        for (int cut = t == 0 ? 1 : 0; cut <= (t == 1 ? 0 : 1); cut++) {
             char spec[200];
             int way[NODES];
-            const int past = t == 0 && cut == 1 ? 252 : 30; /* a path then ends where attention is launched wider */
+            const int past = t == 0 ? 252 : 30; /* a path then ends where attention is launched wider */
             snprintf(spec, sizeof spec, SMALL "%s", types[t]);
             pair p = open_pair(spec);
             session *s = open_session(&p.weights, SPEC_TENSOR_BF16), *straight = open_session(&p.weights, SPEC_TENSOR_BF16);
