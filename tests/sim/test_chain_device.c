@@ -329,6 +329,41 @@ static void uniforms_at_each_border_fall_to_the_same_side(void **state)
     printf("%llu cases\n", (unsigned long long)cases);
 }
 
+/* Three tokens alike are all that is kept of either row, and rounding makes each of the draft's a unit larger: whoever
+ * is rejected, nothing is left, and the host draws from the target by one uniform. */
+static void where_rounding_left_nothing_the_target_is_drawn_from(void **state)
+{
+    (void)state;
+    static const int vocab[] = {7, 600};
+    for (int v = 0; v < 2; v++) {
+        int found = 0;
+        chain c;
+        chain_init(&c, vocab[v]);
+        c.n = 1;
+        c.target = c.draft = SPEC_TRANSFORM_NONE;
+        c.target.top_k = c.draft.top_k = 3;
+        for (uint64_t key = 0; key < 60; key++) {
+            sampled_logits(c.logits, 2 * c.vocab, SAMPLED_NORMAL, key);
+            sampled_logits(c.draft_logits, c.vocab, SAMPLED_NORMAL, key + 1000);
+            for (int i = 1; i <= 3; i++) c.logits[i] = c.draft_logits[i] = 9.0f;
+            chain_place(&c);
+            if (c.row[2] >= c.draft_row[2]) continue;
+            for (int token = 1; token <= 3; token++) {
+                c.token[0] = token;
+                device_draw(&c, 0, 0.0);
+                const double uniform[] = {NEXT_TO_ONE, 0.3 * token, 0.5};
+                assert_int_equal(host_verify(&c, uniform).n_accepted, 0);
+                assert_int_equal(host_verify(&c, uniform).used, 2);
+                same_outcome(&c, uniform);
+            }
+            found++;
+        }
+        printf("V = %d: %d pairs of rows\n", c.vocab, found);
+        assert_true(found > 0);
+        chain_free(&c);
+    }
+}
+
 /* ---- the law of the whole rule ----------------------------------------------------------------------------------- */
 
 /* What one uniform decides, the others being what leads there. */
@@ -451,6 +486,7 @@ int main(void)
         cmocka_unit_test(chains_of_small_vocabularies_come_out_as_on_the_host),
         cmocka_unit_test(chains_of_larger_vocabularies_come_out_as_on_the_host),
         cmocka_unit_test(uniforms_at_each_border_fall_to_the_same_side),
+        cmocka_unit_test(where_rounding_left_nothing_the_target_is_drawn_from),
         cmocka_unit_test(the_rule_has_the_targets_law),
     };
     return cmocka_run_group_tests(tests, open_card, close_card);
