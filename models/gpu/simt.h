@@ -35,10 +35,6 @@ typedef struct {
 #define KERNEL_RESIDENT(name, threads, blocks)                                                                         \
     extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
         spec_kernel_##name(const __grid_constant__ struct name##_args a)
-/* The same, of which that many blocks find room on a multiprocessor: a bound for registers. */
-#define KERNEL_RESIDENT(name, threads, blocks)                                                                         \
-    extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
-        spec_kernel_##name(const __grid_constant__ struct name##_args a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
@@ -206,7 +202,6 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define KERNEL(name, most_threads)                                                                                     \
     void spec_kernel_##name(struct name##_args a);                                                                     \
     void spec_kernel_##name(struct name##_args a)
-#define KERNEL_RESIDENT(name, threads, blocks) KERNEL(name, threads)
 #define KERNEL_RESIDENT(name, threads, blocks) KERNEL(name, threads)
 #define DEVICE static inline
 #define SHARED static __attribute__((section("simt_shared")))
