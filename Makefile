@@ -195,7 +195,6 @@ check-long: tests ## the unit tests with samples 20 times as large
 sanitize: ## the tests under the address and undefined sanitizers, and the engine's under the thread sanitizer
 	@$(MAKE) --no-print-directory CONFIG=asan unit
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
-	@$(MAKE) --no-print-directory gpu-races
 	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
 
 # On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
@@ -205,7 +204,7 @@ gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
 
 .PHONY: gpu-races
-gpu-races: $(GPU_TESTS)
+gpu-races: $(GPU_TESTS) ## the tests of GPU kernels with each access watched for races, in some minutes
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
 
 ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
