@@ -6,13 +6,13 @@
  *
  * The arithmetic, for head_dim 128 and 32 heads. A chunk of keys and values in bf16 is 32 KB, read once by 128 threads
  * with 8 to 16 loads of 16 and 8 bytes under way in each; products: 6 of 16 x 8 x 16 for 16 positions, 16 dimensions and 8
- * queries (3 pieces, keys and values), so 384 a chunk and eight queries. What a part leaves is 520 bytes a query.
+ * queries (3 pieces, keys and values), so 192 a chunk and eight queries. What a part leaves is 520 bytes a query.
  *   context x n     KB a layer (32 kv heads)   8 kv heads   products (32)   (8 kv heads)
- *   64 x 1               1,049                    262         12,288          3,072
- *   1024 x 8            16,777                  4,194        196,608        196,608
- *   1024 x 64           16,777                  4,194      1,572,864      1,572,864
- *   8192 x 64          134,218                 33,554     12,582,912     12,582,912
- * An H200 does about 1.4e11 such products and reads 4.3e12 bytes a second: 64 columns are bound by products, 0.36 ms a
+ *   64 x 1               1,049                    262          6,144          1,536
+ *   1024 x 8            16,777                  4,194         98,304         98,304
+ *   1024 x 64           16,777                  4,194        786,432        786,432
+ *   8192 x 64          134,218                 33,554      6,291,456      6,291,456
+ * An H200 does about 1.4e11 such products and reads 4.3e12 bytes a second: 64 columns are bound by products, 0.18 ms a
  * pass of 32 layers for every 1024 positions, beside 3.3 ms of reading 14 GB. */
 #ifndef SPECLAB_KERNELS_ATTENTION_H
 #define SPECLAB_KERNELS_ATTENTION_H
