@@ -263,22 +263,25 @@ static int end_score(spec_decoder *decoder, spec_error *error)
                                 : spec_session_score_end(&decoder->target, error);
 }
 
-/* The target's pass, and what is done meanwhile. */
-static int score(spec_decoder *decoder, spec_chance *chance, spec_error *error)
+/* The target's pass from time `begun` on, and what is done meanwhile. */
+static int score(spec_decoder *decoder, double *ret_scored, double begun, spec_chance *chance, spec_error *error)
 {
     const spec_clock *clock = &decoder->config.clock;
     spec_phases *phases = &decoder->phases;
     int status = GSL_SUCCESS, unheard = GSL_SUCCESS;
-    const double begun = spec_clock_read(clock);
+    double handed = begun, drafted = begun;
     SPEC_TRY(begin_score(decoder, error));
-    const double handed = spec_clock_read(clock);
-    if (decoder->ahead.on) status = draft_ahead(decoder, chance, error);
-    const double drafted = spec_clock_read(clock);
+    if (decoder->ahead.on) {
+        handed = spec_clock_read(clock);
+        status = draft_ahead(decoder, chance, error);
+        drafted = spec_clock_read(clock);
+    }
     unheard = end_score(decoder, status == GSL_SUCCESS ? error : NULL);
     if (status == GSL_SUCCESS) status = unheard;
+    *ret_scored = spec_clock_read(clock);
     phases->handed += handed - begun;
     phases->ahead += drafted - handed;
-    phases->score += handed - begun + spec_clock_read(clock) - drafted;
+    phases->score += *ret_scored - begun - (drafted - handed);
 done:
     return status;
 }
@@ -310,8 +313,8 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
 
     SPEC_TRY(draft_round(decoder, &policy, chance, error));
     const double drafted = spec_clock_read(clock);
-    SPEC_TRY(score(decoder, chance, error));
-    const double scored = spec_clock_read(clock);
+    double scored;
+    SPEC_TRY(score(decoder, &scored, drafted, chance, error));
     SPEC_TRY(verify(decoder, chance, error));
     const double verified = spec_clock_read(clock);
     assert(round->n_emitted == round->n_accepted + 1 && round->n_accepted <= round->n_drafted);

@@ -34,7 +34,7 @@ typedef struct {
     double ahead; /* drafting ahead, meanwhile: not in score */
     double rule;  /* verification */
     double rest;  /* the books */
-    double handed; /* of score: until the pass was handed over, so that other things could be done */
+    double handed; /* of score: until the pass was handed over; known where drafts are made ahead */
 } spec_phases;
 
 typedef struct {
