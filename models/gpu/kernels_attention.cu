@@ -58,10 +58,10 @@ KERNEL(place, 256)
     KERNEL_RESIDENT(name, 128, blocks)                                                                                 \
     {                                                                                                                  \
         SHARED quad query[ATTEND_PIECES * 2 * (words) * (eights) * 32];                                                \
-        SHARED uint32_t weight[ATTEND_PIECES * 256 * (eights)];                                                        \
+        SHARED pair weight[ATTEND_PIECES * 128 * (eights)];                                                            \
         SHARED float ranges[ATTEND_WARPS * 24 * (eights)], held[32 * (eights)];                                        \
         SHARED int end[8 * (eights)];                                                                                  \
-        const attend_shared shared = {query, weight, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};         \
+        const attend_shared shared = {query, &weight[0].x, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};   \
         attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                                           \
     }
 ATTEND(attend_bf16_64_8, 1, 1, false, true, 1, 5)

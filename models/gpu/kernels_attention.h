@@ -51,9 +51,9 @@ struct place_args {
     bool bf16, halves; /* type of the keys; pairs are halves of a head apart */
 };
 
-/* Blocks: parts of the text, kv heads times pieces of their heads, groups of columns. A block has `heads`
- * heads, as far as there are, of block_columns columns; the launch is for columns first .. first + columns - 1. mixed (parts, columns, n_heads, head_dim), range (parts, columns, n_heads, 2): largest
- * and sum. */
+/* Blocks: parts of the text, kv heads times pieces of their heads, groups of columns. A block has `heads` heads, as far
+ * as there are, of block_columns columns; the launch is for columns first .. first + columns - 1.
+ * mixed (parts, columns, n_heads, head_dim), range (parts, columns, n_heads, 2): largest and sum. */
 struct attend_args {
     float *mixed, *range;
     const float *qkv;
@@ -76,7 +76,8 @@ struct attend_args {
 #define attend_f32_128_8_args attend_args
 #define attend_f32_256_8_args attend_args
 
-/* Blocks: 128 elements, columns from `first` on; parts are of `chunks` chunks, 1 or ATTEND_STRETCH. o: an operand (n, n_heads * head_dim). */
+/* Blocks: 128 elements, columns from `first` on; parts are of `chunks` chunks, 1 or ATTEND_STRETCH. o: an operand
+ * (n, n_heads * head_dim). */
 struct combine_args {
     void *o;
     const float *mixed, *range;

@@ -174,8 +174,9 @@ DEVICE void sort_keys(uint64_t *key, int n)
         for (int apart = run / 2; apart > 0; apart /= 2) {
             for (int i = THREAD; i < n; i += CUT_THREADS) {
                 const int other = i ^ apart;
+                if (other < i) continue; /* the other's lane does it */
                 const uint64_t one = key[i], two = key[other];
-                if (other > i && ((i & run) == 0 ? one < two : one > two)) {
+                if ((i & run) == 0 ? one < two : one > two) {
                     key[i] = two;
                     key[other] = one;
                 }

@@ -65,6 +65,7 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
         UNROLL
         for (int t = 0; t < T; t++)
             if (t < p->tiles) w[t] = load_quad(&slot[t * WARP_LANES + LANE]);
+        sync_warp(); /* what has been read may be written over */
         copy_floats(slot, p, group + FLOATS_DEPTH * a->parts, end);
         multiply_floats(sum, a, w, p->n, group * TILE_F32_COLUMNS + half, T, N, aligned);
         now = (now + 1) % FLOATS_DEPTH;

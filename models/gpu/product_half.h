@@ -75,6 +75,7 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
         const half_fragment w0 = half_fragment_of(load_quad(&slot[LANE]), f16);
         const half_fragment w1 = half_fragment_of(load_quad(&slot[LANE + WARP_LANES]), f16);
         const quad b = load_quad(&slot[LANE + 2 * WARP_LANES]);
+        sync_warp(); /* what has been read may be written over */
         copy_half(slot, &p, x, own, group + HALF_DEPTH * a->parts, end);
         multiply_half(sum[0][0], &w0, b.x, b.y, f16);
         multiply_half(sum[0][0], &w1, b.z, b.w, f16);
@@ -83,8 +84,6 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     join_parts(a, &p, sum, 1, 1, false, ring[0][0]);
 }
 
-/* More columns: the block's activations go into shared memory first, a group of each of its parts at a time, so that
- * warps with other rows read them there. A stage is [part][column][4] quads. */
 /* Two times 16 bytes of a group. Where there is none they stay as they were: it is multiplied with zeros then. */
 DEVICE void load_half(quad *w, const unsigned char *from, bool there)
 {
@@ -92,6 +91,8 @@ DEVICE void load_half(quad *w, const unsigned char *from, bool there)
     load_once_if(&w[1], there, from + TILE_LANES);
 }
 
+/* More columns: the block's activations go into shared memory first, a group of each of its parts at a time, so that
+ * warps with other rows read them there. A stage is [part][column][4] quads. */
 enum { HALF_STAGES = 3, HALF_STAGE_QUADS = 512, HALF_COPIES = HALF_STAGE_QUADS / (PRODUCT_WARPS * WARP_LANES) };
 
 DEVICE void stage_half(quad *stage, const struct product_args *a, int N, int n, int step, int groups)

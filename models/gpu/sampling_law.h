@@ -1,4 +1,4 @@
-/* sampling_law: what a token's logit comes to; for kernels of kernels_sampling.cu alone. */
+/* sampling_law: what a token's logit comes to; for kernels of sampling and filters. */
 #ifndef SPECLAB_SAMPLING_LAW_H
 #define SPECLAB_SAMPLING_LAW_H
 

@@ -1,4 +1,4 @@
-/* sampling_sums: the host's sums and its pick, by a warp; for kernels of kernels_sampling.cu alone. All lanes take part
+/* sampling_sums: the host's sums and its pick, by a warp; for kernels of sampling and filters. All lanes take part
  * and have the result. */
 #ifndef SPECLAB_SAMPLING_SUMS_H
 #define SPECLAB_SAMPLING_SUMS_H

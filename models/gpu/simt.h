@@ -19,13 +19,19 @@
 
 enum { WARP_LANES = 32 };
 
-typedef struct {
+#ifdef __CUDACC__
+#define ALIGNED(bytes) __align__(bytes)
+#else
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#endif
+
+typedef struct ALIGNED(16) {
     uint32_t x, y, z, w;
 } quad; /* 16 bytes, which one thread reads at a time */
 
-typedef struct {
+typedef struct ALIGNED(8) {
     uint32_t x, y;
-} pair; /* 8 bytes */
+} pair;
 
 #ifdef __CUDACC__ /* ---- on the card ------------------------------------------------------------------------------ */
 
@@ -45,21 +51,18 @@ typedef struct {
 #define BLOCK_Y ((int)blockIdx.y)
 #define BLOCK_Z ((int)blockIdx.z)
 #define GRID_X ((int)gridDim.x)
-#define GRID_Y ((int)gridDim.y)
 
 /* Barriers: of the block, of the warp. Memory written before is seen after. */
 DEVICE void sync_block(void) { __syncthreads(); }
 DEVICE void sync_warp(void) { __syncwarp(); }
 
-/* What lane (own ^ mask) has; what lane `lane` has; whether any lane's is true; which lanes' are (bit l: lane l). */
+/* What lane (own ^ mask) has; what lane `lane` has; whether any lane's is true. */
 DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 DEVICE int shuffle_xor_int(int value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 DEVICE double shuffle_xor_double(double value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
-DEVICE float shuffle_from(float value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE int shuffle_from_int(int value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
-DEVICE uint32_t vote_which(bool value) { return __ballot_sync(0xffffffffu, value); }
 
 /* 16, 8 or 4 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache. */
 DEVICE quad load_once(const void *from)
@@ -213,7 +216,6 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define BLOCK_Y (simt.block[1])
 #define BLOCK_Z (simt.block[2])
 #define GRID_X (simt.grid[0])
-#define GRID_Y (simt.grid[1])
 
 #define sync_block() simt_sync_block(__FILE__, __LINE__)
 #define sync_warp() simt_sync_warp(__FILE__, __LINE__)
@@ -222,11 +224,9 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
     ((int)simt_shuffle((uint32_t)(value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__))
 #define shuffle_xor_double(value, mask)                                                                                \
     simt_shuffle_double((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
-#define shuffle_from(value, lane) simt_shuffle_float((value), (lane), __FILE__, __LINE__)
 #define shuffle_from_int(value, lane) ((int)simt_shuffle((uint32_t)(value), (lane), __FILE__, __LINE__))
 #define shuffle_from_double(value, lane) simt_shuffle_double((value), (lane), __FILE__, __LINE__)
 #define vote_any(value) (simt_vote((value), __FILE__, __LINE__) != 0)
-#define vote_which(value) simt_vote((value), __FILE__, __LINE__)
 #define mma_bf16(d, a, b) simt_mma_bf16((d), (a), (b), __FILE__, __LINE__)
 #define mma_int8(d, a, b) simt_mma_int8((d), (a), (b), __FILE__, __LINE__)
 #define load_once(from) simt_load_quad((from), __FILE__, __LINE__)
