@@ -1,13 +1,5 @@
 /* kernels_product: matrix products and the rows of a table; layouts in models/gpu/layout.h and tile.h.
- * By what nvcc makes of them for sm_90, a multiprocessor of an H200 being given 19 bytes a clock by its memory:
- *                     registers  blocks  KiB of weights  instructions a lane   bytes from the second cache, a byte of
- *                                        under way       and KiB of weights    weights, of a matrix of 4096 rows
- *     BF16, to 8      54         4       64 (2 blocks)   46                    1.03 (n = 1), 1.25 to 1.5 (8)
- *     BF16, to 64     128        2       16 to 32        65                    1.75 (64)
- *     Q8_0, to 8      80         3       52 (2 blocks)   80                    1.03 (n = 1), 1.27 to 1.53 (8)
- *     Q8_0, to 64     246        1       34              255                   2.0 (64)
- * A KiB takes 54 clocks, in which 216 instructions are begun: Q8_0 is held up by these with 64 columns, all others by
- * the memory. */
+ * What they read, have under way and are held up by is in docs/gpu.md#kernels; `make gpu-report` has their registers. */
 #ifndef SPECLAB_KERNELS_PRODUCT_H
 #define SPECLAB_KERNELS_PRODUCT_H
 
