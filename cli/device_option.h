@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-#define SPEC_DEVICE_OPTION_HELP "where transformers compute: cpu, gpu, gpu:1, ..., auto (cpu); see 'speclab list devices'"
+#define SPEC_DEVICE_OPTION_HELP                                                                                        \
+    "where transformers compute: cpu, gpu, gpu:1, ... or auto, see 'speclab list devices' (default: cpu)"
 
 /* Exits 2 where the argument of --device is no device's name. */
 void spec_device_option_check(const char *device, const char *verb);

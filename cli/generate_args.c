@@ -18,7 +18,7 @@ static const struct argp_option options_table[] = {
     {"baseline", KEY_BASELINE, 0, 0, "measure plain decoding too, on the same text", 1},
     {0, 0, 0, 0, "The text:", 2},
     {"prompt", 'p', "TEXT", 0, "what it goes on from (nothing)", 2},
-    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "the same from a file; - is standard input", 2},
+    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "the prompt, from a file; - is standard input", 2},
     {"tokens", 'n', "N", 0, "most tokens (256)", 2},
     {"texts", KEY_TEXTS, "N", 0, "so many texts, each with random numbers of its own (1)", 2},
     {"color", KEY_COLOR, "WHEN", 0, "tell where tokens came from: auto (on a terminal), always or never", 2},

@@ -14,8 +14,8 @@ static const struct argp_option options_table[] = {
     {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
     {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
     {"verify", KEY_VERIFY, "WHERE", 0,
-     "draw and verify chains on the host, by rows, or on the device of both models: host, device, or auto: where it "
-     "can be (auto)", 1},
+     "where chains are drawn and verified. host: rows are brought over; device: only tokens are; auto: device where it "
+     "can (default: auto)", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
     {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
