@@ -62,9 +62,9 @@ void spec_stream_get(spec_stream *stream, void *pinned, const void *from, size_t
 int spec_stream_wait(spec_stream *stream, spec_error *error);
 
 /* Between _record and _recorded, launches are written down and not run; the recording can be run again and again.
- * _recorded gives NULL where recording failed. */
+ * _recorded gives NULL where recording failed, with a line that says why; the card is then as good as before. */
 void spec_stream_record(spec_stream *stream);
-spec_recording *spec_stream_recorded(spec_stream *stream);
+spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error);
 void spec_stream_replay(spec_stream *stream, spec_recording *recording);
 void spec_recording_free(spec_card *card, spec_recording *recording);
 

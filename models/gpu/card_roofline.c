@@ -166,9 +166,11 @@ static int measure_launch(double *ret, const bench *b)
     double warm, least = INFINITY;
     spec_stream_record(b->stream);
     for (int i = 0; i < KERNELS; i++) SPEC_RUN(b->stream, roofline_nothing, s.blocks, 1, 1, .opt_seen = NULL);
-    s.recording = spec_stream_recorded(b->stream);
+    spec_error why = {{0}};
+    s.recording = spec_stream_recorded(b->stream, &why);
     SPEC_TRY(spec_stream_wait(b->stream, b->error));
-    if (s.recording == NULL) SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "the card's launches could not be recorded"));
+    if (s.recording == NULL)
+        SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "the card's launches could not be recorded: %.250s", why.text));
     SPEC_TRY(seconds_of(&warm, b, run_recording, &s));
     SPEC_TRY(least_seconds(&least, b, run_recording, &s));
     *ret = isfinite(least) ? least / KERNELS : 0.0;

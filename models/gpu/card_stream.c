@@ -32,11 +32,11 @@ int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *erro
 }
 
 /* What was written down, or NULL. */
-static CUgraph stop_recording(spec_stream *stream)
+static CUresult stop_recording(CUgraph *ret_graph, spec_stream *stream)
 {
-    CUgraph graph = NULL;
-    if (stream->card->driver->cuStreamEndCapture(stream->stream, &graph) != CUDA_SUCCESS) graph = NULL;
-    return graph;
+    const CUresult result = stream->card->driver->cuStreamEndCapture(stream->stream, ret_graph);
+    if (result != CUDA_SUCCESS) *ret_graph = NULL;
+    return result;
 }
 
 void spec_stream_free(spec_stream *stream)
@@ -46,7 +46,8 @@ void spec_stream_free(spec_stream *stream)
     const spec_driver *driver = card->driver;
     driver->cuCtxSetCurrent(card->context);
     if (stream->recording && stream->lost == CUDA_SUCCESS) {
-        CUgraph graph = stop_recording(stream);
+        CUgraph graph;
+        (void)stop_recording(&graph, stream);
         if (graph != NULL) driver->cuGraphDestroy(graph);
     }
     pthread_mutex_lock(&card->lock);
@@ -124,17 +125,25 @@ void spec_stream_record(spec_stream *stream)
     stream->lost = stream->card->driver->cuStreamBeginCapture_v2(stream->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
-spec_recording *spec_stream_recorded(spec_stream *stream)
+spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error)
 {
     const spec_driver *driver = stream->card->driver;
     CUgraph graph = NULL;
-    if (!stream->recording) return NULL;
+    if (!stream->recording) {
+        if (spec_card_status(stream->card, error) == GSL_SUCCESS) spec_fail(error, GSL_EFAILED, "nothing was recorded");
+        return NULL;
+    }
     driver->cuCtxSetCurrent(stream->card->context);
-    /* Also where something was lost, so that the stream is a stream again. */
-    graph = stop_recording(stream);
+    /* Also where something was lost, so that the stream is a stream again; what came first is the cause. */
+    const CUresult stopped = stop_recording(&graph, stream);
+    CUresult result = stream->lost != CUDA_SUCCESS ? stream->lost : stopped;
     spec_recording *recording = calloc(1, sizeof *recording);
-    if (graph == NULL || recording == NULL || stream->lost != CUDA_SUCCESS ||
-        driver->cuGraphInstantiateWithFlags(&recording->exec, graph, 0) != CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS && recording != NULL)
+        result = driver->cuGraphInstantiateWithFlags(&recording->exec, graph, 0);
+    if (result != CUDA_SUCCESS || recording == NULL) {
+        char text[200] = "out of memory";
+        if (result != CUDA_SUCCESS) spec_driver_describe(text, sizeof text, driver, result);
+        spec_fail(error, GSL_EFAILED, "%s", text);
         free(recording);
         recording = NULL;
     }

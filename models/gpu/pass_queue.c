@@ -254,16 +254,17 @@ void spec_pass_queue_end(spec_pass_queue *q)
 {
     if (!q->recording) return;
     q->recording = false;
-    spec_recording *recording = spec_stream_recorded(q->stream);
+    spec_error error = {""};
+    spec_recording *recording = spec_stream_recorded(q->stream, &error);
     if (recording == NULL) {
         if (spec_pass_queue_wait(q, NULL) == GSL_SUCCESS)
             q->status = spec_fail(&q->error, GSL_EFAILED,
-                                  "%s: a pass could not be recorded; with SPECLAB_GPU_RECORD=0 it is run as it is",
-                                  spec_card_name(q->card));
+                                  "%s: a pass could not be recorded: %.250s; with SPECLAB_GPU_RECORD=0 it is run as it "
+                                  "is",
+                                  spec_card_name(q->card), error.text);
         return;
     }
     if (spec_recordings_is_full(&q->recordings)) spec_pass_queue_wait(q, NULL); /* the one that goes may be running */
-    spec_error error = {""};
     const int status = spec_recordings_add(&q->recordings, &q->kind, recording, q->card, &error);
     if (status == GSL_SUCCESS) spec_stream_replay(q->stream, recording);
     if (q->status == GSL_SUCCESS && status != GSL_SUCCESS) {

@@ -193,15 +193,16 @@ static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind, s
     sampling->recorded[at].recording = recording;
 }
 
-/* What cannot be recorded is run. */
+/* What cannot be recorded is run, and recording is not tried again: the next call would fail at it as well. */
 static void run(spec_sampling_gpu *sampling, const call_kind *kind)
 {
     spec_recording *recording = sampling->records ? find_recording(sampling, kind) : NULL;
     if (sampling->records && recording == NULL) {
         spec_stream_record(sampling->stream);
         launch(sampling, kind);
-        recording = spec_stream_recorded(sampling->stream);
+        recording = spec_stream_recorded(sampling->stream, NULL);
         if (recording != NULL) keep_recording(sampling, kind, recording);
+        else sampling->records = false;
     }
     if (recording != NULL) spec_stream_replay(sampling->stream, recording);
     else launch(sampling, kind);

@@ -59,9 +59,11 @@ static int measure(double *ret, const bench *b, launch *run, const job *j)
     double least = INFINITY;
     spec_stream_record(b->stream);
     for (int i = 0; i < launches; i++) run(b, j, i);
-    spec_recording *recording = spec_stream_recorded(b->stream);
+    spec_error why = {{0}};
+    spec_recording *recording = spec_stream_recorded(b->stream, &why);
     SPEC_TRY(spec_stream_wait(b->stream, b->error));
-    if (recording == NULL) SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "launches could not be recorded"));
+    if (recording == NULL)
+        SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "launches could not be recorded: %.250s", why.text));
     for (int r = 0; r < (b->tiny ? 1 : REPEATS); r++) {
         spec_stream_mark(b->stream, 0);
         spec_stream_replay(b->stream, recording);

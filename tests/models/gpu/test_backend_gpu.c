@@ -554,6 +554,26 @@ static void a_fault_in_a_pass_is_told_ever_after(void **state)
     open_gpu(NULL);
 }
 
+static void a_pass_that_cannot_be_recorded_says_why(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip();
+    whole w;
+    int path[PASS_COLUMNS];
+    spec_error error = {""};
+    open_whole(&w, gpu, "bf16");
+    setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
+    const spec_batch batch = text_batch(3, 0, 0, path);
+    spec_forward_begin(&w.forward, &w.kv, &batch, (const int[]){0, 1}, 2);
+    assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EFAILED);
+    unsetenv("SIM_FAIL");
+    const char *end = strstr(error.text, ": a pass could not be recorded: ");
+    assert_non_null(end);
+    assert_string_equal(end, ": a pass could not be recorded: CUDA_ERROR_OUT_OF_MEMORY (out of memory); with "
+                             "SPECLAB_GPU_RECORD=0 it is run as it is");
+    close_whole(&w);
+}
+
 /* Wherever the memory ends, there is a line, and nothing is left behind (the simulated driver would say so). */
 static void too_little_memory_is_a_line(void **state)
 {
@@ -603,6 +623,7 @@ int main(void)
         cmocka_unit_test(passes_need_not_be_waited_for),
         cmocka_unit_test(a_text_beyond_the_context_is_told),
         cmocka_unit_test(a_fault_in_a_pass_is_told_ever_after),
+        cmocka_unit_test(a_pass_that_cannot_be_recorded_says_why),
         cmocka_unit_test(too_little_memory_is_a_line),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);

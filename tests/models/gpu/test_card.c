@@ -182,7 +182,7 @@ static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
     spec_stream_record(stream);
     SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
-    spec_recording *recording = spec_stream_recorded(stream);
+    spec_recording *recording = spec_stream_recorded(stream, NULL);
     assert_non_null(recording);
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
     assert_int_equal(count_seen(card, seen), 0);
@@ -191,7 +191,7 @@ static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
         assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
         assert_int_equal(count_seen(card, seen), BLOCKS);
     }
-    assert_null(spec_stream_recorded(stream)); /* nothing was begun */
+    assert_null(spec_stream_recorded(stream, NULL)); /* nothing was begun */
     spec_recording_free(card, recording);
     spec_recording_free(card, NULL);
     spec_stream_record(stream); /* and left */
@@ -243,7 +243,7 @@ static void what_another_thread_does_spoils_no_recording(void **state)
     pthread_join(thread, NULL);
     assert_true(n.good);
     SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen + 3);
-    spec_recording *recording = spec_stream_recorded(stream);
+    spec_recording *recording = spec_stream_recorded(stream, NULL);
     assert_non_null(recording);
     spec_stream_replay(stream, recording);
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
@@ -267,13 +267,46 @@ static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
     if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS) driver->cuMemFree_v2(memory); /* not to be done here */
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    spec_recording *recording = spec_stream_recorded(stream);
+    spec_recording *recording = spec_stream_recorded(stream, NULL);
     if (!spec_card_is_real()) assert_null(recording);
     spec_recording_free(card, recording);
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
     assert_int_equal(count_seen(card, seen), 0);
     SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen);
     assert_int_equal(count_seen(card, seen), 3);
+    spec_stream_free(stream);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+}
+
+static void a_failed_recording_says_why(void **state)
+{
+    (void)state;
+    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernel", "cuStreamEndCapture",
+                                        "cuGraphInstantiateWithFlags"};
+    if (spec_card_is_real()) skip();
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
+        char planned[64];
+        spec_error error = {{0}};
+        spec_stream *fresh = stream_of(card);
+        snprintf(planned, sizeof planned, "%s:2", fails[i]);
+        setenv("SIM_FAIL", planned, 1);
+        spec_stream_record(fresh);
+        SPEC_RUN(fresh, roofline_nothing, 2, 1, 1, .opt_seen = seen);
+        assert_null(spec_stream_recorded(fresh, &error));
+        unsetenv("SIM_FAIL");
+        assert_string_equal(error.text, "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+        spec_stream_free(fresh);
+        SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen);
+        assert_int_equal(count_seen(card, seen), 3);
+        assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+    }
+    spec_error error = {{0}};
+    assert_null(spec_stream_recorded(stream, &error));
+    assert_string_equal(error.text, "nothing was recorded");
     spec_stream_free(stream);
     spec_card_free(card, seen);
     spec_card_close(card);
@@ -336,7 +369,7 @@ static void fault(bool recorded)
     SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
     SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
     if (recorded) {
-        recording = spec_stream_recorded(stream);
+        recording = spec_stream_recorded(stream, NULL);
         assert_non_null(recording);
         spec_stream_replay(stream, recording);
     }
@@ -354,7 +387,7 @@ static void fault(bool recorded)
     SPEC_RUN(other, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
     if (recorded) spec_stream_replay(other, recording);
     spec_stream_record(stream);
-    assert_null(spec_stream_recorded(stream));
+    assert_null(spec_stream_recorded(stream, NULL));
     spec_card_get(card, here, seen, sizeof here);
     assert_int_equal(here[0], 7);
     spec_card_put(card, seen, here, sizeof here);
@@ -392,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
         cmocka_unit_test(what_another_thread_does_spoils_no_recording),
         cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
+        cmocka_unit_test(a_failed_recording_says_why),
         cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
         cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),

@@ -176,6 +176,35 @@ static void cuts_among_many_ties_are_found_in_the_row(void **state)
     bench_free(&b);
 }
 
+static void what_cannot_be_recorded_is_run(void **state)
+{
+    (void)state;
+    enum { VOCAB = 40 };
+    if (spec_card_is_real()) skip();
+    spec_sampling_gpu *sampling;
+    spec_error error = {""};
+    float logits[VOCAB], *there = allocated(sizeof logits);
+    void *law = allocated(spec_sampling_gpu_law_bytes(VOCAB));
+    int token[3];
+    sampled_logits(logits, VOCAB, SAMPLED_NORMAL, 3);
+    spec_card_put(card, there, logits, sizeof logits);
+    assert_int_equal(spec_sampling_gpu_init(&sampling, stream, VOCAB, true, &error), GSL_SUCCESS);
+    const spec_transform plain = SPEC_TRANSFORM_NONE;
+    for (int i = 0; i < 3; i++) {
+        if (i == 0) setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
+        assert_int_equal(spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error), GSL_SUCCESS);
+        unsetenv("SIM_FAIL");
+        assert_int_equal(token[i], token[0]);
+    }
+    spec_sampling_gpu_free(sampling);
+    assert_int_equal(spec_sampling_gpu_init(&sampling, stream, VOCAB, false, &error), GSL_SUCCESS);
+    assert_int_equal(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error), GSL_SUCCESS);
+    assert_int_equal(token[1], token[0]);
+    spec_sampling_gpu_free(sampling);
+    spec_card_free(card, there);
+    spec_card_free(card, law);
+}
+
 /* Each of these kinds of filters is a recording of its own, and more of them than are kept. */
 static void recorded_or_not_the_tokens_are_the_same(void **state)
 {
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test(laws_are_the_rows_of_the_processor_bit_for_bit),
         cmocka_unit_test(laws_of_large_vocabularies_are_too),
         cmocka_unit_test(cuts_among_many_ties_are_found_in_the_row),
+        cmocka_unit_test(what_cannot_be_recorded_is_run),
         cmocka_unit_test(recorded_or_not_the_tokens_are_the_same),
         cmocka_unit_test(logits_that_are_not_finite_are_refused),
     };
