@@ -89,7 +89,8 @@ struct spec_backend {
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
     bool keeps_bf16; /* whether keys and values may be of that type */
 
-    /* A queue for passes of a model of this shape, and what of the backend's memory it takes. */
+    /* A queue for passes of a model of this shape, and what of the backend's memory it takes. _free waits for what was
+     * asked of it: buffers, keys and values that it uses are freed after it. */
     int (*queue_init)(const spec_backend *backend, spec_queue *ret_queue, const spec_shape *shape, spec_error *error);
     void (*queue_free)(spec_queue *queue);
     size_t (*queue_bytes)(const spec_shape *shape);

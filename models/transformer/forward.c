@@ -48,8 +48,9 @@ void spec_forward_free(spec_forward *forward)
     const spec_backend *backend = forward->weights->backend;
     wide_buffer buffers[BUFFERS];
     list_buffers(buffers, forward, &forward->weights->shape);
-    for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
+    /* First, for it waits for what still uses the buffers. */
     if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
+    for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
     *forward = (spec_forward){0};
 }
 

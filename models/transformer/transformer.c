@@ -86,9 +86,9 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     const spec_weights *weights = session->forward.weights;
     spec_error unheard;
     if (session->running) (void)spec_forward_wait(&session->forward, &unheard);
+    spec_forward_free(&session->forward); /* waits, also for keys and values that are being moved */
     if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(weights->backend, &session->own.kv);
     spec_sequence_free(&session->own.sequence);
-    spec_forward_free(&session->forward);
     free(session->text);
     free(session->path);
     free(session->row);
