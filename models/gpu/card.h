@@ -43,6 +43,7 @@ void spec_card_pinned_free(spec_card *card, void *memory);
 int spec_card_status(spec_card *card, spec_error *error);
 
 /* ---- streams ------------------------------------------------------------------------------------------------------ */
+/* GSL_ENOMEM where the card has no memory for one; it is then as good as before. */
 int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *error);
 void spec_stream_free(spec_stream *stream);
 spec_card *spec_stream_card(const spec_stream *stream);

@@ -18,12 +18,17 @@ int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *erro
     pthread_mutex_lock(&card->lock);
     stream->next = card->streams;
     card->streams = stream;
-    bool made =
-        spec_card_enter(card) && spec_card_good(card, driver->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING));
-    for (int i = 0; i < 2 && made; i++) made = spec_card_good(card, driver->cuEventCreate(&stream->mark[i], 0));
+    const bool entered = spec_card_enter(card);
+    CUresult result = CUDA_SUCCESS;
+    if (entered) result = driver->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 2 && entered && result == CUDA_SUCCESS; i++) result = driver->cuEventCreate(&stream->mark[i], 0);
+    const bool full = result == CUDA_ERROR_OUT_OF_MEMORY; /* no fault: others go on */
+    if (!full) spec_card_good(card, result);
     pthread_mutex_unlock(&card->lock);
-    if (!made) {
-        const int status = spec_card_status(card, error);
+    if (!entered || result != CUDA_SUCCESS) {
+        const int status = full ? spec_fail(error, GSL_ENOMEM, "GPU %d (%s) has no memory left for a stream of launches",
+                                            card->ordinal, card->name)
+                                : spec_card_status(card, error);
         spec_stream_free(stream);
         return status;
     }

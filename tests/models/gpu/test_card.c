@@ -312,6 +312,26 @@ static void a_failed_recording_says_why(void **state)
     spec_card_close(card);
 }
 
+static void a_stream_that_a_full_card_has_no_room_for_is_no_fault(void **state)
+{
+    (void)state;
+    static const char *const fails[] = {"cuStreamCreate:2", "cuEventCreate:2"};
+    if (spec_card_is_real()) skip();
+    spec_card *card = open_card();
+    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
+        spec_error error = {{0}};
+        spec_stream *stream = (spec_stream *)&error;
+        setenv("SIM_FAIL", fails[i], 1);
+        assert_int_equal(spec_stream_init(&stream, card, &error), GSL_ENOMEM);
+        unsetenv("SIM_FAIL");
+        assert_null(stream);
+        assert_non_null(strstr(error.text, " has no memory left for a stream of launches"));
+        assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
+        spec_stream_free(stream_of(card));
+    }
+    spec_card_close(card);
+}
+
 static void *launch(void *self)
 {
     const neighbour *n = self;
@@ -426,6 +446,7 @@ int main(void)
         cmocka_unit_test(what_another_thread_does_spoils_no_recording),
         cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
         cmocka_unit_test(a_failed_recording_says_why),
+        cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
         cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
         cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),
