@@ -21,7 +21,7 @@ typedef struct {
     bool records;
 } gpu_backend;
 
-static const gpu_backend *of(const spec_backend *backend)
+static gpu_backend *of(const spec_backend *backend)
 {
     return backend->self;
 }
@@ -50,7 +50,7 @@ static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t b
 
 static void free_memory(const spec_backend *backend, void *memory)
 {
-    if (memory != NULL) spec_card_free(of(backend)->card, memory);
+    spec_card_free(of(backend)->card, memory);
 }
 
 static void put(const spec_backend *backend, void *to, const void *host, size_t bytes)
@@ -79,7 +79,7 @@ static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_te
     matrix->bytes = spec_layout_bytes(type, matrix->rows, matrix->cols);
     int status = alloc_memory(backend, &matrix->data, matrix->bytes, error);
     if (status == GSL_SUCCESS)
-        status = spec_upload_matrix((spec_upload *)&of(backend)->upload, matrix->data, type, part, n_parts, error);
+        status = spec_upload_matrix(&of(backend)->upload, matrix->data, type, part, n_parts, error);
     if (status != GSL_SUCCESS) matrix_free(backend, matrix);
     return status;
 }
@@ -278,7 +278,7 @@ done:
 
 static void close_backend(const spec_backend *backend)
 {
-    gpu_backend *own = backend->self;
+    gpu_backend *own = of(backend);
     spec_upload_free(&own->upload);
     spec_card_close(own->card);
     free(own);
