@@ -1,4 +1,4 @@
-/* device: where a model computes: cpu, gpu, gpu:1, auto.
+/* device: where a model computes: cpu, gpu, gpu:N, auto.
  * A device is opened by name and closed by who opened it; opening one twice gives one backend. The cards are found when
  * they are asked for: a machine without any loses no time. */
 #ifndef SPECLAB_DEVICE_H
@@ -6,7 +6,7 @@
 
 #include "models/transformer/backend.h"
 
-#define SPEC_DEVICE_USAGE "cpu, gpu, gpu:1, auto"
+#define SPEC_DEVICE_USAGE "cpu, gpu, gpu:N, auto"
 
 bool spec_device_is_name(const char *name);
 
