@@ -154,6 +154,7 @@ void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
     *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = 5,
                                  .tokens = 256, .texts = 1, .colour = "auto"};
     spec_usage_parse(&argp, argc, argv, args);
+    if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     spec_pair_options_complete(&args->pair, verb);
     if (args->plain && args->baseline) spec_usage_fail(verb, "--plain and --baseline: plain decoding is the baseline");
     if (args->plain && args->pair.ahead)

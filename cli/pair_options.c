@@ -116,6 +116,8 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
 {
     if (options->target == NULL)
         spec_usage_fail(verb, "give a --target, as ngram:novel.txt; 'speclab list models' has them all");
+    if (options->verify == SPEC_VERIFY_DEVICE && options->draft == NULL)
+        spec_usage_fail(verb, "--verify device needs a --draft: chains are drawn from a draft model");
     if (options->drafting == NULL) options->drafting = options->draft != NULL ? "chain" : "lookup";
     if (options->device != NULL) {
         spec_device_option_check(options->device, verb);

@@ -280,6 +280,7 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target random?dim=8&heads=2&layers=1&ffn=8&vocab=9&context=80&type=f32", "64 tokens after a prompt of 64"},
         {"--target zipf?V=4 --ahead", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy"},
         {"--target zipf?V=4 --verify there", "--verify: 'there' is not host, device or auto"},
+        {"--target zipf?V=4 --verify device", "--verify device needs a --draft: chains are drawn from a draft model"},
         {"--target zipf?V=4 --draft zipf?V=4 --verify device", "chains cannot be verified on a device: the rows of the"},
         {"--target zipf?V=4 hello", "what is 'hello'?"},
         {"--target zipf?V=4 --texs 3", "there is no option --texs; did you mean --texts?"},

@@ -430,6 +430,7 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
         {"--target zipf?V=4 --plain --ahead", "--plain and --ahead: plain decoding drafts nothing"},
         {"--target zipf?V=4 --ahead", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy"},
         {"--target zipf?V=4 --draft zipf?V=4 --ahead --policy oracle", "a chain that is drafted ahead has a length known"},
+        {"--target zipf?V=4 --verify device", "--verify device needs a --draft: chains are drawn from a draft model"},
         {"--target zipf?V=4 --draft zipf?V=4 --verify device", "chains cannot be verified on a device: the rows of the"},
         {"--target zipf?V=4 --draft zipf?V=4 --verify gpu", "--verify: 'gpu' is not host, device or auto"},
         {"--target zipf?V=4 --prompt 1 --prompt-file text.txt", "--prompt and --prompt-file: give one of them"},
