@@ -292,6 +292,7 @@ static int roofline(const spec_backend *backend, spec_roofline *ret, spec_error 
 static const spec_backend operations = {
     .close = close_backend,
     .check = check_memory,
+    .piece = spec_card_piece,
     .columns_bytes = columns_bytes,
     .alloc = alloc_memory,
     .free = free_memory,

@@ -222,6 +222,12 @@ static int too_little(spec_card *card, size_t bytes, const char *more, spec_erro
                      spec_bytes_text(a, left), spec_bytes_text(b, all), spec_bytes_text(c, bytes), more);
 }
 
+size_t spec_card_piece(size_t bytes)
+{
+    const size_t piece = bytes < (size_t)1 << 20 ? 512 : (size_t)2 << 20;
+    return (bytes + piece - 1) / piece * piece;
+}
+
 int spec_card_check(spec_card *card, size_t bytes, spec_error *error)
 {
     size_t left = 0, all = 0;

@@ -29,6 +29,10 @@ int spec_card_multiprocessors(const spec_card *card);
 size_t spec_card_cache(const spec_card *card);          /* bytes of its second-level cache */
 
 /* ---- memory: zeroed, 256-aligned. GSL_ENOMEM: "the card has 1.5 GiB free of 139 GiB, and ... GiB are needed" ------- */
+
+/* What an allocation of so many bytes takes at most: cards give out 2 MiB at a time, one of 1 MiB or more has its own,
+ * smaller ones share them in pieces of 512 bytes. Sums for _check are made of these. */
+size_t spec_card_piece(size_t bytes);
 int spec_card_check(spec_card *card, size_t bytes, spec_error *error);
 int spec_card_alloc(spec_card *card, void **ret_memory, size_t bytes, spec_error *error);
 void spec_card_free(spec_card *card, void *memory);

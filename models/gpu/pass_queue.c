@@ -78,10 +78,10 @@ size_t spec_pass_queue_bytes(const spec_shape *shape)
 {
     spec_pass_queue none = {.shape = *shape};
     queue_buffer buffer[BUFFERS];
-    size_t bytes = rows_bytes(&none) + spec_sampling_gpu_bytes(shape->vocab);
+    size_t bytes = spec_card_piece(rows_bytes(&none)) + spec_card_piece(spec_sampling_gpu_bytes(shape->vocab));
     list_buffers(buffer, &none, shape);
     for (int i = 0; i < BUFFERS; i++)
-        if (!buffer[i].pinned) bytes += buffer[i].bytes;
+        if (!buffer[i].pinned) bytes += spec_card_piece(buffer[i].bytes);
     return bytes;
 }
 

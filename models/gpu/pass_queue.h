@@ -30,7 +30,7 @@ typedef struct {
     spec_error error;
 } spec_pass_queue;
 
-/* Of the card's memory, with what is made later. */
+/* Of the card's memory, with what is made later; in the card's pieces. */
 size_t spec_pass_queue_bytes(const spec_shape *shape);
 
 int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool records, const spec_shape *shape,

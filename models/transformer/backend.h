@@ -69,8 +69,10 @@ struct spec_backend {
     /* Memory. _alloc gives zeros. _put and _get copy between the host's memory and the backend's, and wait for what was
      * asked of it before. Freeing NULL or what is zeroed is fine, here and below. _check: whether so much memory is
      * free, GSL_ENOMEM with the line that says what there is; asked once for a model, before any of it is loaded.
+     * _piece: what of its memory so many bytes take that are allocated at once; what sizes are summed of for _check.
      * A device that failed makes _alloc, _wait and all that returns a status fail, with the reason. */
     int (*check)(const spec_backend *backend, size_t bytes, spec_error *error);
+    size_t (*piece)(size_t bytes);
     size_t (*columns_bytes)(int width); /* of a buffer for SPEC_COLUMNS_MAX columns of so many activations */
     int (*alloc)(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error);
     void (*free)(const spec_backend *backend, void *memory);
@@ -89,8 +91,8 @@ struct spec_backend {
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
     bool keeps_bf16; /* whether keys and values may be of that type */
 
-    /* A queue for passes of a model of this shape, and what of the backend's memory it takes. _free waits for what was
-     * asked of it: buffers, keys and values that it uses are freed after it. */
+    /* A queue for passes of a model of this shape, and what of the backend's memory it takes, in pieces. _free waits for
+     * what was asked of it: buffers, keys and values that it uses are freed after it. */
     int (*queue_init)(const spec_backend *backend, spec_queue *ret_queue, const spec_shape *shape, spec_error *error);
     void (*queue_free)(spec_queue *queue);
     size_t (*queue_bytes)(const spec_shape *shape);

@@ -71,6 +71,11 @@ static int check_memory(const spec_backend *backend, size_t bytes, spec_error *e
     return GSL_SUCCESS;
 }
 
+static size_t piece(size_t bytes)
+{
+    return bytes;
+}
+
 static size_t columns_bytes(int width)
 {
     return (size_t)SPEC_COLUMNS_MAX * (size_t)width * sizeof(float);
@@ -384,6 +389,7 @@ const spec_backend spec_backend_cpu = {
     .device = "the processor",
     .close = close_backend,
     .check = check_memory,
+    .piece = piece,
     .columns_bytes = columns_bytes,
     .alloc = alloc_memory,
     .free = free_memory,

@@ -60,7 +60,7 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     wide_buffer buffers[BUFFERS];
     size_t bytes = backend->queue_bytes(shape);
     list_buffers(buffers, &none, shape);
-    for (int i = 0; i < BUFFERS; i++) bytes += backend->columns_bytes(buffers[i].width);
+    for (int i = 0; i < BUFFERS; i++) bytes += backend->piece(backend->columns_bytes(buffers[i].width));
     return bytes;
 }
 

@@ -23,7 +23,7 @@ static int choose_kv(spec_tensor_type *ret_type, const spec_backend *backend, bo
 
 static size_t text_bytes(const spec_backend *backend, const spec_shape *shape, spec_tensor_type kv_type)
 {
-    return backend->kv_bytes(shape, kv_type, shape->context + SPEC_NODES_MAX);
+    return backend->piece(backend->kv_bytes(shape, kv_type, shape->context + SPEC_NODES_MAX));
 }
 
 /* What a target that is open has still to take on this backend. */

@@ -1,5 +1,6 @@
 /* room: whether a model has room where it is to compute, asked before any of it is there.
- * Counted are all weights, the keys and values of one text, and what a pass writes. */
+ * Counted are all weights, the keys and values of one text, and what a pass writes, each matrix and buffer as the piece
+ * that the backend gives out for it. */
 #ifndef SPECLAB_ROOM_H
 #define SPECLAB_ROOM_H
 

@@ -120,8 +120,13 @@ static void count_matrix(sum *s, const spec_tensor *part, int n_parts)
     const spec_tensor_type type = common_type(s->opt_type, part, n_parts);
     int rows = 0;
     for (int i = 0; i < n_parts; i++) rows += part[i].rows;
-    s->bytes += s->backend->matrix_bytes(type, rows, part[0].cols);
+    s->bytes += s->backend->piece(s->backend->matrix_bytes(type, rows, part[0].cols));
     s->all_floats = s->all_floats && type == SPEC_TENSOR_F32;
+}
+
+static void count_vector(sum *s, int length)
+{
+    s->bytes += s->backend->piece((size_t)length * sizeof(float));
 }
 
 static void count_layer(sum *s, const spec_checkpoint_layer *layer)
@@ -131,15 +136,17 @@ static void count_layer(sum *s, const spec_checkpoint_layer *layer)
     count_matrix(s, &layer->attention_output, 1);
     count_matrix(s, gate_up, 2);
     count_matrix(s, &layer->down, 1);
-    int n = layer->attention_norm.cols + layer->ffn_norm.cols;
-    if (layer->query_bias.data != NULL) n += layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols;
-    s->bytes += (size_t)n * sizeof(float);
+    count_vector(s, layer->attention_norm.cols);
+    count_vector(s, layer->ffn_norm.cols);
+    if (layer->query_bias.data != NULL)
+        count_vector(s, layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols);
 }
 
 size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
                           const spec_backend *backend)
 {
-    sum s = {backend, opt_type, (size_t)checkpoint->final_norm.cols * sizeof(float), true};
+    sum s = {backend, opt_type, 0, true};
+    count_vector(&s, checkpoint->final_norm.cols);
     for (int i = 0; i < checkpoint->shape.n_layers; i++) count_layer(&s, &checkpoint->layer[i]);
     count_matrix(&s, &checkpoint->output, 1);
     if (checkpoint->output.data != checkpoint->embedding.data) count_matrix(&s, &checkpoint->embedding, 1);

@@ -118,6 +118,17 @@ static void too_much_memory_is_refused_with_what_there_is(void **state)
     spec_card_close(card);
 }
 
+static void large_memory_comes_in_pieces(void **state)
+{
+    (void)state;
+    enum { MIB = 1 << 20 };
+    static const size_t taken[][2] = {{0, 0},           {1, 512},       {512, 512},          {513, 1024},
+                                      {MIB - 1, MIB},   {MIB, 2 * MIB}, {2 * MIB, 2 * MIB},  {2 * MIB + 1, 4 * MIB},
+                                      {5 * MIB, 6 * MIB}};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_int_equal(spec_card_piece(taken[i][0]), taken[i][1]);
+}
+
 static void launches_and_copies_run_in_the_order_of_their_stream(void **state)
 {
     (void)state;
@@ -440,6 +451,7 @@ int main(void)
         cmocka_unit_test(one_card_is_opened_once_and_counted),
         cmocka_unit_test(memory_is_zeros_on_a_round_address_and_keeps_what_is_put),
         cmocka_unit_test(too_much_memory_is_refused_with_what_there_is),
+        cmocka_unit_test(large_memory_comes_in_pieces),
         cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
         cmocka_unit_test(put_and_get_wait_for_all_streams),
         cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
