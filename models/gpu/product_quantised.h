@@ -62,7 +62,13 @@ DEVICE const float *operand_scales_of(const struct product_args *a, int width, i
 
 /* ---- up to 8 columns: weights go through a ring of the warp's own in shared memory -------------------------------- */
 
-enum { RING_QUADS = 2 * (TILE_Q8_0_BYTES / 16), Q8_0_DEPTH = 2, Q4_0_DEPTH = 4 };
+enum {
+    Q8_0_DEPTH = 2,
+    Q4_0_DEPTH = 4,
+    Q8_0_QUADS = Q8_0_DEPTH * TILE_Q8_0_BYTES / 16,
+    Q4_0_QUADS = Q4_0_DEPTH * TILE_Q4_0_BYTES / 16,
+    RING_QUADS = Q8_0_QUADS > Q4_0_QUADS ? Q8_0_QUADS : Q4_0_QUADS
+};
 
 /* A group of weights as it lies in memory, by all lanes; 8 of them have the scales. */
 DEVICE void copy_group(quad *slot, const product_place *p, int group, int groups, bool q4)
