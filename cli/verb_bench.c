@@ -110,9 +110,9 @@ static void choose_widths(arguments *args, const char *list, const char *verb)
 }
 
 /* Where wide passes are cheap: on anything but the processor. */
-static bool is_on_card(const spec_model *model)
+static bool is_on_card(const spec_model *opt_model)
 {
-    const spec_transformer *transformer = spec_transformer_of(model);
+    const spec_transformer *transformer = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
     return transformer != NULL && transformer->weights->backend != &spec_backend_cpu;
 }
 
@@ -219,6 +219,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
         SPEC_TRY(spec_timed_prompts_make(&prompts, target, plan->texts < 1000 ? plan->texts : 1000, args->context,
                                          plan->seed, &error));
     plan->decoder = spec_pair_options_decoder(&args->pair, target, draft);
+    plan->one_session = is_on_card(target) || is_on_card(draft); /* their memory is taken at once; the host's when used */
     plan->prompts = &prompts;
     plan->opt_progress = show_progress;
     plan->context = &begun;

@@ -28,8 +28,9 @@ int spec_generation_init(spec_generation *g, const spec_generation_plan *plan, s
 {
     int status = GSL_SUCCESS;
     *g = (spec_generation){.plan = *plan};
-    const spec_decoder_config plain = alone(&plan->decoder);
+    spec_decoder_config plain = alone(&plan->decoder);
     SPEC_TRY(spec_decoder_init(&g->decoder, plan->plain ? &plain : &plan->decoder, error));
+    plain.opt_beside = &g->decoder;
     if (plan->baseline) SPEC_TRY(spec_decoder_init(&g->beside, &plain, error));
     g->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     g->beside_rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -41,8 +42,8 @@ done:
 
 void spec_generation_free(spec_generation *g)
 {
-    spec_decoder_free(&g->decoder);
     if (g->plan.baseline) spec_decoder_free(&g->beside);
+    spec_decoder_free(&g->decoder);
     if (g->rng != NULL) gsl_rng_free(g->rng);
     if (g->beside_rng != NULL) gsl_rng_free(g->beside_rng);
     *g = (spec_generation){0};

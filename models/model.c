@@ -113,8 +113,16 @@ done:
     return status;
 }
 
+spec_session spec_session_lend(const spec_session *session)
+{
+    spec_session lent = *session;
+    lent.lent = true;
+    return lent;
+}
+
 void spec_session_free(spec_session *session)
 {
+    if (session->lent) *session = (spec_session){0};
     if (session->model != NULL && session->model->kind->session_free != NULL) {
         session->model->kind->session_free(session->model, session->data);
     }

@@ -107,10 +107,15 @@ struct spec_session {
     const spec_model *model;
     void *data;   /* the kind's own */
     int *history; /* (SPEC_ORDER_MAX + SPEC_NODES_MAX) for the default _score; NULL where the kind has its own */
+    bool lent;    /* another one's: _free leaves what it points to */
 };
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
 void spec_session_free(spec_session *session); /* a zeroed one is fine */
+
+/* The same session for somebody who reads another text with it in turn: rows stay as they are, and what the one text has
+ * not in common with the other is computed anew. The session outlives it. */
+spec_session spec_session_lend(const spec_session *session);
 
 /* The row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the row is used. */
 const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch, spec_error *error);

@@ -92,6 +92,25 @@ static int check_noise(const spec_decoder *decoder, spec_error *error)
                      decoder->config.drafting, decoder->config.rule);
 }
 
+/* The drafter with its session, and the target's. */
+static int open_sessions(spec_decoder *decoder, const spec_decoder *opt_beside, spec_error *error)
+{
+    const spec_decoder_config *config = &decoder->config;
+    int status = GSL_SUCCESS;
+    assert(opt_beside == NULL || opt_beside->config.target == config->target);
+    const spec_session *draft = opt_beside != NULL ? &opt_beside->drafter.session : NULL;
+    if (draft != NULL && (draft->model != config->opt_draft || (config->ahead && opt_beside->shared))) draft = NULL;
+    SPEC_TRY(spec_drafter_init_lent(&decoder->drafter, config->drafting, config->opt_draft, draft, error));
+    if (opt_beside != NULL) decoder->target = spec_session_lend(&opt_beside->target);
+    else SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
+    if (decoder->drafter.session.lent)
+        decoder->shared = opt_beside->shared;
+    else if (decoder->drafter.session.model != NULL && !config->ahead)
+        decoder->shared = spec_session_share(&decoder->drafter.session, &decoder->target);
+done:
+    return status;
+}
+
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -101,10 +120,7 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
     decoder->policy = decoder->fresh_policy;
-    SPEC_TRY(spec_drafter_init(&decoder->drafter, config->drafting, config->opt_draft, error));
-    SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
-    if (decoder->drafter.session.model != NULL && !config->ahead)
-        decoder->shared = spec_session_share(&decoder->drafter.session, &decoder->target);
+    SPEC_TRY(open_sessions(decoder, config->opt_beside, error));
 
     decoder->nodes = spec_drafter_nodes(&decoder->drafter, decoder->policy.K);
     SPEC_TRY(check_tree(decoder, error));

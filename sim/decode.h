@@ -37,6 +37,8 @@ typedef struct {
     double handed; /* of score: until the pass was handed over; known where drafts are made ahead */
 } spec_phases;
 
+typedef struct spec_decoder spec_decoder;
+
 typedef struct {
     const spec_model *target;
     const spec_model *opt_draft; /* NULL for strategies that need none */
@@ -48,13 +50,14 @@ typedef struct {
     spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
     spec_clock clock;            /* rounds are timed by it; off by default */
+    const spec_decoder *opt_beside; /* whose sessions it uses too, see below; NULL: its own */
 } spec_decoder_config;
 
 #define SPEC_DECODER_DEFAULT                                                                                           \
     ((spec_decoder_config){.drafting = "chain", .policy = "fixed", .rule = "token", .K = 5,                            \
                            .costs = SPEC_COSTS_DEFAULT})
 
-typedef struct {
+struct spec_decoder {
     spec_decoder_config config;
     spec_rule rule;
     spec_policy policy, fresh_policy;
@@ -74,7 +77,7 @@ typedef struct {
     uint64_t text;              /* its number, the caller's: texts of one seed of shared noise differ by it */
     int *context;               /* the text so far: prompt and emitted tokens */
     size_t n_context, context_capacity;
-} spec_decoder;
+};
 
 /* Does the rule's claim hold for what the strategy drafts, to lengths that the policy sets? */
 bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy);
@@ -82,7 +85,12 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, con
 /* GSL_EINVAL for unknown names, K out of range, models of different vocabularies (models/vocabularies.h), trees of
  * more than SPEC_NODES_MAX nodes, a rule that does not hold for the siblings that the strategy makes, a strategy
  * that shares noise where the rule does not, and a tree with a policy that looks at its tokens: only a policy that sets
- * the length beforehand says how deep a tree is. Drafting ahead, and verifying on a device, refuse what they cannot. */
+ * the length beforehand says how deep a tree is. Drafting ahead, and verifying on a device, refuse what they cannot.
+ *
+ * Decoders of the same models that take turns, a round or token at a time, may do with one session of each: keys and
+ * values are there once, and what is decoded stays the same. One whose opt_beside is another decoder, which outlives it,
+ * borrows the target's from it, and the draft's where it has that; but when it drafts ahead, none that shares the
+ * target's. Its first round of a turn computes anew what its text has beyond the text of the turn before. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 

@@ -24,6 +24,12 @@ static const char *name_of(int i)
 
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error)
 {
+    return spec_drafter_init_lent(drafter, spec, opt_draft, NULL, error);
+}
+
+int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
+                           const spec_session *opt_session, spec_error *error)
+{
     spec_settings settings = {0};
     int status = GSL_SUCCESS;
     *drafter = (spec_drafter){0};
@@ -38,7 +44,8 @@ int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model 
             status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model", drafter->kind->name);
             goto done;
         }
-        SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
+        if (opt_session != NULL) drafter->session = spec_session_lend(opt_session);
+        else SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
     if (drafter->kind->nodes != NULL) {
         const size_t rows = drafter->n_weights > 0 ? (size_t)drafter->n_weights : 1;

@@ -58,6 +58,10 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 
+/* The same with a session of the draft model that somebody lends; it outlives the drafter. NULL: its own. */
+int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
+                           const spec_session *opt_session, spec_error *error);
+
 /* The most nodes of a draft of this strategy to depth K, or SPEC_NODES_MAX + 1 where there may be more than
  * SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);

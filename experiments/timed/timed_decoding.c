@@ -81,6 +81,7 @@ static int open_way(run *r, int i)
     config.clock = plan->clock;
     config.ahead = i > plan->n_K;
     if (i == 0) config.verify = SPEC_VERIFY_HOST;
+    if (plan->one_session && i > 0) config.opt_beside = &r->way[i > plan->n_K + 1 ? plan->n_K + 1 : 0].decoder;
     snprintf(name, sizeof name, i == 0 ? "bench plain" : config.ahead ? "bench ahead K=%d" : "bench K=%d", config.K);
     way->result = &r->timed->way[i];
     way->seed = spec_rng_named_seed(plan->seed, name);
@@ -93,6 +94,20 @@ static int open_way(run *r, int i)
     way->result->ahead = config.ahead;
     way->result->device = way->decoder.device.on;
     return GSL_SUCCESS;
+}
+
+/* The sessions that single passes use where there is one for all; a draft's, if that keeps what it computes by itself,
+ * for its passes are timed alone. NULL: their own. */
+static const spec_session *lent_target(const run *r)
+{
+    return r->plan->one_session ? &r->way[0].decoder.target : NULL;
+}
+
+static const spec_session *lent_draft(const run *r)
+{
+    const spec_decoder *decoder = &r->way[r->timed->n_ways > r->plan->n_K + 1 ? r->plan->n_K + 1 : 0].decoder;
+    const bool can = r->plan->one_session && !decoder->shared && decoder->drafter.session.model != NULL;
+    return can ? &decoder->drafter.session : NULL;
 }
 
 static int open_all(run *r)
@@ -115,11 +130,11 @@ static int open_all(run *r)
     SPEC_TRY(add_width(plan, 2, r->error));
     SPEC_TRY(check_window(r, plan->decoder.target, "target", deepest));
     SPEC_TRY(check_window(r, plan->decoder.opt_draft, "draft", deepest));
-    SPEC_TRY(spec_timed_passes_init(&r->target, plan->decoder.target, plan->width, plan->n_widths, on_device,
-                                    r->error));
+    SPEC_TRY(spec_timed_passes_init(&r->target, plan->decoder.target, lent_target(r), plan->width, plan->n_widths,
+                                    on_device, r->error));
     if (plan->decoder.opt_draft != NULL)
-        SPEC_TRY(spec_timed_passes_init(&r->draft, plan->decoder.opt_draft, plan->width, plan->n_widths, on_device,
-                                        r->error));
+        SPEC_TRY(spec_timed_passes_init(&r->draft, plan->decoder.opt_draft, lent_draft(r), plan->width, plan->n_widths,
+                                        on_device, r->error));
     timed->first_target = spec_timed_column(timed->n_ways, 0);
     timed->first_draft = timed->first_target + 2 * plan->n_widths;
     timed->pick = timed->first_draft + 2 * plan->n_widths;
@@ -353,12 +368,12 @@ int spec_timed_init(spec_timed *timed, const spec_timed_plan *plan, spec_error *
     SPEC_TRY(spec_timed_limit_init(&timed->draft_limit, plan->decoder.opt_draft, &timed->target_limit, error));
     SPEC_TRY(decode_all(&r));
 done:
-    for (int i = 0; i < timed->n_ways && r.way != NULL; i++) {
+    spec_timed_passes_free(&r.target);
+    spec_timed_passes_free(&r.draft);
+    for (int i = timed->n_ways; r.way != NULL && i-- > 0;) { /* borrowers before those that they borrow from */
         spec_decoder_free(&r.way[i].decoder);
         if (r.way[i].rng != NULL) gsl_rng_free(r.way[i].rng);
     }
-    spec_timed_passes_free(&r.target);
-    spec_timed_passes_free(&r.draft);
     if (r.rng != NULL) gsl_rng_free(r.rng);
     free(r.way);
     free(r.text);

@@ -7,8 +7,8 @@
 #include <gsl/gsl_randist.h>
 #include <stdlib.h>
 
-int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const int *width, int n_widths,
-                           bool on_device, spec_error *error)
+int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const spec_session *opt_session,
+                           const int *width, int n_widths, bool on_device, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *passes = (spec_timed_passes){.model = model, .width = width, .n_widths = n_widths};
@@ -17,7 +17,8 @@ int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, c
     passes->store = malloc(widest * (size_t)model->vocab * sizeof *passes->store);
     if (passes->row == NULL || passes->store == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities", widest, model->vocab));
-    SPEC_TRY(spec_session_init(&passes->session, model, error));
+    if (opt_session != NULL) passes->session = spec_session_lend(opt_session);
+    else SPEC_TRY(spec_session_init(&passes->session, model, error));
     if (on_device) { /* one that drafts for itself, as far as a chain goes */
         const int K = spec_least((int)widest, SPEC_COLUMNS_MAX) - 1;
         SPEC_TRY(spec_chain_init(&passes->chain, &passes->session, &passes->session, K, error));

@@ -26,9 +26,10 @@ typedef struct {
     spec_chain chain;   /* for passes whose rows stay on the device; K 0: there are none */
 } spec_timed_passes;
 
-/* on_device: as they are where chains are verified on the device: their rows stay there. */
-int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const int *width, int n_widths,
-                           bool on_device, spec_error *error);
+/* opt_session: the session of the model to use, which outlives these; NULL: their own. on_device: as they are where
+ * chains are verified on the device: their rows stay there. */
+int spec_timed_passes_init(spec_timed_passes *passes, const spec_model *model, const spec_session *opt_session,
+                           const int *width, int n_widths, bool on_device, spec_error *error);
 void spec_timed_passes_free(spec_timed_passes *passes);
 
 /* Catch up with the text, untimed; then time every width that it is long enough for, in an order of `rng`'s, and add to

@@ -1,4 +1,5 @@
 #include "experiments/generation.h"
+#include "tests/support/drawing_backend.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
@@ -129,6 +130,47 @@ static void a_baseline_changes_no_token_and_reads_each_once(void **state)
     stage_free(&s);
 }
 
+static int caches;
+
+static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape, spec_tensor_type type,
+                        int slots, spec_error *error)
+{
+    caches++;
+    return spec_backend_cpu.kv_init(backend, ret_kv, shape, type, slots, error);
+}
+
+/* It reads what the text's own decoder has just read: keys and values are there once. */
+static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
+{
+    (void)state;
+    ear with = {0}, without = {0};
+    spec_ending ending;
+    spec_model *target, *draft;
+    drawing_backend drawing;
+    const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
+    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1", target, NULL), GSL_SUCCESS);
+    drawing_backend_init(&drawing, 16);
+    drawing.backend.kv_init = count_caches;
+    drawing_backend_take(&drawing, target);
+    drawing_backend_take(&drawing, draft);
+    for (int ahead = 0; ahead < 2; ahead++) {
+        spec_generation_plan plan = {.decoder = SPEC_DECODER_DEFAULT, .seed = 9};
+        plan.decoder.target = target;
+        plan.decoder.opt_draft = draft;
+        plan.decoder.ahead = ahead == 1;
+        generate(&without, &ending, plan, (int[]){1, 2, 3}, 3, 120);
+        caches = 0;
+        plan.baseline = true;
+        generate(&with, &ending, plan, (int[]){1, 2, 3}, 3, 120);
+        assert_int_equal(caches, 1 + ahead); /* what drafts ahead has its own */
+        assert_int_equal(with.n, 120);
+        assert_memory_equal(with.token, without.token, 120 * sizeof(int));
+    }
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
 static void a_listener_that_fails_ends_the_text(void **state)
 {
     (void)state;
@@ -156,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_token_says_where_it_came_from),
         cmocka_unit_test(a_text_ends_for_one_of_four_reasons),
         cmocka_unit_test(a_baseline_changes_no_token_and_reads_each_once),
+        cmocka_unit_test(a_baseline_needs_no_keys_and_values_of_its_own),
         cmocka_unit_test(a_listener_that_fails_ends_the_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

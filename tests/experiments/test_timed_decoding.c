@@ -228,6 +228,60 @@ static void a_device_verifies_the_same_chains(void **state)
     spec_model_close(target);
 }
 
+static int caches;
+
+static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape, spec_tensor_type type,
+                        int slots, spec_error *error)
+{
+    caches++;
+    return spec_backend_cpu.kv_init(backend, ret_kv, shape, type, slots, error);
+}
+
+/* What was decoded, with one session for everything and with one for each: target and draft then keep their keys and
+ * values once; a draft that shares the target's needs its own where it drafts ahead, and where it is timed alone. */
+static void one_session_serves_all_lengths_with_the_same_texts(void **state)
+{
+    (void)state;
+    static const char *const drafts[] = {"layers?exit=1&temperature=0.8", "quantised?temperature=0.8"};
+    const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
+    for (int c = 0; c < 8; c++) {
+        const bool ahead = c & 1, there = c & 2;
+        spec_model *target, *draft;
+        spec_tally tally[2][7];
+        drawing_backend drawing;
+        assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_model_open(&draft, drafts[c >> 2], target, NULL), GSL_SUCCESS);
+        drawing_backend_init(&drawing, 16);
+        drawing.backend.kv_init = count_caches;
+        drawing_backend_take(&drawing, target);
+        drawing_backend_take(&drawing, draft);
+        for (int one = 0; one < 2; one++) {
+            workshop *w = workshop_init(0.0, 0.0);
+            spec_timed_prompts_free(&w->prompts);
+            assert_int_equal(spec_timed_prompts_make(&w->prompts, target, 3, 20, 7, NULL), GSL_SUCCESS);
+            w->plan.decoder.target = target;
+            w->plan.decoder.opt_draft = draft;
+            w->plan.decoder.verify = there ? SPEC_VERIFY_DEVICE : SPEC_VERIFY_HOST;
+            w->plan.decoder.ahead = ahead;
+            w->plan.n_K = 3;
+            memcpy(w->plan.K, (int[]){1, 3, 6}, 3 * sizeof w->plan.K[0]);
+            w->plan.tokens = 60;
+            w->plan.turn = 8;
+            w->plan.texts = 4;
+            w->plan.one_session = one;
+            caches = 0;
+            workshop_run(w);
+            if (one) assert_int_equal(caches, 2);
+            else assert_true(caches >= w->timed.n_ways + 2);
+            for (int i = 0; i < w->timed.n_ways; i++) tally[one][i] = w->timed.way[i].tally;
+            if (one) assert_memory_equal(tally[0], tally[1], (size_t)w->timed.n_ways * sizeof tally[0][0]);
+            workshop_free(w);
+        }
+        spec_model_close(draft);
+        spec_model_close(target);
+    }
+}
+
 /* A peak at K = 2 or 3: passes that soon cost. */
 static void the_best_K_is_found_and_its_neighbours_are_not_told_apart(void **state)
 {
@@ -401,6 +455,7 @@ int main(void)
         cmocka_unit_test(with_flat_costs_the_full_model_is_theorem_3_8),
         cmocka_unit_test(drafting_ahead_is_measured_beside_the_ordinary_way),
         cmocka_unit_test(a_device_verifies_the_same_chains),
+        cmocka_unit_test(one_session_serves_all_lengths_with_the_same_texts),
         cmocka_unit_test(the_best_K_is_found_and_its_neighbours_are_not_told_apart),
         cmocka_unit_test(tallies_do_not_depend_on_the_clock),
         cmocka_unit_test(acceptance_that_contradicts_its_chances_is_seen),
