@@ -46,3 +46,31 @@ double spec_ahead_break_even(int K, double c)
     if (K < 1 || !is_amount(c)) return NAN;
     return fmax(0.0, (K + 1) * c - 1.0) / (K * c); /* 0 / 0 at c = 0 */
 }
+
+double spec_ahead_break_even_cost(double alpha, int K, double guessed)
+{
+    if (K < 1) return NAN;
+    return 1.0 / (1.0 + (1.0 - spec_ahead_hit(alpha, K, guessed)) * K);
+}
+
+int spec_ahead_best_K(double alpha, double c, double guessed, double handed, int K_max)
+{
+    if (K_max < 0 || isnan(spec_ahead_speedup(alpha, 0, c, guessed, handed))) return -1;
+    if (c == 0.0) return alpha > 0.0 ? K_max : 0; /* the last gains are lost in rounding */
+    int best = 0;
+    double most = 1.0;
+    for (int K = 1; K <= K_max; K++) {
+        const double speedup = spec_ahead_speedup(alpha, K, c, guessed, handed);
+        if (speedup > most) {
+            most = speedup;
+            best = K;
+        }
+    }
+    return best;
+}
+
+double spec_ahead_pearl_speedup(double alpha, int K, double c)
+{
+    if (!is_share(alpha) || !is_amount(c) || K < 1) return NAN;
+    return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) / fmax(1.0, K * c);
+}

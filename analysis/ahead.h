@@ -54,4 +54,31 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
  *           there is nothing to save. */
 double spec_ahead_break_even(int K, double c);
 
+/* The cost of a draft call below which drafting ahead gains over drafting each chain beforehand, nothing being handed.
+ *
+ *     1 / (1 + (1 - hit) K)                                                         docs/formulas.md#ahead
+ *
+ *   alpha, K, guessed  as above, K >= 1
+ *   returns target calls, from 1/(K+1) at hit = 0 to 1 at hit = 1. NaN at K = 0.
+ * Checked by: both speed-ups are one there. */
+double spec_ahead_break_even_cost(double alpha, int K, double guessed);
+
+/* The smallest K in 0..K_max that maximises spec_ahead_speedup. It need not be the only place where that turns: beyond
+ * (K+1) c = 1 the round grows by the draft's whole time.
+ *   returns K; 0 where nothing gains; K_max at c = 0 < alpha. -1 outside the domain or K_max < 0.
+ * Checked by: the largest of all. */
+int spec_ahead_best_K(double alpha, double c, double guessed, double handed, int K_max);
+
+/* Another way to overlap, for comparison: PEARL's, which drafts all the time and never waits for a chain.
+ *
+ *     (1 - alpha^K) / ((1 - alpha) (1 - alpha^K + alpha)) / max(1, K c)             docs/formulas.md#ahead-others
+ *
+ * Each of its steps drafts K tokens while the target makes a pass: after a rejection (pre-verify) of the text alone, which
+ * tests the first of them; else (post-verify) of the K tokens before, which tests all but the first of these and the first
+ * of the new ones. A rejection ends a step with the correction; there is no bonus, and so nothing to guess.
+ *   alpha, c  as above;  K  tokens drafted in a step, >= 1
+ *   returns the factor over plain decoding of a long text; K / max(1, K c) at alpha = 1, the limit. NaN at K = 0.
+ * Assumes A1, A3. Derived from the algorithm of [Liu25]. Checked by: a walk over its steps; draws of them. */
+double spec_ahead_pearl_speedup(double alpha, int K, double c);
+
 #endif

@@ -85,6 +85,79 @@ static void what_is_gained_has_its_limits(void **state)
     assert_same(spec_ahead_hit(0.8, 0, 0.5), 0.0);
 }
 
+/* A cost of a draft call at which both ways take as long for a token; below it drafting ahead gains. */
+static void at_the_break_even_cost_both_ways_are_alike(void **state)
+{
+    (void)state;
+    const double alphas[] = {0.0, 0.31, 0.83, 1.0}, guesses[] = {0.0, 0.62, 1.0};
+    for (int i = 0; i < 12; i++)
+        for (int K = 1; K <= 12; K++) {
+            const double alpha = alphas[i % 4], guessed = guesses[i / 4];
+            const double c = spec_ahead_break_even_cost(alpha, K, guessed);
+            assert_true(c >= 1.0 / (K + 1) * (1.0 - 1e-15) && c <= 1.0);
+            assert_near(spec_ahead_speedup(alpha, K, c, guessed, 0.0), spec_speedup(alpha, K, c), 1e-13);
+            assert_true(spec_ahead_speedup(alpha, K, 1.1 * c, guessed, 0.0) < spec_speedup(alpha, K, 1.1 * c));
+            assert_true(spec_ahead_speedup(alpha, K, 0.9 * c, guessed, 0.0) >= spec_speedup(alpha, K, 0.9 * c));
+            /* The gain is largest where guess and chain just fit into a verification, and less than twofold. */
+            const double at = spec_ahead_speedup(alpha, K, 1.0 / (K + 1), guessed, 0.0) / spec_speedup(alpha, K, 1.0 / (K + 1));
+            const double hit = spec_ahead_hit(alpha, K, guessed);
+            assert_near(at, (2 * K + 1) / (2 * K + 1 - hit * K), 1e-13);
+            assert_true(at < 2.0);
+            for (double cost = 0.01; cost < 1.5; cost += 0.01)
+                assert_true(spec_ahead_speedup(alpha, K, cost, guessed, 0.0) / spec_speedup(alpha, K, cost) <=
+                            at * (1.0 + 1e-14));
+        }
+}
+
+static void the_best_K_is_the_smallest_of_the_largest(void **state)
+{
+    (void)state;
+    const double alphas[] = {0.0, 0.31, 0.83, 0.97, 1.0}, cs[] = {0.01, 0.07, 0.29, 0.9, 1.3}, guesses[] = {0.0, 0.62, 1.0};
+    for (int i = 0; i < 5 * 5 * 3 * 2; i++) {
+        const double alpha = alphas[i % 5], c = cs[i / 5 % 5], guessed = guesses[i / 25 % 3], handed = i / 75 * 0.37;
+        const int best = spec_ahead_best_K(alpha, c, guessed, handed, 40);
+        for (int K = 0; K <= 40; K++) {
+            const double there = spec_ahead_speedup(alpha, K, c, guessed, handed);
+            const double most = spec_ahead_speedup(alpha, best, c, guessed, handed);
+            assert_true(K < best ? there < most : there <= most);
+        }
+    }
+    assert_int_equal(spec_ahead_best_K(0.83, 0.0, 0.62, 0.0, 256), 256);
+    assert_int_equal(spec_ahead_best_K(0.0, 0.0, 0.62, 0.0, 256), 0);
+    assert_int_equal(spec_ahead_best_K(0.83, 0.1, 0.62, 0.0, 0), 0);
+    assert_int_equal(spec_ahead_best_K(1.2, 0.1, 0.62, 0.0, 9), -1);
+    assert_int_equal(spec_ahead_best_K(0.83, 0.1, 0.62, 0.0, -1), -1);
+}
+
+/* A second route: the steps of the algorithm one after the other, with the chance of each of its two modes. */
+static void pearls_speed_up_is_that_of_a_walk_over_its_steps(void **state)
+{
+    (void)state;
+    const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3};
+    for (int i = 0; i < 16; i++)
+        for (int K = 1; K <= 12; K++) {
+            const double alpha = alphas[i % 4], c = cs[i / 4];
+            double post = 0.0, tokens = 0.0, time = 0.0;
+            for (int step = 0; step < 2000; step++) {
+                double next = (1.0 - post) * alpha, emitted = 1.0 - post; /* before a pass of its own: one token, right or not */
+                for (int k = 0; k < K; k++)
+                    emitted += post * pow(alpha, k) * (1.0 - alpha) * (k + 1); /* the first rejection is at k + 1 of K */
+                emitted += post * pow(alpha, K) * K;
+                next += post * pow(alpha, K);
+                if (step >= 1000) { /* two alternating modes are met as often as each other */
+                    tokens += emitted;
+                    time += K * c > 1.0 ? K * c : 1.0;
+                }
+                post = next;
+            }
+            assert_near(spec_ahead_pearl_speedup(alpha, K, c), tokens / time, 1e-11);
+        }
+    assert_nan(spec_ahead_pearl_speedup(0.8, 0, 0.1));
+    assert_nan(spec_ahead_pearl_speedup(1.8, 2, 0.1));
+    assert_nan(spec_ahead_pearl_speedup(0.8, 2, -0.1));
+    assert_nan(spec_ahead_pearl_speedup(0.8, 2, INFINITY));
+}
+
 static void outside_the_domain_is_nan(void **state)
 {
     (void)state;
@@ -107,6 +180,9 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_ahead_break_even(3, -0.1));
     assert_nan(spec_ahead_break_even(3, 0.0));
     assert_nan(spec_ahead_break_even(3, INFINITY));
+    assert_nan(spec_ahead_break_even_cost(0.8, 0, 0.5));
+    assert_nan(spec_ahead_break_even_cost(0.8, 2, 1.5));
+    assert_nan(spec_ahead_break_even_cost(-0.8, 2, 0.5));
 }
 
 int main(void)
@@ -115,6 +191,9 @@ int main(void)
         cmocka_unit_test(times_of_rounds_are_those_of_a_walk),
         cmocka_unit_test(the_speed_up_is_tokens_over_time_of_a_long_text),
         cmocka_unit_test(what_is_gained_has_its_limits),
+        cmocka_unit_test(at_the_break_even_cost_both_ways_are_alike),
+        cmocka_unit_test(the_best_K_is_the_smallest_of_the_largest),
+        cmocka_unit_test(pearls_speed_up_is_that_of_a_walk_over_its_steps),
         cmocka_unit_test(outside_the_domain_is_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
