@@ -17,9 +17,9 @@ static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "instead of --draft: drafts that overlap with the target to these acceptance rates", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain,greedy)", 1},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n; the levels of a --tree)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n and with --ahead; the levels of a --tree)", 1},
     {"c", 'c', "LIST", 0, "draft call over target call, in time: adds the exact speed-up of the first round (no)", 1},
-    {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3; 2 with trees)", 1},
+    {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3; 2 with trees; --ahead needs K + 2)", 1},
     {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while this one is verified", 1},
     {"limit", KEY_LIMIT, "N", 0, "most branches to walk (50000000)", 1},
     {0, 0, 0, 0, "Several drafts a position, instead of --drafting:", 2},
@@ -76,8 +76,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             spec_usage_fail(state->name, "--siblings needs --n or --tree");
         if (args->cases != NULL && (args->target || args->draft || args->alpha || args->c))
             spec_usage_fail(state->name, "--cases takes the place of --target, --draft, --alpha and --c");
-        if (args->ahead && (args->cases != NULL || args->n != NULL || args->tree != NULL))
-            spec_usage_fail(state->name, "--ahead is for chains of one pair: leave --cases, --n and --tree out");
+        if (args->ahead && (args->n != NULL || args->tree != NULL))
+            spec_usage_fail(state->name, "--ahead is for chains: leave --n and --tree out");
         if (args->ahead && args->c != NULL)
             spec_usage_fail(state->name, "--ahead and --c: the first round of a text has nothing drafted ahead");
         if (args->cases == NULL && (args->V || args->family))
@@ -132,7 +132,7 @@ int spec_verb_prove(int argc, char **argv)
                           args.policy != NULL ? args.policy : "fixed");
     const char *model = args.alpha != NULL ? "perturb?of=target&alpha={alpha}" : args.draft;
     char *drafts = with_models(pairs.drafting, model, argv[0]), levels[16];
-    snprintf(levels, sizeof levels, "%d", pairs.levels > 0 ? pairs.levels : args.n != NULL ? 1 : 2);
+    snprintf(levels, sizeof levels, "%d", pairs.levels > 0 ? pairs.levels : args.n != NULL || args.ahead ? 1 : 2);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_MADE, pairs.rule},
         {"rule", SPEC_AXIS_ASKED, args.rule},
@@ -155,13 +155,13 @@ int spec_verb_prove(int argc, char **argv)
         {"family", SPEC_AXIS_NAMES, args.family},
     };
     char show[160];
-    const char *policy = args.policy != NULL ? "policy," : "";
+    const char *policy = args.policy != NULL ? "policy," : "", *ahead = args.ahead ? "ahead," : "";
     if (cases)
         snprintf(show, sizeof show,
-                 "rule,drafting,%sK,tokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict", policy,
+                 "rule,drafting,%sK,%stokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict", policy, ahead,
                  args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
     else
-        snprintf(show, sizeof show, "rule,draft,%sK,%stokens,branches,tv,max_error,accepted,%sverdict", policy,
+        snprintf(show, sizeof show, "rule,draft,%sK,%s%stokens,branches,tv,max_error,accepted,%sverdict", policy, ahead,
                  args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
     static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {

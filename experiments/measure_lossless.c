@@ -15,6 +15,7 @@ static int read_point(spec_decoder_config *config, spec_text_law *law, int *ret_
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 64, error));
     SPEC_TRY(spec_point_int(ret_samples, point, measure, "samples", 1, SAMPLES_MAX, error));
     SPEC_TRY(spec_point_decoder(config, point, measure, error));
+    SPEC_TRY(spec_point_ahead(&config->ahead, point, measure, config->K, tokens, error));
     SPEC_TRY(spec_text_law_init(law, config, tokens, error));
 done:
     return status;
@@ -49,7 +50,7 @@ done:
 }
 
 static const char *const parameters[] = {"target",  "draft=",   "drafting=chain", "policy=fixed", "rule=token",
-                                         "K", "tokens=2", "samples=100000", "replica=1", NULL};
+                                         "K", "tokens=2", "samples=100000", "replica=1", "ahead=0", NULL};
 static const char *const columns[] = {"statistic", "df", "p", "verdict", NULL};
 static const char *const checked[] = {"verdict", NULL};
 
@@ -101,7 +102,7 @@ done:
 }
 
 static const char *const parameters_many[] = {"target",  "draft=",   "drafting=chain", "policy=fixed", "rule=token",
-                                              "K", "tokens=2", "samples=20000", "replicas=200", NULL};
+                                              "K", "tokens=2", "samples=20000", "replicas=200", "ahead=0", NULL};
 static const char *const columns_many[] = {"ks_d", "ks_p", "smallest_p", "verdict", NULL};
 
 const spec_measure spec_measure_uniformity = {

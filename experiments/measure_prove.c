@@ -28,15 +28,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const char *model;
     char *drafting = NULL;
     double c = NAN;
-    int tokens, ahead, status = GSL_SUCCESS;
+    int tokens, status = GSL_SUCCESS;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
     SPEC_TRY(split_draft(&drafting, &model, spec_point_text(point, measure, "draft"), error));
     config.drafting = drafting;
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
-    SPEC_TRY(spec_point_int(&ahead, point, measure, "ahead", 0, 1, error));
-    config.ahead = ahead == 1;
+    SPEC_TRY(spec_point_ahead(&config.ahead, point, measure, config.K, tokens, error));
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));

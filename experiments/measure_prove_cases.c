@@ -74,6 +74,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     int tokens, status = GSL_SUCCESS;
     SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 4096, error));
+    SPEC_TRY(spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, tokens, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
     if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
@@ -98,7 +99,7 @@ done:
 }
 
 static const char *const parameters[] = {"rule",    "drafting=chain", "policy=fixed", "K=2",    "tokens=3", "V=3",
-                                         "order=2", "family=mixed",   "end=-1",       "cases=200", NULL};
+                                         "order=2", "family=mixed",   "end=-1",       "cases=200", "ahead=0",  NULL};
 static const char *const columns[] = {"worst_tv", "worst_family", "worst_seed", "least_tv", "shown",
                                       "accepted", "branches",     "verdict",    NULL};
 static const char *const checked[] = {"verdict", NULL};

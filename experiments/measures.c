@@ -124,6 +124,23 @@ done:
     return status;
 }
 
+int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K, int tokens,
+                     spec_error *error)
+{
+    int ahead, status = GSL_SUCCESS;
+    *ret_ahead = false;
+    SPEC_TRY(spec_point_int(&ahead, point, measure, "ahead", 0, 1, error));
+    if (ahead == 1 && K > 0 && tokens < K + 2)
+        status = spec_fail(error, GSL_EINVAL,
+                           "tokens: with K = %d the first chain that was drafted ahead is met at token %d, and the law is "
+                           "of %d: it would prove nothing",
+                           K, K + 2, tokens);
+    else
+        *ret_ahead = ahead == 1;
+done:
+    return status;
+}
+
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 const char *spec_marked_bias(const spec_rule *rule, const char *policy)

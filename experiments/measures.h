@@ -55,6 +55,11 @@ int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft,
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
                     const char *target, const char *draft, spec_error *error);
 
+/* Whether chains are drafted ahead: the point's `ahead`, 0 or 1. GSL_EINVAL where the first `tokens` of a text, of which
+ * the question is, are over before a chain that was drafted ahead can be met: fewer than K + 2, K > 0. */
+int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K, int tokens,
+                     spec_error *error);
+
 /* What a rule or a policy is called whose own description says that the law is not the target's: "biased, as marked"
  * for a mistake, "biased, lossy as marked" for a rule of claim SPEC_LOSSY; NULL for all others. */
 const char *spec_marked_bias(const spec_rule *rule, const char *policy);

@@ -26,7 +26,11 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("predict --law=3", 2, "speclab predict: --law takes no value");
     spec_program_fails("sweep --r 3", 2, "speclab sweep: --r may be several options");
     spec_program_fails("predict --guess 0.5 --law", 2, "speclab predict: --guess is of times: leave --law and");
-    spec_program_fails("prove --ahead --n 2", 2, "speclab prove: --ahead is for chains of one pair: leave --cases, --n");
+    spec_program_fails("prove --ahead --n 2", 2, "speclab prove: --ahead is for chains: leave --n and --tree out");
+    spec_program_fails("prove --ahead --K 2 --tokens 3 --cases 2", 2,
+                       "speclab prove: --tokens: with K = 2 the first chain that was drafted ahead is met at token 4, and");
+    spec_program_fails("prove --ahead --drafting lookup --rule match", 2,
+                       "speclab prove: what is drafted ahead is a chain of a draft model: draft strategy chain or greedy");
     spec_program_fails("prove --ahead --c 0.1", 2, "speclab prove: --ahead and --c: the first round of a text");
     spec_program_fails("predict stray", 2, "speclab predict: what is 'stray'?");
     spec_program_fails("list rulse", 2, "speclab list: there is no list 'rulse'; did you mean 'rules'?");

@@ -19,6 +19,31 @@ static void a_lossless_rule_is_lossless_on_every_family(void **state)
     spec_result_free(&result);
 }
 
+/* The same loop with and without chains that are drafted ahead: more decisions, and the same law. Of too few tokens
+ * nothing would be proved, and that is refused. */
+static void drafting_ahead_is_lossless_on_every_family(void **state)
+{
+    (void)state;
+    spec_result result;
+    run(&result, "prove_cases", 0,
+        "rule = [\"token\", \"block\"]; drafting = [\"chain\", \"greedy\"]; ahead = [0, 1]; " EVERY_FAMILY
+        "K = 1; tokens = 3; V = 2; cases = 10;");
+    assert_all_hold(&result, 64);
+    for (size_t i = 0; i < 64; i++) {
+        assert_string_equal(text(&result, i, "verdict"), "lossless");
+        for (size_t other = 0; other < 64; other++) { /* the same point without it */
+            bool same = number(&result, i, "ahead") == 1.0 && number(&result, other, "ahead") == 0.0;
+            static const char *const names[] = {"rule", "drafting", "family"};
+            for (int n = 0; n < 3; n++) same = same && strcmp(text(&result, i, names[n]), text(&result, other, names[n])) == 0;
+            if (!same) continue;
+            assert_true(number(&result, i, "accepted") == number(&result, other, "accepted"));
+            if (strcmp(text(&result, i, "drafting"), "chain") == 0 && strcmp(text(&result, i, "family"), "plain") == 0)
+                assert_true(number(&result, i, "branches") > number(&result, other, "branches"));
+        }
+    }
+    spec_result_free(&result);
+}
+
 /* The worst of all is the worst of one of them. */
 static void every_family_together_is_all_of_them(void **state)
 {
@@ -66,6 +91,29 @@ static void the_proof_table_leaves_no_claim_out(void **state)
         }
         const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
         if (on_chains != claims || seen != (claims ? rule->siblings : 0u)) fail_msg("%s", rule->name);
+    }
+    spec_experiment_free(&e);
+}
+
+/* The same of chains that are drafted ahead, sampled and greedy, over texts that meet one. */
+static void the_table_of_drafting_ahead_leaves_no_claim_out(void **state)
+{
+    (void)state;
+    spec_experiment e;
+    spec_error error = {""};
+    if (spec_experiment_load(&e, "experiments/prove_ahead.cfg", NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    for (int r = 0; spec_rules[r] != NULL; r++) {
+        const spec_rule *rule = spec_rules[r];
+        bool chain = false, greedy = false;
+        for (uint64_t i = 0; i < spec_grid_size(&e.grid); i++) {
+            if (strcmp(spec_grid_value(&e.grid, i, "rule"), rule->name) != 0) continue;
+            assert_string_equal(spec_grid_value(&e.grid, i, "ahead"), "1");
+            chain = chain || strcmp(spec_grid_value(&e.grid, i, "drafting"), "chain") == 0;
+            greedy = greedy || strcmp(spec_grid_value(&e.grid, i, "drafting"), "greedy") == 0;
+        }
+        const bool claims = rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
+        if (chain != claims || greedy != claims) fail_msg("%s", rule->name);
     }
     spec_experiment_free(&e);
 }
@@ -146,8 +194,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lossless_rule_is_lossless_on_every_family),
+        cmocka_unit_test(drafting_ahead_is_lossless_on_every_family),
         cmocka_unit_test(every_family_together_is_all_of_them),
         cmocka_unit_test(the_proof_table_leaves_no_claim_out),
+        cmocka_unit_test(the_table_of_drafting_ahead_leaves_no_claim_out),
         cmocka_unit_test(a_mistake_shows_and_is_told_from_one_that_cannot),
         cmocka_unit_test(the_worst_case_is_found_again_by_its_seed),
         cmocka_unit_test(a_text_may_end),
