@@ -181,7 +181,7 @@ kernels: $(if $(NVCC),$(FATBIN)) ## check what nvcc made of the kernels for card
 .PHONY: docs
 docs: $(BIN) ## check links, references and columns; run the commands of the guide, and compare
 	@tests/links.sh
-	@tests/docs.sh $(BIN) docs/guide.md docs/conformance.md docs/gpu.md
+	@tests/docs.sh $(BIN) docs/guide.md docs/ahead.md docs/conformance.md docs/gpu.md
 
 .PHONY: unit
 unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)

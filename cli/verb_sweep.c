@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME };
+enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME, KEY_AHEAD };
 
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.5:0.9:0.1)", 1},
@@ -21,6 +21,7 @@ static const struct argp_option options_table[] = {
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
     {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
+    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one, beside drafting it beforehand", 2},
     {0},
 };
 
@@ -29,7 +30,7 @@ typedef struct {
     const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule;
     uint64_t rounds;
     double standard_error;
-    bool resume;
+    bool resume, ahead;
 } arguments;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -55,10 +56,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFTING: args->drafting = arg; return 0;
     case KEY_POLICY: args->policy = arg; return 0;
     case KEY_RULE: args->rule = arg; return 0;
+    case KEY_AHEAD: args->ahead = true; return 0;
     case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
     case ARGP_KEY_END:
         if (args->target == NULL && (args->draft || args->drafting || args->policy || args->rule))
             spec_usage_fail(state->name, "--draft, --drafting, --policy and --rule need a --target");
+        if (args->ahead && args->target == NULL)
+            spec_usage_fail(state->name, "--ahead needs a --target, for the guess is a model's: --target 'zipf?V=20&s=1.5'");
+        if (args->ahead && args->policy != NULL)
+            spec_usage_fail(state->name, "--ahead and --policy: here chains that are drafted ahead have --K tokens");
         if (args->target != NULL && args->process != NULL)
             spec_usage_fail(state->name, "--process and --target exclude each other");
         if (args->resume && args->common.output == NULL) spec_usage_fail(state->name, "--resume needs -o FILE");
@@ -74,7 +80,9 @@ int spec_verb_sweep(int argc, char **argv)
         options_table, parse, NULL,
         "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z\v"
         "A LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard "
-        "errors makes the exit status 1. The result is the same, "
+        "errors makes the exit status 1. With --ahead: hit, the share of rounds that found their chain drafted; speedup, of "
+        "the same rounds with each chain drafted beforehand; speedup_ahead; and gain, the one over the other. The result is "
+        "the same, "
         "byte for byte, for any number of threads.",
         children, NULL, NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};
@@ -100,10 +108,10 @@ int spec_verb_sweep(int argc, char **argv)
     };
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = models ? "decode" : "acceptance",
+        .measure = args.ahead ? "decode_ahead" : models ? "decode" : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
-        .figure = "speedup",
+        .figure = args.ahead ? "ahead" : "speedup",
         .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : models ? 100000 : 1000000,
         .standard_error = args.standard_error,
         .resume = args.resume,

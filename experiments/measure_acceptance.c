@@ -39,7 +39,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     config.K = K;
     config.costs.draft = c;
     spec_round_source source = spec_acceptance_source(&config);
-    SPEC_TRY(spec_point_simulate(&tally, &emitted, NULL, point, &source, error));
+    SPEC_TRY(spec_point_simulate(&tally, &emitted, NULL, NULL, point, &source, error));
     SPEC_TRY(emitted_theory(&theory, &config.process, K));
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);

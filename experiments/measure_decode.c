@@ -77,7 +77,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_decoder(&config.decoder, point, measure, error));
     config.burn_in = (uint64_t)burn_in;
     const spec_round_source source = spec_decoding_source(&config);
-    SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, point, &source, error));
+    SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, NULL, point, &source, error));
     SPEC_TRY(spec_pair_theory_by_chance(&by_chance, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_emitted(&theory, &by_chance, error));
     if (isnan(theory)) {

@@ -46,7 +46,7 @@ static int simulate(spec_estimate *ret, const spec_plan_question *question, cons
     config.decoder.K = K;
     own.seed = spec_rng_named_seed(point->seed, drafting);
     const spec_round_source source = spec_decoding_source(&config);
-    return spec_point_simulate(&tally, ret, NULL, &own, &source, error);
+    return spec_point_simulate(&tally, ret, NULL, NULL, &own, &source, error);
 }
 
 /* EAGLE-2's tree has no plan: its shape is another at every place, and what it yields can only be simulated. It is

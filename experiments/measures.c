@@ -15,7 +15,8 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
 /* ---- simulation -------------------------------------------------------------------------------------------------- */
 
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
-                        const spec_point *point, const spec_round_source *source, spec_error *error)
+                        spec_estimate *opt_hit, const spec_point *point, const spec_round_source *source,
+                        spec_error *error)
 {
     const spec_montecarlo_plan plan = {.rounds = point->rounds,
                                        .standard_error = point->standard_error,
@@ -30,6 +31,7 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
     *ret_tally = mc.tally;
     *ret_emitted = spec_montecarlo_emitted(&mc);
     if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&mc);
+    if (opt_hit != NULL) *opt_hit = spec_montecarlo_hit(&mc);
 done:
     spec_montecarlo_free(&mc);
     return status;
@@ -49,7 +51,7 @@ int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const sp
     config.K = ret->K;
     config.costs.draft = ret->c;
     const spec_round_source source = spec_acceptance_source(&config);
-    SPEC_TRY(spec_point_simulate(&ret->tally, &ret->emitted, NULL, point, &source, error));
+    SPEC_TRY(spec_point_simulate(&ret->tally, &ret->emitted, NULL, NULL, point, &source, error));
 done:
     return status;
 }

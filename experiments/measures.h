@@ -8,7 +8,7 @@
 #include "sim/sources.h"
 
 extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_measure_ahead, spec_measure_betas,
-    spec_measure_decode, spec_measure_dominance,
+    spec_measure_decode, spec_measure_decode_ahead, spec_measure_dominance,
     spec_measure_finite_length, spec_measure_folklore, spec_measure_four_alphas, spec_measure_implied_alpha,
     spec_measure_implied_cost, spec_measure_law, spec_measure_lossless, spec_measure_overlap, spec_measure_plan,
     spec_measure_predict, spec_measure_prove, spec_measure_prove_cases, spec_measure_quoted_optimum,
@@ -21,9 +21,10 @@ int spec_point_blame(int status, const char *parameter, spec_error *error);
 /* ---- simulation -------------------------------------------------------------------------------------------------- */
 
 /* Run a source as the point's rounds and standard error say: the tally, tokens per round, tokens per unit of virtual
- * time. */
+ * time; rounds that found their chain drafted ahead. */
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
-                        const spec_point *point, const spec_round_source *source, spec_error *error);
+                        spec_estimate *opt_hit, const spec_point *point, const spec_round_source *source,
+                        spec_error *error);
 
 /* alpha, K and c of a point, where iid acceptance is simulated with them. */
 typedef struct {

@@ -1,4 +1,5 @@
-/* pair_theory: the exact long-run mean of n_emitted for a pair of models, where formulas or enumeration reach it.
+/* pair_theory: the exact long-run mean of n_emitted for a pair of models, and the share of rounds that find their chain
+ * drafted ahead, where formulas or enumeration reach them.
  * Rounds are iid where every context has the same acceptance (perturb drafts, order-0 pairs); pairs of finite order are
  * a chain over their contexts: for token and match on chains by formula (analysis/modulated.h), for other rules and
  * trees by enumeration of a round in every context. docs/formulas.md#pair-chain. */
@@ -24,5 +25,12 @@ int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_conf
  * every rule, policy and strategy that keeps nothing from round to round. NaN for others, where the limit does not
  * suffice, and where the long run depends on the start. Fails as the above, and where the decoder refuses the config. */
 int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *config, uint64_t limit, spec_error *error);
+
+/* The long-run share of rounds that find the chain that was drafted ahead: that the round before was accepted throughout
+ * and its bonus was the draft's most probable token there, in the contexts in which rounds start. Drafting ahead changes
+ * neither these nor n_emitted, so whether the config does is not looked at. By formula or enumeration as above, of
+ * policies of a fixed length; 0 at K = 0; NaN too for models that end texts. Checked by: alpha^K guessed for one pair of
+ * rows; enumeration of the decoder that drafts ahead; its rounds. */
+int spec_pair_theory_hit(double *ret_hit, const spec_decoder_config *config, spec_error *error);
 
 #endif

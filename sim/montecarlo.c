@@ -157,6 +157,7 @@ static void merge_batch(spec_montecarlo *mc, const spec_tally *tally)
     add_ratio(&mc->emitted, (double)tally->emitted, (double)tally->rounds);
     add_ratio(&mc->first, (double)tally->passed[0], (double)tally->tested[0]);
     add_ratio(&mc->rate, (double)tally->emitted, tally->time);
+    add_ratio(&mc->hit, (double)tally->hits, (double)tally->rounds);
     mc->batches++;
 }
 
@@ -221,4 +222,10 @@ spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc)
     return (spec_estimate){.mean = (double)tally->emitted / tally->time,
                            .se = mc->source.independent ? count_se(tally) * (double)tally->rounds / tally->time
                                                         : batch_se(&mc->rate)};
+}
+
+spec_estimate spec_montecarlo_hit(const spec_montecarlo *mc)
+{
+    if (mc->tally.rounds == 0) return (spec_estimate){NAN, NAN};
+    return (spec_estimate){.mean = (double)mc->tally.hits / (double)mc->tally.rounds, .se = batch_se(&mc->hit)};
 }

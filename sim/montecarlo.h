@@ -58,6 +58,7 @@ typedef struct {
     spec_batch_means emitted;  /* n_emitted a round */
     spec_batch_means first;    /* passed[0] / tested[0]: acceptance of the first draft token */
     spec_batch_means rate;     /* n_emitted per unit of virtual time */
+    spec_batch_means hit;      /* rounds whose chain was there, drafted ahead */
     bool done;
     void **worker;                      /* (plan.threads) */
     struct spec_montecarlo_slot *slot;  /* (SPEC_MONTECARLO_GROUP) results of the group at work */
@@ -80,9 +81,11 @@ int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec
 /* All of it. */
 int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
 
-/* Tokens per round; acceptance rate of the first draft token; tokens per unit of virtual time. */
+/* Tokens per round; acceptance rate of the first draft token; tokens per unit of virtual time; share of rounds whose
+ * chain was there, drafted ahead. */
 spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_first(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc);
+spec_estimate spec_montecarlo_hit(const spec_montecarlo *mc);
 
 #endif

@@ -166,11 +166,19 @@ done:
     return status;
 }
 
+/* Where texts are long enough, a batch that drafts ahead is of one text: a text's first round finds no chain. */
+static uint64_t rounds_of_a_text(const spec_decoding_config *config)
+{
+    const uint64_t most = SPEC_TEXT_MAX / ((uint64_t)config->decoder.K + 1);
+    return most > config->burn_in + 1 ? most - config->burn_in : 1;
+}
+
 spec_round_source spec_decoding_source(const spec_decoding_config *config)
 {
+    const uint64_t whole = rounds_of_a_text(config), batch = config->decoder.ahead && whole < 1024 ? whole : 1024;
     return (spec_round_source){.self = config,
                                .worker_init = decoding_worker_init,
                                .worker_free = decoding_worker_free,
                                .batch = decoding_batch,
-                               .usual_batch = 1024};
+                               .usual_batch = batch};
 }

@@ -32,6 +32,8 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("prove --ahead --drafting lookup --rule match", 2,
                        "speclab prove: what is drafted ahead is a chain of a draft model: draft strategy chain or greedy");
     spec_program_fails("prove --ahead --c 0.1", 2, "speclab prove: --ahead and --c: the first round of a text");
+    spec_program_fails("sweep --ahead --alpha 0.8", 2, "speclab sweep: --ahead needs a --target");
+    spec_program_fails("sweep --ahead --target 'zipf?V=20' --policy heuristic", 2, "speclab sweep: --ahead and --policy:");
     spec_program_fails("predict stray", 2, "speclab predict: what is 'stray'?");
     spec_program_fails("list rulse", 2, "speclab list: there is no list 'rulse'; did you mean 'rules'?");
     spec_program_fails("run real_txt", 2,

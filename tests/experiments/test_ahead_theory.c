@@ -63,6 +63,13 @@ static void measures_tell_what_it_gains_and_that_it_is_lossless(void **state)
         assert_near(number(&result, r, "speedup_ahead"), spec_ahead_speedup(0.9, K, 0.1, 0.8, handed), 1e-9);
         assert_near(number(&result, r, "hit"), K > 0 ? pow(0.9, K) * 0.8 : 0.0, 1e-9);
         assert_same(number(&result, r, "break_even_hit"), handed == 0.0 && K > 0 ? 0.0 : NAN);
+        if (handed == 0.0 && K > 0)
+            assert_near(number(&result, r, "break_even_c"), spec_ahead_break_even_cost(0.9, K, 0.8), 1e-9);
+        assert_int_equal((int)number(&result, r, "best_K"), spec_best_K(0.9, 0.1, SPEC_K_MAX));
+        const int best = spec_ahead_best_K(0.9, 0.1, 0.8, handed, SPEC_K_MAX);
+        assert_int_equal((int)number(&result, r, "best_K_ahead"), best);
+        assert_near(number(&result, r, "best_speedup_ahead"), spec_ahead_speedup(0.9, best, 0.1, 0.8, handed), 1e-9);
+        if (K > 0) assert_near(number(&result, r, "speedup_pearl"), spec_ahead_pearl_speedup(0.9, K, 0.1), 1e-9);
     }
     spec_result_free(&result);
     run(&result, "prove", 0,
@@ -74,9 +81,60 @@ static void measures_tell_what_it_gains_and_that_it_is_lossless(void **state)
     spec_result_free(&result);
 }
 
+/* The simulated loop beside exact theory, on pairs of one row and of contexts, for rules that judge token by token and
+ * together, and where drafting takes longer than a verification. With a hit counted whatever the bonus, hit_z is above
+ * 100; with the guess's call not charged, speedup_ahead_z is where (K+1) c > 1. */
+static void simulated_rows_agree_with_exact_theory(void **state)
+{
+    (void)state;
+    spec_result result;
+    run(&result, "decode_ahead", 60000,
+        "target = [\"zipf?V=20&s=1.5\", \"markov?V=3&order=1&seed=3\"]; draft = \"perturb?of=target&alpha=0.8\"; "
+        "K = [0, 1, 4]; c = [0.1, 0.4]; fixed = 0.05");
+    assert_all_hold(&result, 12);
+    for (size_t r = 0; r < 12; r++) {
+        const int K = (int)number(&result, r, "K");
+        const double c = number(&result, r, "c"), beforehand = K * c + 1.05, hit = number(&result, r, "hit_theory");
+        const double emitted = number(&result, r, "emitted_theory");
+        assert_near(emitted, spec_capped_geometric_mean(0.8, K), 1e-9);
+        assert_near(number(&result, r, "speedup_theory"), emitted / beforehand, 1e-5);
+        if (K == 0) continue; /* a hit, and a guess, there are not */
+        const double ahead = fmax(1.0, (K + 1) * c) + (1.0 - hit) * K * c + 0.05;
+        assert_near(number(&result, r, "speedup_ahead_theory"), emitted / ahead, 1e-5);
+        assert_near(number(&result, r, "gain"), number(&result, r, "speedup_ahead") / number(&result, r, "speedup"), 1e-5);
+        assert_true(number(&result, r, "hit_se") > 0.0);
+        const double gain = number(&result, r, "gain"), gain_theory = beforehand / ahead;
+        assert_true(fabs(spec_z(gain, gain_theory, number(&result, r, "gain_se"))) < 5.0);
+    }
+    spec_result_free(&result);
+    run(&result, "decode_ahead", 60000,
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; rule = [\"token\", \"match\", "
+        "\"block\"]; drafting = [\"chain\", \"greedy\"]; K = 2; c = 0.3;");
+    assert_all_hold(&result, 6);
+    for (size_t r = 0; r < 6; r++) assert_true(fabs(number(&result, r, "hit_z")) < 5.0);
+    spec_result_free(&result);
+}
+
+/* Sampled texts have the target's law: of the wrong version that takes a chain because of its tokens (test_decode_ahead)
+ * chi-square would be over 100 degrees of freedom above its mean. */
+static void sampled_texts_have_the_targets_law(void **state)
+{
+    (void)state;
+    spec_result result;
+    run(&result, "lossless", 0,
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; rule = [\"token\", \"block\"]; "
+        "K = 1; tokens = 5; samples = 200000; ahead = [0, 1];");
+    assert_all_hold(&result, 4);
+    for (size_t r = 0; r < 4; r++) assert_string_equal(text(&result, r, "verdict"), "consistent");
+    assert_true(number(&result, 0, "statistic") != number(&result, 1, "statistic"));
+    spec_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_virtual_clock_runs_as_the_formula_says),
-                                       cmocka_unit_test(measures_tell_what_it_gains_and_that_it_is_lossless)};
+                                       cmocka_unit_test(measures_tell_what_it_gains_and_that_it_is_lossless),
+                                       cmocka_unit_test(simulated_rows_agree_with_exact_theory),
+                                       cmocka_unit_test(sampled_texts_have_the_targets_law)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

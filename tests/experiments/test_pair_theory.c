@@ -1,5 +1,6 @@
 #include "experiments/pair_theory.h"
 
+#include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/rrsw.h"
 #include "tests/support/near.h"
@@ -106,6 +107,101 @@ static void enumeration_agrees_with_the_chain_of_contexts(void **state)
             pair_close(&p);
         }
     }
+}
+
+/* ---- drafting ahead ---------------------------------------------------------------------------------------------- */
+
+static double hit_of(const pair *p)
+{
+    double hit;
+    spec_error error;
+    if (spec_pair_theory_hit(&hit, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return hit;
+}
+
+/* The decoder that drafts ahead, every branch of a round from each context of one token: where the text is then, and
+ * whether the chain is there. The law of starts is iterated. */
+static double hit_by_rounds(const pair *p, int vocab)
+{
+    enum { V = 3 };
+    spec_decoder_config config = p->config;
+    double next[V][V] = {{0}}, right[V] = {0}, start[V] = {1.0}, hit = 0.0;
+    config.ahead = true;
+    assert_true(vocab <= V);
+    for (int s = 0; s < vocab; s++) {
+        spec_decoder decoder;
+        spec_enumeration walk;
+        spec_error error;
+        if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+        do {
+            assert_int_equal(spec_decoder_reset(&decoder, &s, 1, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
+            next[s][decoder.context[decoder.n_context - 1]] += spec_enumeration_probability(&walk);
+            if (decoder.round.guess_right) right[s] += spec_enumeration_probability(&walk);
+        } while (spec_enumeration_next(&walk));
+        spec_enumeration_free(&walk);
+        spec_decoder_free(&decoder);
+    }
+    for (int i = 0; i < 1000; i++) {
+        double after[V] = {0};
+        for (int s = 0; s < vocab; s++)
+            for (int t = 0; t < vocab; t++) after[t] += start[s] * next[s][t];
+        memcpy(start, after, sizeof start);
+    }
+    for (int s = 0; s < vocab; s++) hit += start[s] * right[s];
+    return hit;
+}
+
+/* Three routes: one pair of rows by alpha^K guessed; the chain over contexts, by formula (token, match) or by rounds
+ * without anything drafted ahead (block, traversal); and the decoder that drafts ahead. */
+static void hits_are_those_of_the_decoder_that_drafts_ahead(void **state)
+{
+    static const char *const rules[] = {"token", "match", "block", "traversal"}, *const draftings[] = {"chain", "greedy"};
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        for (int K = 1; K <= 2; K++) {
+            pair p;
+            pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], K);
+            const double hit = hit_of(&p);
+            assert_true(hit > 1e-4 && hit < 0.9);
+            assert_within(hit, hit_by_rounds(&p, 3), 1e-12);
+            p.config.ahead = true; /* is of no matter */
+            assert_within(hit_of(&p), hit, 0.0);
+            p.config.K = 0;
+            assert_within(hit_of(&p), 0.0, 0.0);
+            pair_close(&p);
+        }
+    for (int K = 1; K <= 9; K++) {
+        pair p;
+        pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", K);
+        const double alpha = 0.16 + 0.27 + 0.18;
+        assert_within(hit_of(&p), spec_ahead_hit(alpha, K, 0.27), 1e-14);
+        pair_close(&p);
+        pair_open(&p, "zipf?V=20&s=1.5", "perturb?of=target&alpha=0.83", "token", "chain", K);
+        const double guessed = hit_of(&p) / pow(0.83, K);
+        p.config.K = 1;
+        assert_within(hit_of(&p), 0.83 * guessed, 1e-13);
+        pair_close(&p);
+    }
+}
+
+static void there_is_no_share_of_hits_where_texts_end_or_lengths_vary(void **state)
+{
+    pair p;
+    (void)state;
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", 2);
+    assert_true(hit_of(&p) > 0.0);
+    p.config.policy = "heuristic";
+    assert_nan(hit_of(&p));
+    p.config.policy = "confidence?threshold=0.4";
+    assert_nan(hit_of(&p));
+    pair_close(&p);
+    pair_open(&p, "cases?V=3&order=0&seed=1&side=target&end=1", "cases?V=3&order=0&seed=1&side=draft", "token", "chain", 2);
+    assert_nan(hit_of(&p));
+    p.config.opt_draft = NULL;
+    assert_nan(hit_of(&p));
+    pair_close(&p);
 }
 
 /* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a chain of it; analysis has
@@ -246,6 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(theory_is_the_stationary_mean_over_contexts),
         cmocka_unit_test(enumeration_agrees_with_the_chain_of_contexts),
+        cmocka_unit_test(hits_are_those_of_the_decoder_that_drafts_ahead),
+        cmocka_unit_test(there_is_no_share_of_hits_where_texts_end_or_lengths_vary),
         cmocka_unit_test(trees_of_one_context_are_capped_geometric),
         cmocka_unit_test(block_is_the_sum_over_prefixes),
         cmocka_unit_test(there_is_no_theory_where_rounds_remember_or_are_too_many),

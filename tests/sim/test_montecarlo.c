@@ -64,6 +64,7 @@ static int fake_batch(const void *self, void *worker, uint64_t seed, uint64_t st
     tally->n_accepted[k] += n_rounds;
     tally->tested[0] += n_rounds;
     if (k > 0) tally->passed[0] += n_rounds;
+    tally->hits += k == 2 ? n_rounds / 2 : 0;
     tally->time += 0.27 * (double)n_rounds * (double)(stream % 7 + 1);
     return GSL_SUCCESS;
 }
@@ -92,10 +93,11 @@ static void assert_same_results(const spec_montecarlo *a, const spec_montecarlo 
     assert_memory_equal(&a->emitted, &b->emitted, sizeof a->emitted);
     assert_memory_equal(&a->first, &b->first, sizeof a->first);
     assert_memory_equal(&a->rate, &b->rate, sizeof a->rate);
+    assert_memory_equal(&a->hit, &b->hit, sizeof a->hit);
     assert_int_equal(a->batches, b->batches);
     spec_estimate (*const estimates[])(const spec_montecarlo *) = {spec_montecarlo_emitted, spec_montecarlo_first,
-                                                                   spec_montecarlo_rate};
-    for (int i = 0; i < 3; i++) {
+                                                                   spec_montecarlo_rate, spec_montecarlo_hit};
+    for (int i = 0; i < 4; i++) {
         spec_estimate of_a = estimates[i](a), of_b = estimates[i](b);
         assert_memory_equal(&of_a, &of_b, sizeof of_a);
     }
