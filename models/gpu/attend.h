@@ -149,6 +149,16 @@ DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct atten
     }
 }
 
+/* Whether something that a warp has mixed is no number. A value that is not finite makes that of all queries of its
+ * product, of those too that do not see it, as their weight 0 times it is NaN: then columns are mixed one by one. */
+DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
+{
+    float all = 0.0f;
+    UNROLL
+    for (int i = 0; i < 4 * products; i++) all += mixed[i / 4][i % 4];
+    return vote_any(all != all);
+}
+
 /* Where the largest score of a query in a warp's tile of a chunk is. */
 DEVICE float *tile_largest(const attend_shared *shared, int chunk, int warp, int query, const int queries)
 {
@@ -288,8 +298,11 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
                     if (!is_idle(&b, e)) mix_eight(now[i * eights + e], part, shared->weight, w, e, eights, floats);
             }
         }
+        const bool spoilt = straight && is_spoilt(now, words * eights);
+        UNROLL
+        for (int i = 0; i < 4 * words * eights; i++) now[i / 4][i % 4] = spoilt ? 0.0f : now[i / 4][i % 4];
         ONE_BY_ONE
-        for (int w = 0; w < ATTEND_WARPS && !straight; w++)
+        for (int w = 0; w < ATTEND_WARPS && (spoilt || !straight); w++)
             mix_columns(now, a, &b, begin + w * ATTEND_TILE, w, d, shared->weight, words, eights, floats, whole);
         UNROLL
         for (int e = 0; e < eights; e++) {

@@ -209,6 +209,39 @@ static void a_prompt_of_64_equals_its_tokens_alone(void **state)
     }
 }
 
+/* Keys and values of a token that are not finite: columns before it, in the same blocks, are as they were. Launches for
+ * few and for many columns, parts of a chunk and of a stretch. */
+static void a_token_that_is_not_finite_spoils_no_column_before_it(void **state)
+{
+    (void)state;
+    static const float bad[] = {INFINITY, NAN};
+    attention_pass pass = {.batch = {.n = 0}};
+    for (size_t k = 0; k < 2 * N_SHAPES; k++) {
+        const int bucket = k / 2 % 2 == 0 ? 8 : 64, longest = bucket == 8 ? 512 : 8192;
+        attention_case c = attention_open(shapes[k / 2], types[k % 2], SLOTS, longest);
+        float *o = malloc(c.o_bytes), *clean = malloc(c.o_bytes);
+        const int first = 250, n = bucket == 8 ? 8 : 40, at = n - 3, head_dim = c.shape.head_dim;
+        read_text(&c, first + n);
+        attention_upload(&c);
+        take_text(&c, &pass, first, first + n);
+        attention_put(&c, &pass);
+        attention_attend(&c, clean, 1, OPERAND_FLOATS, longest, bucket);
+        for (int h = 0; h < c.shape.n_kv_heads; h++) {
+            attention_row(&c, 1, h, 0, first + at)[head_dim / 2] = bad[k % 2];
+            attention_row(&c, 1, h, 1, first + at)[head_dim - 1] = bad[k / 2 % 2];
+        }
+        attention_upload(&c);
+        attention_attend(&c, o, 1, OPERAND_FLOATS, longest, bucket);
+        assert_memory_equal(o, clean, (size_t)at * c.o_width * sizeof *o);
+        for (int u = at; u < n; u++)
+            for (int h = 1; h <= c.shape.n_heads; h++)
+                assert_false(isfinite((double)o[(size_t)u * c.o_width + (size_t)h * (size_t)head_dim - 1]));
+        free(o);
+        free(clean);
+        attention_close(&c);
+    }
+}
+
 /* Texts beyond what one launch would hold in parts of a chunk. */
 static void long_texts_are_attended(void **state)
 {
@@ -457,6 +490,7 @@ int main(void)
         cmocka_unit_test(attention_agrees_with_the_processor),
         cmocka_unit_test(a_column_depends_on_its_text_alone),
         cmocka_unit_test(a_prompt_of_64_equals_its_tokens_alone),
+        cmocka_unit_test(a_token_that_is_not_finite_spoils_no_column_before_it),
         cmocka_unit_test(long_texts_are_attended),
         cmocka_unit_test(a_launch_is_several_where_parts_would_take_much_memory),
         cmocka_unit_test(operands_are_what_the_processor_makes_of_the_floats),
