@@ -145,10 +145,13 @@ spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error)
     spec_recording *recording = calloc(1, sizeof *recording);
     if (result == CUDA_SUCCESS && recording != NULL)
         result = driver->cuGraphInstantiateWithFlags(&recording->exec, graph, 0);
+    /* What the card keeps of it is put there now, so that a full card is seen here and is no fault of a launch. */
+    if (result == CUDA_SUCCESS && recording != NULL) result = driver->cuGraphUpload(recording->exec, stream->stream);
     if (result != CUDA_SUCCESS || recording == NULL) {
         char text[200] = "out of memory";
         if (result != CUDA_SUCCESS) spec_driver_describe(text, sizeof text, driver, result);
         spec_fail(error, GSL_EFAILED, "%s", text);
+        if (recording != NULL && recording->exec != NULL) driver->cuGraphExecDestroy(recording->exec);
         free(recording);
         recording = NULL;
     }

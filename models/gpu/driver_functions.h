@@ -31,12 +31,14 @@
     X(cuModuleUnload, (CUmodule module))                                                                               \
     X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                                 \
     X(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function))                           \
+    X(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value))                            \
     X(cuStreamCreate, (CUstream * stream, unsigned flags))                                                             \
     X(cuStreamDestroy_v2, (CUstream stream))                                                                           \
     X(cuStreamSynchronize, (CUstream stream))                                                                          \
     X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                                            \
     X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                                          \
     X(cuGraphInstantiateWithFlags, (CUgraphExec * recording, CUgraph graph, unsigned long long flags))                 \
+    X(cuGraphUpload, (CUgraphExec recording, CUstream stream))                                                         \
     X(cuGraphLaunch, (CUgraphExec recording, CUstream stream))                                                         \
     X(cuGraphExecDestroy, (CUgraphExec recording))                                                                     \
     X(cuGraphDestroy, (CUgraph graph))                                                                                 \
@@ -72,6 +74,7 @@
     X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                                \
     X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                                \
     X(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)                                                                      \
+    X(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 9)                                                           \
     X(CU_STREAM_NON_BLOCKING, 1)                                                                                       \
     X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)
 

@@ -394,6 +394,14 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static instantiat
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph, unsigned long long flags)
     __attribute__((ifunc("find_instantiate")));
 
+CUresult cuGraphUpload(CUgraphExec recording, CUstream stream)
+{
+    SIMULATED_ENTER(card);
+    if (recording == NULL) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+    stream = stream_of(card, stream);
+    return simulated_leave(stream->captures ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_ : CUDA_SUCCESS);
+}
+
 CUresult cuGraphLaunch(CUgraphExec recording, CUstream stream)
 {
     SIMULATED_ENTER(card);

@@ -562,7 +562,7 @@ static void a_pass_that_cannot_be_recorded_says_why(void **state)
     int path[PASS_COLUMNS];
     spec_error error = {""};
     open_whole(&w, gpu, "bf16");
-    setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
+    setenv("SIM_FAIL", "cuGraphUpload:2", 1);
     const spec_batch batch = text_batch(3, 0, 0, path);
     spec_forward_begin(&w.forward, &w.kv, &batch, (const int[]){0, 1}, 2);
     assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EFAILED);

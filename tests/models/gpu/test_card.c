@@ -294,7 +294,7 @@ static void a_failed_recording_says_why(void **state)
 {
     (void)state;
     static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernel", "cuStreamEndCapture",
-                                        "cuGraphInstantiateWithFlags"};
+                                        "cuGraphInstantiateWithFlags", "cuGraphUpload"};
     if (spec_card_is_real()) skip();
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
@@ -340,6 +340,17 @@ static void a_stream_that_a_full_card_has_no_room_for_is_no_fault(void **state)
         assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
         spec_stream_free(stream_of(card));
     }
+    spec_card_close(card);
+}
+
+static void a_wish_that_the_driver_refuses_is_no_failure(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip();
+    setenv("SIM_FAIL", "cuFuncSetAttribute:1", 1);
+    spec_card *card = open_card();
+    unsetenv("SIM_FAIL");
+    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
     spec_card_close(card);
 }
 
@@ -459,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
         cmocka_unit_test(a_failed_recording_says_why),
         cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
+        cmocka_unit_test(a_wish_that_the_driver_refuses_is_no_failure),
         cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
         cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),
