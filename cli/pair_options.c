@@ -2,6 +2,8 @@
 
 #include "cli/device_option.h"
 #include "cli/usage.h"
+#include "models/transformer/room.h"
+#include "models/transformer/transformer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,18 +154,53 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, 
     return config;
 }
 
+/* Is there room for a target and its draft? A draft that shares the target's keys and values has none of its own, but
+ * while it drafts ahead or is timed alone; timed alone, it has another session for that. */
+static int check_room(const spec_model *target, const spec_model *draft, const spec_pair_options *options,
+                      spec_error *error)
+{
+    const spec_transformer *a = spec_transformer_of(target), *b = spec_transformer_of(draft);
+    const bool shares = a != NULL && b != NULL && a->weights == b->weights;
+    const int reads = b == NULL && draft->kind->needs_target ? 2 : 1; /* who reads the target: it, and what is made of it */
+    const bool on_device = options->verify != SPEC_VERIFY_HOST && a != NULL && b != NULL &&
+                           a->weights->backend == b->weights->backend && strcmp(options->rule, "token") == 0 &&
+                           strcmp(options->drafting, "chain") == 0;
+    const spec_room_need need[] = {
+        {.opt_model = draft,
+         .texts = !shares || options->ahead || options->draft_alone,
+         .passes = shares && options->draft_alone ? 2 : 1,
+         .laws = on_device ? options->laws : 0},
+        {.opt_model = target, .texts = reads, .passes = reads},
+    };
+    return spec_room_check(need, 2, error);
+}
+
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,
                            spec_error *error)
 {
     spec_error inner = {{0}};
+    const char *which = "target";
+    spec_model *target = NULL, *draft = NULL;
+    int status = GSL_SUCCESS;
     *ret_target = NULL;
     if (opt_draft != NULL) *opt_draft = NULL;
-    int status = spec_model_open(ret_target, options->target, NULL, &inner);
-    if (status != GSL_SUCCESS) return spec_fail(error, status, "--target: %.450s", inner.text);
-    if (opt_draft == NULL || options->draft == NULL) return status;
-    status = spec_model_open(opt_draft, options->draft, *ret_target, &inner);
-    if (status == GSL_SUCCESS) return status;
-    spec_model_close(*ret_target);
-    *ret_target = NULL;
-    return spec_fail(error, status, "--draft: %.450s", inner.text);
+    SPEC_TRY(spec_model_look(&target, options->target, NULL, &inner));
+    if (opt_draft != NULL && options->draft != NULL) {
+        const spec_room_need alone = {.opt_model = target, .texts = 1, .passes = 1};
+        SPEC_TRY(spec_room_check(&alone, 1, &inner));
+        which = "draft";
+        SPEC_TRY(spec_model_look(&draft, options->draft, target, &inner));
+        SPEC_TRY(check_room(target, draft, options, &inner));
+        which = "target";
+    }
+    SPEC_TRY(spec_model_load(target, NULL, &inner));
+    which = "draft";
+    if (draft != NULL) SPEC_TRY(spec_model_load(draft, target, &inner));
+    *ret_target = target;
+    if (opt_draft != NULL) *opt_draft = draft;
+    target = draft = NULL;
+done:
+    spec_model_close(draft);
+    spec_model_close(target);
+    return status == GSL_SUCCESS ? status : spec_fail(error, status, "--%s: %.450s", which, inner.text);
 }

@@ -18,6 +18,10 @@ typedef struct {
     bool ahead;
     spec_verify_place verify;
     const char *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
+
+    /* The verb's own, for the room that is asked for. */
+    int laws;         /* draft tokens that may be kept at a time with what they were drawn from */
+    bool draft_alone; /* the draft is also timed alone, without what it shares with the target */
 } spec_pair_options;
 
 #define SPEC_PAIR_OPTIONS_DEFAULT                                                                                      \
@@ -34,7 +38,8 @@ void spec_pair_options_free(spec_pair_options *options);
 spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, const spec_model *target,
                                               const spec_model *opt_draft);
 
-/* Open the models; *opt_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". */
+/* Open the models; *opt_draft is NULL where there is none. The line begins with "--target: " or "--draft: ". Before any
+ * of both is loaded there is room for both, for one decoder, and for what the verb needs besides. */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,
                            spec_error *error);
 

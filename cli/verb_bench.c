@@ -211,6 +211,9 @@ static int measure(arguments *args, const char *asked, const char *verb)
     const spec_clock wall = spec_clock_wall();
     double begun = spec_clock_read(&wall);
     if (prediction == NULL) SPEC_TRY(spec_fail(&error, GSL_ENOMEM, "out of memory"));
+    args->pair.draft_alone = true;
+    args->pair.laws = 2 * (SPEC_COLUMNS_MAX - 1); /* of single passes; then those of each K, drafted ahead too */
+    for (int i = 0; i < plan->n_K; i++) args->pair.laws += (args->pair.ahead ? 3 : 1) * plan->K[i];
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args->pair, &error));
     if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)

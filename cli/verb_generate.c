@@ -40,6 +40,7 @@ int spec_verb_generate(int argc, char **argv)
     int *prompt = NULL;
     size_t n_prompt;
     FILE *out = stdout;
+    args.pair.laws = args.pair.ahead ? 2 * args.K : args.K;
     SPEC_TRY(spec_pair_options_open(&target, args.plain ? NULL : &draft, &args.pair, &error));
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
     if (args.common.output != NULL && (out = fopen(args.common.output, "w")) == NULL)

@@ -6,6 +6,7 @@
 #include "experiments/rows_summary.h"
 #include "models/ngram/corpus.h"
 #include "models/settings.h"
+#include "models/transformer/room.h"
 #include "models/vocabularies.h"
 #include "sim/clock.h"
 
@@ -217,13 +218,13 @@ done:
 
 /* ---- the verb ---------------------------------------------------------------------------------------------------- */
 
-static int open_side(spec_model **ret_model, const arguments *args, int side, const spec_model *opt_target,
+static int look_at_side(spec_model **ret_model, const arguments *args, int side, const spec_model *opt_target,
                      spec_error *error)
 {
     char *spec = strdup(args->spec[side]);
     if (spec == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     spec_device_option_add(&spec, args->device, "speclab rows");
-    const int status = spec_model_open(ret_model, spec, opt_target, error);
+    const int status = spec_model_look(ret_model, spec, opt_target, error);
     free(spec);
     return status;
 }
@@ -232,6 +233,7 @@ static int make(const arguments *args, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
+    spec_room_need need[SPEC_ROWS_SIDES_MAX];
     tokens read = {0};
     text given = {0};
     bar progress = {.clock = spec_clock_wall(), .drawn = 0.0};
@@ -240,10 +242,13 @@ static int make(const arguments *args, spec_error *error)
                            .progress = show_progress, .self = &progress};
     progress.begun = spec_clock_read(&progress.clock);
     for (int s = 0; s < plan.sides; s++) {
-        SPEC_TRY(open_side(&model[s], args, s, s > 0 ? model[0] : NULL, error));
+        SPEC_TRY(look_at_side(&model[s], args, s, s > 0 ? model[0] : NULL, error));
         if (s > 0) SPEC_TRY(spec_vocabularies_check(model[0], model[s], error));
         plan.model[s] = model[s];
+        need[plan.sides - 1 - s] = (spec_room_need){.opt_model = model[s], .texts = 1, .passes = 1};
     }
+    SPEC_TRY(spec_room_check(need, plan.sides, error));
+    for (int s = 0; s < plan.sides; s++) SPEC_TRY(spec_model_load(model[s], s > 0 ? model[0] : NULL, error));
     if (args->text != NULL) SPEC_TRY(read_text(&given, args, error));
     else if (args->prompt != NULL)
         SPEC_TRY(append(&given, (const unsigned char *)args->prompt, strlen(args->prompt), error));

@@ -3,6 +3,7 @@
 #include "models/names.h"
 #include "models/tabulate.h"
 #include "models/transform.h"
+#include "models/wrapper.h"
 #include "speclab/round.h"
 
 #include <assert.h>
@@ -37,6 +38,22 @@ static int read_spec(spec_settings *settings, const char *spec, spec_error *erro
 }
 
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error)
+{
+    int status = spec_model_look(ret_model, spec, opt_target, error);
+    if (status == GSL_SUCCESS) status = spec_model_load(*ret_model, opt_target, error);
+    if (status == GSL_SUCCESS) return status;
+    spec_model_close(*ret_model);
+    *ret_model = NULL;
+    return status;
+}
+
+int spec_model_load(spec_model *model, const spec_model *opt_target, spec_error *error)
+{
+    spec_model *inner = (spec_model *)spec_wrapper_innermost(model);
+    return inner->kind->load != NULL ? inner->kind->load(inner, opt_target, error) : GSL_SUCCESS;
+}
+
+int spec_model_look(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_settings settings = {0};

@@ -46,6 +46,11 @@ struct spec_model_kind {
     int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
     void (*close)(spec_model *model);
 
+    /* For a kind whose open has only looked: bring in what the model computes with, if that is not there yet. GSL_ENOMEM,
+     * with the line, before anything is, where there is no room for it and for one text, that of opt_target too. NULL:
+     * open did it all. */
+    int (*load)(spec_model *model, const spec_model *opt_target, spec_error *error);
+
     /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them).
      * Returns a row of the model's own, valid until it is closed, or `scratch` (V), filled. NULL and `error` where
      * there is none. */
@@ -98,6 +103,12 @@ extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, mode
  * else the kind's own failure. Units and domains of the keys stand in each kind's usage. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
 void spec_model_close(spec_model *model); /* NULL is fine */
+
+/* The same in two steps, so that the room for several models can be asked for before any is loaded: _look says what the
+ * model is, and it may be the target of another one that is looked at; it has no sessions before _load, nor a draft
+ * before its target has been loaded. */
+int spec_model_look(spec_model **ret_model, const char *spec, const spec_model *opt_target, spec_error *error);
+int spec_model_load(spec_model *model, const spec_model *opt_target, spec_error *error);
 
 /* The kind that would open `spec`; NULL where there is none. */
 const spec_model_kind *spec_model_kind_of(const char *spec);

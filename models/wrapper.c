@@ -36,6 +36,7 @@ int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error
     wrapper->base = base;
     wrapper->kind = *base->kind;
     wrapper->kind.close = close_wrapper;
+    wrapper->kind.load = NULL;
     wrapper->kind.session_init = NULL;
     wrapper->kind.session_free = NULL;
     wrapper->kind.session_base = NULL;

@@ -92,6 +92,12 @@ int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *se
     return status;
 }
 
+void spec_checkpoint_draw(spec_checkpoint *checkpoint)
+{
+    if (checkpoint->opt_draw != NULL) checkpoint->opt_draw(checkpoint);
+    checkpoint->opt_draw = NULL;
+}
+
 void spec_checkpoint_free(spec_checkpoint *checkpoint)
 {
     free(checkpoint->layer);

@@ -50,14 +50,19 @@ struct spec_checkpoint {
     int end_of_text;              /* the token that ends a text, or -1 */
     void *owned;                  /* what the loader keeps: mapping, converted vectors */
     void (*free_owned)(void *owned);
+    void (*opt_draw)(spec_checkpoint *checkpoint); /* what the tensors point to is written by it, when it is needed */
+    uint64_t seed;                                 /* of that */
 };
+
+/* Now it is needed: the weights that are drawn are there afterwards, once. */
+void spec_checkpoint_draw(spec_checkpoint *checkpoint);
 
 /* The loaders. `settings` has the path and the keys of the model's spec: see the usage lines in transformer_kinds.c.
  * GSL_EINVAL with one line naming the file for what is truncated, foreign, hostile or not supported; non-finite norms
  * and scales too. Nothing is allocated that the file's size does not cover. On failure *ret is zeroed. */
 int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
-int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error); /* weights: spec_checkpoint_draw */
 
 /* What every loader asks of what it found, before it allocates anything by it: widths and counts within their bounds,
  * heads that share evenly, an even head_dim, a sane epsilon and base. GSL_EINVAL, and a line that begins with path. */

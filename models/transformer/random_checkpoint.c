@@ -81,28 +81,41 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
     }
 }
 
+static bool is_bias(spec_part part)
+{
+    return part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS || part == SPEC_PART_VALUE_BIAS;
+}
+
 /* Lay the tensors out behind one another; data NULL: only count the bytes. */
-static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_tensor_type type, uint64_t seed)
+static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_tensor_type type)
 {
     const spec_shape *shape = &checkpoint->shape;
     uint64_t at = 0;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         int rows, cols;
-        if (part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS || part == SPEC_PART_VALUE_BIAS) continue;
+        if (is_bias(part)) continue;
         spec_part_shape(&rows, &cols, part, shape);
         const spec_tensor_type own = spec_part_is_vector(part) ? SPEC_TENSOR_F32 : type;
         const uint64_t bytes = (uint64_t)rows * spec_tensor_row_bytes(own, cols);
         for (int layer = 0; layer < spec_part_copies(part, shape); layer++) {
-            if (data != NULL) {
-                spec_tensor *tensor = spec_part_tensor(part, checkpoint, layer);
-                *tensor = (spec_tensor){own, rows, cols, data + at};
-                draw_tensor(tensor, data + at, part, layer, seed);
-            }
+            if (data != NULL) *spec_part_tensor(part, checkpoint, layer) = (spec_tensor){own, rows, cols, data + at};
             at += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         }
     }
     return at;
+}
+
+static void draw_all(spec_checkpoint *checkpoint)
+{
+    for (int i = 0; i < SPEC_PARTS; i++) {
+        const spec_part part = (spec_part)i;
+        for (int layer = 0; !is_bias(part) && layer < spec_part_copies(part, &checkpoint->shape); layer++) {
+            const spec_tensor *tensor = spec_part_tensor_const(part, checkpoint, layer);
+            const ptrdiff_t at = (const unsigned char *)tensor->data - (const unsigned char *)checkpoint->owned;
+            draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer, checkpoint->seed);
+        }
+    }
 }
 
 static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_settings *settings, spec_error *error)
@@ -135,17 +148,17 @@ int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *
 {
     int status = GSL_SUCCESS;
     spec_tensor_type type = SPEC_TENSOR_Q8_0;
-    uint64_t seed;
-    *ret = (spec_checkpoint){.free_owned = free, .begin_of_text = 1, .adds_begin = true, .end_of_text = -1};
-    SPEC_TRY(spec_settings_u64(&seed, settings, "seed", 1, error));
+    *ret = (spec_checkpoint){
+        .free_owned = free, .opt_draw = draw_all, .begin_of_text = 1, .adds_begin = true, .end_of_text = -1};
+    SPEC_TRY(spec_settings_u64(&ret->seed, settings, "seed", 1, error));
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
-    const uint64_t bytes = lay_out(ret, NULL, type, seed);
+    const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would promise it all the same */
     ret->layer = calloc((size_t)ret->shape.n_layers, sizeof *ret->layer);
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
     if (ret->layer == NULL || ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));
-    lay_out(ret, ret->owned, type, seed);
+    lay_out(ret, ret->owned, type);
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
     return status;

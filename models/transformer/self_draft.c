@@ -1,7 +1,6 @@
 #include "models/transformer/self_draft.h"
 
 #include "models/transformer/device.h"
-#include "models/transformer/room.h"
 #include "models/transformer/transformer.h"
 
 #include <stdlib.h>
@@ -87,9 +86,7 @@ int spec_quantised_open(spec_model **ret_model, spec_settings *settings, const s
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
     SPEC_TRY(choose_device(&backend, model, target, settings, error));
-    SPEC_TRY(spec_room_check(&model->kv_type, backend, target->checkpoint, (spec_tensor_type)type, opt_target, settings,
-                             error));
-    SPEC_TRY(spec_weights_init(&model->own_weights, target->checkpoint, (spec_tensor_type)type, backend, error));
+    SPEC_TRY(spec_transformer_plan_weights(model, target->checkpoint, (spec_tensor_type)type, backend, settings, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;

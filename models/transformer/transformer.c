@@ -1,6 +1,7 @@
 #include "models/transformer/transformer.h"
 
 #include "models/transformer/device.h"
+#include "models/transformer/room.h"
 #include "models/wrapper.h"
 
 #include <assert.h>
@@ -25,6 +26,28 @@ int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkp
     if (model->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
     for (int i = 0; i < shape->n_layers; i++) model->layer[i] = i;
     model->n_layers = shape->n_layers;
+done:
+    return status;
+}
+
+int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint, spec_tensor_type type,
+                                  const spec_backend *backend, const spec_settings *settings, spec_error *error)
+{
+    model->own_weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
+    model->type = type;
+    return spec_room_choose_kv(&model->kv_type, backend, checkpoint, type, settings, error);
+}
+
+int spec_transformer_load(spec_model *head, const spec_model *opt_target, spec_error *error)
+{
+    spec_transformer *model = (spec_transformer *)head;
+    int status = GSL_SUCCESS;
+    if (model->weights != &model->own_weights || model->own_weights.layer != NULL) return status;
+    const spec_room_need need[] = {{.opt_model = head, .texts = 1, .passes = 1},
+                                   {.opt_model = opt_target, .texts = 1, .passes = 1}};
+    SPEC_TRY(spec_room_check(need, 2, error));
+    if (model->checkpoint == &model->own_checkpoint) spec_checkpoint_draw(&model->own_checkpoint);
+    SPEC_TRY(spec_weights_init(&model->own_weights, model->checkpoint, model->type, model->own_weights.backend, error));
 done:
     return status;
 }

@@ -19,6 +19,7 @@ typedef struct {
     int *layer, n_layers;              /* the layers that it runs, ascending */
     int context;                       /* positions of a text, that of the begin of text among them */
     double temperature;
+    spec_tensor_type type;             /* of its own weights; SPEC_TENSOR_TYPES: as the checkpoint has them */
     spec_tensor_type kv_type;          /* of its keys and values */
 } spec_transformer;
 
@@ -29,6 +30,11 @@ const spec_transformer *spec_transformer_of(const spec_model *model);
  * after. */
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
                           spec_settings *settings, spec_error *error);
+
+/* For a kind's open: it will have weights of its own, of `type` as in spec_weights_init, on this backend, and keys and
+ * values as the key `kv` says. */
+int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint, spec_tensor_type type,
+                                  const spec_backend *backend, const spec_settings *settings, spec_error *error);
 
 /* What the kinds share: a table line's functions. A score without scratch makes no rows: the logits of all that it asks
  * for, at most SPEC_COLUMNS_MAX, are in the forward's hands after _end. */
@@ -49,6 +55,7 @@ bool spec_transformer_session_share(const spec_model *model, void *session, cons
 size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
 size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity);
 void spec_transformer_close(spec_model *model);
+int spec_transformer_load(spec_model *model, const spec_model *opt_target, spec_error *error);
 
 /* Where a session computes. */
 spec_forward *spec_transformer_forward(void *session);

@@ -1,6 +1,5 @@
 #include "models/model_kinds.h"
 #include "models/transformer/device.h"
-#include "models/transformer/room.h"
 #include "models/transformer/self_draft.h"
 #include "models/transformer/transformer.h"
 
@@ -8,8 +7,7 @@
 
 typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 
-static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, const spec_model *opt_target,
-                           spec_error *error)
+static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_transformer *model = calloc(1, sizeof *model);
@@ -17,10 +15,8 @@ static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *
     if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(spec_device_read(&model->own_device, settings, error));
     SPEC_TRY(load(&model->own_checkpoint, settings, error));
-    SPEC_TRY(spec_room_check(&model->kv_type, model->own_device, &model->own_checkpoint, SPEC_TENSOR_TYPES,
-                             opt_target, settings, error));
-    SPEC_TRY(spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, model->own_device,
-                               error));
+    SPEC_TRY(spec_transformer_plan_weights(model, &model->own_checkpoint, SPEC_TENSOR_TYPES, model->own_device,
+                                           settings, error));
     SPEC_TRY(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;
@@ -33,14 +29,15 @@ done:
     static int open_##name(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,              \
                            spec_error *error)                                                                          \
     {                                                                                                                  \
-        return open_checkpoint(ret_model, spec_##name##_load, settings, opt_target, error);                            \
+        (void)opt_target;                                                                                              \
+        return open_checkpoint(ret_model, spec_##name##_load, settings, error);                                        \
     }
 OPENS(llama2c)
 OPENS(gguf)
 OPENS(random)
 
 #define TRANSFORMER                                                                                                    \
-    .heats = true, .close = spec_transformer_close, .row = spec_transformer_row, .score = spec_transformer_score,      \
+    .heats = true, .close = spec_transformer_close, .load = spec_transformer_load, .row = spec_transformer_row, .score = spec_transformer_score,      \
     .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,                              \
     .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,                      \
     .chain = &spec_transformer_chain, .token_text = spec_transformer_token_text

@@ -190,6 +190,37 @@ static void a_card_without_room_says_what_was_needed(void **state)
     assert_true(target > 0 && draft > 0);
 }
 
+/* All sessions of both models, their buffers, and what drafts are drawn from: on whatever card, a command is refused
+ * before anything is loaded, or runs through. */
+static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
+{
+    (void)state;
+    needs_the_simulator();
+    static const char *const commands[] = {
+        "generate " TARGET " " DRAFT " -n 3 --device gpu --ahead --baseline",
+        "generate " TARGET " --draft layers?exit=1 -n 3 --device gpu --baseline",
+        "generate " TARGET " --draft perturb?of=target -n 3 --device gpu",
+        "bench " TARGET " " DRAFT " --device gpu --K 0:3 --texts 2 --tokens 4 --context 4",
+        "bench " TARGET " --draft layers?exit=1 --device gpu --K 2,3 --texts 2 --tokens 4 --context 4 --ahead",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char memory[32];
+        bool good = false;
+        for (long bytes = 4 << 20; !good; bytes += bytes / 12) {
+            spec_child c = {0};
+            assert_true(bytes < 1L << 30);
+            snprintf(memory, sizeof memory, "%ld", bytes);
+            setenv("SIM_MEMORY", memory, 1);
+            spec_child_run(&c, commands[i]);
+            good = c.code == 0;
+            if (!good && (strstr(c.line, ": --") == NULL || strstr(c.line, " are needed: ") == NULL))
+                fail_msg("%s with %s bytes: %s", commands[i], memory, c.line);
+            spec_child_free(&c);
+        }
+    }
+    unsetenv("SIM_MEMORY");
+}
+
 static void fault(const char *command, const char *begin)
 {
     spec_child c = {0};
@@ -237,6 +268,7 @@ int main(void)
         cmocka_unit_test(devices_are_listed_or_the_line_says_why_there_is_none),
         cmocka_unit_test(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason),
         cmocka_unit_test(a_card_without_room_says_what_was_needed),
+        cmocka_unit_test(there_is_room_for_everything_or_nothing_is_loaded),
         cmocka_unit_test(a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line),
     };
     spec_simulated_card();

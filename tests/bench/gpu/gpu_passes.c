@@ -46,6 +46,7 @@ static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type,
              model->heads, model->kv_heads, model->ffn, model->vocab, spec_tensor_type_names[type]);
     SPEC_TRY(spec_settings_init(&settings, spec, error));
     SPEC_TRY(spec_random_load(&b->layer_of, &settings, error));
+    spec_checkpoint_draw(&b->layer_of);
     b->checkpoint = b->layer_of;
     b->checkpoint.shape.n_layers = model->layers;
     b->checkpoint.layer = malloc((size_t)model->layers * sizeof *b->checkpoint.layer);

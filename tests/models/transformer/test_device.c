@@ -6,6 +6,7 @@
 #include "tests/support/support.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define MODEL "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=32"
 
@@ -244,6 +245,29 @@ static void a_context_that_needs_the_most_is_named(void **state)
     unsetenv("SIM_MEMORY");
 }
 
+static long most_kilobytes(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* 260 MB of weights would be drawn, and are not. */
+static void random_weights_are_not_drawn_where_there_is_no_room_for_them(void **state)
+{
+    (void)state;
+    spec_error error = {{0}};
+    spec_model *model;
+    if (spec_card_is_real()) skip();
+    have_memory(200000000);
+    const long before = most_kilobytes();
+    assert_int_equal(spec_model_open(&model, "random?dim=2048&layers=1&heads=8&ffn=2048&vocab=10000&context=32&type=f32&"
+                                             "device=gpu", NULL, &error), GSL_ENOMEM);
+    unsetenv("SIM_MEMORY");
+    assert_true(most_kilobytes() - before < 100000);
+    assert_non_null(strstr(error.text, " are needed: weights "));
+}
+
 static void one_session_too_many_is_refused_when_it_begins(void **state)
 {
     (void)state;
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_memory_that_is_asked_about_is_what_weights_take),
         cmocka_unit_test(a_draft_leaves_room_for_the_text_of_its_target),
         cmocka_unit_test(a_context_that_needs_the_most_is_named),
+        cmocka_unit_test(random_weights_are_not_drawn_where_there_is_no_room_for_them),
         cmocka_unit_test(one_session_too_many_is_refused_when_it_begins),
     };
     spec_simulated_card();

@@ -14,6 +14,7 @@ static int load(spec_checkpoint *ret, const char *spec, spec_error *error)
     spec_settings settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
     const int status = spec_random_load(ret, &settings, error);
+    if (status == GSL_SUCCESS) spec_checkpoint_draw(ret);
     spec_settings_free(&settings);
     return status;
 }

@@ -37,6 +37,7 @@ static spec_transformer *open_target(const spec_backend *backend)
     assert_non_null(model);
     assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
     assert_int_equal(spec_random_load(&model->own_checkpoint, &settings, &error), GSL_SUCCESS);
+    spec_checkpoint_draw(&model->own_checkpoint);
     assert_int_equal(
         spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, backend, &error),
         GSL_SUCCESS);
