@@ -25,7 +25,7 @@ set xlabel 'draft length K (tokens)'
 set ylabel 'speed-up over plain decoding'
 set title 'Predicted and measured'
 set xrange [first - 0.5 : last + 0.5]
-set yrange [0 : high > 1 ? 1.3 * high : 1.35]
+set yrange [0 : (high > 1 ? 1.3 * high : 1.35) * (any_ahead ? 1.2 : 1)]
 set xtics 1
 if (last - first > 12) { set xtics autofreq }
 plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
@@ -36,6 +36,8 @@ plot 1 with lines linecolor rgb '#999999' dashtype 2 notitle, \
         pointsize 0.8 title 'measured, 95 %', \
     for [i=1:any_ahead] '' using 'K':(drafted_ahead('speedup_predicted')) with lines linetype 4 linewidth 1.6 \
         title 'drafted ahead, predicted', \
+    for [i=1:any_ahead] '' using 'K':(drafted_ahead('speedup_costed')) with lines linetype 4 dashtype 2 linewidth 1.6 \
+        title 'with what passes cost', \
     for [i=1:any_ahead] '' using 'K':(drafted_ahead('speedup')):'speedup_low':'speedup_high' with yerrorbars \
         linetype 4 pointtype 5 pointsize 0.8 title 'measured, 95 %'
 set title 'What a pass costs'

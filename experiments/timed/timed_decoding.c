@@ -208,6 +208,7 @@ static int one_round(run *r, runner *way)
     const spec_round *round = &decoder->round;
     way->sum[SPEC_TIMED_ALL_TOKENS] += round->n_emitted;
     way->sum[SPEC_TIMED_ALL_ROUNDS]++;
+    way->sum[SPEC_TIMED_ALL_HITS] += round->hit;
     way->done = missing(r, way) == 0;
     for (int i = 0; i < round->n_emitted; i++)
         if (round->token[i] == decoder->config.target->end_of_text) way->done = true;

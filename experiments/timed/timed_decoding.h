@@ -48,6 +48,7 @@ typedef enum {
     SPEC_TIMED_RULE,
     SPEC_TIMED_ALL_TOKENS,
     SPEC_TIMED_ALL_ROUNDS,
+    SPEC_TIMED_ALL_HITS,  /* rounds that found their chain, drafted ahead */
     SPEC_TIMED_FIELDS
 } spec_timed_field;
 

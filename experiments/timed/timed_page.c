@@ -103,9 +103,13 @@ static const shown_column speeds[] = {
     {"high", "speedup_high"}, {"Theorem 3.8", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"", "best"}};
 static const shown_column aheads[] = {
     {"K", "K"}, {"speed-up", "speedup"}, {"low", "speedup_low"}, {"high", "speedup_high"},
-    {"predicted", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"chain there", "hit"},
-    {"predicted ", "hit_predicted"}, {"ahead ms", "ahead_ms"}, {"by passes", "ahead_ms_costed"},
-    {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"handed", "handed"}, {"", "best"}};
+    {"predicted", "speedup_predicted"}, {"with costs", "speedup_costed"}, {"over beforehand", "gain"},
+    {"low ", "gain_low"}, {"high ", "gain_high"}, {"predicted ", "gain_predicted"}, {"with costs ", "gain_costed"},
+    {"", "best"}};
+static const shown_column chains[] = {
+    {"K", "K"}, {"chain there", "hit"}, {"low", "hit_low"}, {"high", "hit_high"}, {"predicted", "hit_predicted"},
+    {"ahead ms", "ahead_ms"}, {"by passes", "ahead_ms_costed"}, {"verify", "verify_ms"},
+    {"by passes ", "verify_ms_costed"}, {"handed", "handed"}};
 static const shown_column rounds[] = {
     {"K", "K"}, {"round ms", "round_ms"}, {"draft", "draft_ms"}, {"by passes", "draft_ms_costed"},
     {"verify", "verify_ms"}, {"by passes ", "verify_ms_costed"}, {"rule", "rule_ms"}, {"rest", "rest_ms"},
@@ -153,8 +157,12 @@ static int write_ahead(const spec_timed *timed, const spec_timed_prediction *p, 
 {
     if (timed->n_ways == timed->plan.n_K + 1) return GSL_SUCCESS;
     fputs("\nThe next chain drafted while this one is verified:\n", out);
-    const int status = write_part(all, ROWS_AHEAD, aheads, (int)(sizeof aheads / sizeof aheads[0]), out, error);
+    int status = GSL_SUCCESS;
+    SPEC_TRY(write_part(all, ROWS_AHEAD, aheads, (int)(sizeof aheads / sizeof aheads[0]), out, error));
+    fputs("\nThe rounds that found it there:\n", out);
+    SPEC_TRY(write_part(all, ROWS_AHEAD, chains, (int)(sizeof chains / sizeof chains[0]), out, error));
     if (p->guess >= 0.0) fprintf(out, "guess: %.3g of the bonus tokens were the draft's most probable one\n", p->guess);
+done:
     return status;
 }
 

@@ -49,6 +49,14 @@ static spec_block_interval speed_ratio(sample *s, int way, int other)
                  (const int[2]){a + SPEC_TIMED_SECONDS, b + SPEC_TIMED_SECONDS});
 }
 
+/* Seconds of a round of one way over those of another. */
+static spec_block_interval round_ratio(sample *s, int way, int other)
+{
+    const int a = spec_timed_column(way, 0), b = spec_timed_column(other, 0);
+    return ratio(s, (const int[2]){a + SPEC_TIMED_SECONDS, b + SPEC_TIMED_SECONDS},
+                 (const int[2]){a + SPEC_TIMED_ROUNDS, b + SPEC_TIMED_ROUNDS});
+}
+
 /* Mean time of the passes at column `first` over that of those at `other`. */
 static spec_block_interval pass_ratio(sample *s, int first, int other)
 {
@@ -132,14 +140,26 @@ static void explain(spec_timed_speed *ret, const spec_timed_prediction *all)
     ret->gap_rest = next / (next + round->rest);
 }
 
-/* What drafting ahead changes of the prediction by alpha and c. */
-static void predict_ahead(spec_timed_speed *ret, const spec_timed_prediction *all, bool simple)
+/* The way of the same K that drafts each chain beforehand. */
+static int beforehand(const spec_timed *timed, int ahead)
+{
+    int i = 1;
+    while (timed->way[i].ahead || timed->way[i].K != timed->way[ahead].K) i++;
+    return i;
+}
+
+/* What drafting ahead changes of the prediction by alpha and c, and what it gains. */
+static void predict_ahead(spec_timed_speed *ret, sample *s, int i, const spec_timed_prediction *all, bool simple)
 {
     const spec_timed_way *way = ret->way;
-    ret->hit = (double)way->tally.hits / (double)way->tally.rounds;
+    const double ordinary = ret->speedup_theorem;
+    ret->hit = per(s, spec_timed_column(i, SPEC_TIMED_ALL_HITS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
+    if (!(ret->hit.se > 0.0)) ret->hit.low = ret->hit.high = NAN; /* none, or all, in every text: no spread to judge by */
+    ret->gain = round_ratio(s, beforehand(s->timed, i), i); /* their tokens have one law */
     ret->hit_predicted = simple ? spec_ahead_hit(all->alpha, way->K, all->guess) : NAN;
     ret->speedup_theorem =
         simple ? spec_ahead_speedup(all->alpha, way->K, all->c.value, all->guess, ret->handed) : NAN;
+    ret->gain_predicted = ret->speedup_theorem / ordinary;
 }
 
 static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_timed_prediction *all)
@@ -150,8 +170,9 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
     const double calls = sum[SPEC_TIMED_CALLS] / rounds, caught_up = sum[SPEC_TIMED_CAUGHT_UP] / rounds;
     const double calls_ahead = sum[SPEC_TIMED_CALLS_AHEAD] / rounds;
     const bool simple = fixed_length(timed) && is_chain(way);
-    *ret = (spec_timed_speed){.way = way, .alpha_tested = passed_over_tested(timed, i, i), .hit = NAN,
-                              .hit_predicted = NAN};
+    static const spec_block_interval none = {NAN, NAN, NAN, NAN};
+    *ret = (spec_timed_speed){.way = way, .alpha_tested = passed_over_tested(timed, i, i), .hit = none,
+                              .hit_predicted = NAN, .gain = none, .gain_predicted = NAN, .gain_costed = NAN};
     ret->tokens_per_round =
         per(s, spec_timed_column(i, SPEC_TIMED_ALL_TOKENS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
     ret->speedup = speed_ratio(s, i, 0);
@@ -183,10 +204,11 @@ static void predict_speed(spec_timed_speed *ret, sample *s, int i, const spec_ti
         ret->ahead_costed = calls_ahead * (one + all->pick);
     }
     ret->verify_costed = both(ret, ret->verify_costed, ret->ahead_costed) - ret->ahead_costed;
-    if (way->ahead) predict_ahead(ret, all, simple);
+    if (way->ahead) predict_ahead(ret, s, i, all, simple);
     ret->speedup_costed = spec_speedup_of_round(ret->tokens_by_depth, all->plain.value, ret->draft_costed,
                                                 ret->ahead_costed + ret->verify_costed,
                                                 ret->round.rule + ret->round.rest);
+    if (way->ahead) ret->gain_costed = ret->speedup_costed / all->speed[beforehand(timed, i) - 1].speedup_costed;
     explain(ret, all);
 }
 

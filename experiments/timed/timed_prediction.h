@@ -25,8 +25,12 @@ typedef struct {
     double handed;                        /* the share of a verification in which nothing else could be done */
     double draft_costed, verify_costed;   /* the same by the times of single passes */
     double ahead_costed;                  /* drafting ahead; verify_costed then is what is left of the pass */
-    double hit, hit_predicted;            /* share of rounds whose chain was there; by alpha and guess, for fixed
-                                             lengths. NaN for ways that do not draft ahead */
+    spec_block_interval hit;              /* share of rounds whose chain was there; this and the next ones are NaN
+                                             for ways that do not draft ahead */
+    double hit_predicted;                 /* by alpha and guess, for fixed lengths */
+    spec_block_interval gain;             /* a round of this K that drafts beforehand, in time, over one that drafts
+                                             ahead: what it gains, as both emit as many tokens in the long run */
+    double gain_predicted, gain_costed;   /* the one theorem over the other; the full models */
     double c_in_run;                      /* a draft call over a plain token, in the run */
 
     /* What lies between Theorem 3.8 and the measured speed-up: factors whose product is the latter over the former, for

@@ -16,7 +16,8 @@ static const char *const columns[] = {
     "tokens_per_round_by_depth", "alpha", "alpha_tested", "beta", "beta_z", "ahead", "verify", "c", "c_se", "c_in_run",
     "speedup", "speedup_se", "speedup_low", "speedup_high", "speedup_predicted", "speedup_costed", "best",
     "tokens_per_s", "round_ms", "draft_ms", "draft_ms_costed", "verify_ms", "verify_ms_costed", "ahead_ms",
-    "ahead_ms_costed", "handed", "hit", "hit_predicted", "guess", "rule_ms", "rest_ms", "gap_tokens", "gap_draft",
+    "ahead_ms_costed", "handed", "hit", "hit_low", "hit_high", "hit_predicted", "guess", "gain", "gain_low",
+    "gain_high", "gain_predicted", "gain_costed", "rule_ms", "rest_ms", "gap_tokens", "gap_draft",
     "gap_verify", "gap_rule", "gap_rest", "target_pass_ms", "target_pass_ratio", "target_pass_ratio_se",
     "target_pass_limit_ms", "target_pass_bytes", "target_pass_gb_per_s", "target_pass_read_share", "draft_pass_ms",
     "draft_pass_ratio", "draft_pass_ratio_se", "draft_pass_limit_ms", "draft_pass_bytes", "draft_pass_gb_per_s",
@@ -106,9 +107,16 @@ static void fill_speed(spec_table *table, const spec_timed *timed, const spec_ti
         spec_table_number(table, "ahead_ms", 1e3 * round->ahead);
         spec_table_number(table, "ahead_ms_costed", 1e3 * speed->ahead_costed);
         spec_table_number(table, "handed", speed->handed);
-        spec_table_number(table, "hit", speed->hit);
+        spec_table_number(table, "hit", speed->hit.value);
+        spec_table_number(table, "hit_low", speed->hit.low);
+        spec_table_number(table, "hit_high", speed->hit.high);
         spec_table_number(table, "hit_predicted", speed->hit_predicted);
         spec_table_number(table, "guess", p->guess);
+        spec_table_number(table, "gain", speed->gain.value);
+        spec_table_number(table, "gain_low", speed->gain.low);
+        spec_table_number(table, "gain_high", speed->gain.high);
+        spec_table_number(table, "gain_predicted", speed->gain_predicted);
+        spec_table_number(table, "gain_costed", speed->gain_costed);
     }
     spec_table_number(table, "rule_ms", 1e3 * round->rule);
     spec_table_number(table, "rest_ms", 1e3 * round->rest);

@@ -64,8 +64,9 @@ static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
 {
     (void)state;
     spec_needs_program();
-    static const char *const filled[] = {"speedup", "speedup_predicted", "speedup_costed", "hit", "hit_predicted",
-                                         "guess", "handed", "ahead_ms", "ahead_ms_costed", "gap_verify", "beta_z"};
+    static const char *const filled[] = {"hit", "hit_low", "hit_high", "hit_predicted", "guess", "handed", "ahead_ms",
+                                         "ahead_ms_costed", "gain", "gain_low", "gain_high", "gain_predicted", "gain_costed", "speedup",
+                                         "speedup_predicted", "speedup_costed", "gap_verify", "beta_z"};
     spec_table table;
     read_result(&table, PAIR "--K 0:2 --widths 1 --texts 20 --ahead");
     assert_int_equal(table.n_rows, 3 + 2);
@@ -74,7 +75,7 @@ static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
         assert_true(number(&table, r, "ahead") == (r < 3 ? 0.0 : 1.0));
         assert_string_equal(spec_table_cell(&table, r, spec_table_column(&table, "verify"))->text, "host");
         for (size_t i = 0; i < sizeof filled / sizeof filled[0]; i++)
-            if (isnan(number(&table, r, filled[i])) != (r < 3 && i > 2 && i < 9))
+            if (isnan(number(&table, r, filled[i])) != (r < 3 && i < 13))
                 fail_msg("%s in row %zu", filled[i], r);
         if (r >= 3) assert_within(number(&table, r, "hit"), number(&table, r, "hit_predicted"), 0.1);
     }
@@ -83,6 +84,8 @@ static void drafting_ahead_has_rows_beside_the_ordinary_ones(void **state)
     spec_child_run(&c, PAIR "--K 2 --texts 4 --ahead --format table");
     assert_int_equal(c.code, 0);
     assert_non_null(strstr(c.text, "The next chain drafted while this one is verified:"));
+    assert_non_null(strstr(c.text, "over beforehand"));
+    assert_non_null(strstr(c.text, "The rounds that found it there:"));
     assert_non_null(strstr(c.text, "of the bonus tokens were the draft's most probable one"));
     spec_child_free(&c);
 }

@@ -165,7 +165,8 @@ static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
             assert_near(s->round.score, s->verify_costed, 1e-9);
             assert_true(fabs(s->beta_z) < 5.0);
             if (!way->ahead) {
-                assert_nan(s->hit);
+                assert_nan(s->hit.value);
+                assert_nan(s->gain.value);
                 assert_int_equal(way->tally.hits, 0);
                 assert_near(s->speedup_theorem, spec_speedup(p->alpha, way->K, c), 1e-13);
                 continue;
@@ -174,7 +175,11 @@ static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
             assert_near(s->handed, alone ? 0.0 : 1.0, 1e-9);
             assert_near(s->round.ahead, during, 1e-9);
             assert_within(s->round.score, alone ? fmax(0.0, verify - during) : verify, 1e-12);
-            assert_within(s->hit, spec_ahead_hit(0.7, way->K, 0.3), 5.0 * sqrt(0.15 * 0.85 / n));
+            const double hit = spec_ahead_hit(0.7, way->K, 0.3);
+            assert_within(s->hit.value, hit, 5.0 * sqrt(hit * (1.0 - hit) / n));
+            assert_near(s->hit.value, (double)way->tally.hits / n, 1e-14);
+            /* Rounds are independent here: an interval by texts is as wide as one by rounds. */
+            assert_within((s->hit.high - s->hit.low) / (2.0 * 1.96 * sqrt(hit * (1.0 - hit) / n)), 1.0, 0.4);
             assert_near(s->hit_predicted, spec_ahead_hit(p->alpha, way->K, p->guess), 1e-14);
             assert_near(s->speedup_theorem, spec_ahead_speedup(p->alpha, way->K, c, p->guess, s->handed), 1e-14);
             const double round = spec_ahead_round(spec_ahead_hit(0.7, way->K, 0.3), way->K * 0.00385, during, verify,
@@ -182,7 +187,15 @@ static void drafting_ahead_is_measured_beside_the_ordinary_way(void **state)
             assert_within(s->speedup.value, spec_capped_geometric_mean(0.7, way->K) * 0.0271 / round,
                           5.0 * s->speedup.se);
             /* Two devices gain, one loses. */
-            const double ordinary = p->speed[i - n_K + 1].speedup.value;
+            const spec_timed_speed *before = &p->speed[i - n_K + 1];
+            const double ordinary = before->speedup.value;
+            assert_near(s->gain.value, s->speedup.value / s->tokens / (ordinary / before->tokens), 1e-12);
+            const double gain = (way->K * 0.00385 + verify) / round;
+            assert_within(s->gain.value, gain, 5.0 * s->gain.se);
+            assert_true(s->gain.se < 0.5 * s->speedup.se); /* it has no luck of tokens in it */
+            assert_near(s->gain_predicted, s->speedup_theorem / before->speedup_theorem, 1e-12);
+            assert_within(s->gain_costed, gain, 5.0 * s->gain.se + 0.01); /* it has the hits as measured, not the luck of tokens */
+            assert_true(s->gain.low < s->gain.value && s->gain.value < s->gain.high);
             assert_true(alone ? s->speedup.value > ordinary || way->K == 9 : s->speedup.value < ordinary);
         }
         assert_within(p->guess, 0.3, 5.0 * sqrt(0.21 / 1000.0));
