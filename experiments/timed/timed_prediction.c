@@ -156,7 +156,8 @@ static void predict_ahead(spec_timed_speed *ret, sample *s, int i, const spec_ti
     ret->hit = per(s, spec_timed_column(i, SPEC_TIMED_ALL_HITS), spec_timed_column(i, SPEC_TIMED_ALL_ROUNDS));
     if (!(ret->hit.se > 0.0)) ret->hit.low = ret->hit.high = NAN; /* none, or all, in every text: no spread to judge by */
     ret->gain = round_ratio(s, beforehand(s->timed, i), i); /* their tokens have one law */
-    ret->hit_predicted = simple ? spec_ahead_hit(all->alpha, way->K, all->guess) : NAN;
+    const double first = (double)s->timed->n_blocks / (double)way->tally.rounds; /* a text's first round finds none */
+    ret->hit_predicted = simple ? (1.0 - first) * spec_ahead_hit(all->alpha, way->K, all->guess) : NAN;
     ret->speedup_theorem =
         simple ? spec_ahead_speedup(all->alpha, way->K, all->c.value, all->guess, ret->handed) : NAN;
     ret->gain_predicted = ret->speedup_theorem / ordinary;

@@ -27,7 +27,7 @@ typedef struct {
     double ahead_costed;                  /* drafting ahead; verify_costed then is what is left of the pass */
     spec_block_interval hit;              /* share of rounds whose chain was there; this and the next ones are NaN
                                              for ways that do not draft ahead */
-    double hit_predicted;                 /* by alpha and guess, for fixed lengths */
+    double hit_predicted;                 /* by alpha and guess, for fixed lengths, in texts so long */
     spec_block_interval gain;             /* a round of this K that drafts beforehand, in time, over one that drafts
                                              ahead: what it gains, as both emit as many tokens in the long run */
     double gain_predicted, gain_costed;   /* the one theorem over the other; the full models */
