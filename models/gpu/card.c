@@ -5,11 +5,16 @@
 #include "models/gpu/images.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Percent of what a multiprocessor has for its first-level cache and shared memory that kernels share: 196 of 228 KB on
  * compute capability 9.0 and 10.0, where four blocks of 48 KB fit and 60 KB stay for the cache; all of 164 and 100 KB on
  * 8.x and 12.0. One number for all kernels: from one to another a multiprocessor would have to run empty. */
-enum { OLDEST_CAPABILITY = 80, SHARED_PERCENT = 85 };
+enum { SHARED_PERCENT = 85 };
+
+/* Launches begin early where kernels were compiled for 9.0 or later, whose code can wait for the one before, and where
+ * the driver can record that. */
+enum { OLDEST_CAPABILITY = 80, EARLY_CAPABILITY = 90, EARLY_DRIVER = 12030 };
 
 static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
 static spec_card *cards; /* that are open */
@@ -93,17 +98,22 @@ static int refuse_image(const spec_card *card, CUresult result, spec_error *erro
 static int load_kernels(spec_card *card, spec_error *error)
 {
     const spec_driver *driver = card->driver;
+    const char *early = getenv("SPECLAB_GPU_EARLY");
     int status = GSL_SUCCESS;
+    card->early = driver->version >= EARLY_DRIVER && (early == NULL || strcmp(early, "0") != 0);
     for (int theme = 0; theme < SPEC_KERNEL_THEMES_COUNT; theme++) {
         const CUresult result = driver->cuModuleLoadData(&card->module[theme], spec_image((spec_kernel_theme)theme));
         if (result != CUDA_SUCCESS) SPEC_TRY(refuse_image(card, result, error));
     }
     for (int i = 0; i < (int)SPEC_KERNELS_COUNT; i++) {
-        int most = 0;
+        int most = 0, compiled_for = 0;
         TRY_CALL(driver->cuModuleGetFunction(&card->function[i], card->module[theme_of[i]], name_of[i]), name_of[i]);
         /* Asking for it also loads it, which could not be done while a pass is recorded. */
         TRY_CALL(driver->cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, card->function[i]),
                  name_of[i]);
+        TRY_CALL(driver->cuFuncGetAttribute(&compiled_for, CU_FUNC_ATTRIBUTE_PTX_VERSION, card->function[i]),
+                 name_of[i]);
+        card->early = card->early && compiled_for >= EARLY_CAPABILITY;
         if (most < spec_card_threads[i])
             SPEC_TRY(spec_fail(error, GSL_EFAILED, "GPU %d (%s): %s runs with %d threads at most, and has %d",
                                card->ordinal, card->name, name_of[i], most, spec_card_threads[i]));

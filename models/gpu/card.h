@@ -53,7 +53,9 @@ void spec_stream_free(spec_stream *stream);
 spec_card *spec_stream_card(const spec_stream *stream);
 
 /* SPEC_RUN(stream, norm, n, 1, 1, .y = y, .x = x, ...): a field that is left out is 0. Blocks have as many threads as
- * the list of kernels says. A launch without blocks is none. */
+ * the list of kernels says. A launch without blocks is none. Where card and driver can (compute capability 9.0, CUDA
+ * 12.3), a launch begins while the one before it still runs, as far as after_previous() (simt.h); SPECLAB_GPU_EARLY=0 in
+ * the environment when the card is opened: it does not. */
 #define SPEC_RUN(stream, name, x, y, z, ...)                                                                           \
     spec_stream_run((stream), SPEC_KERNEL_##name, (x), (y), (z), &(struct name##_args){__VA_ARGS__})
 void spec_stream_run(spec_stream *stream, spec_kernel kernel, int blocks_x, int blocks_y, int blocks_z,

@@ -21,6 +21,7 @@ struct spec_card {
     char name[96];
     size_t memory;
     int multiprocessors, cache;
+    bool early; /* launches may begin before the one before them has ended */
     CUmodule module[SPEC_KERNEL_THEMES_COUNT];
     CUfunction function[SPEC_KERNELS_COUNT + 1];
     atomic_int failure;

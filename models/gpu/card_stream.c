@@ -86,10 +86,20 @@ void spec_stream_run(spec_stream *stream, spec_kernel kernel, int blocks_x, int 
 {
     assert(blocks_x >= 0 && blocks_y >= 0 && blocks_y < 1 << 16 && blocks_z >= 0 && blocks_z < 1 << 16);
     if (blocks_x == 0 || blocks_y == 0 || blocks_z == 0 || !goes_on(stream)) return;
+    const spec_card *card = stream->card;
     void *parameters[] = {(void *)(uintptr_t)args};
-    take(stream, stream->card->driver->cuLaunchKernel(
-                     stream->card->function[kernel], (unsigned)blocks_x, (unsigned)blocks_y, (unsigned)blocks_z,
-                     (unsigned)spec_card_threads[kernel], 1, 1, 0, stream->stream, parameters, NULL));
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    const CUlaunchConfig config = {.gridDimX = (unsigned)blocks_x,
+                                   .gridDimY = (unsigned)blocks_y,
+                                   .gridDimZ = (unsigned)blocks_z,
+                                   .blockDimX = (unsigned)spec_card_threads[kernel],
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = stream->stream,
+                                   .attrs = &early,
+                                   .numAttrs = card->early};
+    take(stream, card->driver->cuLaunchKernelEx(&config, card->function[kernel], parameters, NULL));
 }
 
 void spec_stream_put(spec_stream *stream, void *to, const void *pinned, size_t bytes)

@@ -20,16 +20,38 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 
+typedef struct {
+    int id;
+    union {
+        char pad[64];
+        int programmaticStreamSerializationAllowed;
+    } value __attribute__((aligned(8)));
+} CUlaunchAttribute;
+
+typedef struct {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
+#define SPEC_DRIVER_FIELD(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #field);
+SPEC_DRIVER_FIELDS(SPEC_DRIVER_FIELD)
+#undef SPEC_DRIVER_FIELD
+#define SPEC_DRIVER_STRUCT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
+SPEC_DRIVER_STRUCTS(SPEC_DRIVER_STRUCT)
+#undef SPEC_DRIVER_STRUCT
+
 #define SPEC_DRIVER_NUMBER(name, number) name = number,
 enum { SPEC_DRIVER_NUMBERS(SPEC_DRIVER_NUMBER) };
 #undef SPEC_DRIVER_NUMBER
 
-#define SPEC_DRIVER_FIELD(name, parameters) CUresult(*name) parameters;
+#define SPEC_DRIVER_POINTER(name, parameters) CUresult(*name) parameters;
 typedef struct {
     int version; /* 13000 is CUDA 13.0 */
-    SPEC_DRIVER_FUNCTIONS(SPEC_DRIVER_FIELD)
+    SPEC_DRIVER_FUNCTIONS(SPEC_DRIVER_POINTER)
 } spec_driver;
-#undef SPEC_DRIVER_FIELD
+#undef SPEC_DRIVER_POINTER
 
 enum { SPEC_DRIVER_OLDEST = 12000 }; /* CUDA 12.0 */
 

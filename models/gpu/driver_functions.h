@@ -42,9 +42,7 @@
     X(cuGraphLaunch, (CUgraphExec recording, CUstream stream))                                                         \
     X(cuGraphExecDestroy, (CUgraphExec recording))                                                                     \
     X(cuGraphDestroy, (CUgraph graph))                                                                                 \
-    X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
-                       unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,        \
-                       void **extra))                                                                                  \
+    X(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))          \
     X(cuEventCreate, (CUevent * event, unsigned flags))                                                                \
     X(cuEventRecord, (CUevent event, CUstream stream))                                                                 \
     X(cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))                                           \
@@ -73,9 +71,30 @@
     X(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                                           \
     X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                                \
     X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                                \
+    X(CU_FUNC_ATTRIBUTE_PTX_VERSION, 5)                                                                                \
     X(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)                                                                      \
     X(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 9)                                                           \
+    X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                                                        \
     X(CU_STREAM_NON_BLOCKING, 1)                                                                                       \
     X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)
+
+/* X(type, field, offset): the fields of structs in cuda.h, of which driver.h has its own. */
+#define SPEC_DRIVER_FIELDS(X)                                                                                          \
+    X(CUlaunchConfig, gridDimX, 0)                                                                                     \
+    X(CUlaunchConfig, gridDimY, 4)                                                                                     \
+    X(CUlaunchConfig, gridDimZ, 8)                                                                                     \
+    X(CUlaunchConfig, blockDimX, 12)                                                                                   \
+    X(CUlaunchConfig, blockDimY, 16)                                                                                   \
+    X(CUlaunchConfig, blockDimZ, 20)                                                                                   \
+    X(CUlaunchConfig, sharedMemBytes, 24)                                                                              \
+    X(CUlaunchConfig, hStream, 32)                                                                                     \
+    X(CUlaunchConfig, attrs, 40)                                                                                       \
+    X(CUlaunchConfig, numAttrs, 48)                                                                                    \
+    X(CUlaunchAttribute, id, 0)                                                                                        \
+    X(CUlaunchAttribute, value.programmaticStreamSerializationAllowed, 8)                                              \
+    X(CUlaunchAttribute, value.pad, 8)
+
+/* X(type, bytes) */
+#define SPEC_DRIVER_STRUCTS(X) X(CUlaunchConfig, 56) X(CUlaunchAttribute, 72)
 
 #endif

@@ -5,6 +5,7 @@
 
 KERNEL(angles, 128)
 {
+    after_previous();
     const int u = BLOCK_X;
     if (u >= a.batch->n) return;
     for (int i = THREAD; i < a.half; i += THREADS) {
@@ -28,6 +29,7 @@ DEVICE void put_two(void *row, bool bf16, int at, int apart, float x, float y)
 
 KERNEL(place, 256)
 {
+    after_previous();
     const int u = BLOCK_X, half = a.head_dim / 2, i = BLOCK_Y * THREADS + THREAD;
     const int head = i / half, pair = i % half, kv = head - a.n_heads;
     if (kv >= 2 * a.n_kv_heads) return;
@@ -61,6 +63,7 @@ KERNEL(place, 256)
         SHARED pair weight[ATTEND_PIECES * 128 * (eights)];                                                            \
         SHARED float ranges[ATTEND_WARPS * 24 * (eights)], held[32 * (eights)];                                        \
         SHARED int end[8 * (eights)];                                                                                  \
+        after_previous();                                                                                              \
         const attend_shared shared = {query, &weight[0].x, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};   \
         attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                                           \
     }
@@ -115,6 +118,7 @@ DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, in
 KERNEL(combine, 128)
 {
     SHARED mixture others[ATTEND_WARPS - 1][WARP_LANES];
+    after_previous();
     const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE, u = a.first + BLOCK_Y;
     if (u >= a.batch->n) return;
     const int size = ATTEND_CHUNK * a.chunks, parts = (positions_seen(a.batch, u) + size - 1) / size;
@@ -155,6 +159,7 @@ enum { KEEP_AHEAD = 4 };
  * one, so those that are read together may be written together. */
 KERNEL(keep, 256)
 {
+    after_previous();
     const int i = BLOCK_X * THREADS + THREAD, plane = i / a.units, unit = i % a.units;
     if (plane >= a.planes) return;
     const size_t row_bytes = (size_t)a.units * (size_t)a.unit_bytes;

@@ -49,21 +49,21 @@ DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *
     operand_write(a->y, a->format, u, a->dim, at - OPERAND_LANE * LANE, y);
 }
 
-/* The gains come from far away: the first of them are asked for before the sum is known, as the weights of a pass have
- * been through the caches since they were last used. */
+/* The gains come from far away, as the weights of a pass have been through the caches since they were last used: the
+ * first of them are asked for before there is anything to be normed. */
 KERNEL(norm, 512)
 {
     enum { WARPS = 512 / WARP_LANES, STEP = 4 * 512, HELD = 2 };
     SHARED float sums[WARPS];
     const int first = a.wanted ? a.batch->first : 0, u = BLOCK_X;
-    if (u >= a.batch->n - first) return;
     const float *x = a.x + (size_t)(first + u) * (size_t)a.dim;
     float held[HELD][4], gain[HELD][4], sum = 0.0f;
     UNROLL
-    for (int s = 0; s < HELD; s++) {
-        read_four(held[s], x, s * STEP + 4 * THREAD, a.dim);
-        read_four(gain[s], a.gain, s * STEP + 4 * THREAD, a.dim);
-    }
+    for (int s = 0; s < HELD; s++) read_four(gain[s], a.gain, s * STEP + 4 * THREAD, a.dim);
+    after_previous();
+    if (u >= a.batch->n - first) return;
+    UNROLL
+    for (int s = 0; s < HELD; s++) read_four(held[s], x, s * STEP + 4 * THREAD, a.dim);
     UNROLL
     for (int s = 0; s < HELD; s++) sum = sum_of_squares(sum, held[s]);
     for (int at = HELD * STEP + 4 * THREAD; at < a.dim; at += STEP) {
@@ -93,13 +93,15 @@ KERNEL(norm_narrow, 32)
 {
     enum { STEPS = NORM_NARROW / OPERAND_WARP };
     const int first = a.norm.wanted ? a.norm.batch->first : 0, u = BLOCK_X, dim = a.norm.dim;
-    if (u >= a.norm.batch->n - first) return;
     const float *x = a.norm.x + (size_t)(first + u) * (size_t)dim;
     float held[STEPS][4], gain[STEPS][4], sum = 0.0f;
     UNROLL
+    for (int s = 0; s < STEPS; s++) read_four(gain[s], a.norm.gain, s * OPERAND_WARP + 4 * LANE, dim);
+    after_previous();
+    if (u >= a.norm.batch->n - first) return;
+    UNROLL
     for (int s = 0; s < STEPS; s++) {
         read_four(held[s], x, s * OPERAND_WARP + 4 * LANE, dim);
-        read_four(gain[s], a.norm.gain, s * OPERAND_WARP + 4 * LANE, dim);
         sum = sum_of_squares(sum, held[s]);
     }
     const float factor = norm_factor(sum_of_warp(sum), dim, a.norm.eps);
@@ -113,6 +115,7 @@ KERNEL(norm_narrow, 32)
 
 KERNEL(gate, 128)
 {
+    after_previous();
     const int u = BLOCK_Y, at = (BLOCK_X * GATE_THREADS + THREAD) * OPERAND_LANE;
     if (u >= a.batch->n || at - OPERAND_LANE * LANE >= a.ffn) return;
     const float *h = a.h + 2 * (size_t)u * (size_t)a.ffn;
@@ -168,6 +171,7 @@ DEVICE logits_largest largest_of_row(const logits_largest *of_piece, int pieces)
 
 KERNEL(largest, 128)
 {
+    after_previous();
     const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
     if (piece >= pieces) return;
     const float *row = a.logits + (size_t)BLOCK_Y * (size_t)a.vocab;
@@ -192,6 +196,7 @@ KERNEL(largest, 128)
 
 KERNEL(argmax, 32)
 {
+    after_previous();
     const logits_largest best = largest_of_row(a.largest + BLOCK_X * a.pieces, a.pieces);
     if (LANE == 0) a.token[BLOCK_X] = best.index;
 }
@@ -221,6 +226,7 @@ DEVICE logits_sum logits_sum_of_warp(logits_sum sum)
 KERNEL(row_exps, 128)
 {
     enum { STEPS = LOGITS_PIECE / WARP_LANES };
+    after_previous();
     const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
     if (piece >= pieces) return;
     const float *logits = a.logits + (size_t)BLOCK_Y * (size_t)a.vocab;
@@ -250,6 +256,7 @@ KERNEL(row_exps, 128)
 KERNEL(row_scale, 128)
 {
     enum { STEPS = LOGITS_PIECE / WARP_LANES };
+    after_previous();
     const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
     if (piece >= pieces) return;
     double *row = a.row + (size_t)BLOCK_Y * (size_t)a.vocab, value[STEPS];

@@ -61,6 +61,7 @@ DEVICE void find_border(const sampling_space *space, int row, int filters, doubl
 KERNEL(filters_border, 32)
 {
     SHARED double eighth[8];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_X;
     sampling_law law = a.stage == 0 ? sampling_whole_law(space, row) : space->row[row];
@@ -99,6 +100,7 @@ DEVICE sampling_law law_before(const sampling_space *space, int row)
 KERNEL(filters_candidates, 128)
 {
     SHARED double eighth[8];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab;
     const float *logits = sampling_logits(space, row);
@@ -337,6 +339,7 @@ DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filte
 KERNEL_RESIDENT(filters_cut, 256, 4) /* left alone, nvcc makes room for five and spills */
 {
     SHARED double eighth[8];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_X;
     const sampling_law law = law_before(space, row);
@@ -357,6 +360,7 @@ KERNEL(filters_kept, 128)
 {
     SHARED double kept[SAMPLING_TILE / SAMPLING_KEPT * APART];
     SHARED double eighth[8];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab, blocks = vocab / SAMPLING_KEPT;
     const float *logits = sampling_logits(space, row);

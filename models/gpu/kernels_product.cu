@@ -37,6 +37,7 @@ DEVICE float half_at(const unsigned char *at, bool f16)
 /* A block for 256 of the columns of the table, and a token. */
 KERNEL(embed, 256)
 {
+    after_previous();
     const int u = BLOCK_Y, k = BLOCK_X * THREADS + THREAD;
     if (u >= a.batch->n || k >= a.cols) return;
     const int token = a.batch->token[u], r = token % TILE_ROWS;

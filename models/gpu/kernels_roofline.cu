@@ -5,6 +5,7 @@
  * several quads before it uses the first. */
 KERNEL(roofline_read, ROOFLINE_THREADS)
 {
+    after_previous();
     const quad *const memory = (const quad *)a.memory;
     uint32_t sum = 0;
     for (uint64_t piece = (uint64_t)BLOCK_X; piece < a.pieces; piece += (uint64_t)GRID_X) {
@@ -21,6 +22,7 @@ KERNEL(roofline_read, ROOFLINE_THREADS)
 
 KERNEL(roofline_bf16, ROOFLINE_THREADS)
 {
+    after_previous();
     uint32_t x[4], y[2];
     float d[ROOFLINE_SUMS][4], all = 0.0f;
     UNROLL
@@ -46,6 +48,7 @@ KERNEL(roofline_bf16, ROOFLINE_THREADS)
 
 KERNEL(roofline_int8, ROOFLINE_THREADS)
 {
+    after_previous();
     uint32_t x[4], y[2];
     int32_t d[ROOFLINE_SUMS][4];
     uint32_t all = 0;
@@ -72,5 +75,6 @@ KERNEL(roofline_int8, ROOFLINE_THREADS)
 
 KERNEL(roofline_nothing, ROOFLINE_THREADS)
 {
+    after_previous();
     if (a.opt_seen && THREAD == 0) a.opt_seen[BLOCK_X] = 1;
 }

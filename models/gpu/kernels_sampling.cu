@@ -20,6 +20,7 @@ DEVICE void clear_border(const sampling_space *space, int row, int filters)
 KERNEL(sampling_largest, 128)
 {
     SHARED sampling_largest of_warp[WARPS];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab;
     const float *logits = sampling_logits(space, row);
@@ -68,6 +69,7 @@ KERNEL(sampling_exps, 128)
     SHARED double e[SAMPLING_TILE];
     SHARED double eighth[8];
     SHARED uint32_t count[SAMPLING_BINS], high[SAMPLING_BINS], low[SAMPLING_BINS];
+    after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab;
     const bool masses = (a.filters & SAMPLING_TOP_P) != 0, counts = masses || (a.filters & SAMPLING_TOP_K) != 0;
@@ -134,6 +136,7 @@ KERNEL(sampling_accept, 512)
     enum { ACCEPT_WARPS = SAMPLING_ACCEPT_THREADS / WARP_LANES };
     SHARED double eighth[8], target[SAMPLING_ROWS], draft[SAMPLING_ROWS];
     SHARED uint32_t bad;
+    after_previous();
     const sampling_space *space = &a.space;
     const sampling_job *job = space->job;
     sampling_eighths(eighth);
@@ -176,6 +179,7 @@ DEVICE void fill_excess(double *left, const sampling_space *space, int piece, co
 KERNEL(sampling_excess, 128)
 {
     SHARED double left[SAMPLING_PIECE], eighth[8];
+    after_previous();
     const sampling_space *space = &a.space;
     if (space->result->bad || !space->result->corrects) return;
     sampling_eighths(eighth);
@@ -269,6 +273,7 @@ KERNEL(sampling_pick, 128)
 {
     SHARED double value[SAMPLING_WHOLE], block[SAMPLING_BLOCKS], eighth[8];
     SHARED sampling_law law;
+    after_previous();
     const sampling_space *space = &a.space;
     sampling_result *result = space->result;
     const int row = a.chain ? result->n_accepted : 0, used = a.chain ? result->used : 0;

@@ -28,9 +28,9 @@
  *     excess       8 V             0.2      40 V               0.4     1.8    the row of the rejected token alone
  *     pick         2 to 9 KB       -        512                        4.0    one block, its first warp
  *
- * The larger of traffic, operations and latency counts, and 1.2 us from one launch to the next inside a recording: a
- * draw 1.2 + 2.0 + 4.0 + 2 x 1.2 = 10 us, with filters 23; a chain of 8 12 + 5 = 17 us, with filters 30. At V = 32,000
- * about 1 us less, as latency is nearly all. The upload of 1.6 KB, the copy of 540 bytes back and the recording's first
+ * The larger of traffic, operations and latency counts, and 0.5 us from one launch to the next inside a recording where
+ * launches begin early (card.h), else 1.2: a draw 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8 us, with filters 18; a chain of 8
+ * 12 + 2 = 14 us, with filters 24; else 10, 23, 17 and 30. At V = 32,000 about 1 us less, as latency is nearly all. The upload of 1.6 KB, the copy of 540 bytes back and the recording's first
  * launch add 5 us. No number of these was measured: they are loads of 0.35 us that wait for one another, shuffles of 25
  * cycles, barriers of 30 and sums of 10.
  *

@@ -57,6 +57,7 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
     const int end = p->tiles > 0 ? groups : 0;
     for (int i = 0; i < FLOATS_DEPTH; i++)
         copy_floats(ring + i * T_MAX * WARP_LANES, p, p->part + i * a->parts, end);
+    after_previous();
     int now = 0;
     for (int group = p->part; group < end; group += a->parts) {
         quad *const slot = ring + now * T_MAX * WARP_LANES;

@@ -46,14 +46,17 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
  * Lanes without a column copy no activations, and multiply what lies there: no other column sees it. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };
 
-DEVICE void copy_half(quad *slot, const product_place *p, const uint16_t *x, bool own, int group, int groups)
+DEVICE void copy_half_weights(quad *slot, const product_place *p, int group, int groups)
 {
-    if (group < groups) {
-        const unsigned char *const w = p->w + (size_t)group * TILE_HALF_BYTES;
-        copy_once(&slot[LANE], w);
-        copy_once(&slot[LANE + WARP_LANES], w + TILE_LANES);
-        if (own) copy_async(&slot[LANE + 2 * WARP_LANES], x + group * TILE_HALF_COLUMNS, true);
-    }
+    const unsigned char *const w = p->w + (size_t)group * TILE_HALF_BYTES;
+    if (group >= groups) return;
+    copy_once(&slot[LANE], w);
+    copy_once(&slot[LANE + WARP_LANES], w + TILE_LANES);
+}
+
+DEVICE void copy_half_activations(quad *slot, const uint16_t *x, bool own, int group, int groups)
+{
+    if (own && group < groups) copy_async(&slot[LANE + 2 * WARP_LANES], x + group * TILE_HALF_COLUMNS, true);
     copy_commit();
 }
 
@@ -67,7 +70,9 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     const int end = p.tiles > 0 ? groups : 0;
     product_sums sum = {{{0}}};
 
-    for (int i = 0; i < HALF_DEPTH; i++) copy_half(ring[WARP][i], &p, x, own, p.part + i * a->parts, end);
+    for (int i = 0; i < HALF_DEPTH; i++) copy_half_weights(ring[WARP][i], &p, p.part + i * a->parts, end);
+    after_previous();
+    for (int i = 0; i < HALF_DEPTH; i++) copy_half_activations(ring[WARP][i], x, own, p.part + i * a->parts, end);
     int now = 0;
     for (int group = p.part; group < end; group += a->parts) {
         quad *const slot = ring[WARP][now];
@@ -76,7 +81,8 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
         const half_fragment w1 = half_fragment_of(load_quad(&slot[LANE + WARP_LANES]), f16);
         const quad b = load_quad(&slot[LANE + 2 * WARP_LANES]);
         sync_warp(); /* what has been read may be written over */
-        copy_half(slot, &p, x, own, group + HALF_DEPTH * a->parts, end);
+        copy_half_weights(slot, &p, group + HALF_DEPTH * a->parts, end);
+        copy_half_activations(slot, x, own, group + HALF_DEPTH * a->parts, end);
         multiply_half(sum[0][0], &w0, b.x, b.y, f16);
         multiply_half(sum[0][0], &w1, b.z, b.w, f16);
         now = (now + 1) % HALF_DEPTH;
@@ -127,6 +133,7 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
         from += a->parts * TILE_HALF_BYTES;
         left--;
     }
+    after_previous();
     for (int s = 0; s < HALF_STAGES - 1; s++) {
         if (s < steps) stage_half(stage[s], a, N, p.n, s, groups);
         copy_commit();

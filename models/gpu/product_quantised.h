@@ -115,6 +115,7 @@ DEVICE void product_quantised_narrow(const struct product_args *a, int DEPTH, bo
     quantised_activations v;
 
     for (int i = 0; i < DEPTH; i++) copy_group(&ring[WARP][i * slot_quads], &p, p.part + i * a->parts, end, q4);
+    after_previous();
     load_activations(&v, a, p.n, p.part, groups);
     int now = 0;
     for (int group = p.part; group < end; group += a->parts) {
@@ -222,6 +223,7 @@ DEVICE void product_quantised_wide(const struct product_args *a, int T, int N, b
 
     UNROLL
     for (int t = 0; t < T; t++) load_group(&weight[0][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles, q4);
+    after_previous();
     stage_quantised(stage[0], a, N, p.n, 0, groups);
     copy_commit();
     for (int begin = 0; begin < steps; begin += QUANTISED_STAGES) {

@@ -5,11 +5,13 @@
  *     KERNEL(scale, 256)                      struct scale_args is in kernels_*.h, 256: threads of a block, at most
  *     {
  *         SHARED float sum[8];
+ *         after_previous();                   what the launch before has written is there
  *         for (int i = THREAD; i < a.n; i += THREADS) a.y[i] = a.x[i] * a.factor;
  *     }
  *
  * Rules. All threads of a block reach the same barriers in the same order; all 32 lanes of a warp reach the same
- * shuffles, votes and products. No order between blocks but that of launches. Products and sums are contracted only
+ * shuffles, votes and products. No order between blocks but that of launches, which after_previous() makes: all threads
+ * call it once, before they return, write, or read what other launches write. Products and sums are contracted only
  * where fmaf says so. */
 #ifndef SPECLAB_SIMT_H
 #define SPECLAB_SIMT_H
@@ -51,6 +53,15 @@ typedef struct ALIGNED(8) {
 #define BLOCK_Y ((int)blockIdx.y)
 #define BLOCK_Z ((int)blockIdx.z)
 #define GRID_X ((int)gridDim.x)
+
+/* A launch may begin while the one before it in the stream still runs (card.h). Here it waits for that one's end, and
+ * lets the next one begin. Before it a kernel may ask for weights, and read what the host copied to the card. */
+DEVICE void after_previous(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 /* Barriers: of the block, of the warp. Memory written before is seen after. */
 DEVICE void sync_block(void) { __syncthreads(); }
@@ -186,6 +197,7 @@ extern simt_place simt;
 
 /* Asked for by threads; each switches to the others and comes back when all that take part are there. `value` of 8
  * bytes is exchanged. `line` names the place in messages. */
+void simt_after_previous(const char *file, int line);
 void simt_sync_block(const char *file, int line);
 void simt_sync_warp(const char *file, int line);
 uint64_t simt_shuffle(uint64_t value, int lane, const char *file, int line);
@@ -217,6 +229,7 @@ void simt_misaligned(const void *at, int bytes, const char *file, int line);
 #define BLOCK_Z (simt.block[2])
 #define GRID_X (simt.grid[0])
 
+#define after_previous() simt_after_previous(__FILE__, __LINE__)
 #define sync_block() simt_sync_block(__FILE__, __LINE__)
 #define sync_warp() simt_sync_warp(__FILE__, __LINE__)
 #define shuffle_xor(value, mask) simt_shuffle_float((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)

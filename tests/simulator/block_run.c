@@ -34,6 +34,8 @@ static struct {
     uint64_t chance;
     uint32_t warps_ready;
     int threads, warps, ended;
+    bool early;
+    bool waited[MOST_THREADS]; /* for the launch before */
     int at_barrier, barrier_first, barrier_line;
     const char *barrier_file;
     uint32_t barriers;
@@ -63,6 +65,25 @@ void block_run_fail(const char *format, ...)
     _exit(3);
 }
 
+static const char *short_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash != NULL ? slash + 1 : file;
+}
+
+void block_run_settle(void)
+{
+    if (access_watch_forget != NULL) access_watch_forget();
+}
+
+bool block_run_is_early(void) { return run.early && !run.waited[simt.thread]; }
+
+void simt_after_previous(const char *file, int line)
+{
+    if (run.waited[simt.thread]) block_run_fail("after_previous at %s:%d for the second time", short_name(file), line);
+    run.waited[simt.thread] = true;
+}
+
 simulated_epoch block_run_epoch(int thread)
 {
     return (simulated_epoch){run.barriers, run.warp[thread / WARP_LANES].syncs};
@@ -87,12 +108,6 @@ static inline int choose(uint32_t set)
 {
     if (run.order == ORDER_FORWARD) return __builtin_ctz(set);
     return run.order == ORDER_REVERSE ? 31 - __builtin_clz(set) : by_chance(set);
-}
-
-static const char *short_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash != NULL ? slash + 1 : file;
 }
 
 /* Nobody can go on and not all have ended: says which meeting will not come about and who is missing. */
@@ -174,6 +189,7 @@ static void run_threads(void)
     simulated_stack_began();
     for (;;) {
         run.kernel->call(run.args);
+        if (block_run_is_early()) block_run_fail("it ends without after_previous");
         const unsigned warp = (unsigned)simt.thread / WARP_LANES;
         const uint32_t bit = 1u << simt.thread % WARP_LANES;
         simulated_stack *mine = run.running;
@@ -276,17 +292,20 @@ static void run_block(void)
     run.warps_ready = ~0u >> (MOST_WARPS - run.warps);
     run.ended = run.at_barrier = 0;
     run.barriers = 0;
+    memset(run.waited, 0, sizeof run.waited);
     simt.thread = choose(run.warps_ready) * WARP_LANES;
     run.running = &run.host;
     give_way();
 }
 
-void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order)
+void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order,
+               bool early)
 {
     const launch_mark began = launch_profile_begin();
     run.kernel = kernel;
     run.args = args;
     run.order = order;
+    run.early = early;
     run.threads = threads;
     run.warps = (threads + WARP_LANES - 1) / WARP_LANES;
     simt.threads = threads;

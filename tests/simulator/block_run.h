@@ -27,8 +27,16 @@ uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *
 /* Comes back when all threads of the block are there. */
 void block_run_barrier(const char *file, int line);
 
-/* Runs all blocks of a launch. A thread that breaks a rule ends the process: one line, exit code 3. */
-void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order);
+/* Runs all blocks of a launch. A thread that breaks a rule ends the process: one line, exit code 3. early: the launch may
+ * begin before the one before it has ended, so that each thread has to call after_previous. */
+void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order,
+               bool early);
+
+/* Everything that was launched has ended: the next launch finds nothing under way that it could be early for. */
+void block_run_settle(void);
+
+/* Whether the thread that runs may be doing so before the launch before this one has ended. */
+bool block_run_is_early(void);
 
 /* "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exit code 3; without the place where no kernel runs. */
 void block_run_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

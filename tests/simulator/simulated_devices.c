@@ -136,15 +136,20 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+int simulated_capability(void)
+{
+    const char *text = getenv("SIM_CAPABILITY"), *dot = text != NULL ? strchr(text, '.') : NULL;
+    return text == NULL ? 90 : 10 * atoi(text) + (dot != NULL ? atoi(dot + 1) : 0);
+}
+
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     if (known(device) != CUDA_SUCCESS) return known(device);
-    const char *capability = getenv("SIM_CAPABILITY"), *dot = capability != NULL ? strchr(capability, '.') : NULL;
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 19; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability != NULL ? atoi(capability) : 9; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = dot != NULL ? atoi(dot + 1) : 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = simulated_capability() / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = simulated_capability() % 10; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -234,12 +239,14 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return simulated_leave(CUDA_ERROR_NOT_FOUND);
 }
 
-/* Most threads of a block, shared memory, constants, local memory, registers. */
+/* Most threads of a block, and what the code was compiled for: 8.0, and 9.0 for later cards. Nothing else is known. */
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     SIMULATED_ENTER(card);
     (void)card;
-    *value = attribute == 0 ? function->threads : 0;
+    *value = 0;
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) *value = function->threads;
+    if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION) *value = simulated_capability() < 90 ? 80 : 90;
     return simulated_leave(attribute >= 0 && attribute <= 15 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -57,6 +57,8 @@ typedef struct CUctx_st {
     if (entered != CUDA_SUCCESS) return simulated_leave(entered)
 #define SIMULATED_ENTER(card) SIMULATED_ENTER_AS(card, __func__)
 
+int simulated_capability(void); /* 90 is 9.0 */
+
 void simulated_lock(void);
 CUresult simulated_leave(CUresult result);
 CUresult simulated_current(simulated_card **ret_card, const char *function);

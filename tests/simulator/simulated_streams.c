@@ -21,6 +21,7 @@ typedef struct {
     const simulated_kernel *kernel;
     void *args; /* a copy */
     int grid[3], threads;
+    bool early;
 } work;
 
 typedef struct {
@@ -105,13 +106,14 @@ static void launch(simulated_card *card, const work *item)
         return;
     }
     nanoseconds += 1000 + 10 * (uint64_t)item->grid[0] * (uint64_t)item->grid[1] * (uint64_t)item->grid[2];
-    block_run(item->kernel, item->args, item->grid, item->threads, order());
+    block_run(item->kernel, item->args, item->grid, item->threads, order(), item->early);
 }
 
 static void perform(simulated_card *card, const work *item)
 {
     if (card->failed != CUDA_SUCCESS) return;
     if (item->kind == WORK_LAUNCH) launch(card, item);
+    else block_run_settle();
     if (item->kind == WORK_PUT || item->kind == WORK_GET) memcpy(item->to, item->from, item->bytes);
     if (item->kind == WORK_SET) memset(item->to, item->value, item->bytes);
     if (item->kind != WORK_EVENT) nanoseconds += 100 + item->bytes / 16;
@@ -125,6 +127,7 @@ static void perform_some(CUstream stream, size_t n)
 {
     if (n == 0) return;
     simulated_memory_open(stream->card);
+    block_run_settle();
     for (size_t i = 0; i < n; i++) {
         perform(stream->card, &stream->waiting.items[i]);
         free(stream->waiting.items[i].args);
@@ -268,21 +271,34 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
         card, stream, &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,
-                        void **extra)
+/* Early only on a card that can, and in a recording only with a driver that can. */
+long simulated_early_launches; /* for tests: so many were asked for */
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
     SIMULATED_ENTER(card);
+    bool early = false;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            return simulated_leave(CUDA_ERROR_INVALID_VALUE);
+        early = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+    }
     if (function == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
-    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 0x7fffffff || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
-        block_y != 1 || block_z != 1 || (int)block_x > function->threads || parameters == NULL || extra != NULL)
+    if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0 || config->gridDimX > 0x7fffffff ||
+        config->gridDimY > 65535 || config->gridDimZ > 65535 || config->blockDimX == 0 || config->blockDimY != 1 ||
+        config->blockDimZ != 1 || (int)config->blockDimX > function->threads || parameters == NULL || extra != NULL ||
+        (early && (simulated_capability() < 90 || simulated_setting("SIM_VERSION", 13000) < 12030)))
         return simulated_leave(CUDA_ERROR_INVALID_VALUE);
-    if (shared != 0) block_run_fail("kernel %s is launched with shared memory, which kernels declare", function->name);
-    return simulated_leave(ask(card, stream, &(work){.kind = WORK_LAUNCH,
-                                               .kernel = function,
-                                               .args = parameters[0],
-                                               .grid = {(int)grid_x, (int)grid_y, (int)grid_z},
-                                               .threads = (int)block_x}));
+    if (config->sharedMemBytes != 0)
+        block_run_fail("kernel %s is launched with shared memory, which kernels declare", function->name);
+    simulated_early_launches += early;
+    return simulated_leave(ask(card, config->hStream,
+                               &(work){.kind = WORK_LAUNCH,
+                                       .kernel = function,
+                                       .args = parameters[0],
+                                       .grid = {(int)config->gridDimX, (int)config->gridDimY, (int)config->gridDimZ},
+                                       .threads = (int)config->blockDimX,
+                                       .early = early}));
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------------------ */

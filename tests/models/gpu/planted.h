@@ -19,6 +19,7 @@ static spec_driver cuda; /* in the child */
 static CUcontext context;
 static CUmodule module;
 static CUstream stream;
+static bool launches_early; /* a launch may begin before the one before it has ended */
 
 static char said[8192]; /* by the last child on standard error */
 static int ended;       /* its exit code; 128 + a signal */
@@ -75,7 +76,10 @@ static inline CUresult try_launch(CUstream in, const char *name, int blocks, int
     void *parameters[] = {&args};
     snprintf(whole, sizeof whole, "spec_kernel_%s", name);
     WORKS(cuda.cuModuleGetFunction(&function, module, whole));
-    return cuda.cuLaunchKernel(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, in, parameters, NULL);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    const CUlaunchConfig config = {(unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, in, &early, launches_early};
+    return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
 }
 
 static inline void launch(CUstream in, const char *name, CUdeviceptr y, CUdeviceptr x)

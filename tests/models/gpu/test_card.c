@@ -4,6 +4,7 @@
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -293,7 +294,7 @@ static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
 static void a_failed_recording_says_why(void **state)
 {
     (void)state;
-    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernel", "cuStreamEndCapture",
+    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernelEx", "cuStreamEndCapture",
                                         "cuGraphInstantiateWithFlags", "cuGraphUpload"};
     if (spec_card_is_real()) skip();
     spec_card *card = open_card();
@@ -352,6 +353,38 @@ static void a_wish_that_the_driver_refuses_is_no_failure(void **state)
     unsetenv("SIM_FAIL");
     assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
     spec_card_close(card);
+}
+
+/* With the variable set to that value, or as it is: whether a launch may begin before the one before it has ended. */
+static bool begins_early(const char *variable, const char *value)
+{
+    void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+    const long *early = dlsym(library, "simulated_early_launches");
+    assert_non_null(early);
+    const long before = *early;
+    setenv(variable, value, 1);
+    spec_card *card = open_card();
+    spec_stream *stream = stream_of(card);
+    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
+    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
+    assert_int_equal(count_seen(card, seen), BLOCKS);
+    spec_stream_free(stream);
+    spec_card_free(card, seen);
+    spec_card_close(card);
+    unsetenv(variable);
+    dlclose(library);
+    return *early > before;
+}
+
+static void launches_begin_early_on_cards_that_can_unless_told_otherwise(void **state)
+{
+    (void)state;
+    if (spec_card_is_real()) skip();
+    assert_true(begins_early("SIM_CAPABILITY", "9.0"));
+    assert_true(begins_early("SIM_CAPABILITY", "12.0"));
+    assert_false(begins_early("SIM_CAPABILITY", "8.9"));
+    assert_false(begins_early("SPECLAB_GPU_EARLY", "0"));
+    assert_true(begins_early("SPECLAB_GPU_EARLY", "1"));
 }
 
 static void *launch(void *self)
@@ -471,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_failed_recording_says_why),
         cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
         cmocka_unit_test(a_wish_that_the_driver_refuses_is_no_failure),
+        cmocka_unit_test(launches_begin_early_on_cards_that_can_unless_told_otherwise),
         cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
         cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),

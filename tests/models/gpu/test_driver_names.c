@@ -15,10 +15,17 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #define SAME_NUMBER(name, number) _Static_assert((int)(name) == (number), #name);
 SPEC_DRIVER_NUMBERS(SAME_NUMBER)
+
+#define SAME_FIELD(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #field);
+SPEC_DRIVER_FIELDS(SAME_FIELD)
+
+#define SAME_STRUCT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
+SPEC_DRIVER_STRUCTS(SAME_STRUCT)
 
 #define SAME_FUNCTION(name, parameters) CUresult CUDAAPI name parameters;
 SPEC_DRIVER_FUNCTIONS(SAME_FUNCTION)

@@ -418,7 +418,8 @@ static void a_fault_sticks(void **state)
 
 static CUresult try_launch_bad(CUfunction function, unsigned blocks, unsigned threads, void **parameters)
 {
-    return cuda.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    const CUlaunchConfig config = {blocks, 1, 1, threads, 1, 1, 0, stream, NULL, 0};
+    return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
 }
 
 static void refuse(void)

@@ -260,6 +260,51 @@ static void an_address_of_nothing_is_named(void **state)
     if (sanitized) assert_non_null(strstr(said, "kernels_planted.cu:"));
 }
 
+/* ---- launches that begin early ------------------------------------------------------------------------------------ */
+
+/* y = x by way of a third, whose copy begins early. */
+static void copy_twice(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), between = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(try_launch(stream, "planted_copy", N / THREADS, THREADS, between, from, 0));
+    launches_early = true;
+    WORKS(try_launch(stream, "planted_ahead", N / THREADS, THREADS, to, between, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    HOLDS(memcmp(x, y, sizeof x) == 0);
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(between));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+}
+
+static void copy_twice_in(const char *library, int is_wrong, const char *text, int code)
+{
+    wrong = is_wrong;
+    in_child(copy_twice, library, NULL, NULL, NULL);
+    says(text, code);
+}
+
+static void a_launch_that_begins_early_waits_before_it_ends(void **state)
+{
+    (void)state;
+    copy_twice_in("libplanted.so", 0, "", 0);
+    copy_twice_in("libplanted.so", AHEAD_NEVER_WAITS, "thread 77: it ends without after_previous", 3);
+    copy_twice_in("libplanted.so", AHEAD_WAITS_TWICE, "for the second time", 3);
+}
+
+static void a_launch_that_begins_early_races_with_the_one_before(void **state)
+{
+    (void)state;
+    copy_twice_in("libplanted_watched.so", 0, "", 0);
+    copy_twice_in("libplanted_watched.so", AHEAD_READS, "before after_previous, that the launch before wrote at", 3);
+    copy_twice_in("libplanted_watched.so", AHEAD_WRITES, "it writes the card's memory at", 3);
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
 
 static void a_thread_that_never_comes_back_is_named(void **state)
@@ -336,7 +381,8 @@ static void multiply(void)
     WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, sizeof a));
     WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, sizeof b));
     WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
-    WORKS(cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+    const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
+    WORKS(cuda.cuLaunchKernelEx(&config, function, parameters, NULL));
     WORKS(cuda.cuStreamSynchronize(stream));
     WORKS(cuda.cuMemcpyDtoH_v2(d, out_d, sizeof d));
     WORKS(cuda.cuMemcpyDtoH_v2(e, out_e, sizeof e));
@@ -381,6 +427,8 @@ int main(void)
         cmocka_unit_test(shared_memory_that_nobody_wrote_is_no_number),
         cmocka_unit_test(loads_that_are_not_aligned_are_named),
         cmocka_unit_test(an_address_of_nothing_is_named),
+        cmocka_unit_test(a_launch_that_begins_early_waits_before_it_ends),
+        cmocka_unit_test(a_launch_that_begins_early_races_with_the_one_before),
         cmocka_unit_test(a_thread_that_never_comes_back_is_named),
         cmocka_unit_test(a_full_stack_is_named),
         cmocka_unit_test(threads_that_wait_for_nobody_are_as_many_as_a_block_may_have),

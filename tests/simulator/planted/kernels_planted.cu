@@ -173,6 +173,17 @@ KERNEL(planted_deep, 256)
     a.y[place()] = a.x[place()] + 0.0f * (float)deep(&zero, a.wrong ? 10000 : 10);
 }
 
+KERNEL(planted_ahead, 256)
+{
+    float value = 0;
+    if (a.wrong == AHEAD_READS) value = a.x[place()];
+    if (a.wrong == AHEAD_WRITES) a.y[place()] = value;
+    if (a.wrong != AHEAD_NEVER_WAITS || THREAD != 77) after_previous();
+    if (a.wrong == AHEAD_WAITS_TWICE) after_previous();
+    if (a.wrong != AHEAD_READS) value = a.x[place()];
+    a.y[place()] = value;
+}
+
 KERNEL(planted_mma, 32)
 {
     float d[4] = {0, 0, 0, 0};

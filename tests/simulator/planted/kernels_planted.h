@@ -30,6 +30,10 @@ struct planted_args {
 #define planted_unaligned_args planted_args
 #define planted_nowhere_args planted_args
 #define planted_deep_args planted_args
+#define planted_ahead_args planted_args
+
+/* What planted_ahead, launched early, does wrong. */
+enum { AHEAD_NEVER_WAITS = 1, AHEAD_WAITS_TWICE, AHEAD_READS, AHEAD_WRITES };
 
 /* D += A B of one warp, fragments (32 lanes, words) as they lie in memory. */
 struct planted_mma_args {
@@ -58,6 +62,7 @@ struct planted_mma_args {
     X(planted, planted_unaligned, 256)                                                                                 \
     X(planted, planted_nowhere, 256)                                                                                   \
     X(planted, planted_deep, 256)                                                                                      \
+    X(planted, planted_ahead, 256)                                                                                     \
     X(planted, planted_mma, 32)
 
 #endif

@@ -31,43 +31,69 @@ typedef struct {
     cell *cells;
 } page;
 
-static page pages[PAGES]; /* of the launch, by hash */
+typedef struct {
+    page pages[PAGES]; /* by hash */
+    int used[PAGES], n_used;
+} page_table;
+
+static page_table tables[2], *now_table = &tables[0], *before_table = &tables[1]; /* of the launch; of the one before */
 static page *last_page;
-static int used[PAGES], n_used;
 static uint32_t block;
 static uintptr_t code_base;
 
 extern char __start_simt_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_simt_shared[] __attribute__((weak, visibility("hidden")));
 
+static void clear(page_table *table)
+{
+    for (int i = 0; i < table->n_used; i++) {
+        free(table->pages[table->used[i]].cells);
+        table->pages[table->used[i]] = (page){0};
+    }
+    table->n_used = 0;
+}
+
+void access_watch_forget(void)
+{
+    clear(now_table);
+    clear(before_table);
+    last_page = NULL;
+}
+
 void access_watch_begin(void)
 {
     Dl_info info;
+    page_table *const oldest = before_table;
     if (code_base == 0 && dladdr((void *)(uintptr_t)access_watch_begin, &info) != 0) code_base = (uintptr_t)info.dli_fbase;
-    for (int i = 0; i < n_used; i++) {
-        free(pages[used[i]].cells);
-        pages[used[i]] = (page){0};
-    }
-    n_used = 0;
+    before_table = now_table;
+    now_table = oldest;
+    clear(oldest);
     block = 0;
     last_page = NULL;
 }
 
 void access_watch_block(void) { block++; }
 
+/* Where the page is, or would be. */
+static page *page_of(page_table *table, uintptr_t number)
+{
+    uintptr_t i = number * 0x9E3779B97F4A7C15u >> 48;
+    while (table->pages[i].cells != NULL && table->pages[i].number != number) i = (i + 1) % PAGES;
+    return &table->pages[i];
+}
+
 static cell *cell_of(const void *at)
 {
     const uintptr_t number = (uintptr_t)at / PAGE;
-    if (last_page != NULL && last_page->number == number) return &last_page->cells[(uintptr_t)at % PAGE];
-    uintptr_t i = number * 0x9E3779B97F4A7C15u >> 48;
-    while (pages[i].cells != NULL && pages[i].number != number) i = (i + 1) % PAGES;
-    if (pages[i].cells == NULL) {
-        pages[i] = (page){number, calloc(PAGE, sizeof(cell))};
-        used[n_used++] = (int)i;
-        if (pages[i].cells == NULL || n_used == PAGES) block_run_fail("too much memory to watch");
+    if (last_page == NULL || last_page->number != number) {
+        last_page = page_of(now_table, number);
+        if (last_page->cells == NULL) {
+            *last_page = (page){number, calloc(PAGE, sizeof(cell))};
+            now_table->used[now_table->n_used++] = (int)(last_page - now_table->pages);
+            if (last_page->cells == NULL || now_table->n_used == PAGES) block_run_fail("too much memory to watch");
+        }
     }
-    last_page = &pages[i];
-    return &pages[i].cells[(uintptr_t)at % PAGE];
+    return &last_page->cells[(uintptr_t)at % PAGE];
 }
 
 /* ---- races -------------------------------------------------------------------------------------------------------- */
@@ -117,6 +143,25 @@ static void fail_race(const mark *m, const mark *now, access_kind kind, bool wro
                    shared ? "shared" : "the card's", here, who, wrote ? "wrote" : "read", there);
 }
 
+/* An access of the card's memory before after_previous. */
+static void look_early(const void *at, size_t bytes, access_kind kind, uint32_t code)
+{
+    char here[600], there[600];
+    if (kind != READ) {
+        place(here, sizeof here, code);
+        block_run_fail("race: it writes the card's memory at %s before after_previous", here);
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        const uintptr_t byte = (uintptr_t)at + i;
+        const page *p = page_of(before_table, byte / PAGE);
+        if (p->cells == NULL || p->cells[byte % PAGE].wrote.who == NOBODY) continue;
+        place(here, sizeof here, code);
+        place(there, sizeof there, p->cells[byte % PAGE].wrote.code);
+        block_run_fail("race: it reads the card's memory at %s, before after_previous, that the launch before wrote at %s",
+                       here, there);
+    }
+}
+
 static void look(const void *at, size_t bytes, access_kind kind, bool shared, uint32_t code)
 {
     const simulated_epoch epoch = block_run_epoch(simt.thread);
@@ -159,6 +204,7 @@ static void watch(const void *at, size_t bytes, access_kind kind, const void *re
                            kind == READ ? "reads" : "writes", bytes, here, (long)(first - last.begin), (size_t)(last.end - last.begin));
         }
     }
+    if (block_run_is_early()) look_early(at, bytes, kind, code);
     look(at, bytes, kind, false, code);
 }
 
