@@ -289,7 +289,7 @@ KERNEL(sampling_pick, 128)
     }
     sync_block();
     if (a.chain ? result->bad : law.bad) {
-        if (THREAD == 0) result->bad = 1;
+        if (THREAD == 0 && !a.chain) result->bad = 1; /* of a chain it is known */
         return;
     }
     int token = -1, more = 1;
