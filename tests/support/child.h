@@ -11,7 +11,7 @@
 
 /* Most bytes of a child's standard output, and of a file read whole; what a signal adds to its number in
  * spec_child.code. */
-enum { SPEC_CHILD_TEXT = 1 << 18, SPEC_CHILD_KILLED = 1000, SPEC_CHILD_PATIENCE_MS = 30000 };
+enum { SPEC_CHILD_TEXT = 1 << 18, SPEC_CHILD_KILLED = 1000, SPEC_CHILD_PATIENCE_MS = 300000 };
 
 extern char spec_program[PATH_MAX]; /* "" without SPECLAB */
 
