@@ -78,7 +78,7 @@ int spec_ahead_best_K(double alpha, double c, double guessed, double handed, int
  * of the new ones. A rejection ends a step with the correction; there is no bonus, and so nothing to guess.
  *   alpha, c  as above;  K  tokens drafted in a step, >= 1
  *   returns the factor over plain decoding of a long text; K / max(1, K c) at alpha = 1, the limit. NaN at K = 0.
- * Assumes A1, A3. Derived from the algorithm of [Liu25]. Checked by: a walk over its steps; draws of them. */
+ * Assumes A1, A3. Derived from the algorithm of [Liu25]. Checked by: a walk over its steps; draws of its tokens. */
 double spec_ahead_pearl_speedup(double alpha, int K, double c);
 
 #endif
