@@ -2,6 +2,7 @@
 
 #include "analysis/alpha.h"
 #include "models/ngram/piece.h"
+#include "models/transformer/placement.h"
 #include "models/vocabularies.h"
 
 #include <errno.h>
@@ -188,7 +189,11 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
                                 real((double)g->tokens / g->seconds), "plain_seconds",
                                 real(g->plan.baseline ? g->beside_seconds : NAN), "speedup",
                                 real(g->plan.baseline ? g->beside_seconds / g->seconds : NAN));
+    char devices[SPEC_PLACEMENT_SIZE];
     int status = GSL_SUCCESS;
+    json_object_set_new(numbers, "devices", spec_placement_text(devices, config->target, config->opt_draft)
+                                                ? json_string(devices)
+                                                : json_null());
     json_object_set_new(numbers, "verify", json_string(g->decoder.device.on ? "device" : "host"));
     json_object_set_new(numbers, "ahead", json_boolean(config->ahead));
     json_object_set_new(numbers, "hits", json_integer((json_int_t)tally->hits));
@@ -228,6 +233,8 @@ static void say_rate(double tokens, double seconds)
 void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
 {
     const spec_tally *tally = &g->tally;
+    const spec_decoder_config *config = &g->plan.decoder;
+    char devices[SPEC_PLACEMENT_SIZE];
     fprintf(stderr, "%llu tokens", (unsigned long long)g->tokens);
     if (g->tokens > 0) {
         fputs(" at ", stderr);
@@ -245,6 +252,9 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
         fprintf(stderr, "; %.3f of the rounds found their chain drafted ahead",
                 (double)tally->hits / (double)tally->rounds);
     if (g->decoder.device.on) fputs("; chains verified on the device", stderr);
+    if (spec_placement_is_told(config->target, config->opt_draft) &&
+        spec_placement_text(devices, config->target, config->opt_draft))
+        fprintf(stderr, "; %s", devices);
     if (g->plan.baseline && g->tokens > 0) {
         fprintf(stderr, "; %.2f times plain decoding (", g->beside_seconds / g->seconds);
         say_rate((double)g->tokens, g->beside_seconds);

@@ -14,13 +14,18 @@ if (limited) {
     stats CSV using (column('pass') == 1 ? column('target_pass_ms') : NaN) nooutput
     one = STATS_min
 }
-where = strstrt(said('devices'), 'gpu') ? said('devices') : said('machine')
+devices = said('devices')
+if (strstrt(devices, ';')) { devices = devices[1:strstrt(devices, ';') - 1] }
+where = strstrt(devices, 'gpu') ? devices : said('machine')
+# What does not fit beside the other stands under it.
+title = where . ': ' . said('decoding')
+if (strlen(title) > 90) { title = where . "\n" . said('decoding') }
 # Rows of chains that were drafted ahead have 1 in the column `ahead`.
 ordinary(y) = column('ahead') == 0 ? column(y) : NaN
 drafted_ahead(y) = column('ahead') == 1 ? column(y) : NaN
 stats CSV using 'ahead' nooutput
 any_ahead = STATS_max > 0 ? 1 : 0
-set multiplot layout 1,2 title where . ': ' . said('decoding') font ',13'
+set multiplot layout 1,2 title title font ',13'
 set xlabel 'draft length K (tokens)'
 set ylabel 'speed-up over plain decoding'
 set title 'Predicted and measured'

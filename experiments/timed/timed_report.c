@@ -3,6 +3,7 @@
 #include "experiments/experiment.h"
 #include "experiments/measure.h"
 #include "models/cpu.h"
+#include "models/transformer/placement.h"
 
 #include <math.h>
 #include <omp.h>
@@ -189,20 +190,11 @@ static void say_texts(const spec_timed *timed, FILE *out)
             plan->clock.seconds == spec_clock_processor().seconds ? ", processor time" : "");
 }
 
-/* "gpu:0 (NVIDIA H200)". */
-static void say_device(const spec_backend *backend, FILE *out)
-{
-    fprintf(out, "%s (%s)", backend->name, backend->device);
-}
-
 static void say_devices(const spec_timed *timed, FILE *out)
 {
-    const spec_backend *target = timed->target_limit.opt_backend, *draft = timed->draft_limit.opt_backend;
-    if (target == NULL && draft == NULL) return;
-    fputs("devices: ", out);
-    if (target != NULL) say_device((fputs("target on ", out), target), out);
-    if (draft != NULL) say_device((fputs(target != NULL ? ", draft on " : "draft on ", out), draft), out);
-    fputc('\n', out);
+    const spec_decoder_config *config = &timed->plan.decoder;
+    char text[SPEC_PLACEMENT_SIZE];
+    if (spec_placement_text(text, config->target, config->opt_draft)) fprintf(out, "devices: %s\n", text);
 }
 
 /* What a device was measured to do at best. */

@@ -78,7 +78,7 @@ int spec_device_open(const spec_backend **ret_backend, const char *name, spec_er
     else if (is_gpu(&ordinal, name))
         status = open_gpu(ret_backend, ordinal, error);
     else
-        status = spec_fail(error, GSL_EINVAL, "there is no such device: %s", SPEC_DEVICE_USAGE);
+        status = spec_fail(error, GSL_EINVAL, "there is no such device; there are %s", SPEC_DEVICE_USAGE);
     return status;
 }
 

@@ -56,7 +56,7 @@ static void the_option_is_for_specs_that_can_have_it_and_have_none(void **state)
     spec_program_fails("rows --target " MODEL "f32 --device gpu:-1 -n 3 -o a.rows", 2,
                        "speclab rows: --device: there is no device 'gpu:-1'");
     spec_program_fails("generate " TARGET "&device=gpu:x -n 3", 2,
-                       "speclab generate: --target: device=gpu:x: there is no such device: cpu, gpu, gpu:N, auto");
+                       "speclab generate: --target: device=gpu:x: there is no such device; there are cpu, gpu, gpu:N, auto");
     spec_program_fails("generate " TARGET "&kv=bf16 -n 3", 2,
                        "speclab generate: --target: kv=bf16: cpu (the processor) keeps keys and values as floats");
     spec_program_fails("generate " TARGET "&kv=fp8 -n 3", 2, "speclab generate: --target: random: kv=fp8 is not one of "
@@ -112,6 +112,45 @@ static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
     spec_child_run(&c, "list --format csv"); /* not asked for by name: not looked for */
     assert_null(strstr(c.text, "\ndevice,"));
     spec_child_free(&c);
+}
+
+static void the_closing_line_says_which_device_each_model_is_on(void **state)
+{
+    (void)state;
+    needs_the_simulator();
+    spec_child c;
+    spec_child_run(&c, "generate " TARGET " " DRAFT "&device=cpu -n 3 --device auto");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "; target on gpu:0 (simulated card), draft on cpu (the processor)"));
+    assert_null(strstr(c.line, "no card"));
+    spec_child_free(&c);
+    spec_child_run(&c, "generate " TARGET " -n 3");
+    assert_null(strstr(c.line, "target on"));
+    spec_child_free(&c);
+    setenv("SIM_CAPABILITY", "7.5", 1);
+    spec_child_run(&c, "generate " TARGET " -n 3 --device auto");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "; target on cpu (the processor); auto found no card: GPU 0 (simulated card) has "
+                                   "compute capability 7.5, and the kernels need 8.0 or later"));
+    spec_child_free(&c);
+    unsetenv("SIM_CAPABILITY");
+    setenv("SPECLAB_LIBCUDA", "/nowhere", 1);
+    spec_child_run(&c, "generate " TARGET " -n 3 --device auto");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "; target on cpu (the processor); auto found no card: SPECLAB_LIBCUDA names no "));
+    spec_child_free(&c);
+    spec_child_run(&c, "generate " TARGET " " DRAFT " -n 3 --format json");
+    assert_non_null(strstr(c.text, "\"devices\": \"target on cpu (the processor), draft on cpu (the processor)\""));
+    spec_child_free(&c);
+    spec_child_run(&c, "generate --target zipf -n 3 --format json");
+    assert_non_null(strstr(c.text, "\"devices\": null"));
+    spec_child_free(&c);
+    spec_child_run(&c, "bench " TARGET " --draft layers?exit=1 --device auto --K 1 --widths 1 --texts 2 --tokens 4 "
+                       "--context 4 --format csv");
+    assert_non_null(strstr(c.text, "# devices: target on cpu (the processor), draft on cpu (the processor); auto found "
+                                   "no card: SPECLAB_LIBCUDA names no library"));
+    spec_child_free(&c);
+    spec_simulated_card();
 }
 
 static void drivers_and_cards_that_cannot_be_used_are_named_with_their_reason(void **state)
@@ -266,6 +305,7 @@ int main(void)
         cmocka_unit_test(the_option_is_for_specs_that_can_have_it_and_have_none),
         cmocka_unit_test(every_verb_that_opens_a_transformer_has_it),
         cmocka_unit_test(devices_are_listed_or_the_line_says_why_there_is_none),
+        cmocka_unit_test(the_closing_line_says_which_device_each_model_is_on),
         cmocka_unit_test(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason),
         cmocka_unit_test(a_card_without_room_says_what_was_needed),
         cmocka_unit_test(there_is_room_for_everything_or_nothing_is_loaded),

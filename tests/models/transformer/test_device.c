@@ -51,7 +51,7 @@ static void names_that_are_none_are_refused(void **state)
         assert_false(spec_device_is_name(bad[i]));
         assert_int_equal(spec_device_open(&backend, bad[i], &error), GSL_EINVAL);
         assert_null(backend);
-        assert_string_equal(error.text, "there is no such device: cpu, gpu, gpu:N, auto");
+        assert_string_equal(error.text, "there is no such device; there are cpu, gpu, gpu:N, auto");
     }
     assert_true(spec_device_is_name("gpu:12"));
     assert_int_equal(spec_device_open(&backend, "gpu:99999", &error), GSL_EINVAL);
