@@ -45,7 +45,7 @@ double spec_timed_limit_seconds(const spec_timed_limit *limit, int n, double tex
     }
     const spec_transformer_shape all = {weights, work->weight_bytes / weights, 0.0, 0.0, work->kv_bytes};
     const double read = spec_pass_bytes(&all, n, fmax(0.0, text - n)) / limit->roofline.read;
-    return fmax(read, compute) + work->operations * limit->roofline.launch;
+    return fmax(read, compute) + work->launches * limit->roofline.launch;
 }
 
 double spec_timed_limit_share(const spec_timed_limit *limit, double seconds)

@@ -18,7 +18,7 @@ int spec_timed_limit_init(spec_timed_limit *ret, const spec_model *opt_model, co
 
 /* Seconds of a pass of n tokens at the end of a text of `text` tokens, these among them:
  *
- *     max(bytes / read, sum over types of FLOP / rate) + operations launch         docs/formulas.md#measured-roofline
+ *     max(bytes / read, sum over types of FLOP / rate) + launches launch           docs/formulas.md#measured-roofline
  *
  * What the device was not measured for is left out. NaN where its reading was not measured, or there is no limit. */
 double spec_timed_limit_seconds(const spec_timed_limit *limit, int n, double text);

@@ -324,6 +324,8 @@ static const spec_backend operations = {
     .law_bytes = spec_sampling_gpu_law_bytes,
     .draw = draw,
     .verify = verify,
+    .launches_of_layer = 10, /* norm, product, place, attend, combine, product, norm, product, gate, product */
+    .launches_of_pass = 4,   /* angles, embed, norm, product */
     .roofline = roofline,
 };
 

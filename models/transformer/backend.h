@@ -55,7 +55,7 @@ typedef struct {
     double read;    /* bytes a second, of memory that no cache holds */
     double bf16;    /* operations a second of its matrix units, multiply and add being two */
     double int8;    /* the same in integers of 8 bits */
-    double launch;  /* seconds from one operation to the next, in a recorded pass */
+    double launch;  /* seconds from one launch to the next, in a recorded pass */
 } spec_roofline;
 
 struct spec_backend {
@@ -161,6 +161,10 @@ struct spec_backend {
     int (*verify)(spec_queue *queue, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
                   const float *logits, const spec_transform *transform, void *const *law, const int *token, int n,
                   const double *uniform, spec_error *error);
+
+    /* What a layer launches that waits for one another, and a pass besides: what _roofline's launch is to be taken for.
+     * 0 on the processor, where an operation is a call. */
+    int launches_of_layer, launches_of_pass;
 
     /* Measure what the device can do, some tenths of a second. NULL: not known. */
     int (*roofline)(const spec_backend *backend, spec_roofline *ret, spec_error *error);

@@ -1,7 +1,5 @@
 #include "models/transformer/pass_work.h"
 
-enum { OF_A_LAYER = 9, OF_A_PASS = 3 }; /* operations; embedding, norm and output are the pass's */
-
 static void add(spec_pass_work *work, const spec_matrix *matrix)
 {
     work->weight_bytes += (double)matrix->bytes;
@@ -11,7 +9,8 @@ static void add(spec_pass_work *work, const spec_matrix *matrix)
 spec_pass_work spec_pass_work_of(const spec_transformer *model)
 {
     const spec_weights *weights = model->weights;
-    spec_pass_work work = {.operations = OF_A_PASS + OF_A_LAYER * model->n_layers};
+    const spec_backend *backend = weights->backend;
+    spec_pass_work work = {.launches = backend->launches_of_pass + backend->launches_of_layer * model->n_layers};
     for (int i = 0; i < model->n_layers; i++) {
         const spec_layer *layer = &weights->layer[model->layer[i]];
         add(&work, &layer->qkv);

@@ -1,5 +1,5 @@
-/* pass_work: what a pass of a transformer has to do, whatever does it: what is read and multiplied, and how many
- * operations wait for one another. For setting a measured time beside what a device allows (docs/formulas.md#roofline).
+/* pass_work: what a pass of a transformer has to do where it is: what is read and multiplied, and how many launches
+ * wait for one another. For setting a measured time beside what a device allows (docs/formulas.md#roofline).
  * Norms, biases and activations are left out: they are a thousandth of the rest. */
 #ifndef SPECLAB_PASS_WORK_H
 #define SPECLAB_PASS_WORK_H
@@ -11,7 +11,7 @@ typedef struct {
                                           embedding a pass reads single rows */
     double weights[SPEC_TENSOR_TYPES]; /* how many of each type a token is multiplied with */
     double kv_bytes;                   /* of the keys and values of one position, in these layers */
-    int operations;                    /* of forward.c, one after the other; rotating and storing are one */
+    int launches;                      /* of its backend, one after the other */
 } spec_pass_work;
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);

@@ -12,7 +12,7 @@ static spec_timed_limit made(void)
     limit.work.weights[SPEC_TENSOR_BF16] = limit.work.weights[SPEC_TENSOR_Q8_0] = 1e6;
     limit.work.weight_bytes = 3062500.0;
     limit.work.kv_bytes = 100.0;
-    limit.work.operations = 20;
+    limit.work.launches = 20;
     limit.roofline = (spec_roofline){.read = 1e9, .bf16 = 50e9, .int8 = 400e9};
     return limit;
 }
