@@ -21,6 +21,7 @@ int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const sp
     *ret = (spec_case_pairs){.config = SPEC_DECODER_DEFAULT,
                              .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT,
                              .opt_stop = point->stop};
+    ret->config.opt_stop = point->stop;
     ret->config.drafting = spec_point_text(point, measure, "drafting");
     ret->config.policy = spec_point_text(point, measure, "policy");
     ret->family = spec_point_text(point, measure, "family");

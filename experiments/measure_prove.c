@@ -29,6 +29,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     char *drafting = NULL;
     double c = NAN;
     int tokens, status = GSL_SUCCESS;
+    config.opt_stop = point->stop;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
     SPEC_TRY(split_draft(&drafting, &model, spec_point_text(point, measure, "draft"), error));

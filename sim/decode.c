@@ -215,6 +215,8 @@ int spec_decoder_room(const spec_decoder *decoder)
 static int check_room(const spec_decoder *decoder, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
+    const volatile int *stop = decoder->config.opt_stop;
+    if (stop != NULL && *stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
     if (room_of(target, decoder->n_context) >= 0) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL, "the context of %d tokens is full", target->window);
 }

@@ -50,6 +50,7 @@ typedef struct {
     spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
     spec_clock clock;            /* rounds are timed by it; off by default */
+    const volatile int *opt_stop; /* where it is not 0, a round is refused: GSL_EFAILED, "interrupted" */
     const spec_decoder *opt_beside; /* whose sessions it uses too, see below; NULL: its own */
 } spec_decoder_config;
 

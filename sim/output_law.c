@@ -97,6 +97,7 @@ typedef struct {
     int n_tokens;
     bool argmax;
     double *store;
+    const volatile int *opt_stop;
     spec_error *error;
 } promise;
 
@@ -109,6 +110,7 @@ static int descend(const promise *p, int level, double probability)
         p->law->target_law[text_index(token, (size_t)level, model->vocab, p->n_tokens)] += probability;
         return GSL_SUCCESS;
     }
+    if (p->opt_stop != NULL && *p->opt_stop != 0) return spec_fail(p->error, GSL_EFAILED, "interrupted");
     const double *row = spec_session_row(p->session, p->text, p->n_prompt + (size_t)level,
                                          p->store + (size_t)level * (size_t)model->vocab, p->error);
     if (row == NULL) return GSL_EFAILED;
@@ -140,7 +142,7 @@ static int promised_texts(spec_output_law *law, const spec_decoder_config *confi
     for (size_t i = 0; i < n_prompt; i++) text[i] = prompt[i];
     SPEC_TRY(spec_session_init(&session, config->target, error));
     const promise p = {.law = law, .session = &session, .text = text, .n_prompt = n_prompt, .n_tokens = n_tokens,
-                       .argmax = argmax, .store = store, .error = error};
+                       .argmax = argmax, .store = store, .opt_stop = config->opt_stop, .error = error};
     SPEC_TRY(descend(&p, 0, 1.0));
 done:
     spec_session_free(&session);

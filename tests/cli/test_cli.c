@@ -90,6 +90,22 @@ static void ctrl_c_keeps_the_finished_rows_and_says_130(void **state)
     spec_child_free(&c);
 }
 
+/* The second point would walk through thousands of millions of branches. */
+static void ctrl_c_ends_a_proof_within_a_point(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_start(&c, NULL, NULL, "prove --target dirichlet?V=3&seed=1 --draft dirichlet?V=3&seed=2 --rule token --K 0,6 "
+                                     "--tokens 8 --limit 4000000000 -f csv");
+    spec_child_listen(&c, ",lossless\n");
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "ctrl-C", SPEC_EXIT_INTERRUPTED, "speclab prove: interrupted after 1 of ");
+    assert_true(c.text[c.n - 1] == '\n');
+    spec_child_free(&c);
+}
+
 static void a_second_ctrl_c_kills(void **state)
 {
     spec_child c;
@@ -326,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_goes_on_after_kill_9_to_the_same_bytes),
         cmocka_unit_test(ctrl_c_keeps_the_finished_rows_and_says_130),
+        cmocka_unit_test(ctrl_c_ends_a_proof_within_a_point),
         cmocka_unit_test(a_second_ctrl_c_kills),
         cmocka_unit_test(ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes),
         cmocka_unit_test(the_bytes_are_the_same_for_one_thread_and_three),

@@ -306,6 +306,49 @@ static void failures_of_a_model_are_passed_on(void **state)
     stage_free(&s);
 }
 
+/* Asked to stop while decisions are walked through, and while the promised texts are. */
+static struct {
+    const spec_model_kind *kind;
+    int left;
+    volatile int stop;
+} stopping;
+
+static const double *stops_after(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
+                                 spec_error *error)
+{
+    if (--stopping.left <= 0) stopping.stop = 1;
+    return stopping.kind->row(model, session, context, n, scratch, error);
+}
+
+static void ctrl_c_ends_it_within_a_round(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    stopping.kind = s.target.head.kind;
+    spec_model_kind kind = *stopping.kind;
+    kind.row = stops_after;
+    s.target.head.kind = &kind;
+    s.config.opt_stop = &stopping.stop;
+    stopping.left = 1 << 30;
+    stopping.stop = 0;
+    spec_output_law law = law_of(&s, NULL, 0, 3);
+    const int rows = (1 << 30) - stopping.left;
+    spec_output_law_free(&law);
+    for (int after = 1; after < rows; after += after < rows - 20 ? rows / 20 : 1) {
+        spec_error error = {""};
+        stopping.left = after;
+        stopping.stop = 0;
+        assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 3, 0, &error), GSL_EFAILED);
+        assert_string_equal(error.text, "interrupted");
+        assert_true(stopping.left > -10); /* and not much later */
+        assert_null(law.law);
+    }
+    s.target.head.kind = stopping.kind;
+    stage_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +362,7 @@ int main(void)
         cmocka_unit_test(too_many_branches_are_refused_with_the_remedy),
         cmocka_unit_test(absurd_laws_are_refused),
         cmocka_unit_test(failures_of_a_model_are_passed_on),
+        cmocka_unit_test(ctrl_c_ends_it_within_a_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
