@@ -188,10 +188,11 @@ DEVICE uint64_t bits_of_double(double value) { return (uint64_t)__double_as_long
 #include <math.h>
 #include <string.h>
 
-/* Set by the simulator (tests/simulator) before a thread goes on; `moved` counts bytes of quads and pairs. */
+/* Set by the simulator (tests/simulator) before a thread goes on; `moved` counts bytes of quads and pairs, `blocks` those
+ * that began. */
 typedef struct {
     int thread, threads, block[3], grid[3];
-    uint64_t moved;
+    uint64_t moved, blocks;
 } simt_place;
 extern simt_place simt;
 
@@ -213,15 +214,26 @@ void simt_copy_commit(void);
 void simt_copy_wait(int n);
 quad simt_load_fresh(const void *from);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
+void simt_shared_begins(char *begin, const char *end);
 
 #define KERNEL(name, most_threads)                                                                                     \
     void spec_kernel_##name(struct name##_args a);                                                                     \
     void spec_kernel_##name(struct name##_args a)
 #define KERNEL_RESIDENT(name, threads, blocks) KERNEL(name, threads)
 #define DEVICE static inline
-#define SHARED static __attribute__((section("simt_shared")))
+#define SHARED SIMT_SHARED(SIMT_SECTION, __COUNTER__)
 #define UNROLL
 #define ONE_BY_ONE
+/* Each shared array has a section of its own, so that its ends are known: the block's first thread that comes by begins
+ * it. SIMT_SECTION, another for each .cu file, is given to the compiler. */
+#define SIMT_SHARED(section, number) SIMT_SHARED_IN(section, number)
+#define SIMT_SHARED_IN(in, number)                                                                                     \
+    extern char __start_##in##number[] __attribute__((visibility("hidden")));                                          \
+    extern char __stop_##in##number[] __attribute__((visibility("hidden")));                                           \
+    static uint64_t simt_begun_##number;                                                                               \
+    if (simt_begun_##number != simt.blocks) simt_shared_begins(__start_##in##number, __stop_##in##number);             \
+    simt_begun_##number = simt.blocks;                                                                                 \
+    static __attribute__((section(#in #number)))
 #define THREAD (simt.thread)
 #define THREADS (simt.threads)
 #define BLOCK_X (simt.block[0])

@@ -39,15 +39,14 @@ static struct {
     int at_barrier, barrier_first, barrier_line;
     const char *barrier_file;
     uint32_t barriers;
+    struct {
+        const char *begin, *end;
+    } shared; /* around all shared arrays that a kernel has come by; nothing else of a kernel's lies between */
     simulated_stack host, *free_stacks, *running;
     int n_stacks;
     simulated_stack *stacks[MOST_THREADS]; /* NULL: the thread has not begun, or has ended */
     warp_state warp[MOST_WARPS];
 } run;
-
-/* The shared arrays of all kernels. */
-extern char __start_simt_shared[] __attribute__((weak, visibility("hidden")));
-extern char __stop_simt_shared[] __attribute__((weak, visibility("hidden")));
 
 void block_run_fail(const char *format, ...)
 {
@@ -87,6 +86,12 @@ void simt_after_previous(const char *file, int line)
 simulated_epoch block_run_epoch(int thread)
 {
     return (simulated_epoch){run.barriers, run.warp[thread / WARP_LANES].syncs};
+}
+
+bool block_run_shared_has(const void *at)
+{
+    const char *byte = at;
+    return byte >= run.shared.begin && byte < run.shared.end;
 }
 
 bool block_run_stack_has(const void *at)
@@ -267,21 +272,22 @@ uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* What a block has not written reads as NaN. Not by memset, which the address sanitizer would hold to the arrays' ends. */
-static void poison_shared(void)
+/* What a block has not written reads as NaN. Not by memset, which the address sanitizer would hold to the array's end. */
+void simt_shared_begins(char *begin, const char *end)
 {
-    char *at = __start_simt_shared;
-    size_t n = (size_t)(__stop_simt_shared - __start_simt_shared);
+    if (run.shared.begin == NULL || begin < run.shared.begin) run.shared.begin = begin;
+    if (end > run.shared.end) run.shared.end = end;
+    size_t n = (size_t)(end - begin);
 #if defined __x86_64__
-    __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(0xff) : "memory");
+    __asm__ volatile("rep stosb" : "+D"(begin), "+c"(n) : "a"(0xff) : "memory");
 #else
-    for (volatile char *to = at; n > 0; n--) *to++ = (char)0xff;
+    for (volatile char *to = begin; n > 0; n--) *to++ = (char)0xff;
 #endif
 }
 
 static void run_block(void)
 {
-    poison_shared();
+    simt.blocks++;
     if (access_watch_block != NULL) access_watch_block();
     for (int i = 0; i < run.warps; i++) {
         warp_state *w = &run.warp[i];

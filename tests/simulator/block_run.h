@@ -47,6 +47,9 @@ typedef struct {
 } simulated_epoch;
 simulated_epoch block_run_epoch(int thread);
 
+/* Whether the address is of a shared array. */
+bool block_run_shared_has(const void *at);
+
 /* Whether the address is of the stack of the thread that runs. */
 bool block_run_stack_has(const void *at);
 

@@ -2,6 +2,7 @@
 #include "models/gpu/simt.h"
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/block_run.h"
+#include "tests/simulator/warp_product.h"
 
 void simt_sync_block(const char *file, int line) { block_run_barrier(file, line); }
 void simt_sync_warp(const char *file, int line) { (void)block_run_meet(MEET_SYNC_WARP, NULL, 0, 0, file, line); }
@@ -28,80 +29,38 @@ uint32_t simt_vote(bool value, const char *file, int line)
     return (uint32_t)block_run_meet(MEET_VOTE, join_vote, value, 0, file, line);
 }
 
-/* ---- products: the fragments as models/gpu/simt.h lays them out --------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------------------------------------------- */
 
-enum { ROWS = 16, COLUMNS = 8 };
-
-/* What a lane brings; it lies on its stack while the lane waits. */
-typedef struct {
-    void *d;
-    const uint32_t *a, *b;
-} fragments;
-
-static fragments *of(const simulated_lane *lane) { return (fragments *)(uintptr_t)lane->value; }
-
-/* Products of bf16 are exact in float. Tensor cores sum them in an order and with a rounding that nobody documents;
- * here sums are in double, rounded once, which is nearer to the truth than any card. */
-static void join_mma_bf16(simulated_lane *lanes)
+static void join_mma(simulated_lane *lanes, void (*product)(warp_fragments *const lanes[32]))
 {
-    float a[ROWS][16], b[COLUMNS][16];
-    for (int l = 0; l < WARP_LANES; l++) {
-        const int g = l / 4, q = l % 4;
-        for (int i = 0; i < 4; i++) {
-            const uint32_t word = of(&lanes[l])->a[i];
-            const int row = g + i % 2 * 8, k = 2 * q + i / 2 * 8;
-            a[row][k] = float_of_bits(word << 16);
-            a[row][k + 1] = float_of_bits(word & 0xffff0000u);
-        }
-        for (int i = 0; i < 2; i++) {
-            const uint32_t word = of(&lanes[l])->b[i];
-            b[g][2 * q + i * 8] = float_of_bits(word << 16);
-            b[g][2 * q + i * 8 + 1] = float_of_bits(word & 0xffff0000u);
-        }
-    }
-    for (int l = 0; l < WARP_LANES; l++) {
-        float *d = (float *)of(&lanes[l])->d;
-        for (int i = 0; i < 4; i++) {
-            const float *x = a[l / 4 + i / 2 * 8], *y = b[l % 4 * 2 + i % 2];
-            double sum = d[i];
-            for (int k = 0; k < 16; k++) sum += (double)(x[k] * y[k]);
-            d[i] = (float)sum;
-        }
-    }
+    warp_fragments *brought[WARP_LANES];
+    for (int l = 0; l < WARP_LANES; l++) brought[l] = (warp_fragments *)(uintptr_t)lanes[l].value;
+    product(brought);
 }
 
-static void join_mma_int8(simulated_lane *lanes)
+static void join_mma_bf16(simulated_lane *lanes) { join_mma(lanes, warp_product_bf16); }
+static void join_mma_int8(simulated_lane *lanes) { join_mma(lanes, warp_product_int8); }
+
+/* What a lane brings; it lies on its stack while the lane waits. */
+static warp_fragments bring(const uint32_t *a, const uint32_t *b)
 {
-    int16_t a[ROWS][32], b[COLUMNS][32];
-    for (int l = 0; l < WARP_LANES; l++) {
-        const int g = l / 4, q = l % 4;
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 4; j++)
-                a[g + i % 2 * 8][4 * q + i / 2 * 16 + j] = (int8_t)(of(&lanes[l])->a[i] >> 8 * j & 0xff);
-        for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j++) b[g][4 * q + i * 16 + j] = (int8_t)(of(&lanes[l])->b[i] >> 8 * j & 0xff);
-    }
-    for (int l = 0; l < WARP_LANES; l++) {
-        int32_t *d = (int32_t *)of(&lanes[l])->d;
-        for (int i = 0; i < 4; i++) {
-            const int16_t *x = a[l / 4 + i / 2 * 8], *y = b[l % 4 * 2 + i % 2];
-            int32_t sum = 0;
-            for (int k = 0; k < 32; k++) sum += x[k] * y[k];
-            d[i] = (int32_t)((uint32_t)d[i] + (uint32_t)sum); /* wraps, as on the card */
-        }
-    }
+    return (warp_fragments){.a = {a[0], a[1], a[2], a[3]}, .b = {b[0], b[1]}};
 }
 
 void simt_mma_bf16(float *d, const uint32_t *a, const uint32_t *b, const char *file, int line)
 {
-    fragments mine = {d, a, b};
+    warp_fragments mine = bring(a, b);
+    for (int i = 0; i < 4; i++) mine.d.of_bf16[i] = d[i];
     (void)block_run_meet(MEET_MMA_BF16, join_mma_bf16, (uintptr_t)&mine, 0, file, line);
+    for (int i = 0; i < 4; i++) d[i] = mine.d.of_bf16[i];
 }
 
 void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char *file, int line)
 {
-    fragments mine = {d, a, b};
+    warp_fragments mine = bring(a, b);
+    for (int i = 0; i < 4; i++) mine.d.of_int8[i] = d[i];
     (void)block_run_meet(MEET_MMA_INT8, join_mma_int8, (uintptr_t)&mine, 0, file, line);
+    for (int i = 0; i < 4; i++) d[i] = mine.d.of_int8[i];
 }
 
 /* ---- single threads ----------------------------------------------------------------------------------------------- */

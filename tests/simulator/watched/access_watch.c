@@ -41,9 +41,6 @@ static page *last_page;
 static uint32_t block;
 static uintptr_t code_base;
 
-extern char __start_simt_shared[] __attribute__((weak, visibility("hidden")));
-extern char __stop_simt_shared[] __attribute__((weak, visibility("hidden")));
-
 static void clear(page_table *table)
 {
     for (int i = 0; i < table->n_used; i++) {
@@ -188,7 +185,7 @@ static void watch(const void *at, size_t bytes, access_kind kind, const void *re
     static simulated_range last; /* touched */
     const char *first = at;
     const uint32_t code = (uint32_t)((uintptr_t)return_address - 1 - code_base);
-    if (first >= __start_simt_shared && first < __stop_simt_shared) {
+    if (block_run_shared_has(at)) {
         look(at, bytes, kind, true, code);
         return;
     }
