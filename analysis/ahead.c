@@ -71,6 +71,6 @@ int spec_ahead_best_K(double alpha, double c, double guessed, double handed, int
 
 double spec_ahead_pearl_speedup(double alpha, int K, double c)
 {
-    if (!is_share(alpha) || !is_amount(c) || K < 1) return NAN;
+    if (!is_amount(c)) return NAN; /* as is the mean, of the others outside their domains */
     return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) / fmax(1.0, K * c);
 }
