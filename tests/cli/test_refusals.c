@@ -26,6 +26,8 @@ static void a_wrong_option_is_one_line_that_names_the_nearest(void **state)
     spec_program_fails("predict --law=3", 2, "speclab predict: --law takes no value");
     spec_program_fails("sweep --r 3", 2, "speclab sweep: --r may be several options");
     spec_program_fails("predict --guess 0.5 --law", 2, "speclab predict: --guess is of times: leave --law and");
+    spec_program_fails("predict --handed 1", 2, "speclab predict: --handed is of chains drafted ahead: give a --guess");
+    spec_program_fails("predict --guess 0.5 --handed 1.5", 2, "speclab predict: --handed: 1.5 is not within [0, 1]");
     spec_program_fails("prove --ahead --n 2", 2, "speclab prove: --ahead is for chains: leave --n and --tree out");
     spec_program_fails("prove --ahead --K 2 --tokens 3 --cases 2", 2,
                        "speclab prove: --tokens: with K = 2 the first chain that was drafted ahead is met at token 4, and");
