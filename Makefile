@@ -101,7 +101,7 @@ $(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard $(TOO
 # The simulated driver (tests/simulator) with these kernels, as gcc compiles them, and with kernels that have a mistake
 # each, to see that it finds them. The watched ones look at each access to memory: races, ends of allocations.
 SIMULATOR  := $(BUILD)/tests/simulator
-SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libcuda_watched.so libplanted.so libplanted_watched.so)
+SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so)
 SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. -D_GNU_SOURCE
 SIM_SHARED := $(if $(and $(findstring address,$(CFLAGS_$(CONFIG))),$(findstring gcc,$(CC))),-fsanitize-sections='simt_shared*')
 SIM_KERNEL  = $(SIM_FLAGS) -DSIMT_SECTION=simt_shared_$(*F)_
@@ -130,7 +130,7 @@ $(SIMULATOR)/libcuda.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/
 $(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) $(KERNELS:%.cu=$(BUILD)/watched/%.o)
 $(SIMULATOR)/libplanted.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o)
 $(SIMULATOR)/libplanted_watched.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(SIM_WATCH) $(PLANTED:%.cu=$(BUILD)/watched/%.o)
-$(SIMULATORS):
+$(SIMULATORS) $(SIMULATOR)/libcuda_watched.so:
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
@@ -163,7 +163,10 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c)) $(LIB
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(TESTS): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
+# The engine's tests, which the thread sanitizer is for, need nothing of these.
+ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
+    models/transformer/test_team models/transformer/test_backend_cpu)
+$(filter-out $(ENGINE),$(TESTS)): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
@@ -171,11 +174,14 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 .PHONY: tests
 tests: $(TESTS) $(BIN)
 
+# Those who type no -j get one for each processor.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .PHONY: check
 check: ## install what is missing, build, and pass the tests
 	@.ci/libraries
 	@$(MAKE) --no-print-directory layers
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory $(PARALLEL) unit
 	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory docs
 
@@ -198,9 +204,9 @@ check-long: tests ## the unit tests with samples 20 times as large
 
 .PHONY: sanitize
 sanitize: ## the tests under the address and undefined sanitizers, and the engine's under the thread sanitizer
-	@$(MAKE) --no-print-directory CONFIG=asan unit
-	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
-	@$(MAKE) --no-print-directory CONFIG=tsan CC=clang engine
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan unit
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=tsan CC=clang engine
 
 # On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
 GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l 'spec_simulated_card()' $(TEST_SRC))))
@@ -209,11 +215,9 @@ gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
 
 .PHONY: gpu-races
-gpu-races: $(GPU_TESTS) ## the tests of GPU kernels with each access watched for races, in some minutes
+gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## the tests of GPU kernels with each access watched for races, in some minutes
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
 
-ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
-    models/transformer/test_team models/transformer/test_backend_cpu)
 # libomp and its Archer tell the sanitizer of the barriers; what libomp itself does is not instrumented.
 .PHONY: engine
 engine: $(ENGINE)
@@ -230,7 +234,7 @@ libraries: ## install the libraries speclab builds with
 .PHONY: demo
 demo: ## the main job in 90 s: prove, simulate, sweep and plot into out/report.md (TEXT=file for a text of yours)
 	@.ci/libraries
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@cli/demo.sh $(BIN) out $(if $(TEXT),'$(TEXT)')
 
 BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
@@ -254,7 +258,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
 fuzz: ## fuzz the parsers, FUZZ_SECONDS=600 each (clang)
-	@$(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzzers
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=fuzz CC=clang run-fuzzers
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"

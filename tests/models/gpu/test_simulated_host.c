@@ -518,8 +518,8 @@ static void all_there(void)
 static void each_function_is_there(void **state)
 {
     (void)state;
-    static const char *const libraries[] = {"libcuda.so", "libcuda_watched.so", "libplanted.so", "libplanted_watched.so"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const libraries[] = {"libcuda.so", "libplanted.so", "libplanted_watched.so"};
+    for (int i = 0; i < 3; i++) {
         in_child(all_there, libraries[i], NULL, NULL, NULL);
         ends(0, "");
     }
