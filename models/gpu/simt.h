@@ -75,11 +75,12 @@ DEVICE int shuffle_from_int(int value, int lane) { return __shfl_sync(0xffffffff
 DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 
-/* 16, 8 or 4 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache. */
+/* 16, 8 or 4 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache; what is
+ * asked for before a barrier or after_previous() is under way then, while ld.global.nc may be moved behind them. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
-    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
+    asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
                  : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w)
                  : "l"(from));
     return q;
@@ -88,7 +89,7 @@ DEVICE quad load_once(const void *from)
 DEVICE void load_once_if(quad *q, bool there, const void *from)
 {
     asm volatile("{ .reg .pred there;\n setp.ne.b32 there, %5, 0;\n"
-                 " @there ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4]; }"
+                 " @there ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4]; }"
                  : "+r"(q->x), "+r"(q->y), "+r"(q->z), "+r"(q->w)
                  : "l"(from), "r"((int)there));
 }
