@@ -71,6 +71,12 @@ static bool is_full(const maker *m)
     return m->plan->places > 0 && m->writer.places >= m->plan->places;
 }
 
+static int check_stop(const maker *m, spec_error *error)
+{
+    const bool stop = m->plan->opt_stop != NULL && *m->plan->opt_stop != 0;
+    return stop ? spec_fail(error, GSL_EFAILED, "interrupted") : GSL_SUCCESS;
+}
+
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* The rows of n places in a line, the first after `at` tokens of a text. */
@@ -92,8 +98,7 @@ static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_e
     SPEC_TRY(spec_rows_writer_text(&m->writer, text, n, error));
     for (size_t at = prompt; at < n && !is_full(m); at += m->block) {
         const size_t left = n - at, rows = left < m->block ? left : m->block;
-        if (m->plan->opt_stop != NULL && *m->plan->opt_stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(check_stop(m, error));
         SPEC_TRY(score(m, text, at, rows, error));
         for (size_t i = 0; i < rows && !is_full(m); i++) {
             const double *row[SPEC_ROWS_SIDES_MAX];
@@ -177,6 +182,7 @@ static int own_text(maker *m, unsigned long number, spec_error *error)
     spec_rng_stream(m->rng, plan->seed, number);
     SPEC_TRY(begin_text(m, &prompt, number, error));
     for (n = prompt; n < m->length && n - prompt < wanted;) {
+        SPEC_TRY(check_stop(m, error));
         const double *row = spec_session_row(&m->session[0], m->text, n, m->store[0], error);
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         const int token = spec_verify_sample(row, target->vocab, &chance);

@@ -193,6 +193,41 @@ static void what_does_not_fit_is_refused_and_leaves_no_file(void **state)
     close_model(&target);
 }
 
+static const spec_model_kind *stopped_kind; /* what the model that is stopped really is */
+static volatile int stopped;
+static int rows_after_stop;
+
+/* Somebody interrupts as the third row is made. */
+static const double *third_row_stops(const spec_model *model, void *session, const int *context, size_t n,
+                                     double *scratch, spec_error *error)
+{
+    rows_after_stop += stopped != 0;
+    if (n == 2) stopped = 1;
+    return stopped_kind->row(model, session, context, n, scratch, error);
+}
+
+static void an_interruption_is_heard_while_the_target_writes(void **state)
+{
+    (void)state;
+    opened target = open_model("cases?V=3&order=1&seed=6", NULL);
+    opened draft = open_model("cases?V=3&order=1&side=draft", NULL);
+    spec_rows_plan plan = plan_for(&target, &draft);
+    spec_error error = {""};
+    spec_model_kind kind = *(stopped_kind = target.model->kind);
+    kind.row = third_row_stops;
+    target.model->kind = &kind;
+    stopped = rows_after_stop = 0;
+    plan.places = 1000;
+    plan.opt_stop = &stopped;
+    assert_int_equal(spec_rows_make(path, &plan, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "interrupted");
+    assert_int_equal(stopped, 1);
+    assert_int_equal(rows_after_stop, 0);
+    target.model->kind = stopped_kind;
+    close_model(&draft);
+    close_model(&target);
+}
+
 /* Two small transformers along real stories: expected acceptance .883, the same argmax at .87 to .90 of the places, as
  * measured elsewhere; here stories begin anew after 256 tokens, and their first rows know little: a hundredth less. */
 static void two_real_models_overlap_as_they_are_known_to(void **state)
@@ -254,6 +289,7 @@ int main(void)
         cmocka_unit_test(the_target_writes_by_its_own_rows),
         cmocka_unit_test(prompts_have_no_places),
         cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_no_file),
+        cmocka_unit_test(an_interruption_is_heard_while_the_target_writes),
         cmocka_unit_test(two_real_models_overlap_as_they_are_known_to),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
