@@ -57,7 +57,8 @@ static int check_window(const run *r, const spec_model *opt_model, const char *w
     const size_t needed = longest + (size_t)r->plan->tokens + (size_t)deepest;
     if (opt_model == NULL || opt_model->window == 0 || needed <= (size_t)opt_model->window) return GSL_SUCCESS;
     return spec_fail(r->error, GSL_EINVAL,
-                     "%d tokens after a prompt of %zu, with drafts of %d, are too long: the %s's context is %d",
+                     "%d tokens after a prompt of %zu, with drafts of %d, are too long: the %s's context is %d; "
+                     "--tokens and --context make them shorter",
                      r->plan->tokens, longest, deepest, which, opt_model->window);
 }
 

@@ -50,6 +50,7 @@ static void without_a_card_one_line_says_why(void **state)
     spec_child_listen(&c, NULL);
     spec_child_says(&c, "-t card.csv", 2, "bench_gpu: ");
     spec_child_free(&c);
+    spec_program_fails("--help", 2, "bench_gpu: usage: bench_gpu [-d DEVICE] [-t] [FILE.csv]");
     spec_program_fails("-d cpu card.csv", 2, "bench_gpu: cpu is no card");
     spec_program_fails("-d gpu:99 card.csv", 2, "bench_gpu: ");
     spec_program_fails("nowhere/card.csv", 2, "bench_gpu: nowhere/card.csv cannot be written");

@@ -56,10 +56,11 @@ int main(int argc, char **argv)
     spec_error error = {{0}};
     bool tiny = false;
     int status = GSL_SUCCESS, option;
+    opterr = 0;
     while ((option = getopt(argc, argv, "d:t")) != -1) {
         if (option == 'd') device = optarg;
         else if (option == 't') tiny = true;
-        else return 2;
+        else SPEC_TRY(spec_fail(&error, GSL_EINVAL, "usage: bench_gpu [-d DEVICE] [-t] [FILE.csv]; -t: tiny shapes"));
     }
     path = optind < argc ? argv[optind] : "bench-gpu.csv";
     SPEC_TRY(spec_device_open(&backend, device, &error));
