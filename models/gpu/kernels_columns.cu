@@ -1,6 +1,7 @@
 #include "models/gpu/kernels_columns.h"
 
 #include "models/gpu/operand.h"
+#include "models/gpu/sampling_rows.h"
 #include "models/gpu/simt.h"
 
 /* Values at..at+3 of `cols`, zeros beyond. Rows of a multiple of four values begin at a multiple of 16 bytes. */
@@ -134,39 +135,11 @@ DEVICE int logits_pieces(int vocab) { return (vocab + LOGITS_PIECE - 1) / LOGITS
 /* The piece that this warp has of row BLOCK_Y, which may be beyond the last. */
 DEVICE int logits_piece(void) { return BLOCK_X * (LOGITS_THREADS / WARP_LANES) + WARP; }
 
-/* Of two, the larger; the first of equal ones; the broken one. */
-DEVICE logits_largest larger(logits_largest one, logits_largest other)
+DEVICE sampling_largest largest_of_pieces(const sampling_largest *of_piece, int pieces)
 {
-    if (one.index < 0 || other.index < 0) {
-        one.index = -1;
-        return one;
-    }
-    const bool better = other.value > one.value || (other.value == one.value && other.index < one.index);
-    return better ? other : one;
-}
-
-DEVICE logits_largest largest_of_warp(logits_largest best)
-{
-    UNROLL
-    for (int apart = 16; apart > 0; apart /= 2) {
-        const logits_largest other = {shuffle_xor(best.value, apart), shuffle_xor_int(best.index, apart)};
-        best = larger(best, other);
-    }
-    return best;
-}
-
-/* Of no logits at all: smaller than any, and behind them. */
-DEVICE logits_largest largest_of_none(void)
-{
-    const logits_largest none = {-3.4028235e38f, 0x7fffffff};
-    return none;
-}
-
-DEVICE logits_largest largest_of_row(const logits_largest *of_piece, int pieces)
-{
-    logits_largest best = largest_of_none();
-    for (int i = LANE; i < pieces; i += WARP_LANES) best = larger(best, of_piece[i]);
-    return largest_of_warp(best);
+    sampling_largest best = sampling_no_largest();
+    for (int i = LANE; i < pieces; i += WARP_LANES) best = sampling_larger(best, of_piece[i]);
+    return sampling_largest_of_lanes(best);
 }
 
 KERNEL(largest, 128)
@@ -179,76 +152,61 @@ KERNEL(largest, 128)
     UNROLL
     for (int s = 0; s < LOGITS_PIECE / (4 * WARP_LANES); s++)
         read_four(value[s], row, begin + 4 * (s * WARP_LANES + LANE), a.vocab);
-    logits_largest best = largest_of_none();
+    sampling_largest best = sampling_no_largest();
     UNROLL
     for (int s = 0; s < LOGITS_PIECE / (4 * WARP_LANES); s++) {
         UNROLL
         for (int i = 0; i < 4; i++) {
             const bool finite = (bits_of_float(value[s][i]) & 0x7f800000u) != 0x7f800000u;
             const int at = begin + 4 * (s * WARP_LANES + LANE) + i;
-            const logits_largest own = {value[s][i], finite ? at : -1};
-            if (at < a.vocab) best = larger(best, own);
+            const sampling_largest own = {value[s][i], finite ? at : -1};
+            if (at < a.vocab) best = sampling_larger(best, own);
         }
     }
-    best = largest_of_warp(best);
+    best = sampling_largest_of_lanes(best);
     if (LANE == 0) a.largest[BLOCK_Y * pieces + piece] = best;
 }
 
 KERNEL(argmax, 32)
 {
     after_previous();
-    const logits_largest best = largest_of_row(a.largest + BLOCK_X * a.pieces, a.pieces);
+    const sampling_largest best = largest_of_pieces(a.largest + BLOCK_X * a.pieces, a.pieces);
     if (LANE == 0) a.token[BLOCK_X] = best.index;
-}
-
-/* The sum, and what its rounding left out, exactly [Knuth, TAOCP 4.2.2]; the same whichever comes first. */
-DEVICE void add_exactly(logits_sum *sum, double value)
-{
-    const double whole = sum->value + value, part = whole - sum->value;
-    sum->rest += (sum->value - (whole - part)) + (value - part);
-    sum->value = whole;
-}
-
-DEVICE logits_sum logits_sum_of_warp(logits_sum sum)
-{
-    UNROLL
-    for (int apart = 16; apart > 0; apart /= 2) {
-        const double value = shuffle_xor_double(sum.value, apart), rest = shuffle_xor_double(sum.rest, apart);
-        const double own = sum.rest;
-        sum.rest = 0.0;
-        add_exactly(&sum, value);
-        sum.rest += own + rest;
-    }
-    return sum;
 }
 
 /* Rows of doubles are written and read one value a lane, so that a warp's are neighbours. */
 KERNEL(row_exps, 128)
 {
     enum { STEPS = LOGITS_PIECE / WARP_LANES };
+    SHARED double eighth[8];
     after_previous();
+    sampling_eighths(eighth);
+    sync_block();
     const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
     if (piece >= pieces) return;
     const float *logits = a.logits + (size_t)BLOCK_Y * (size_t)a.vocab;
     double *row = a.row + (size_t)BLOCK_Y * (size_t)a.vocab;
-    const logits_largest largest = largest_of_row(a.largest + BLOCK_Y * pieces, pieces);
+    const sampling_largest largest = largest_of_pieces(a.largest + BLOCK_Y * pieces, pieces);
     float value[STEPS];
     UNROLL
     for (int s = 0; s < STEPS; s++) {
         const int at = begin + s * WARP_LANES + LANE;
         value[s] = at < a.vocab ? logits[at] : 0.0f;
     }
-    logits_sum sum = {0.0, 0.0};
+    double sum = 0.0;
     UNROLL
     for (int s = 0; s < STEPS; s++) {
         const int at = begin + s * WARP_LANES + LANE;
-        if (at < a.vocab) {
-            const double e = exp(((double)value[s] - (double)largest.value) * a.factor);
-            row[at] = e;
-            add_exactly(&sum, e);
-        }
+        const bool there = at < a.vocab;
+        const double x = ((double)value[s] - (double)largest.value) * a.factor, e = there ? sampling_exp(x, eighth) : 0.0;
+        if (there) row[at] = e;
+        /* The host adds the 1st, 17th, 33rd, ... in one lane, and so on: both halves of the warp do so. */
+        const double other = shuffle_xor_double(e, 16);
+        sum += LANE < 16 ? e : other;
+        sum += LANE < 16 ? other : e;
     }
-    sum = logits_sum_of_warp(sum);
+    UNROLL
+    for (int apart = 8; apart > 0; apart /= 2) sum += shuffle_xor_double(sum, apart);
     if (LANE == 0) a.sum[BLOCK_Y * pieces + piece] = sum;
     if (piece == 0 && LANE == 0) a.bad[BLOCK_Y] = largest.index < 0;
 }
@@ -260,19 +218,12 @@ KERNEL(row_scale, 128)
     const int piece = logits_piece(), pieces = logits_pieces(a.vocab), begin = piece * LOGITS_PIECE;
     if (piece >= pieces) return;
     double *row = a.row + (size_t)BLOCK_Y * (size_t)a.vocab, value[STEPS];
-    const logits_sum *of_piece = a.sum + BLOCK_Y * pieces;
     UNROLL
     for (int s = 0; s < STEPS; s++) {
         const int at = begin + s * WARP_LANES + LANE;
         value[s] = at < a.vocab ? row[at] : 0.0;
     }
-    logits_sum sum = {0.0, 0.0};
-    for (int i = LANE; i < pieces; i += WARP_LANES) {
-        add_exactly(&sum, of_piece[i].value);
-        sum.rest += of_piece[i].rest;
-    }
-    sum = logits_sum_of_warp(sum);
-    const double factor = 1.0 / (sum.value + sum.rest);
+    const double factor = 1.0 / sampling_row_sum(a.sum + BLOCK_Y * pieces, pieces);
     UNROLL
     for (int s = 0; s < STEPS; s++) {
         const int at = begin + s * WARP_LANES + LANE;

@@ -4,13 +4,14 @@
 #ifndef SPECLAB_KERNELS_COLUMNS_H
 #define SPECLAB_KERNELS_COLUMNS_H
 
+#include "models/gpu/kernels_sampling.h"
 #include "models/gpu/pass_batch.h"
 
 enum {
     NORM_NARROW = 512,       /* columns up to this width are one warp's */
     GATE_THREADS = 128,
     LOGITS_THREADS = 128,
-    LOGITS_PIECE = 512
+    LOGITS_PIECE = SAMPLING_PIECE
 };
 
 /* Block u: column u; `wanted`: of x's columns, those from batch->first on. norm_narrow is the same by one warp, for
@@ -37,20 +38,9 @@ struct gate_args {
     const pass_batch *batch;
 };
 
-/* The largest of a piece of logits and where it stands first; -1 where one of the piece is not finite. */
-typedef struct {
-    float value;
-    int32_t index;
-} logits_largest;
-
-/* The sum of a piece's exponentials, and what rounding left out of it. */
-typedef struct {
-    double value, rest;
-} logits_sum;
-
 /* Block (x, u): pieces of row u of logits (n, vocab), a warp each. `largest` and `sum` are (n, pieces). */
 struct largest_args {
-    logits_largest *largest;
+    sampling_largest *largest;
     const float *logits;
     int vocab;
 };
@@ -58,25 +48,25 @@ struct largest_args {
 /* Block u: the largest of row u. */
 struct argmax_args {
     int32_t *token; /* (n) */
-    const logits_largest *largest;
+    const sampling_largest *largest;
     int pieces;
 };
 
-/* row = exp((logits - largest) * factor), and the sums of the pieces; ret_bad[u] for each row. */
+/* row = exp((logits - largest) * factor), and the sums of the pieces; ret_bad[u] for each row. Then row /= its sum. Bits
+ * as on the host: its exponential, its order of sums (models/transformer/logits.c). */
 struct row_exps_args {
     double *row; /* (n, vocab) */
-    logits_sum *sum;
+    double *sum;
     int32_t *bad; /* (n) */
     const float *logits;
-    const logits_largest *largest;
+    const sampling_largest *largest;
     int vocab;
     double factor;
 };
 
-/* row /= its sum. */
 struct row_scale_args {
     double *row;
-    const logits_sum *sum;
+    const double *sum;
     int vocab;
 };
 

@@ -23,21 +23,21 @@ void spec_launch_gate(spec_stream *stream, void *y, const float *h, int ffn, ope
 }
 
 /* The sums come first, for their alignment. */
-static logits_largest *largest_of(void *workspace, int pieces, int n)
+static sampling_largest *largest_of(void *workspace, int pieces, int n)
 {
-    return (logits_largest *)((logits_sum *)workspace + (size_t)n * (size_t)pieces);
+    return (sampling_largest *)((double *)workspace + (size_t)n * (size_t)pieces);
 }
 
 size_t spec_launch_logits_bytes(int vocab, int n)
 {
     const size_t pieces = (size_t)n * (size_t)spec_least_pieces(vocab, LOGITS_PIECE);
-    return pieces * (sizeof(logits_sum) + sizeof(logits_largest));
+    return pieces * (sizeof(double) + sizeof(sampling_largest));
 }
 
 void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n, void *workspace)
 {
     const int pieces = spec_least_pieces(vocab, LOGITS_PIECE);
-    logits_largest *largest = largest_of(workspace, pieces, n);
+    sampling_largest *largest = largest_of(workspace, pieces, n);
     SPEC_RUN(stream, largest, spec_least_pieces(pieces, PIECES_OF_BLOCK), n, 1, .largest = largest, .logits = logits,
              .vocab = vocab);
     SPEC_RUN(stream, argmax, n, 1, 1, .token = ret_token, .largest = largest, .pieces = pieces);
@@ -47,8 +47,8 @@ void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const floa
                       double temperature, int n, void *workspace)
 {
     const int pieces = spec_least_pieces(vocab, LOGITS_PIECE), blocks = spec_least_pieces(pieces, PIECES_OF_BLOCK);
-    logits_sum *sum = workspace;
-    logits_largest *largest = largest_of(workspace, pieces, n);
+    double *sum = workspace;
+    sampling_largest *largest = largest_of(workspace, pieces, n);
     SPEC_RUN(stream, largest, blocks, n, 1, .largest = largest, .logits = logits, .vocab = vocab);
     SPEC_RUN(stream, row_exps, blocks, n, 1, .row = row, .sum = sum, .bad = ret_bad, .logits = logits,
              .largest = largest, .vocab = vocab, .factor = fmin(1.0 / temperature, DBL_MAX));

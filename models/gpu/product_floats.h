@@ -8,7 +8,7 @@
 
 /* Four activations of a column, from k on; past the end of its row there are zeros. Rows of a multiple of four are
  * aligned. */
-DEVICE quad load_floats(const float *x, int k, int cols, bool aligned)
+DEVICE quad load_four(const float *x, int k, int cols, bool aligned)
 {
     if (aligned) return load_quad_if(k < cols, x + k);
     quad v;
@@ -37,7 +37,7 @@ DEVICE void multiply_floats(product_sums sum, const struct product_args *a, cons
         UNROLL
         for (int c = 0; c < EIGHT; c++) {
             const int u = j * EIGHT + c < n ? j * EIGHT + c : n - 1; /* columns that there are not go nowhere */
-            const quad v = load_floats((const float *)a->x + (size_t)u * (size_t)a->cols, k, a->cols, aligned);
+            const quad v = load_four((const float *)a->x + (size_t)u * (size_t)a->cols, k, a->cols, aligned);
             UNROLL
             for (int t = 0; t < T; t++) {
                 float d = sum[t][j][c];

@@ -1,5 +1,5 @@
-/* sampling_rows: where a row's logits and sums lie, and how its law comes of them; for kernels_sampling.cu and
- * kernels_filters.cu alone. */
+/* sampling_rows: where a row's logits and sums lie, and how its law comes of them; for kernels_sampling.cu,
+ * kernels_filters.cu and, as far as the largest goes, kernels_columns.cu. */
 #ifndef SPECLAB_SAMPLING_ROWS_H
 #define SPECLAB_SAMPLING_ROWS_H
 
