@@ -43,6 +43,7 @@ END {
             n80, n80 * up(threads[k], 32) / 32
         if (spill > 0) spilling = spilling " " k
     }
+    print "registers: of a thread, sm_90/sm_80; shared, spills: bytes of a block, of a thread; blocks, warps: that a multiprocessor holds at a time"
     print "gpu-report: " count " kernels; " (spilling == "" ? "none spills" : "these spill:" spilling)
     exit bad || spilling != ""
 }' "$folder/threads.txt" "$folder"/*.ptxas
