@@ -5,6 +5,7 @@
 #include "experiments/measures.h"
 #include "models/names.h"
 #include "sim/drafter.h"
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +54,6 @@ const char *spec_accept_row_strategy(char buffer[SPEC_ACCEPT_STRATEGY_SIZE], con
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
-
 /* Split a copy of `list` at its commas into *ret_name, which is the caller's to free, as is the copy. */
 static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char *list, spec_error *error)
 {
@@ -66,7 +62,7 @@ static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char
     *ret_n = 0;
     *ret_copy = strdup(list);
     *ret_name = calloc((size_t)n, sizeof **ret_name);
-    if (*ret_copy == NULL || *ret_name == NULL) return no_memory(error);
+    if (*ret_copy == NULL || *ret_name == NULL) return spec_no_memory(error);
     for (char *rest = *ret_copy, *word; (word = strsep(&rest, ",")) != NULL;) {
         if (*word == '\0') return spec_fail(error, GSL_EINVAL, "'%.80s' has an empty name", list);
         (*ret_name)[(*ret_n)++] = word;
@@ -93,7 +89,7 @@ static int read_numbers(int **ret_number, int *ret_n, const char *list, spec_err
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_grid_add_numbers(&grid, "n", list, error)); /* its line begins with "n: " */
     const spec_axis *axis = &grid.axis[0];
-    if ((*ret_number = calloc((size_t)axis->n, sizeof **ret_number)) == NULL) SPEC_TRY(no_memory(error));
+    if ((*ret_number = calloc((size_t)axis->n, sizeof **ret_number)) == NULL) SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < axis->n; i++) {
         int *number = &(*ret_number)[i];
         if (spec_settings_parse_int(number, axis->value[i]) && *number >= 1 && *number <= SPEC_DRAFTS_MAX) continue;
@@ -168,14 +164,14 @@ int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char 
     int *number = NULL, n_rules = 0, n_draftings = 0, n_numbers = 0, status = GSL_SUCCESS;
     char *all = all_rules();
     *rows = (spec_accept_rows){0};
-    if (all == NULL) SPEC_TRY(no_memory(error));
+    if (all == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(spec_point_blame(split(&rows->rules, &rule, &n_rules, rules[0] != '\0' ? rules : all, error), "rule",
                               error));
     SPEC_TRY(spec_point_blame(split(&rows->draftings, &drafting, &n_draftings,
                                     draftings[0] != '\0' ? draftings : by_default, error), "drafting", error));
     SPEC_TRY(read_numbers(&number, &n_numbers, n, error));
     const size_t most = (size_t)n_rules * (size_t)n_draftings * (size_t)n_numbers;
-    if ((rows->row = calloc(most, sizeof *rows->row)) == NULL) SPEC_TRY(no_memory(error));
+    if ((rows->row = calloc(most, sizeof *rows->row)) == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(fill(rows, rule, n_rules, rules[0] != '\0', drafting, n_draftings, draftings[0] != '\0', number, n_numbers,
                   error));
     if (rows->n_rows == 0)

@@ -3,6 +3,7 @@
 #include "experiments/result_file.h"
 #include "models/settings.h"
 #include "sim/rng.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,11 +38,6 @@ typedef struct {
     spec_result_file file;
     spec_error *error;
 } runner;
-
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
 
 /* What can be wrong before anything is computed. */
 static int check_runnable(const spec_experiment *e, spec_error *error)
@@ -104,26 +100,26 @@ static int make_tables(runner *run)
     int n = e->grid.n_axes, status = GSL_SUCCESS;
     for (int c = 0; e->measure->columns[c] != NULL; c++) n++;
     const char **column = calloc((size_t)n, sizeof *column);
-    if (column == NULL) return no_memory(run->error);
+    if (column == NULL) return spec_no_memory(run->error);
     n = 0;
     for (int i = 0; i < e->grid.n_axes; i++)
         if (!spec_measure_tells(e->measure, e->grid.axis[i].name)) column[n++] = e->grid.axis[i].name;
     for (int c = 0; e->measure->columns[c] != NULL; c++) column[n++] = e->measure->columns[c];
-    if (spec_table_init(&run->work, column, n) != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));
+    if (spec_table_init(&run->work, column, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
 
     bool all = e->n_show == 0;
     int n_shown = all ? n : e->n_show;
     spec_table *table = &run->result->table;
     run->shown = calloc((size_t)n_shown, sizeof *run->shown);
     status = spec_table_init(table, all ? column : (const char *const *)e->show, n_shown);
-    if (run->shown == NULL || status != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));
+    if (run->shown == NULL || status != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
     for (int i = 0; i < n_shown; i++) {
         run->shown[i] = all ? i : spec_table_column(&run->work, e->show[i]);
         if (run->shown[i] < 0)
             SPEC_TRY(spec_fail(run->error, GSL_EINVAL, "no column '%s' to show", e->show[i]));
     }
     free(table->provenance);
-    if ((table->provenance = provenance(e)) == NULL) SPEC_TRY(no_memory(run->error));
+    if ((table->provenance = provenance(e)) == NULL) SPEC_TRY(spec_no_memory(run->error));
 done:
     free(column);
     return status;
@@ -210,9 +206,9 @@ static int keep_rows(runner *run, const spec_table *old)
                     return spec_fail(run->error, GSL_EINVAL,
                                      "%.200s: row %zu has another %.40s than this run would write", path,
                                      table->n_rows + 1, name);
-                if (spec_cell_copy(&table->row[c], cell) != GSL_SUCCESS) return no_memory(run->error);
+                if (spec_cell_copy(&table->row[c], cell) != GSL_SUCCESS) return spec_no_memory(run->error);
             }
-            if (spec_table_append(table) != GSL_SUCCESS) return no_memory(run->error);
+            if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(run->error);
             count_check(run, table, table->n_rows - 1);
         }
     }
@@ -274,12 +270,12 @@ static int keep_point(runner *run)
             if (spec_measure_tells(run->experiment->measure, name)) continue;
             const spec_cell cell = cell_of(spec_grid_value(grid, run->next, name));
             const size_t at = r * (size_t)run->work.n_columns + (size_t)spec_table_column(&run->work, name);
-            if (spec_cell_copy(&run->work.cell[at], &cell) != GSL_SUCCESS) return no_memory(run->error);
+            if (spec_cell_copy(&run->work.cell[at], &cell) != GSL_SUCCESS) return spec_no_memory(run->error);
         }
         for (int c = 0; c < table->n_columns; c++)
             if (spec_cell_copy(&table->row[c], spec_table_cell(&run->work, r, run->shown[c])) != GSL_SUCCESS)
-                return no_memory(run->error);
-        if (spec_table_append(table) != GSL_SUCCESS) return no_memory(run->error);
+                return spec_no_memory(run->error);
+        if (spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(run->error);
         count_check(run, &run->work, r);
     }
     run->file.done = run->next;
@@ -294,7 +290,7 @@ static int run_point(runner *run)
     uint64_t rows = 1;
     int status = GSL_SUCCESS;
     char *identity = spec_grid_identity(&run->experiment->grid, run->next, measure->columns);
-    if (identity == NULL) return no_memory(run->error);
+    if (identity == NULL) return spec_no_memory(run->error);
     point.seed = spec_rng_named_seed(run->experiment->seed, identity);
     SPEC_TRY(rows_of(&rows, run, run->next));
     spec_table_clear(&run->work);
@@ -304,7 +300,7 @@ static int run_point(runner *run)
         else point_failed(run, run->next, status, &inner);
         goto done;
     }
-    if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(no_memory(run->error));
+    if (spec_table_append(&run->work) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(run->error));
     assert(run->work.n_rows == rows);
     SPEC_TRY(keep_point(run));
 done:

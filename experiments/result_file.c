@@ -1,4 +1,5 @@
 #include "experiments/result_file.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +10,6 @@
 void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_stream)
 {
     *file = (spec_result_file){.path = path, .opt_stream = path == NULL ? opt_stream : NULL, .fd = -1, .fresh = true};
-}
-
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
 }
 
 /* The rows of a table from `from` on, and its head where asked for, as bytes. */
@@ -62,7 +58,7 @@ int spec_result_file_read(spec_table *ret_old, const spec_result_file *file, con
     if (in == NULL) return spec_fail(error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
     head = bytes_of(table, 0, 0, true, &n_head);
     start = calloc(n_head + 1, 1);
-    if (head == NULL || start == NULL) SPEC_TRY(no_memory(error));
+    if (head == NULL || start == NULL) SPEC_TRY(spec_no_memory(error));
     n_start = fread(start, 1, n_head, in);
     if ((differs = head_difference(start, head, &line)) != NULL)
         status = spec_fail(error, GSL_EINVAL,
@@ -90,7 +86,7 @@ int spec_result_file_keep(spec_result_file *file, const spec_table *table, spec_
     int status = GSL_SUCCESS;
     char *kept = bytes_of(table, 0, table->n_rows, true, &n);
     FILE *in = fopen(file->path, "rb");
-    if (kept == NULL) SPEC_TRY(no_memory(error));
+    if (kept == NULL) SPEC_TRY(spec_no_memory(error));
     if (in == NULL || !begins_with(in, kept, n))
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: cannot resume: its rows were edited", file->path));
     file->good = (off_t)n;
@@ -161,7 +157,7 @@ int spec_result_file_write(spec_result_file *file, const spec_table *table, size
     size_t n = 0;
     int status = GSL_SUCCESS;
     char *bytes = bytes_of(table, from, table->n_rows, file->fresh, &n);
-    if (bytes == NULL) return no_memory(error);
+    if (bytes == NULL) return spec_no_memory(error);
     const bool over = file->fresh && file->fd >= 0 && !file->made;
     if (over && ftruncate(file->fd, 0) != 0 && errno != EINVAL) /* EINVAL: a device */
         SPEC_TRY(write_failed(file, error));

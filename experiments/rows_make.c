@@ -3,6 +3,7 @@
 #include "sim/rng.h"
 #include "sim/sources.h"
 #include "sim/verify.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,11 +24,6 @@ typedef struct {
     int *text;
     size_t text_capacity;
 } maker;
-
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
 
 static void maker_free(maker *m)
 {
@@ -56,11 +52,11 @@ static int maker_init(maker *m, const char *path, const spec_rows_plan *plan, sp
                            (unsigned long long)m->length, (unsigned long long)window));
     for (int s = 0; s < plan->sides; s++) {
         m->store[s] = malloc(m->block * vocab * sizeof *m->store[s]);
-        if (m->store[s] == NULL) SPEC_TRY(no_memory(error));
+        if (m->store[s] == NULL) SPEC_TRY(spec_no_memory(error));
         SPEC_TRY(spec_session_init(&m->session[s], plan->model[s], error));
     }
     m->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (m->rng == NULL) SPEC_TRY(no_memory(error));
+    if (m->rng == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(spec_rows_writer_init(&m->writer, path, plan->model, plan->sides, plan->cutoff, error));
 done:
     return status;
@@ -142,7 +138,7 @@ static int push(maker *m, size_t *n, int token, spec_error *error)
     if (*n == m->text_capacity) {
         const size_t capacity = 2 * m->text_capacity + SPEC_PROMPT_MAX;
         int *text = realloc(m->text, capacity * sizeof *text);
-        if (text == NULL) return no_memory(error);
+        if (text == NULL) return spec_no_memory(error);
         m->text = text;
         m->text_capacity = capacity;
     }

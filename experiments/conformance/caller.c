@@ -1,4 +1,5 @@
 #include "experiments/conformance/caller.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,11 +52,6 @@ static layout layout_of(const spec_fixture *fixture)
     return at;
 }
 
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
-
 /* A sampler that forks returns twice. */
 static void end_copy(const spec_caller *caller)
 {
@@ -75,7 +71,7 @@ int spec_caller_init(spec_caller **ret, const spec_sampler_api *api, const spec_
 {
     int status = GSL_SUCCESS;
     spec_caller *caller = *ret = calloc(1, sizeof *caller);
-    if (caller == NULL) return no_memory(error);
+    if (caller == NULL) return spec_no_memory(error);
     caller->api = api;
     caller->about = *about;
     caller->process = getpid();
@@ -140,7 +136,7 @@ int spec_caller_begin(spec_caller *caller, const spec_fixture *fixture, uint32_t
         if (!caller->in_place) caller->gathered[side] = malloc(chunk * (nodes + 1) * vocab * sizeof(float));
         if (caller->given[side] == NULL || caller->pristine[side] == NULL || caller->row[side] == NULL ||
             (!caller->in_place && caller->gathered[side] == NULL))
-            return no_memory(error);
+            return spec_no_memory(error);
         for (size_t i = 0; i < size; i++) caller->pristine[side][i] = logits ? logf(row[i]) : row[i];
         memcpy(caller->given[side], caller->pristine[side], size * sizeof(float));
     }
@@ -150,7 +146,7 @@ int spec_caller_begin(spec_caller *caller, const spec_fixture *fixture, uint32_t
     caller->out = malloc(chunk * (size_t)layout_of(fixture).stride * sizeof *caller->out);
     return caller->step != NULL && caller->token != NULL && caller->coin != NULL && caller->out != NULL
                ? GSL_SUCCESS
-               : no_memory(error);
+               : spec_no_memory(error);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -352,7 +348,7 @@ int spec_caller_generate(spec_caller *caller, int start, int K, uint64_t seed, i
     const size_t n = (size_t)n_tokens;
     int32_t *out = malloc((n + GUARDS) * sizeof *out);
     int status = GSL_SUCCESS;
-    if (out == NULL) return no_memory(error);
+    if (out == NULL) return spec_no_memory(error);
     for (size_t i = 0; i < n + GUARDS; i++) out[i] = UNTOUCHED;
     caller->start = start;
     caller->n_context = 0;

@@ -1,6 +1,7 @@
 /* exec:COMMAND: a process in any language, over its standard input and output. The command runs through /bin/sh -c. */
 #include "experiments/conformance/protocol.h"
 #include "experiments/conformance/ward.h"
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,6 @@ static own *own_of(spec_subject *subject)
     return subject->own;
 }
 
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
-
 /* ---- the channel ------------------------------------------------------------------------------------------------- */
 
 /* Read more, after what is there. */
@@ -42,7 +38,7 @@ static int read_more(own *o, spec_error *error)
     if (o->capacity - o->end < READ_BYTES) {
         const size_t capacity = 2 * o->capacity + READ_BYTES;
         char *in = realloc(o->in, capacity);
-        if (in == NULL) return no_memory(error);
+        if (in == NULL) return spec_no_memory(error);
         o->in = in;
         o->capacity = capacity;
     }
@@ -124,7 +120,7 @@ static int open_exec(spec_subject *subject, const char *path, spec_error *error)
     spec_error why = {{0}};
     int status = GSL_SUCCESS;
     own *o = subject->own = calloc(1, sizeof *o);
-    if (o == NULL) return no_memory(error);
+    if (o == NULL) return spec_no_memory(error);
     if (subject->limits.opt_options != NULL)
         return spec_fail(error, GSL_EINVAL, "options of a process stand in its command: exec:'COMMAND OPTIONS'");
     SPEC_TRY(spec_ward_start(&o->ward, "exec", path, -1, &subject->limits, error));
@@ -142,7 +138,7 @@ static int begin_exec(spec_subject *subject, spec_error *error)
     int status = GSL_SUCCESS;
     free(o->memory);
     o->memory = calloc(1, spec_batch_bytes(subject->capacity, f->n_nodes, spec_batch_coins(f)));
-    if (o->memory == NULL) return no_memory(error);
+    if (o->memory == NULL) return spec_no_memory(error);
     spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, spec_batch_coins(f));
     o->chunk = f->batch < subject->capacity ? f->batch : subject->capacity;
     if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch) o->chunk = o->hello.about.max_batch;

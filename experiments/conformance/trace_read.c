@@ -2,6 +2,7 @@
 
 #include "experiments/conformance/trace_line.h"
 #include "sim/rng.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,11 +39,6 @@ struct spec_trace_reader {
 
 /* Where there are a reader r and an error. */
 #define BAD(...) spec_trace_line_bad(&r->in, error, __VA_ARGS__)
-
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
 
 /* The place of a key in its list, or -1. */
 static int key_of(const char *key, const char *const *keys)
@@ -120,11 +116,11 @@ done:
 int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, spec_error *error)
 {
     spec_trace_reader *r = *ret = calloc(1, sizeof *r);
-    if (r == NULL) return no_memory(error);
+    if (r == NULL) return spec_no_memory(error);
     r->in = spec_trace_line_of(file, name);
     r->text_places = FIRST_TEXTS;
     r->text = calloc(r->text_places, sizeof *r->text);
-    const int status = r->text != NULL ? read_head(r, error) : no_memory(error);
+    const int status = r->text != NULL ? read_head(r, error) : spec_no_memory(error);
     if (status == GSL_SUCCESS) return status;
     spec_trace_read_close(r);
     *ret = NULL;
@@ -159,7 +155,7 @@ static int find_text(spec_trace_text **ret, spec_trace_reader *r, uint64_t key, 
         return BAD("more than %d requests: split the trace", SPEC_TRACE_REQUESTS_MAX);
     if (2 * (r->n_texts + 1) > r->text_places) {
         spec_trace_text *more = calloc(2 * r->text_places, sizeof *more);
-        if (more == NULL) return no_memory(error);
+        if (more == NULL) return spec_no_memory(error);
         for (size_t i = 0; i < r->text_places; i++)
             if (r->text[i].key != 0) *place_of(more, 2 * r->text_places, r->text[i].key) = r->text[i];
         free(r->text);
@@ -211,8 +207,8 @@ static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t
     if (!json_is_array(value)) return BAD("\"%s\" is not a list", key);
     if (json_array_size(value) != V)
         return BAD("\"%s\" has %zu entries, not %zu", key, json_array_size(value), V);
-    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL) return no_memory(error);
-    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL) return no_memory(error);
+    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL) return spec_no_memory(error);
+    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL) return spec_no_memory(error);
     for (size_t i = 0; i < V; i++) {
         const json_t *entry = json_array_get(value, i);
         double x = json_number_value(entry);

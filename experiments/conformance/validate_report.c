@@ -1,4 +1,5 @@
 #include "experiments/conformance/validate_report.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,11 +116,6 @@ int spec_validate_report_emitted(const spec_reproducer *c)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
-
 static void fill_result(spec_table *table, const spec_validate_result *result)
 {
     spec_table_text(table, "fixture", result->kind->name);
@@ -164,7 +160,7 @@ int spec_validate_report_table(spec_table *ret, const spec_validation *v, spec_e
 done:
     if (status == GSL_SUCCESS) return status;
     spec_table_free(ret);
-    return no_memory(error);
+    return spec_no_memory(error);
 }
 
 int spec_validate_report_seen(spec_table *ret, const spec_validation *v, spec_error *error)
@@ -203,5 +199,5 @@ int spec_validate_report_seen(spec_table *ret, const spec_validation *v, spec_er
 done:
     if (status == GSL_SUCCESS) return status;
     spec_table_free(ret);
-    return no_memory(error);
+    return spec_no_memory(error);
 }

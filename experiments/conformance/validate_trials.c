@@ -2,6 +2,7 @@
 #include "experiments/conformance/validate_run.h"
 
 #include "sim/rng.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <omp.h>
@@ -10,11 +11,6 @@
 
 /* Rounds of one batch; tokens of a text of scope S, texts of a batch. */
 enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXT_TOKENS = 512, TEXTS = 8 };
-
-static int no_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
-}
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -79,7 +75,7 @@ int spec_validate_make_trials(spec_validate_run *r)
     r->p = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->p);
     r->order = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->order);
     if (v->result == NULL || r->trial == NULL || r->turn == NULL || r->p == NULL || r->order == NULL)
-        return no_memory(r->error);
+        return spec_no_memory(r->error);
     for (int i = 0; i < n_kinds; i++)
         for (int s = 0; s < 3; s++) {
             const spec_fixture_kind *kind = spec_validate_fixture(r->plan, i);
@@ -113,13 +109,13 @@ int spec_validate_make_workers(spec_validate_run *r)
     int status = GSL_SUCCESS;
     r->threads = r->plan->threads > 0 ? r->plan->threads : omp_get_max_threads();
     r->worker = calloc((size_t)r->threads, sizeof *r->worker);
-    if (r->worker == NULL) return no_memory(r->error);
+    if (r->worker == NULL) return spec_no_memory(r->error);
     for (int i = 0; i < r->threads; i++) {
         spec_worker *w = &r->worker[i];
         SPEC_TRY(spec_subject_open(&w->subject, r->subject, &r->plan->limits, r->error));
         w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
         w->text = malloc(TEXT_TOKENS * sizeof *w->text);
-        if (w->rng == NULL || w->text == NULL) return no_memory(r->error);
+        if (w->rng == NULL || w->text == NULL) return spec_no_memory(r->error);
     }
 done:
     return status;
@@ -272,7 +268,7 @@ int spec_validate_run_trial(spec_validate_run *r, int i, uint64_t draws)
     uint64_t (*counted)[3] = calloc((size_t)r->threads, sizeof *counted);
     bool *counts = calloc((size_t)r->threads, sizeof *counts);
     int status = GSL_SUCCESS, over = 0;
-    if (counted == NULL || counts == NULL) SPEC_TRY(no_memory(r->error));
+    if (counted == NULL || counts == NULL) SPEC_TRY(spec_no_memory(r->error));
     for (int k = 0; k < r->threads; k++)
         SPEC_TRY(begin_worker(r, &r->worker[k], t, scope, counted[k], &counts[k]));
 #pragma omp parallel num_threads(r->threads)
