@@ -161,7 +161,7 @@ static int check_room(const spec_model *target, const spec_model *draft, const s
 {
     const spec_transformer *a = spec_transformer_of(target), *b = spec_transformer_of(draft);
     const bool shares = a != NULL && b != NULL && a->weights == b->weights;
-    const int reads = b == NULL && draft->kind->needs_target ? 2 : 1; /* who reads the target: it, and what is made of it */
+    const int reads = b == NULL && draft->kind->needs_target ? 2 : 1; /* the target, and what is made of its rows */
     const bool on_device = options->verify != SPEC_VERIFY_HOST && a != NULL && b != NULL &&
                            a->weights->backend == b->weights->backend && strcmp(options->rule, "token") == 0 &&
                            strcmp(options->drafting, "chain") == 0;

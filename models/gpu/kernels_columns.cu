@@ -198,7 +198,8 @@ KERNEL(row_exps, 128)
     for (int s = 0; s < STEPS; s++) {
         const int at = begin + s * WARP_LANES + LANE;
         const bool there = at < a.vocab;
-        const double x = ((double)value[s] - (double)largest.value) * a.factor, e = there ? sampling_exp(x, eighth) : 0.0;
+        const double x = ((double)value[s] - (double)largest.value) * a.factor;
+        const double e = there ? sampling_exp(x, eighth) : 0.0;
         if (there) row[at] = e;
         /* The host adds the 1st, 17th, 33rd, ... in one lane, and so on: both halves of the warp do so. */
         const double other = shuffle_xor_double(e, 16);

@@ -52,8 +52,8 @@ struct argmax_args {
     int pieces;
 };
 
-/* row = exp((logits - largest) * factor), and the sums of the pieces; ret_bad[u] for each row. Then row /= its sum. Bits
- * as on the host: its exponential, its order of sums (models/transformer/logits.c). */
+/* row = exp((logits - largest) * factor), and the sums of the pieces; ret_bad[u] for each row. Then row /= its sum.
+ * Bits as on the host: its exponential, its order of sums (models/transformer/logits.c). */
 struct row_exps_args {
     double *row; /* (n, vocab) */
     double *sum;

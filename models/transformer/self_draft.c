@@ -86,7 +86,8 @@ int spec_quantised_open(spec_model **ret_model, spec_settings *settings, const s
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
     SPEC_TRY(choose_device(&backend, model, target, settings, error));
-    SPEC_TRY(spec_transformer_plan_weights(model, target->checkpoint, (spec_tensor_type)type, backend, settings, error));
+    SPEC_TRY(spec_transformer_plan_weights(model, target->checkpoint, (spec_tensor_type)type, backend, settings,
+                                           error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;

@@ -96,8 +96,8 @@ static void ctrl_c_ends_a_proof_within_a_point(void **state)
     spec_child c;
     (void)state;
     spec_needs_program();
-    spec_child_start(&c, NULL, NULL, "prove --target dirichlet?V=3&seed=1 --draft dirichlet?V=3&seed=2 --rule token --K 0,6 "
-                                     "--tokens 8 --limit 4000000000 -f csv");
+    spec_child_start(&c, NULL, NULL, "prove --target dirichlet?V=3&seed=1 --draft dirichlet?V=3&seed=2 --rule token "
+                                     "--K 0,6 --tokens 8 --limit 4000000000 -f csv");
     spec_child_listen(&c, ",lossless\n");
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);

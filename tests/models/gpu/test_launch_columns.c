@@ -289,7 +289,8 @@ static void rows_are_those_of_the_processor(void **state)
                 for (int i = 0; i < vocab; i++) {
                     const double is = row[(size_t)u * (size_t)vocab + (size_t)i], should = into[u][i];
                     sum += (long double)is;
-                    if (memcmp(&is, &should, sizeof is) != 0) fail_msg("%d of %d: %.17g, not %.17g", i, vocab, is, should);
+                    if (memcmp(&is, &should, sizeof is) != 0)
+                        fail_msg("%d of %d: %.17g, not %.17g", i, vocab, is, should);
                 }
                 assert_true(fabsl(sum - 1.0L) < 1e-15L);
             }

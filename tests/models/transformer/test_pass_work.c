@@ -42,8 +42,8 @@ static void a_draft_of_some_layers_has_the_work_of_these(void **state)
     spec_model_close(target);
 }
 
-/* The card faults at a launch of the first pass as long as there are so many: with 1 layer and with 3. A pass of one token
- * and one of 40 after a longer text alike. */
+/* The card faults at a launch of the first pass as long as there are so many: with 1 layer and with 3. A pass of one
+ * token and one of 40 after a longer text alike. */
 static void a_card_launches_what_is_counted(void **state)
 {
     (void)state;
@@ -55,8 +55,8 @@ static void a_card_launches_what_is_counted(void **state)
             spec_session session;
             spec_error error;
             char spec[120], at[16];
-            snprintf(spec, sizeof spec, "random?dim=64&layers=%d&heads=4&kv_heads=2&ffn=96&vocab=100&type=bf16&device=gpu",
-                     layers);
+            snprintf(spec, sizeof spec,
+                     "random?dim=64&layers=%d&heads=4&kv_heads=2&ffn=96&vocab=100&type=bf16&device=gpu", layers);
             setenv("SPECLAB_GPU_RECORD", "0", 1);
             snprintf(at, sizeof at, "%d", 10 * layers + 4 + more);
             setenv("SIM_FAULT_AT", at, 1);
@@ -64,7 +64,8 @@ static void a_card_launches_what_is_counted(void **state)
             const int launches = spec_pass_work_of(t).launches;
             assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
             spec_forward *forward = spec_transformer_forward(session.data);
-            const int status = spec_session_score_begin(&session, token, (size_t)n, NULL, NULL, 0, 0, NULL, NULL, &error);
+            const int status =
+                spec_session_score_begin(&session, token, (size_t)n, NULL, NULL, 0, 0, NULL, NULL, &error);
             assert_int_equal(status, GSL_SUCCESS);
             assert_int_equal(launches, 10 * layers + 4);
             assert_int_equal(spec_forward_wait(forward, &error) == GSL_SUCCESS, more);
