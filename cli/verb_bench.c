@@ -222,7 +222,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
         SPEC_TRY(spec_timed_prompts_make(&prompts, target, plan->texts < 1000 ? plan->texts : 1000, args->context,
                                          plan->seed, &error));
     plan->decoder = spec_pair_options_decoder(&args->pair, target, draft);
-    plan->one_session = is_on_card(target) || is_on_card(draft); /* which give memory at once; the host when it is used */
+    plan->one_session = is_on_card(target) || is_on_card(draft); /* which gives memory at once, the host in use */
     plan->prompts = &prompts;
     plan->opt_progress = show_progress;
     plan->context = &begun;

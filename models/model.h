@@ -46,9 +46,9 @@ struct spec_model_kind {
     int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error);
     void (*close)(spec_model *model);
 
-    /* For a kind whose open has only looked: bring in what the model computes with, if that is not there yet. GSL_ENOMEM,
-     * with the line, before anything is, where there is no room for it and for one text, that of opt_target too. NULL:
-     * open did it all. */
+    /* For a kind whose open has only looked: bring in what the model computes with, if that is not there yet.
+     * GSL_ENOMEM, with the line, before anything is, where there is no room for it and for one text, that of opt_target
+     * too. NULL: open did it all. */
     int (*load)(spec_model *model, const spec_model *opt_target, spec_error *error);
 
     /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last `order` of them).
@@ -124,8 +124,8 @@ struct spec_session {
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
 void spec_session_free(spec_session *session); /* a zeroed one is fine */
 
-/* The same session for somebody who reads another text with it in turn: rows stay as they are, and what the one text has
- * not in common with the other is computed anew. The session outlives it. */
+/* The same session for somebody who reads another text with it in turn: rows stay as they are, and what the one text
+ * has not in common with the other is computed anew. The session outlives it. */
 spec_session spec_session_lend(const spec_session *session);
 
 /* The row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the row is used. */

@@ -89,8 +89,8 @@ bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, con
  * the length beforehand says how deep a tree is. Drafting ahead, and verifying on a device, refuse what they cannot.
  *
  * Decoders of the same models that take turns, a round or token at a time, may do with one session of each: keys and
- * values are there once, and what is decoded stays the same. One whose opt_beside is another decoder, which outlives it,
- * borrows the target's from it, and the draft's where it has that; but when it drafts ahead, none that shares the
+ * values are there once, and what is decoded stays the same. One whose opt_beside is another decoder, which outlives
+ * it, borrows the target's from it, and the draft's where it has that; but when it drafts ahead, none that shares the
  * target's. Its first round of a turn computes anew what its text has beyond the text of the turn before. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);

@@ -23,7 +23,8 @@ typedef struct {
 
 /* Enumerate the law of n_tokens = m tokens after `prompt`. GSL_EFAILED where there are more branches than `limit` (0:
  * no limit; the line says how to raise it), GSL_EINVAL where m is outside 0..4096 or V^m is absurd (> 2^24) or the
- * rule has a seed, and what the decoder and the models refuse; opt_stop ends the walk over the promised texts, too. Time: branches x rounds of a text; memory: 24 V^m
+ * rule has a seed, and what the decoder and the models refuse; opt_stop ends the walk over the promised texts,
+ * too. Time: branches x rounds of a text; memory: 24 V^m
  * bytes. */
 int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt, size_t n_prompt,
                          int n_tokens, uint64_t limit, spec_error *error);

@@ -23,8 +23,8 @@ typedef struct {
     int turn;       /* tokens of a turn, at least */
     double seconds; /* 0: no limit; else, after two texts, no new one once so much time went by for each way */
     uint64_t seed;
-    bool one_session; /* all ways and passes use one session of each model (sim/decode.h), where memory is short: turns
-                         begin, untimed, with what the text has beyond the last turn's. What is decoded stays the same */
+    bool one_session; /* all ways and passes use one session of each model (sim/decode.h), where memory is short. Turns
+                         begin, untimed, with what the text has beyond the last turn's. What is decoded is the same */
     spec_clock clock;
     const volatile int *opt_stop;
     void (*opt_progress)(void *context, double share); /* after each text */

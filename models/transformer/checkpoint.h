@@ -62,7 +62,7 @@ void spec_checkpoint_draw(spec_checkpoint *checkpoint);
  * and scales too. Nothing is allocated that the file's size does not cover. On failure *ret is zeroed. */
 int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
-int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error); /* weights: spec_checkpoint_draw */
+int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error); /* without its weights: _draw */
 
 /* What every loader asks of what it found, before it allocates anything by it: widths and counts within their bounds,
  * heads that share evenly, an even head_dim, a sane epsilon and base. GSL_EINVAL, and a line that begins with path. */

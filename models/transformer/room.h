@@ -1,6 +1,6 @@
 /* room: whether models have room where they are to compute, asked before any of it is there.
- * Counted are weights, the keys and values of texts, and what passes write, each matrix and buffer as the piece that the
- * backend gives out for it. */
+ * Counted are weights, the keys and values of texts, and what passes write, each matrix and buffer as the piece that
+ * the backend gives out for it. */
 #ifndef SPECLAB_ROOM_H
 #define SPECLAB_ROOM_H
 

@@ -37,7 +37,8 @@ OPENS(gguf)
 OPENS(random)
 
 #define TRANSFORMER                                                                                                    \
-    .heats = true, .close = spec_transformer_close, .load = spec_transformer_load, .row = spec_transformer_row, .score = spec_transformer_score,      \
+    .heats = true, .close = spec_transformer_close, .load = spec_transformer_load,                                     \
+    .row = spec_transformer_row, .score = spec_transformer_score,                                                      \
     .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,                              \
     .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,                      \
     .chain = &spec_transformer_chain, .token_text = spec_transformer_token_text
