@@ -1,5 +1,6 @@
 #include "tests/bench/gpu/gpu_rows.h"
 
+#include "experiments/experiment.h"
 #include "models/gpu/driver.h"
 
 #include <gsl/gsl_sort.h>
@@ -12,7 +13,7 @@
 enum { WARM = 3, LEAST = 5, TINY = 1, MOST = 200 };
 static const double budget = 0.25; /* seconds */
 
-static const char *const columns[] = {"what", "asked", "measured", "unit", "met", "card", "driver"};
+static const char *const columns[] = {"what", "asked", "measured", "unit", "met", "card", "driver", "speclab"};
 
 int gpu_rows_init(gpu_rows *rows, const spec_backend *backend, const char *path, spec_error *error)
 {
@@ -64,6 +65,7 @@ int gpu_rows_add(gpu_rows *rows, gpu_wanted wanted, double asked, double measure
     spec_table_text(&rows->table, "met", met);
     spec_table_text(&rows->table, "card", rows->backend->device);
     spec_table_text(&rows->table, "driver", rows->driver);
+    spec_table_text(&rows->table, "speclab", spec_experiment_version);
     SPEC_TRY(spec_table_append(&rows->table));
     SPEC_TRY(spec_table_write_row(&rows->table, 0, rows->out, &rows->error));
     printf("%-52s %12.4g %-8s %9s %s\n", what, measured, unit, text, met);

@@ -1,5 +1,6 @@
 /* gpu_rows: what is measured of a card, row by row: shown as it comes, and written to a CSV to keep.
- * A row has what was measured, what is asked for, if anything, and on which card with which driver. */
+ * A row has what was measured, what is asked for, if anything, on which card with which driver, and by which
+ * speclab. */
 #ifndef SPECLAB_GPU_ROWS_H
 #define SPECLAB_GPU_ROWS_H
 
