@@ -45,6 +45,7 @@ static inline float attention_bf16(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
+    if (x != x) bits = (bits | 0x400000) & 0xffff0000; /* a card's NaN is 0x7fffffff, which rounded up would be -0 */
     const uint32_t rest = bits & 0xffff;
     bits &= 0xffff0000;
     if (rest > 0x8000 || (rest == 0x8000 && (bits & 0x10000))) bits += 0x10000;
