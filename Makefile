@@ -76,11 +76,13 @@ KERNELS := $(wildcard models/gpu/kernels_*.cu)
 FATBIN  := $(KERNELS:%.cu=build/gpu/%.fatbin)
 NVCC_FLAGS := -std=c++17 -O3 -fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
     -gencode arch=compute_90,code=compute_90
-build/gpu/%.fatbin: %.cu
-	@mkdir -p $(@D)
+# On the way nvcc makes PTX, which the simulator runs too: it is kept.
+build/gpu/%.fatbin build/gpu/%.compute_80.ptx build/gpu/%.compute_90.ptx: %.cu
+	@mkdir -p $(@D)/kept
 	@[ $(V) = 1 ] || echo "  NVCC $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF $(@:.fatbin=.d) -fatbin -o $@ $< 2>$(@:.fatbin=.ptxas) \
-	    || { cat $(@:.fatbin=.ptxas); exit 1; }
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF build/gpu/$*.d --keep --keep-dir $(@D)/kept -fatbin \
+	    -o build/gpu/$*.fatbin $< 2>build/gpu/$*.ptxas || { cat build/gpu/$*.ptxas; exit 1; }
+	$(Q)mv $(@D)/kept/$(*F).*.ptx $(@D) && rm -f $(@D)/kept/$(*F).*
 # The file of this name is made anew, and what reads it built, when nvcc comes or goes.
 NVCC_FILE := $(BUILD)/$(if $(NVCC),with,without)-nvcc
 $(NVCC_FILE):
@@ -99,9 +101,10 @@ $(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard $(TOO
     -isystem $(TOOLKIT)/include -DSPEC_STUBS='"$(TOOLKIT)/lib64/stubs/libcuda.so"')
 
 # The simulated driver (tests/simulator) with these kernels, as gcc compiles them, and with kernels that have a mistake
-# each, to see that it finds them. The watched ones look at each access to memory: races, ends of allocations.
+# each, to see that it finds them. The watched ones look at each access to memory: races, ends of allocations. Those of
+# PTX run what nvcc made of the kernels, instruction by instruction.
 SIMULATOR  := $(BUILD)/tests/simulator
-SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so)
+SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so $(if $(NVCC),libplanted_ptx.so))
 SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. -D_GNU_SOURCE
 SIM_SHARED := $(if $(and $(findstring address,$(CFLAGS_$(CONFIG))),$(findstring gcc,$(CC))),-fsanitize-sections='simt_shared*')
 SIM_KERNEL  = $(SIM_FLAGS) -DSIMT_SECTION=simt_shared_$(*F)_
@@ -114,6 +117,12 @@ SIM_WATCH  := $(BUILD)/sim/tests/simulator/watched/access_watch.o
 SIM_TABLE  := $(BUILD)/sim/tests/simulator/kernel_table.o
 SIM_PLANTED_TABLE := $(BUILD)/sim/tests/simulator/planted/planted_table.o
 PLANTED    := $(wildcard tests/simulator/planted/*.cu)
+SIM_PTX    := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/ptx_texts.c,$(wildcard tests/simulator/ptx/*.c)))
+SIM_TEXTS  := $(BUILD)/sim/tests/simulator/ptx/ptx_texts.o
+SIM_PLANTED_TEXTS := $(BUILD)/sim/tests/simulator/planted/planted_texts.o
+ptx_of      = $(foreach source,$(1:.cu=),build/gpu/$(source).compute_80.ptx build/gpu/$(source).compute_90.ptx)
+$(SIM_TEXTS): $(call ptx_of,$(KERNELS))
+$(SIM_PLANTED_TEXTS): $(call ptx_of,$(PLANTED))
 $(BUILD)/sim/%.o: %.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
@@ -128,9 +137,13 @@ $(BUILD)/watched/%.o: %.cu
 	$(Q)$(CC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
 $(SIMULATOR)/libcuda.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
 $(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) $(KERNELS:%.cu=$(BUILD)/watched/%.o)
+$(SIMULATOR)/libcuda_ptx.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o) $(SIM_PTX) \
+    $(SIM_TEXTS)
+$(SIMULATOR)/libplanted_ptx.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o) $(SIM_PTX) \
+    $(SIM_PLANTED_TEXTS)
 $(SIMULATOR)/libplanted.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o)
 $(SIMULATOR)/libplanted_watched.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(SIM_WATCH) $(PLANTED:%.cu=$(BUILD)/watched/%.o)
-$(SIMULATORS) $(SIMULATOR)/libcuda_watched.so:
+$(SIMULATORS) $(SIMULATOR)/libcuda_watched.so $(SIMULATOR)/libcuda_ptx.so:
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
@@ -183,6 +196,7 @@ check: ## install what is missing, build, and pass the tests
 	@$(MAKE) --no-print-directory layers
 	@$(MAKE) --no-print-directory $(PARALLEL) unit
 	@$(MAKE) --no-print-directory kernels
+	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx-quick
 	@$(MAKE) --no-print-directory docs
 
 .PHONY: kernels
@@ -217,6 +231,22 @@ gpu-reverse: $(GPU_TESTS)
 .PHONY: gpu-races
 gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## the tests of GPU kernels with each access watched for races, in some minutes
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
+
+# What nvcc made of the kernels, in place of what gcc did: for cards of capability 9.0 and 8.0.
+PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card launch_columns launch_product sampling_gpu backend_gpu \
+    transformer_gpu)
+.PHONY: gpu-ptx gpu-ptx-quick
+ifneq ($(NVCC),)
+gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## the tests of GPU kernels with the code that nvcc makes of them, in some minutes
+	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(GPU_TESTS)
+	@SIM_LIBRARY=libcuda_ptx.so SIM_CAPABILITY=8.0 SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
+gpu-ptx-quick: $(PTX_QUICK) $(SIMULATOR)/libcuda_ptx.so
+	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(PTX_QUICK)
+else
+gpu-ptx:
+	@echo "gpu-ptx: skipped: there is no nvcc"
+gpu-ptx-quick: gpu-ptx
+endif
 
 # libomp and its Archer tell the sanitizer of the barriers; what libomp itself does is not instrumented.
 .PHONY: engine

@@ -4,6 +4,7 @@
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/kernel_fault.h"
 #include "tests/simulator/launch_profile.h"
+#include "tests/simulator/ptx/ptx_run.h"
 #include "tests/simulator/stack_switch.h"
 
 #include <stdarg.h>
@@ -298,7 +299,6 @@ static void run_block(void)
     run.warps_ready = ~0u >> (MOST_WARPS - run.warps);
     run.ended = run.at_barrier = 0;
     run.barriers = 0;
-    memset(run.waited, 0, sizeof run.waited);
     simt.thread = choose(run.warps_ready) * WARP_LANES;
     run.running = &run.host;
     give_way();
@@ -324,7 +324,9 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
         simt.block[0] = (int)(block % grid[0]);
         simt.block[1] = (int)(block / grid[0] % grid[1]);
         simt.block[2] = (int)(block / grid[0] / grid[1]);
-        run_block();
+        memset(run.waited, 0, sizeof run.waited);
+        if (ptx_run_block != NULL) ptx_run_block(kernel, args, threads, order, &run.chance, i == 0);
+        else run_block();
     }
     kernel_fault_watched();
     launch_profile_end(began, kernel, blocks);

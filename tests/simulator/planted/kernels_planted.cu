@@ -160,6 +160,7 @@ KERNEL(planted_nowhere, 256)
     a.y[place()] = *from;
 }
 
+#ifndef __CUDACC__ /* a card has no stack of this kind */
 static int deep(volatile int *below, int levels)
 {
     volatile int here[256];
@@ -172,6 +173,7 @@ KERNEL(planted_deep, 256)
     volatile int zero = 0;
     a.y[place()] = a.x[place()] + 0.0f * (float)deep(&zero, a.wrong ? 10000 : 10);
 }
+#endif
 
 KERNEL(planted_ahead, 256)
 {

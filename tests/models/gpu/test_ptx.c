@@ -1,0 +1,255 @@
+/* Kernels as nvcc made them, run instruction by instruction (tests/simulator/ptx): what is right passes, mistakes are
+ * found, and products have the bits of those that gcc compiled. Skipped where the kernels were built without nvcc. */
+#include "tests/models/gpu/planted.h"
+#include "tests/support/folder.h"
+
+#include <math.h>
+
+static const char *kernel; /* that the child runs */
+static int wrong, blocks;
+
+static bool there(void) { return access(spec_simulator_path("libplanted_ptx.so"), R_OK) == 0; }
+
+#define NEEDS_PTX()                                                                                                    \
+    do {                                                                                                               \
+        (void)state;                                                                                                   \
+        if (!there()) skip();                                                                                          \
+    } while (0)
+
+static float x_of(int i) { return (float)(i % 97) + 0.25f; }
+
+static float right_y(int i)
+{
+    const int block = i / THREADS * THREADS;
+    float sum = 0;
+    if (strcmp(kernel, "planted_half_warp") == 0 || strcmp(kernel, "planted_two_lines") == 0 ||
+        strcmp(kernel, "planted_lanes") == 0)
+        return x_of(i ^ 1);
+    if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
+    if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
+    if (strcmp(kernel, "planted_count") == 0) return NAN;
+    if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
+    if (i >= N / THREADS) return NAN;
+    for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);
+    return sum;
+}
+
+/* Runs the kernel over N values; exit code 5 where its result is not right. */
+static void use_kernel(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(cuda.cuMemsetD8Async(to, 0, sizeof y, stream));
+    WORKS(try_launch(stream, kernel, blocks, THREADS, to, from, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+    if (strcmp(kernel, "planted_count") == 0) {
+        uint32_t count[2];
+        memcpy(count, y, sizeof count);
+        if (count[0] != N || count[1] != N - 1) _exit(5);
+    }
+    for (int i = 0; i < N && i < blocks * THREADS; i++)
+        if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
+}
+
+static void run_kernel(const char *name, int is_wrong, int n_blocks, const char *one, const char *two)
+{
+    kernel = name;
+    wrong = is_wrong;
+    blocks = n_blocks;
+    in_child(use_kernel, "libplanted_ptx.so", one, two, "SIM_PATIENCE=1");
+}
+
+static void says(const char *text, int code)
+{
+    if (ended != code || strstr(said, text) == NULL)
+        fail_msg("%s ended with %d, not %d with '%s': %s", kernel, ended, code, text, said);
+}
+
+static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+static const char *const cards[] = {"SIM_CAPABILITY=8.0", "SIM_CAPABILITY=9.0"};
+
+static void kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards(void **state)
+{
+    NEEDS_PTX();
+    static const char *const names[] = {
+        "planted_copy",    "planted_sum",       "planted_divergent", "planted_early",      "planted_half_warp",
+        "planted_product", "planted_past_end",  "planted_two_lines", "planted_reads_past", "planted_past_shared",
+        "planted_lanes",   "planted_unwritten", "planted_one_word",  "planted_count",      "planted_unaligned",
+        "planted_nowhere", "planted_endless"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        for (int i = 0; i < 6; i++) {
+            run_kernel(names[k], 0, N / THREADS, orders[i % 3], cards[i / 3]);
+            says("", 0);
+        }
+}
+
+/* In all orders: one line that names the text of PTX. */
+static void is_caught(const char *name, int n_blocks, const char *text)
+{
+    for (int i = 0; i < 6; i++) {
+        run_kernel(name, 1, n_blocks, orders[i % 3], cards[i / 3]);
+        says(text, 3);
+        assert_int_equal(strncmp(said, "simulator: kernel planted_", 26), 0);
+        if (strstr(said, i < 3 ? "kernels_planted.compute_80.ptx:" : "kernels_planted.compute_90.ptx:") == NULL)
+            fail_msg("no line of PTX: %s", said);
+    }
+}
+
+static void meetings_that_do_not_come_about_are_named(void **state)
+{
+    NEEDS_PTX();
+    is_caught("planted_early", 1, ", which has ended");
+    is_caught("planted_half_warp", 1, ", which has ended");
+    is_caught("planted_product", 1, "mma.sync at ");
+}
+
+static void a_missing_barrier_shows_in_one_order_of_warps(void **state)
+{
+    NEEDS_PTX();
+    run_kernel("planted_sum", 1, N / THREADS, orders[0], cards[0]);
+    says("", 5);
+    run_kernel("planted_sum", 1, N / THREADS, orders[1], cards[0]);
+    says("", 0);
+}
+
+static void a_barrier_of_a_warp_that_is_missing_shows_where_lanes_go_one_by_one(void **state)
+{
+    NEEDS_PTX();
+    int found = 0;
+    for (int i = 1; i < 3; i++) {
+        run_kernel("planted_lanes", 1, N / THREADS, orders[i], cards[1]);
+        found += ended == 5;
+    }
+    assert_int_not_equal(found, 0);
+}
+
+static void memory_that_is_not_there_is_named(void **state)
+{
+    NEEDS_PTX();
+    is_caught("planted_past_end", N / THREADS + 1, "it writes 4 bytes at ");
+    assert_non_null(strstr(said, "at byte 4096 of an allocation of 4096 bytes"));
+    is_caught("planted_reads_past", N / THREADS, "at byte 4096 of an allocation of 4096 bytes");
+    is_caught("planted_past_shared", N / THREADS, "of shared memory are in no variable");
+    is_caught("planted_unaligned", 1, "16 bytes at 0x");
+    is_caught("planted_nowhere", N / THREADS, "thread 3: address 0x40 is no memory of the card");
+}
+
+static void shared_memory_that_nobody_wrote_is_no_number(void **state)
+{
+    NEEDS_PTX();
+    run_kernel("planted_unwritten", 1, N / THREADS, orders[0], cards[1]);
+    says("", 5);
+}
+
+static void a_launch_that_never_comes_back_is_named(void **state)
+{
+    NEEDS_PTX();
+    run_kernel("planted_endless", 1, N / THREADS, orders[0], cards[1]);
+    says("thread 77: the launch does not come back", 3);
+}
+
+/* y = x by way of a third, whose copy begins early. */
+static void copy_twice(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), between = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(try_launch(stream, "planted_copy", N / THREADS, THREADS, between, from, 0));
+    launches_early = true;
+    WORKS(try_launch(stream, "planted_ahead", N / THREADS, THREADS, to, between, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    HOLDS(memcmp(x, y, sizeof x) == 0);
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(between));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+}
+
+static void copy_twice_with(int is_wrong, const char *text, int code)
+{
+    kernel = "planted_ahead";
+    wrong = is_wrong;
+    in_child(copy_twice, "libplanted_ptx.so", cards[1], NULL, NULL);
+    says(text, code);
+}
+
+static void a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends(void **state)
+{
+    NEEDS_PTX();
+    copy_twice_with(0, "", 0);
+    copy_twice_with(AHEAD_NEVER_WAITS, "thread 77: it ", 3);
+    copy_twice_with(AHEAD_WAITS_TWICE, "for the second time", 3);
+    copy_twice_with(AHEAD_WRITES, "it writes the card's memory before griddepcontrol.wait, at kernels_planted", 3);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static void multiply(void)
+{
+    uint64_t random = 42;
+    uint32_t a[128], b[64], de[256];
+    for (int i = 0; i < 192; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t word = (uint32_t)(random >> 32);
+        *(i < 128 ? &a[i] : &b[i - 128]) =
+            (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u); /* 0.5 to 2 */
+    }
+    open_card();
+    const CUdeviceptr in_a = device_floats(128), in_b = device_floats(64), out = device_floats(256);
+    struct planted_mma_args args = {(float *)(uintptr_t)out, (int32_t *)(uintptr_t)out + 128,
+                                    (const uint32_t *)(uintptr_t)in_a, (const uint32_t *)(uintptr_t)in_b};
+    void *parameters[] = {&args};
+    CUfunction function;
+    WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, sizeof a));
+    WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, sizeof b));
+    WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
+    const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
+    WORKS(cuda.cuLaunchKernelEx(&config, function, parameters, NULL));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(de, out, sizeof de));
+    FILE *file = fopen("product", "wb");
+    HOLDS(file != NULL && fwrite(de, sizeof de, 1, file) == 1 && fclose(file) == 0);
+}
+
+static void products_have_the_bits_of_those_that_gcc_compiled(void **state)
+{
+    NEEDS_PTX();
+    uint32_t de[2][256];
+    for (int i = 0; i < 2; i++) {
+        in_child(multiply, i == 0 ? "libplanted.so" : "libplanted_ptx.so", NULL, NULL, NULL);
+        kernel = "planted_mma";
+        says("", 0);
+        FILE *file = fopen("product", "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(de[i], sizeof de[i], 1, file), 1);
+        fclose(file);
+    }
+    assert_memory_equal(de[0], de[1], sizeof de[0]);
+}
+
+int main(void)
+{
+    if (!there()) printf("skipped: built without nvcc, there is no PTX to run\n");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards),
+        cmocka_unit_test(meetings_that_do_not_come_about_are_named),
+        cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_warps),
+        cmocka_unit_test(a_barrier_of_a_warp_that_is_missing_shows_where_lanes_go_one_by_one),
+        cmocka_unit_test(memory_that_is_not_there_is_named),
+        cmocka_unit_test(shared_memory_that_nobody_wrote_is_no_number),
+        cmocka_unit_test(a_launch_that_never_comes_back_is_named),
+        cmocka_unit_test(a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends),
+        cmocka_unit_test(products_have_the_bits_of_those_that_gcc_compiled),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}

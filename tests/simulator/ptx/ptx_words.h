@@ -1,0 +1,36 @@
+/* ptx_words: PTX read word by word. Words are names with their dots and modifiers ("ld.global.nc", "%rd1",
+ * "$L__BB0_1"), numbers, texts in quotes and single characters; comments are skipped. A word points into the text.
+ * What is not understood ends the process with file and line, exit code 3. */
+#ifndef SPECLAB_PTX_WORDS_H
+#define SPECLAB_PTX_WORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *at;
+    int n, line; /* n 0: the text has ended */
+} ptx_word;
+
+typedef struct {
+    const char *at, *file; /* what is left of the text */
+    int line;
+} ptx_reader;
+
+ptx_word ptx_next(ptx_reader *reader);
+ptx_word ptx_peek(const ptx_reader *reader);
+
+bool ptx_is(ptx_word word, const char *text);
+bool ptx_begins(ptx_word word, const char *text);
+
+/* Takes the next word if it is this one; must take it. */
+bool ptx_take(ptx_reader *reader, const char *text);
+void ptx_need(ptx_reader *reader, const char *text);
+
+/* Whether the word is a number, and its value; floats (0f3F800000, 0d...) as their bits. */
+bool ptx_number(uint64_t *ret_value, ptx_word word);
+
+/* "simulator: kernels_norm.ptx:41: `div.full.f32` is not known here" */
+__attribute__((noreturn)) void ptx_unknown(const ptx_reader *reader, ptx_word word, const char *what);
+
+#endif
