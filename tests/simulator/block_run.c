@@ -4,6 +4,7 @@
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/kernel_fault.h"
 #include "tests/simulator/launch_profile.h"
+#include "tests/simulator/ptx/ptx_compare.h"
 #include "tests/simulator/ptx/ptx_run.h"
 #include "tests/simulator/stack_switch.h"
 
@@ -304,6 +305,21 @@ static void run_block(void)
     give_way();
 }
 
+static void run_blocks(bool by_ptx)
+{
+    const int *const grid = simt.grid;
+    const int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
+    for (int64_t i = 0; i < blocks; i++) {
+        const int64_t block = run.order == ORDER_FORWARD ? i : blocks - 1 - i;
+        simt.block[0] = (int)(block % grid[0]);
+        simt.block[1] = (int)(block / grid[0] % grid[1]);
+        simt.block[2] = (int)(block / grid[0] / grid[1]);
+        memset(run.waited, 0, sizeof run.waited);
+        if (by_ptx) ptx_run_block(run.kernel, run.args, run.threads, run.order, &run.chance, i == 0);
+        else run_block();
+    }
+}
+
 void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order,
                bool early)
 {
@@ -315,20 +331,18 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
     run.threads = threads;
     run.warps = (threads + WARP_LANES - 1) / WARP_LANES;
     simt.threads = threads;
-    const int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
     for (int i = 0; i < 3; i++) simt.grid[i] = grid[i];
     if (access_watch_begin != NULL) access_watch_begin();
     kernel_fault_watch();
-    for (int64_t i = 0; i < blocks; i++) {
-        const int64_t block = order == ORDER_FORWARD ? i : blocks - 1 - i;
-        simt.block[0] = (int)(block % grid[0]);
-        simt.block[1] = (int)(block / grid[0] % grid[1]);
-        simt.block[2] = (int)(block / grid[0] / grid[1]);
-        memset(run.waited, 0, sizeof run.waited);
-        if (ptx_run_block != NULL) ptx_run_block(kernel, args, threads, order, &run.chance, i == 0);
-        else run_block();
+    if (ptx_compare_begin != NULL && ptx_compare_begin()) {
+        run_blocks(false);
+        ptx_compare_between();
+        run_blocks(true);
+        ptx_compare_end(kernel);
+    } else {
+        run_blocks(ptx_run_block != NULL);
     }
     kernel_fault_watched();
-    launch_profile_end(began, kernel, blocks);
+    launch_profile_end(began, kernel, (int64_t)grid[0] * grid[1] * grid[2]);
     run.kernel = NULL;
 }

@@ -77,6 +77,12 @@ void simulated_memory_close(void)
     open = NULL;
 }
 
+void simulated_memory_each(void (*visit)(char *memory, size_t bytes))
+{
+    for (const allocation *a = allocations; a != NULL; a = a->next)
+        if (a->card == open && !a->pinned) visit(a->memory, a->bytes);
+}
+
 static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool pinned)
 {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
