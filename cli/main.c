@@ -26,7 +26,7 @@ const spec_verb spec_verbs[] = {
     {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
     {"rows", "the rows of a pair along a text, into a file that is a model", spec_verb_rows},
     {"quantize", "write a transformer as GGUF, its weights in fewer bits", spec_verb_quantize},
-    {"list", "models, drafts, rules, policies, processes, measures, devices, experiments", spec_verb_list},
+    {"list", "models, drafts, rules, processes, measures, devices, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };
 
