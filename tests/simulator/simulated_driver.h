@@ -13,7 +13,7 @@
  *   SIM_FAULT_AT=n                       the n-th launch of a context faults (from 1)
  *   SIM_PATIENCE=60                      seconds of processor time that a launch may take
  *   SIM_PROFILE=1                        at the end, a table of the kernels on standard error
- *   SIM_COMPARE=1                        with libcuda_ptx.so: which kernels leave other bits by PTX (ptx_compare)
+ *   SIM_COMPARE=1, 2                     with libcuda_ptx.so: which kernels leave other bits by PTX; none may
  *   SIM_IMAGES=0                         no image of kernels is taken, as a card takes none that is not for it
  *   SIM_FAIL=cuMemAlloc_v2:2:3           the 3rd call of that function (first, if left out) and later ones fail with 2
  *   SIM_MISSING=1                        cuGraphInstantiateWithFlags is missing, as in a driver older than CUDA 11.4 */

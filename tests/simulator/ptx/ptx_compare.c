@@ -21,6 +21,20 @@ static struct {
 
 static size_t at, differing; /* while memory is visited */
 
+/* CUDA's expf is made of ex2.approx, glibc's is not; structs are copied with what pads them, or without; a list has no
+ * order. */
+static const char *const may_differ[] = {"gate",           "combine",       "attend_*",          "sampling_accept",
+                                         "sampling_pick",  "filters_border", "filters_candidates", NULL};
+
+static bool has_to_be_equal(const char *kernel)
+{
+    for (int i = 0; may_differ[i] != NULL; i++) {
+        const size_t length = strcspn(may_differ[i], "*");
+        if (strncmp(kernel, may_differ[i], may_differ[i][length] == '*' ? length : length + 1) == 0) return false;
+    }
+    return true;
+}
+
 static char *more(size_t n)
 {
     if (before.room < at + n) {
@@ -79,6 +93,9 @@ void ptx_compare_end(const simulated_kernel *kernel)
     const long i = kernel - simulated_kernels;
     at = differing = 0;
     simulated_memory_each(compare);
+    const char *name = kernel->name + strlen("spec_kernel_");
+    if (differing > 0 && simulated_setting("SIM_COMPARE", 0) == 2 && has_to_be_equal(name))
+        block_run_fail("%zu words differ from what gcc's code leaves", differing);
     if (i >= MOST_KERNELS) return;
     rows[i].launches++;
     rows[i].differ += differing > 0;
@@ -87,7 +104,7 @@ void ptx_compare_end(const simulated_kernel *kernel)
 
 __attribute__((destructor)) static void show(void)
 {
-    if (simulated_setting("SIM_COMPARE", 0) == 0) return;
+    if (simulated_setting("SIM_COMPARE", 0) != 1) return;
     fprintf(stderr, "%-28s %9s %15s %12s\n", "kernel", "launches", "with other bits", "words");
     for (int i = 0; i < MOST_KERNELS && simulated_kernels[i].name != NULL; i++)
         if (rows[i].launches > 0)
