@@ -217,9 +217,10 @@ check-long: tests ## the unit tests with samples 20 times as large
 	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
 
 .PHONY: sanitize
-sanitize: ## the tests under the address and undefined sanitizers, and the engine's under the thread sanitizer
+sanitize: ## the tests under the address and undefined sanitizers, the card's for races, the engine's under the thread sanitizer
 	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan unit
 	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory $(PARALLEL) gpu-races-quick
 	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=tsan CC=clang engine
 
 # On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
@@ -228,22 +229,24 @@ GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l 
 gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
 
-.PHONY: gpu-races
+.PHONY: gpu-races gpu-races-quick
+GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product sampling_gpu backend_gpu)
 gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## the tests of GPU kernels with each access watched for races, in some minutes
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
+gpu-races-quick: $(GPU_QUICK) $(SIMULATOR)/libcuda_watched.so
+	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_QUICK)
 
 # What nvcc made of the kernels, in place of what gcc did, for cards of capability 9.0 and 8.0; or beside it, where that
 # does not take long.
-PTX_QUICK  := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card transformer_gpu)
-PTX_BESIDE := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product sampling_gpu backend_gpu)
+PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card transformer_gpu)
 .PHONY: gpu-ptx gpu-ptx-quick
 ifneq ($(NVCC),)
 gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## the tests of GPU kernels with the code that nvcc makes of them, in some minutes
 	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(GPU_TESTS)
 	@SIM_LIBRARY=libcuda_ptx.so SIM_CAPABILITY=8.0 SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
-gpu-ptx-quick: $(PTX_QUICK) $(PTX_BESIDE) $(SIMULATOR)/libcuda_ptx.so
+gpu-ptx-quick: $(PTX_QUICK) $(GPU_QUICK) $(SIMULATOR)/libcuda_ptx.so
 	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(PTX_QUICK)
-	@SIM_LIBRARY=libcuda_ptx.so SIM_COMPARE=2 tests/run.sh $(PTX_BESIDE)
+	@SIM_LIBRARY=libcuda_ptx.so SIM_COMPARE=2 tests/run.sh $(GPU_QUICK)
 else
 gpu-ptx:
 	@echo "gpu-ptx: skipped: there is no nvcc"
