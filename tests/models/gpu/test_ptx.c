@@ -1,12 +1,7 @@
 /* Kernels as nvcc made them, run instruction by instruction (tests/simulator/ptx): what is right passes, mistakes are
  * found, and products have the bits of those that gcc compiled. Skipped where the kernels were built without nvcc. */
-#include "tests/models/gpu/planted.h"
+#include "tests/models/gpu/planted_use.h"
 #include "tests/support/folder.h"
-
-#include <math.h>
-
-static const char *kernel; /* that the child runs */
-static int wrong, blocks;
 
 static bool there(void) { return access(spec_simulator_path("libplanted_ptx.so"), R_OK) == 0; }
 
@@ -16,48 +11,6 @@ static bool there(void) { return access(spec_simulator_path("libplanted_ptx.so")
         if (!there()) skip();                                                                                          \
     } while (0)
 
-static float x_of(int i) { return (float)(i % 97) + 0.25f; }
-
-static float right_y(int i)
-{
-    const int block = i / THREADS * THREADS;
-    float sum = 0;
-    if (strcmp(kernel, "planted_half_warp") == 0 || strcmp(kernel, "planted_two_lines") == 0 ||
-        strcmp(kernel, "planted_lanes") == 0)
-        return x_of(i ^ 1);
-    if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
-    if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
-    if (strcmp(kernel, "planted_count") == 0) return NAN;
-    if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
-    if (i >= N / THREADS) return NAN;
-    for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);
-    return sum;
-}
-
-/* Runs the kernel over N values; exit code 5 where its result is not right. */
-static void use_kernel(void)
-{
-    float x[N], y[N];
-    for (int i = 0; i < N; i++) x[i] = x_of(i);
-    open_card();
-    const CUdeviceptr from = device_floats(N), to = device_floats(N);
-    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
-    WORKS(cuda.cuMemsetD8Async(to, 0, sizeof y, stream));
-    WORKS(try_launch(stream, kernel, blocks, THREADS, to, from, wrong));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
-    WORKS(cuda.cuMemFree_v2(from));
-    WORKS(cuda.cuMemFree_v2(to));
-    close_card();
-    if (strcmp(kernel, "planted_count") == 0) {
-        uint32_t count[2];
-        memcpy(count, y, sizeof count);
-        if (count[0] != N || count[1] != N - 1) _exit(5);
-    }
-    for (int i = 0; i < N && i < blocks * THREADS; i++)
-        if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
-}
-
 static void run_kernel(const char *name, int is_wrong, int n_blocks, const char *one, const char *two)
 {
     kernel = name;
@@ -66,13 +19,6 @@ static void run_kernel(const char *name, int is_wrong, int n_blocks, const char 
     in_child(use_kernel, "libplanted_ptx.so", one, two, "SIM_PATIENCE=1");
 }
 
-static void says(const char *text, int code)
-{
-    if (ended != code || strstr(said, text) == NULL)
-        fail_msg("%s ended with %d, not %d with '%s': %s", kernel, ended, code, text, said);
-}
-
-static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
 static const char *const cards[] = {"SIM_CAPABILITY=8.0", "SIM_CAPABILITY=9.0"};
 
 static void kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards(void **state)
@@ -153,26 +99,6 @@ static void a_launch_that_never_comes_back_is_named(void **state)
     NEEDS_PTX();
     run_kernel("planted_endless", 1, N / THREADS, orders[0], cards[1]);
     says("thread 77: the launch does not come back", 3);
-}
-
-/* y = x by way of a third, whose copy begins early. */
-static void copy_twice(void)
-{
-    float x[N], y[N];
-    for (int i = 0; i < N; i++) x[i] = x_of(i);
-    open_card();
-    const CUdeviceptr from = device_floats(N), between = device_floats(N), to = device_floats(N);
-    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
-    WORKS(try_launch(stream, "planted_copy", N / THREADS, THREADS, between, from, 0));
-    launches_early = true;
-    WORKS(try_launch(stream, "planted_ahead", N / THREADS, THREADS, to, between, wrong));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
-    HOLDS(memcmp(x, y, sizeof x) == 0);
-    WORKS(cuda.cuMemFree_v2(from));
-    WORKS(cuda.cuMemFree_v2(between));
-    WORKS(cuda.cuMemFree_v2(to));
-    close_card();
 }
 
 static void copy_twice_with(int is_wrong, const char *text, int code)

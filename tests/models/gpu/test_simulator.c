@@ -1,8 +1,6 @@
 /* Mistakes in kernels are found by the simulated card, and what is right passes. (What the host may do wrong is in
  * test_simulated_host.) */
-#include "tests/models/gpu/planted.h"
-
-#include <math.h>
+#include "tests/models/gpu/planted_use.h"
 
 #if defined __SANITIZE_ADDRESS__
 #define SANITIZED 1
@@ -17,53 +15,6 @@ static const bool sanitized = true;
 static const bool sanitized = false;
 #endif
 
-static const char *kernel; /* that the child runs */
-static int wrong;
-static bool one_block;
-
-static float x_of(int i) { return (float)(i % 97) + 0.25f; }
-
-/* y for the kernel when it is right; NAN where nothing is said. */
-static float right_y(int i)
-{
-    const int block = i / THREADS * THREADS;
-    float sum = 0;
-    if (strcmp(kernel, "planted_half_warp") == 0 || strcmp(kernel, "planted_two_lines") == 0 ||
-        strcmp(kernel, "planted_lanes") == 0)
-        return x_of(i ^ 1);
-    if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
-    if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
-    if (strcmp(kernel, "planted_count") == 0) return NAN;
-    if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
-    if (i >= N / THREADS) return NAN;
-    for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);
-    return sum;
-}
-
-/* Runs the kernel over N values; exit code 5 where its result is not right. */
-static void use_kernel(void)
-{
-    float x[N], y[N];
-    for (int i = 0; i < N; i++) x[i] = x_of(i);
-    open_card();
-    const CUdeviceptr from = device_floats(N), to = device_floats(N);
-    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
-    WORKS(cuda.cuMemsetD8Async(to, 0, sizeof y, stream));
-    WORKS(try_launch(stream, kernel, one_block ? 1 : N / THREADS, THREADS, to, from, wrong));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
-    WORKS(cuda.cuMemFree_v2(from));
-    WORKS(cuda.cuMemFree_v2(to));
-    close_card();
-    if (strcmp(kernel, "planted_count") == 0) {
-        uint32_t count[2];
-        memcpy(count, y, sizeof count);
-        if (count[0] != N || count[1] != N - 1) _exit(5);
-    }
-    for (int i = 0; i < (one_block ? THREADS : N); i++)
-        if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
-}
-
 static void run_kernel(const char *name, int is_wrong, const char *library, const char *variable)
 {
     kernel = name;
@@ -74,23 +25,15 @@ static void run_kernel(const char *name, int is_wrong, const char *library, cons
 /* It is right in all orders, and where each access is watched. */
 static void passes(const char *name)
 {
-    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
     for (int i = 0; i < 6; i++) {
         run_kernel(name, 0, i < 3 ? "libplanted.so" : "libplanted_watched.so", orders[i % 3]);
         if (ended != 0) fail_msg("%s, %s: it ended with %d: %s", name, orders[i % 3], ended, said);
     }
 }
 
-static void says(const char *text, int code)
-{
-    if (ended != code || strstr(said, text) == NULL)
-        fail_msg("it ended with %d, not %d with '%s': %s", ended, code, text, said);
-}
-
 /* One line, exit code 3, in all orders. */
 static void is_caught(const char *name, const char *text)
 {
-    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
     passes(name);
     for (int i = 0; i < 3; i++) {
         run_kernel(name, 1, "libplanted.so", orders[i]);
@@ -105,7 +48,6 @@ static void is_caught(const char *name, const char *text)
 /* By the library that watches each access. */
 static void is_caught_watched(const char *name, const char *text)
 {
-    static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
     passes(name);
     for (int i = 0; i < 3; i++) {
         run_kernel(name, 1, "libplanted_watched.so", orders[i]);
@@ -258,7 +200,6 @@ static void read_unwritten(void)
 static void shared_memory_that_nobody_wrote_is_no_number(void **state)
 {
     (void)state;
-    static const char *const orders[] = {"", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
     passes("planted_unwritten");
     for (int i = 0; i < 3; i++) {
         in_child(read_unwritten, "libplanted.so", orders[i], NULL, NULL);
@@ -269,10 +210,10 @@ static void shared_memory_that_nobody_wrote_is_no_number(void **state)
 static void loads_that_are_not_aligned_are_named(void **state)
 {
     (void)state;
-    one_block = true;
+    blocks = 1;
     is_caught("planted_unaligned", "16 bytes at 0x");
     assert_non_null(strstr(said, "kernels_planted.cu:"));
-    one_block = false;
+    blocks = N / THREADS;
 }
 
 static void an_address_of_nothing_is_named(void **state)
@@ -284,28 +225,9 @@ static void an_address_of_nothing_is_named(void **state)
 
 /* ---- launches that begin early ------------------------------------------------------------------------------------ */
 
-/* y = x by way of a third, whose copy begins early. */
-static void copy_twice(void)
-{
-    float x[N], y[N];
-    for (int i = 0; i < N; i++) x[i] = x_of(i);
-    open_card();
-    const CUdeviceptr from = device_floats(N), between = device_floats(N), to = device_floats(N);
-    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
-    WORKS(try_launch(stream, "planted_copy", N / THREADS, THREADS, between, from, 0));
-    launches_early = true;
-    WORKS(try_launch(stream, "planted_ahead", N / THREADS, THREADS, to, between, wrong));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
-    HOLDS(memcmp(x, y, sizeof x) == 0);
-    WORKS(cuda.cuMemFree_v2(from));
-    WORKS(cuda.cuMemFree_v2(between));
-    WORKS(cuda.cuMemFree_v2(to));
-    close_card();
-}
-
 static void copy_twice_in(const char *library, int is_wrong, const char *text, int code)
 {
+    kernel = "planted_ahead";
     wrong = is_wrong;
     in_child(copy_twice, library, NULL, NULL, NULL);
     says(text, code);

@@ -1,0 +1,85 @@
+/* planted_use: the kernels of tests/simulator/planted, each used in a child (planted.h), and what is right. Include it in
+ * one file of a program. */
+#ifndef SPECLAB_TESTS_PLANTED_USE_H
+#define SPECLAB_TESTS_PLANTED_USE_H
+
+#include "tests/models/gpu/planted.h"
+
+#include <math.h>
+
+static const char *kernel; /* that the child runs */
+static int wrong, blocks = N / THREADS;
+
+static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+
+static inline float x_of(int i) { return (float)(i % 97) + 0.25f; }
+
+/* y for the kernel when it is right; NAN where nothing is said. */
+static inline float right_y(int i)
+{
+    const int block = i / THREADS * THREADS;
+    float sum = 0;
+    if (strcmp(kernel, "planted_half_warp") == 0 || strcmp(kernel, "planted_two_lines") == 0 ||
+        strcmp(kernel, "planted_lanes") == 0)
+        return x_of(i ^ 1);
+    if (strcmp(kernel, "planted_early") == 0) return x_of(block + THREADS - 1 - i % THREADS);
+    if (strcmp(kernel, "planted_one_word") == 0) return x_of(block + THREADS - 1);
+    if (strcmp(kernel, "planted_count") == 0) return NAN;
+    if (strcmp(kernel, "planted_sum") != 0) return x_of(i);
+    if (i >= N / THREADS) return NAN;
+    for (int j = 0; j < THREADS; j++) sum += x_of(i * THREADS + j);
+    return sum;
+}
+
+/* Runs the kernel over N values; exit code 5 where its result is not right. */
+static inline void use_kernel(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(cuda.cuMemsetD8Async(to, 0, sizeof y, stream));
+    WORKS(try_launch(stream, kernel, blocks, THREADS, to, from, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+    if (strcmp(kernel, "planted_count") == 0) {
+        uint32_t count[2];
+        memcpy(count, y, sizeof count);
+        if (count[0] != N || count[1] != N - 1) _exit(5);
+    }
+    for (int i = 0; i < N && i < blocks * THREADS; i++)
+        if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
+}
+
+/* y = x by way of a third, whose copy begins early. */
+static inline void copy_twice(void)
+{
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = x_of(i);
+    open_card();
+    const CUdeviceptr from = device_floats(N), between = device_floats(N), to = device_floats(N);
+    WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
+    WORKS(try_launch(stream, "planted_copy", N / THREADS, THREADS, between, from, 0));
+    launches_early = true;
+    WORKS(try_launch(stream, "planted_ahead", N / THREADS, THREADS, to, between, wrong));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(y, to, sizeof y));
+    HOLDS(memcmp(x, y, sizeof x) == 0);
+    WORKS(cuda.cuMemFree_v2(from));
+    WORKS(cuda.cuMemFree_v2(between));
+    WORKS(cuda.cuMemFree_v2(to));
+    close_card();
+}
+
+/* How the child ended, and what it said among others. */
+static inline void says(const char *text, int code)
+{
+    if (ended != code || strstr(said, text) == NULL)
+        fail_msg("%s ended with %d, not %d with '%s': %s", kernel, ended, code, text, said);
+}
+
+#endif
