@@ -68,6 +68,8 @@ ISA_avx2   := -mavx2 -mfma -mf16c
 ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c
 ISA_vnni   := $(ISA_avx512) -mavx512vnni
 endif
+# The fuzzers look at readers: clang takes some ten minutes to instrument these kernels.
+$(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o: CFLAGS_fuzz := -O1 -g
 
 # Kernels for NVIDIA cards: nvcc makes one fat binary of each models/gpu/kernels_*.cu, which images.c takes in. Where
 # there is no nvcc the program says so when it is asked for a card. gcc compiles the same files for the simulator.
