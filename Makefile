@@ -232,7 +232,8 @@ gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
 
 .PHONY: gpu-races gpu-races-quick
-GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product sampling_gpu backend_gpu)
+GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product sampling_gpu backend_gpu \
+    passes_gpu)
 gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## the tests of GPU kernels with each access watched for races, in some minutes
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
 gpu-races-quick: $(GPU_QUICK) $(SIMULATOR)/libcuda_watched.so
@@ -240,7 +241,7 @@ gpu-races-quick: $(GPU_QUICK) $(SIMULATOR)/libcuda_watched.so
 
 # What nvcc made of the kernels, in place of what gcc did, for cards of capability 9.0 and 8.0; or beside it, where that
 # does not take long.
-PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card transformer_gpu)
+PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card card_recordings transformer_gpu)
 .PHONY: gpu-ptx gpu-ptx-quick
 ifneq ($(NVCC),)
 gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## the tests of GPU kernels with the code that nvcc makes of them, in some minutes

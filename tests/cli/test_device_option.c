@@ -197,6 +197,17 @@ static void drivers_and_cards_that_cannot_be_used_are_named_with_their_reason(vo
                "gpu:2");
 }
 
+/* Of a card with so much memory. */
+static void run_with_memory(spec_child *c, const char *command, long bytes)
+{
+    char memory[32];
+    assert_true(bytes < 1L << 30);
+    snprintf(memory, sizeof memory, "%ld", bytes);
+    setenv("SIM_MEMORY", memory, 1);
+    spec_child_run(c, command);
+    unsetenv("SIM_MEMORY");
+}
+
 /* From a card on which nothing has room to one on which all has: before the weights are there, before the draft's are. */
 static void a_card_without_room_says_what_was_needed(void **state)
 {
@@ -204,14 +215,10 @@ static void a_card_without_room_says_what_was_needed(void **state)
     needs_the_simulator();
     static const char command[] = "generate " TARGET " " DRAFT " -n 3 --device gpu --temperature 0";
     int target = 0, draft = 0;
-    char memory[32];
     bool good = false;
     for (long bytes = 1 << 20; !good; bytes += bytes / 3) {
         spec_child c = {0};
-        assert_true(bytes < 1L << 30);
-        snprintf(memory, sizeof memory, "%ld", bytes);
-        setenv("SIM_MEMORY", memory, 1);
-        spec_child_run(&c, command);
+        run_with_memory(&c, command, bytes);
         good = c.code == 0;
         if (!good) {
             spec_child_says(&c, command, 2, "speclab generate: ");
@@ -225,7 +232,6 @@ static void a_card_without_room_says_what_was_needed(void **state)
         }
         spec_child_free(&c);
     }
-    unsetenv("SIM_MEMORY");
     assert_true(target > 0 && draft > 0);
 }
 
@@ -243,21 +249,16 @@ static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
         "bench " TARGET " --draft layers?exit=1 --device gpu --K 2,3 --texts 2 --tokens 4 --context 4 --ahead",
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        char memory[32];
         bool good = false;
         for (long bytes = 4 << 20; !good; bytes += bytes / 12) {
             spec_child c = {0};
-            assert_true(bytes < 1L << 30);
-            snprintf(memory, sizeof memory, "%ld", bytes);
-            setenv("SIM_MEMORY", memory, 1);
-            spec_child_run(&c, commands[i]);
+            run_with_memory(&c, commands[i], bytes);
             good = c.code == 0;
             if (!good && (strstr(c.line, ": --") == NULL || strstr(c.line, " are needed: ") == NULL))
-                fail_msg("%s with %s bytes: %s", commands[i], memory, c.line);
+                fail_msg("%s with %ld bytes: %s", commands[i], bytes, c.line);
             spec_child_free(&c);
         }
     }
-    unsetenv("SIM_MEMORY");
 }
 
 static void fault(const char *command, const char *begin)

@@ -271,9 +271,9 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
         card, stream, &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
-/* Early only on a card that can, and in a recording only with a driver that can. */
-long simulated_early_launches; /* for tests: so many were asked for */
+long simulated_early_launches; /* that were asked for; tests read it */
 
+/* A launch may be early only on a card of 9.0 and with a driver of 12.3, which can record it. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
     SIMULATED_ENTER(card);

@@ -75,6 +75,38 @@ static inline void copy_twice(void)
     close_card();
 }
 
+/* In the child: fragments of A (128 words) and B (64) of magnitudes 0.5 to 2, and what planted_mma makes of them, of bf16
+ * and of bytes. */
+static inline void multiply_fragments(uint32_t *a, uint32_t *b, float *d, int32_t *e)
+{
+    enum { A = 128, B = 64, D = 128 };
+    uint64_t random = 42;
+    for (int i = 0; i < A + B; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t word = (uint32_t)(random >> 32);
+        *(i < A ? &a[i] : &b[i - A]) = (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u);
+    }
+    open_card();
+    const CUdeviceptr in_a = device_floats(A), in_b = device_floats(B), out_d = device_floats(D), out_e = device_floats(D);
+    struct planted_mma_args args = {(float *)(uintptr_t)out_d, (int32_t *)(uintptr_t)out_e,
+                                    (const uint32_t *)(uintptr_t)in_a, (const uint32_t *)(uintptr_t)in_b};
+    void *parameters[] = {&args};
+    CUfunction function;
+    WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, A * sizeof *a));
+    WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, B * sizeof *b));
+    WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
+    const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
+    WORKS(cuda.cuLaunchKernelEx(&config, function, parameters, NULL));
+    WORKS(cuda.cuStreamSynchronize(stream));
+    WORKS(cuda.cuMemcpyDtoH_v2(d, out_d, D * sizeof *d));
+    WORKS(cuda.cuMemcpyDtoH_v2(e, out_e, D * sizeof *e));
+    WORKS(cuda.cuMemFree_v2(in_a));
+    WORKS(cuda.cuMemFree_v2(in_b));
+    WORKS(cuda.cuMemFree_v2(out_d));
+    WORKS(cuda.cuMemFree_v2(out_e));
+    close_card();
+}
+
 /* How the child ended, and what it said among others. */
 static inline void says(const char *text, int code)
 {

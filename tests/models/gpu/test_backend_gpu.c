@@ -1,57 +1,11 @@
-/* The backend of the card (or the simulated one) through the struct of operations alone: each operation against the
- * processor's, and what passes promise whatever is in them: matrices in pieces, uploads that do not overtake one another,
- * recordings, failures. Whole models are in test_transformer_gpu.c. */
-#include "models/gpu/backend_gpu.h"
-
+/* The backend of the card (or the simulated one) through the struct of operations alone: memory, matrices in pieces, each
+ * operation against the processor's. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
-#include "models/gpu/recordings.h"
-#include "models/noise.h"
 #include "models/transformer/transformer.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
+#include "tests/models/gpu/backend_gpu_case.h"
 
 #include <math.h>
-#include <string.h>
-
-static const spec_backend *const cpu = &spec_backend_cpu;
-static const spec_backend *gpu;
-
-static float draw(uint64_t i)
-{
-    const uint64_t word = spec_noise_word(911, i);
-    return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
-}
-
-static int open_gpu(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_backend_gpu_open(&gpu, 0, &error) == GSL_SUCCESS) return 0;
-    printf("%s\n", error.text);
-    return -1;
-}
-
-static int close_gpu(void **state)
-{
-    (void)state;
-    gpu->close(gpu);
-    return 0;
-}
-
-static void *allocated(const spec_backend *on, size_t bytes)
-{
-    void *memory;
-    spec_error error = {""};
-    if (on->alloc(on, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return memory;
-}
-
-static void wait_for(spec_queue *queue)
-{
-    spec_error error = {""};
-    if (queue->backend->wait(queue, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-}
 
 /* ---- memory and matrices ------------------------------------------------------------------------------------------ */
 
@@ -137,7 +91,7 @@ static void a_matrix_arrives_whole_in_however_many_pieces(void **state)
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-enum { DIM = 96, FFN = 160, VOCAB = 300, SLOTS = 400 };
+enum { DIM = 96, FFN = 160, VOCAB = 300 };
 static const spec_shape shape = {.dim = DIM, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .head_dim = 16,
                                  .ffn_dim = FFN, .vocab = VOCAB, .context = 300, .norm_eps = 1e-5f, .rope_base = 1e4};
 
@@ -172,17 +126,6 @@ static void close_side(side *s)
     on->matrix_free(on, &s->down);
     on->kv_free(on, &s->kv);
     on->queue_free(&s->queue);
-}
-
-static spec_batch text_batch(int n, int first, int at, int *path)
-{
-    spec_batch batch = {.n = n, .first = first, .path = path};
-    for (int u = 0; u < n; u++) {
-        batch.token[u] = (7 * u + 3 * at) % VOCAB;
-        batch.position[u] = batch.slot[u] = batch.past[u] = path[u] = at + u;
-        batch.path_begin[u + 1] = u + 1;
-    }
-    return batch;
 }
 
 /* The operand that the card wrote for a reader, as floats: what the processor is then given. */
@@ -296,7 +239,7 @@ static void operations_are_those_of_the_processor(void **state)
         both_put(s, (float *const[]){s[0].bias, s[1].bias}, host, 2 * FFN);
         for (int k = 0, at = 0; k < 5; at += counts[k++]) {
             int path[PASS_COLUMNS];
-            const spec_batch batch = text_batch(counts[k], counts[k] / 3, at, path);
+            const spec_batch batch = text_batch(VOCAB, counts[k], counts[k] / 3, at, path);
             for (int i = 0; i < counts[k] * 10 * 16; i++) host[i] = draw((uint64_t)i + ((uint64_t)at << 20));
             both_put(s, (float *const[]){s[0].qkv, s[1].qkv}, host, (size_t)counts[k] * 10 * 16);
             layer_of(s, &batch, type, bf16 ? 6e-3 : 2e-6);
@@ -387,229 +330,6 @@ static void tokens_are_drawn_from_the_rows(void **state)
     gpu->queue_free(&queue);
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------------- */
-
-#define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
-
-typedef struct {
-    spec_model *model; /* on the processor, for its checkpoint */
-    spec_weights weights;
-    spec_forward forward;
-    spec_kv kv;
-} whole;
-
-static void open_whole(whole *w, const spec_backend *on, const char *type)
-{
-    char spec[200];
-    spec_error error = {""};
-    snprintf(spec, sizeof spec, SMALL "%s", type);
-    assert_int_equal(spec_model_open(&w->model, spec, NULL, &error), GSL_SUCCESS);
-    const spec_checkpoint *checkpoint = spec_transformer_of(w->model)->checkpoint;
-    if (spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (spec_forward_init(&w->forward, &w->weights, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (on->kv_init(on, &w->kv, &checkpoint->shape, SPEC_TENSOR_F32, SLOTS, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-}
-
-static void close_whole(whole *w)
-{
-    const spec_backend *on = w->weights.backend;
-    spec_forward_free(&w->forward);
-    on->kv_free(on, &w->kv);
-    spec_weights_free(&w->weights);
-    spec_model_close(w->model);
-}
-
-/* So many kinds of passes that recordings go and come back: the logits are those of passes without any. A draft in its
- * target's cache, two texts in turns: layers and keys and values are of a kind, too. */
-static void recordings_come_and_go_and_change_nothing(void **state)
-{
-    (void)state;
-    enum { WIDTH = 37, TURNS = 2, TEXTS = 2, STARTS = 2, SETS = 2, KINDS = 5, ALL = KINDS * SETS * STARTS * TEXTS };
-    static const int sets[SETS][1] = {{0}, {1}}, starts[STARTS] = {3, 250};
-    static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}};
-    static float logits[2][TURNS * ALL][WIDTH];
-    for (int records = 0; records < 2; records++) {
-        whole w;
-        spec_kv text[TEXTS];
-        setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
-        close_gpu(NULL);
-        open_gpu(NULL);
-        open_whole(&w, gpu, "q8_0");
-        for (int i = 0; i < TEXTS; i++) {
-            int path[PASS_COLUMNS];
-            spec_batch begin = text_batch(3, 3, 0, path);
-            begin.token[0] = 5 + i;
-            assert_int_equal(gpu->kv_init(gpu, &text[i], &w.weights.shape, SPEC_TENSOR_F32, SLOTS, NULL), GSL_SUCCESS);
-            spec_forward_begin(&w.forward, &text[i], &begin, (const int[]){0, 1}, 2);
-            wait_for(&w.forward.queue);
-        }
-        for (int i = 0; i < TURNS * ALL; i++) {
-            const int *kind = kinds[i % KINDS], n = kind[0], first = kind[1];
-            int path[PASS_COLUMNS];
-            spec_batch batch = text_batch(n, first, starts[i / KINDS / SETS % STARTS], path);
-            for (int u = 0; u < n; u++) batch.token[u] = (batch.token[u] + i) % WIDTH;
-            spec_forward_begin(&w.forward, &text[i / KINDS / SETS / STARTS % TEXTS], &batch, sets[i / KINDS % SETS], 1);
-            wait_for(&w.forward.queue);
-            const float *last = w.forward.logits + (n - first - 1) * WIDTH;
-            if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
-        }
-        for (int i = 0; i < TEXTS; i++) gpu->kv_free(gpu, &text[i]);
-        close_whole(&w);
-    }
-    assert_true((int)ALL > (int)SPEC_RECORDINGS_MAX);
-    unsetenv("SPECLAB_GPU_RECORD");
-    close_gpu(NULL);
-    open_gpu(NULL);
-    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
-}
-
-/* Ten passes of a text begun one after the other, with slots moved in between: what is uploaded for a pass waits for the
- * one before. */
-static void passes_need_not_be_waited_for(void **state)
-{
-    (void)state;
-    enum { PASSES = 10, WIDTH = 37 };
-    float logits[2][WIDTH];
-    const int layer[] = {0, 1};
-    for (int waits = 0; waits < 2; waits++) {
-        whole w;
-        open_whole(&w, gpu, "f32");
-        for (int p = 0; p < PASSES; p++) {
-            int path[PASS_COLUMNS];
-            spec_batch batch = text_batch(3, 2, 3 * p, path);
-            for (int u = 0; u < 3; u++) batch.token[u] = (5 * p + u) % WIDTH;
-            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
-            memset(&batch, 0, sizeof batch); /* it is free */
-            memset(path, 0, sizeof path);
-            const int from[] = {3 * p + 2};
-            if (p % 3 == 1) gpu->keep(&w.forward.queue, &w.kv, from, 3 * p + 1, 1);
-            if (waits) wait_for(&w.forward.queue);
-        }
-        wait_for(&w.forward.queue);
-        gpu->get(gpu, logits[waits], w.forward.logits, sizeof logits[waits]);
-        close_whole(&w);
-    }
-    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
-}
-
-/* ---- what goes wrong ---------------------------------------------------------------------------------------------- */
-
-static void a_text_beyond_the_context_is_told(void **state)
-{
-    (void)state;
-    whole w;
-    spec_error error = {""};
-    const int layer[] = {0};
-    int path[1] = {600}, token;
-    open_whole(&w, gpu, "f32");
-    spec_batch batch = {.n = 1, .past = {600}, .path_begin = {0, 1}, .path = path};
-    spec_forward_begin(&w.forward, &w.kv, &batch, layer, 1);
-    assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EINVAL);
-    assert_non_null(strstr(error.text, "context of 300"));
-    assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error), GSL_EINVAL);
-    close_whole(&w);
-}
-
-/* A fault at any launch comes out of _wait, and of all that is asked afterwards; nothing crashes, all is given back. */
-static void a_fault_in_a_pass_is_told_ever_after(void **state)
-{
-    (void)state;
-    if (spec_card_is_real()) skip();
-    static const char *const at[] = {"1", "2", "7", "24", "25", "60"};
-    const int layer[] = {0, 1};
-    for (int k = 0; k < 6; k++)
-        for (int records = 0; records < 2; records++) {
-            whole w;
-            spec_error error = {""};
-            int path[PASS_COLUMNS], token[3];
-            double row[37], *into[] = {row};
-            close_gpu(NULL);
-            setenv("SIM_FAULT_AT", at[k], 1);
-            setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
-            open_gpu(NULL);
-            open_whole(&w, gpu, "bf16");
-            int status = GSL_SUCCESS;
-            for (int pass = 0; pass < 4 && status == GSL_SUCCESS; pass++) {
-                const spec_batch batch = text_batch(3, 0, 3 * pass, path);
-                spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
-                status = spec_forward_wait(&w.forward, &error);
-            }
-            assert_int_equal(status, GSL_EFAILED);
-            assert_non_null(strstr(error.text, "ILLEGAL_ADDRESS"));
-            spec_error again = {""};
-            assert_int_equal(gpu->argmax(&w.forward.queue, token, w.forward.logits, 3, &again), GSL_EFAILED);
-            assert_string_equal(again.text, error.text);
-            assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again), GSL_EFAILED);
-            const spec_batch batch = text_batch(3, 0, 0, path);
-            spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
-            gpu->keep(&w.forward.queue, &w.kv, path, 0, 1);
-            assert_int_equal(spec_forward_wait(&w.forward, &again), GSL_EFAILED);
-            void *memory;
-            assert_int_equal(gpu->alloc(gpu, &memory, 100, &again), GSL_EFAILED);
-            close_whole(&w);
-        }
-    close_gpu(NULL);
-    unsetenv("SIM_FAULT_AT");
-    unsetenv("SPECLAB_GPU_RECORD");
-    open_gpu(NULL);
-}
-
-static void a_pass_that_cannot_be_recorded_says_why(void **state)
-{
-    (void)state;
-    if (spec_card_is_real()) skip();
-    whole w;
-    int path[PASS_COLUMNS];
-    spec_error error = {""};
-    open_whole(&w, gpu, "bf16");
-    setenv("SIM_FAIL", "cuGraphUpload:2", 1);
-    const spec_batch batch = text_batch(3, 0, 0, path);
-    spec_forward_begin(&w.forward, &w.kv, &batch, (const int[]){0, 1}, 2);
-    assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EFAILED);
-    unsetenv("SIM_FAIL");
-    const char *end = strstr(error.text, ": a pass could not be recorded: ");
-    assert_non_null(end);
-    assert_string_equal(end, ": a pass could not be recorded: CUDA_ERROR_OUT_OF_MEMORY (out of memory); with "
-                             "SPECLAB_GPU_RECORD=0 it is run as it is");
-    close_whole(&w);
-}
-
-/* Wherever the memory ends, there is a line, and nothing is left behind (the simulated driver would say so). */
-static void too_little_memory_is_a_line(void **state)
-{
-    (void)state;
-    if (spec_card_is_real()) skip();
-    spec_model *model;
-    spec_error error = {""};
-    assert_int_equal(spec_model_open(&model, SMALL "f16", NULL, &error), GSL_SUCCESS);
-    const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
-    int refused = 0, made = 0;
-    for (size_t bytes = 1 << 12; bytes <= (size_t)1 << 26; bytes += bytes / 2) {
-        char text[32];
-        snprintf(text, sizeof text, "%zu", bytes);
-        close_gpu(NULL);
-        setenv("SIM_MEMORY", text, 1);
-        open_gpu(NULL);
-        spec_weights weights;
-        spec_forward forward = {0};
-        spec_kv kv = {0};
-        int status = spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES, gpu, &error);
-        if (status == GSL_SUCCESS) status = spec_forward_init(&forward, &weights, &error);
-        if (status == GSL_SUCCESS) status = gpu->kv_init(gpu, &kv, &checkpoint->shape, SPEC_TENSOR_BF16, SLOTS, &error);
-        if (status == GSL_SUCCESS) made++;
-        else refused += status == GSL_ENOMEM && strstr(error.text, " free of ") != NULL;
-        gpu->kv_free(gpu, &kv);
-        spec_forward_free(&forward);
-        spec_weights_free(&weights);
-    }
-    close_gpu(NULL);
-    unsetenv("SIM_MEMORY");
-    open_gpu(NULL);
-    printf("%d sizes of a card refused, %d enough\n", refused, made);
-    assert_true(refused > 10 && made > 2 && refused + made == 24);
-    spec_model_close(model);
-}
-
 int main(void)
 {
     spec_simulated_card();
@@ -619,12 +339,6 @@ int main(void)
         cmocka_unit_test(operations_are_those_of_the_processor),
         cmocka_unit_test(what_is_read_out_of_logits_is_the_processors),
         cmocka_unit_test(tokens_are_drawn_from_the_rows),
-        cmocka_unit_test(recordings_come_and_go_and_change_nothing),
-        cmocka_unit_test(passes_need_not_be_waited_for),
-        cmocka_unit_test(a_text_beyond_the_context_is_told),
-        cmocka_unit_test(a_fault_in_a_pass_is_told_ever_after),
-        cmocka_unit_test(a_pass_that_cannot_be_recorded_says_why),
-        cmocka_unit_test(too_little_memory_is_a_line),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

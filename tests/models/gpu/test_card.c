@@ -1,51 +1,10 @@
-/* Cards, their memory, streams and recordings, on the simulated card or on a real one. */
-#include "models/gpu/card.h"
+/* Cards, their memory, streams and faults, on the simulated card or on a real one. */
 #include "models/gpu/driver.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
+#include "tests/models/gpu/card_case.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
-
-enum { BLOCKS = 6 };
-
-static spec_card *open_card(void)
-{
-    spec_card *card;
-    spec_error error = {{0}};
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return card;
-}
-
-static void *memory_of(spec_card *card, size_t bytes)
-{
-    void *memory;
-    spec_error error = {{0}};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return memory;
-}
-
-static spec_stream *stream_of(spec_card *card)
-{
-    spec_stream *stream;
-    assert_int_equal(spec_stream_init(&stream, card, NULL), GSL_SUCCESS);
-    assert_ptr_equal(spec_stream_card(stream), card);
-    return stream;
-}
-
-/* How many of the blocks have run, by what they wrote; then none has. */
-static int count_seen(spec_card *card, uint32_t *seen)
-{
-    static const uint32_t none[BLOCKS];
-    uint32_t here[BLOCKS];
-    int n = 0;
-    spec_card_get(card, here, seen, sizeof here);
-    for (int i = 0; i < BLOCKS; i++) n += here[i] != 0;
-    spec_card_put(card, seen, none, sizeof none);
-    return n;
-}
 
 static void one_card_is_opened_once_and_counted(void **state)
 {
@@ -182,144 +141,6 @@ static void put_and_get_wait_for_all_streams(void **state)
     assert_int_equal(count_seen(card, seen), 0);
     spec_stream_free(one);
     spec_stream_free(other);
-    spec_card_free(card, seen);
-    spec_card_close(card);
-}
-
-static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
-{
-    (void)state;
-    spec_card *card = open_card();
-    spec_stream *stream = stream_of(card);
-    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
-    spec_stream_record(stream);
-    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
-    spec_recording *recording = spec_stream_recorded(stream, NULL);
-    assert_non_null(recording);
-    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
-    assert_int_equal(count_seen(card, seen), 0);
-    for (int i = 0; i < 3; i++) {
-        spec_stream_replay(stream, recording);
-        assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
-        assert_int_equal(count_seen(card, seen), BLOCKS);
-    }
-    assert_null(spec_stream_recorded(stream, NULL)); /* nothing was begun */
-    spec_recording_free(card, recording);
-    spec_recording_free(card, NULL);
-    spec_stream_record(stream); /* and left */
-    spec_stream_free(stream);
-    assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
-    spec_card_free(card, seen);
-    spec_card_close(card);
-}
-
-typedef struct {
-    spec_card *card;
-    bool good;
-    spec_stream *stream;
-    uint32_t *seen;
-} neighbour;
-
-/* All that another thread may do meanwhile. */
-static void *work_beside(void *self)
-{
-    neighbour *n = self;
-    const spec_stream *none = NULL;
-    spec_stream *stream = NULL;
-    void *memory = NULL;
-    uint32_t here[BLOCKS] = {0};
-    n->good = spec_stream_init(&stream, n->card, NULL) == GSL_SUCCESS && stream != none &&
-              spec_card_alloc(n->card, &memory, sizeof here, NULL) == GSL_SUCCESS;
-    if (!n->good) return NULL;
-    SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = memory);
-    spec_card_get(n->card, here, memory, sizeof here);
-    for (int i = 0; i < BLOCKS; i++) n->good = n->good && here[i] != 0;
-    spec_card_put(n->card, memory, here, sizeof here);
-    n->good = n->good && spec_stream_wait(stream, NULL) == GSL_SUCCESS;
-    spec_stream_free(stream);
-    spec_card_free(n->card, memory);
-    return NULL;
-}
-
-static void what_another_thread_does_spoils_no_recording(void **state)
-{
-    (void)state;
-    pthread_t thread;
-    spec_card *card = open_card();
-    spec_stream *stream = stream_of(card);
-    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
-    neighbour n = {.card = card};
-    spec_stream_record(stream);
-    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    assert_int_equal(pthread_create(&thread, NULL, work_beside, &n), 0);
-    pthread_join(thread, NULL);
-    assert_true(n.good);
-    SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen + 3);
-    spec_recording *recording = spec_stream_recorded(stream, NULL);
-    assert_non_null(recording);
-    spec_stream_replay(stream, recording);
-    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
-    assert_int_equal(count_seen(card, seen), 5);
-    spec_recording_free(card, recording);
-    spec_stream_free(stream);
-    spec_card_free(card, seen);
-    spec_card_close(card);
-}
-
-static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
-{
-    (void)state;
-    const spec_driver *driver;
-    spec_card *card = open_card();
-    spec_stream *stream = stream_of(card);
-    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
-    CUdeviceptr memory = 0;
-    assert_int_equal(spec_driver_load(&driver, NULL), GSL_SUCCESS);
-    spec_stream_record(stream);
-    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS) driver->cuMemFree_v2(memory); /* not to be done here */
-    SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    spec_recording *recording = spec_stream_recorded(stream, NULL);
-    if (!spec_card_is_real()) assert_null(recording);
-    spec_recording_free(card, recording);
-    assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
-    assert_int_equal(count_seen(card, seen), 0);
-    SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen);
-    assert_int_equal(count_seen(card, seen), 3);
-    spec_stream_free(stream);
-    spec_card_free(card, seen);
-    spec_card_close(card);
-}
-
-static void a_failed_recording_says_why(void **state)
-{
-    (void)state;
-    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernelEx", "cuStreamEndCapture",
-                                        "cuGraphInstantiateWithFlags", "cuGraphUpload"};
-    if (spec_card_is_real()) skip();
-    spec_card *card = open_card();
-    spec_stream *stream = stream_of(card);
-    uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
-    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
-        char planned[64];
-        spec_error error = {{0}};
-        spec_stream *fresh = stream_of(card);
-        snprintf(planned, sizeof planned, "%s:2", fails[i]);
-        setenv("SIM_FAIL", planned, 1);
-        spec_stream_record(fresh);
-        SPEC_RUN(fresh, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-        assert_null(spec_stream_recorded(fresh, &error));
-        unsetenv("SIM_FAIL");
-        assert_string_equal(error.text, "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
-        spec_stream_free(fresh);
-        SPEC_RUN(stream, roofline_nothing, 3, 1, 1, .opt_seen = seen);
-        assert_int_equal(count_seen(card, seen), 3);
-        assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
-    }
-    spec_error error = {{0}};
-    assert_null(spec_stream_recorded(stream, &error));
-    assert_string_equal(error.text, "nothing was recorded");
-    spec_stream_free(stream);
     spec_card_free(card, seen);
     spec_card_close(card);
 }
@@ -498,10 +319,6 @@ int main(void)
         cmocka_unit_test(large_memory_comes_in_pieces),
         cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
         cmocka_unit_test(put_and_get_wait_for_all_streams),
-        cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
-        cmocka_unit_test(what_another_thread_does_spoils_no_recording),
-        cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
-        cmocka_unit_test(a_failed_recording_says_why),
         cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
         cmocka_unit_test(a_wish_that_the_driver_refuses_is_no_failure),
         cmocka_unit_test(launches_begin_early_on_cards_that_can_unless_told_otherwise),

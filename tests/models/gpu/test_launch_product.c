@@ -172,6 +172,20 @@ static double bound(const stage *s, double magnitude)
     return 2.0 * (s->w.cols + 8) * (double)FLT_EPSILON * magnitude;
 }
 
+/* What row r and column u come to without bias, in double precision, and the sum of the magnitudes. */
+static double exact(const stage *s, int r, int u, double *ret_magnitude)
+{
+    const int cols = s->w.cols;
+    double sum = 0.0, magnitude = 0.0;
+    for (int k = 0; k < cols; k++) {
+        const double product = (double)s->weight[r * cols + k] * (double)s->seen[u * cols + k];
+        sum += product;
+        magnitude += fabs(product);
+    }
+    *ret_magnitude = magnitude;
+    return sum;
+}
+
 static void products_are_those_of_double_precision(void **state)
 {
     (void)state;
@@ -187,12 +201,7 @@ static void products_are_those_of_double_precision(void **state)
             multiply(&s, n, buckets[b], bias, add);
             for (int u = 0; u < n; u++) {
                 for (int r = 0; r < rows; r++) {
-                    double sum = 0.0, magnitude = 0.0;
-                    for (int k = 0; k < cols; k++) {
-                        const double product = (double)s.weight[r * cols + k] * (double)s.seen[u * cols + k];
-                        sum += product;
-                        magnitude += fabs(product);
-                    }
+                    double magnitude, sum = exact(&s, r, u, &magnitude);
                     sum += (bias ? (double)s.bias[r] : 0.0) + (add ? 3.25 : 0.0);
                     magnitude += 3.25 + fabs((double)s.bias[r]);
                     assert_within((double)s.y[u * rows + r], sum, bound(&s, magnitude));
@@ -239,12 +248,8 @@ static void long_sums_are_those_of_double_precision_in_all_buckets(void **state)
         multiply(&s, n, 8, false, false);
         for (int u = 0; u < n; u++) {
             for (int r = 0; r < rows; r++) {
-                double sum = 0.0, magnitude = 0.0;
-                for (int k = 0; k < cols; k++) {
-                    const double product = (double)s.weight[r * cols + k] * (double)s.seen[u * cols + k];
-                    sum += product;
-                    magnitude += fabs(product);
-                }
+                double magnitude;
+                const double sum = exact(&s, r, u, &magnitude);
                 /* Far below the bound of so many roundings, so that a group too few is seen. */
                 assert_within((double)s.y[u * rows + r], sum, 1e-5 * magnitude);
             }
@@ -284,13 +289,10 @@ static void parts_of_a_sum_are_added_alike(void **state)
         }
         for (int r = 0; r < rows; r += r % 16 == 0 ? 15 : 113) {
             for (int u = 0; u < n; u++) {
-                double sum = (double)s.bias[r], magnitude = fabs(sum);
-                for (int k = 0; k < cols; k++) {
-                    const double product = (double)s.weight[r * cols + k] * (double)s.seen[u * cols + k];
-                    sum += product;
-                    magnitude += fabs(product);
-                }
-                assert_within((double)s.y[u * rows + r], sum, bound(&s, magnitude));
+                const double bias = (double)s.bias[r];
+                double magnitude;
+                const double sum = exact(&s, r, u, &magnitude);
+                assert_within((double)s.y[u * rows + r], sum + bias, bound(&s, magnitude + fabs(bias)));
             }
         }
         free(once);

@@ -122,27 +122,8 @@ static void a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends
 
 static void multiply(void)
 {
-    uint64_t random = 42;
     uint32_t a[128], b[64], de[256];
-    for (int i = 0; i < 192; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        const uint32_t word = (uint32_t)(random >> 32);
-        *(i < 128 ? &a[i] : &b[i - 128]) =
-            (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u); /* 0.5 to 2 */
-    }
-    open_card();
-    const CUdeviceptr in_a = device_floats(128), in_b = device_floats(64), out = device_floats(256);
-    struct planted_mma_args args = {(float *)(uintptr_t)out, (int32_t *)(uintptr_t)out + 128,
-                                    (const uint32_t *)(uintptr_t)in_a, (const uint32_t *)(uintptr_t)in_b};
-    void *parameters[] = {&args};
-    CUfunction function;
-    WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, sizeof a));
-    WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, sizeof b));
-    WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
-    const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
-    WORKS(cuda.cuLaunchKernelEx(&config, function, parameters, NULL));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(de, out, sizeof de));
+    multiply_fragments(a, b, (float *)de, (int32_t *)de + 128);
     FILE *file = fopen("product", "wb");
     HOLDS(file != NULL && fwrite(de, sizeof de, 1, file) == 1 && fclose(file) == 0);
 }

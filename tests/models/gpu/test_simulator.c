@@ -1,5 +1,5 @@
 /* Mistakes in kernels are found by the simulated card, and what is right passes. (What the host may do wrong is in
- * test_simulated_host.) */
+ * test_simulated_host and test_simulated_driver.) */
 #include "tests/models/gpu/planted_use.h"
 
 #if defined __SANITIZE_ADDRESS__
@@ -276,11 +276,6 @@ static void threads_that_wait_for_nobody_are_as_many_as_a_block_may_have(void **
 
 /* ---- products of tensor cores ------------------------------------------------------------------------------------- */
 
-static uint64_t next_random(uint64_t *random)
-{
-    return *random = *random * 6364136223846793005u + 1442695040888963407u;
-}
-
 static float of_bf16(uint32_t half)
 {
     const uint32_t bits = half << 16;
@@ -306,41 +301,16 @@ static double element_of_product(const uint32_t *a, const uint32_t *b, int row, 
 
 static void multiply(void)
 {
-    uint64_t random = 42;
     uint32_t a[128], b[64];
     float d[128];
     int32_t e[128];
-    for (int i = 0; i < 192; i++) {
-        uint32_t word = (uint32_t)(next_random(&random) >> 32);
-        word = (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u); /* of magnitude 0.5 to 2 */
-        if (i < 128) a[i] = word;
-        else b[i - 128] = word;
-    }
-    open_card();
-    const CUdeviceptr in_a = device_floats(128), in_b = device_floats(64), out_d = device_floats(128), out_e = device_floats(128);
-    struct planted_mma_args args = {(float *)(uintptr_t)out_d, (int32_t *)(uintptr_t)out_e, (const uint32_t *)(uintptr_t)in_a,
-                                    (const uint32_t *)(uintptr_t)in_b};
-    void *parameters[] = {&args};
-    CUfunction function;
-    WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, sizeof a));
-    WORKS(cuda.cuMemcpyHtoD_v2(in_b, b, sizeof b));
-    WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_mma"));
-    const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
-    WORKS(cuda.cuLaunchKernelEx(&config, function, parameters, NULL));
-    WORKS(cuda.cuStreamSynchronize(stream));
-    WORKS(cuda.cuMemcpyDtoH_v2(d, out_d, sizeof d));
-    WORKS(cuda.cuMemcpyDtoH_v2(e, out_e, sizeof e));
+    multiply_fragments(a, b, d, e);
     for (int row = 0; row < 16; row++)
         for (int column = 0; column < 8; column++) {
             const int at = 4 * (row % 8 * 4 + column / 2) + 2 * (row / 8) + column % 2;
             HOLDS(fabs(d[at] - element_of_product(a, b, row, column, true)) < 1e-5);
             HOLDS(e[at] == (int32_t)element_of_product(a, b, row, column, false));
         }
-    WORKS(cuda.cuMemFree_v2(in_a));
-    WORKS(cuda.cuMemFree_v2(in_b));
-    WORKS(cuda.cuMemFree_v2(out_d));
-    WORKS(cuda.cuMemFree_v2(out_e));
-    close_card();
 }
 
 static void products_are_those_of_the_fragments_of_ptx(void **state)
