@@ -212,7 +212,8 @@ int spec_decoder_room(const spec_decoder *decoder)
     return room_after(decoder, decoder->n_context);
 }
 
-static int check_room(const spec_decoder *decoder, spec_error *error)
+/* May another round begin? Nobody has asked for a stop, and the text has room. */
+static int check_goes_on(const spec_decoder *decoder, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
     const volatile int *stop = decoder->config.opt_stop;
@@ -317,7 +318,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     spec_round *round = &decoder->round;
     const spec_clock *clock = &decoder->config.clock;
     int status = GSL_SUCCESS;
-    SPEC_TRY(check_room(decoder, error));
+    SPEC_TRY(check_goes_on(decoder, error));
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
     const double begun = spec_clock_read(clock);
 
@@ -397,7 +398,7 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
     *ret_n = 0;
     *ret_time = 0.0;
     while (n < n_tokens) {
-        int status = check_room(decoder, error);
+        int status = check_goes_on(decoder, error);
         if (status == GSL_SUCCESS) status = reserve(decoder, 1, error);
         if (status != GSL_SUCCESS) return status;
         const double *row =

@@ -36,7 +36,7 @@ int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* What was written down, or NULL. */
+/* *ret_graph: what was written down, or NULL where that failed. */
 static CUresult stop_recording(CUgraph *ret_graph, spec_stream *stream)
 {
     const CUresult result = stream->card->driver->cuStreamEndCapture(stream->stream, ret_graph);

@@ -54,6 +54,7 @@ DEVICE void copy_half_weights(quad *slot, const product_place *p, int group, int
     copy_once(&slot[LANE + WARP_LANES], w + TILE_LANES);
 }
 
+/* With them the group is complete. */
 DEVICE void copy_half_activations(quad *slot, const uint16_t *x, bool own, int group, int groups)
 {
     if (own && group < groups) copy_async(&slot[LANE + 2 * WARP_LANES], x + group * TILE_HALF_COLUMNS, true);
