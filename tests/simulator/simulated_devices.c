@@ -250,6 +250,8 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     return simulated_leave(attribute >= 0 && attribute <= 15 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+long simulated_shared_wishes; /* for a share of shared memory; tests read it */
+
 /* The size of shared memory that is launched with, and the percentage of it that is wished for. */
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {
@@ -258,5 +260,6 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     if (function == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     const bool size = attribute == 8 && value >= 0;
     const bool wish = attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= -1 && value <= 100;
+    simulated_shared_wishes += wish;
     return simulated_leave(size || wish ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }

@@ -165,10 +165,23 @@ static void a_stream_that_a_full_card_has_no_room_for_is_no_fault(void **state)
     spec_card_close(card);
 }
 
-static void a_wish_that_the_driver_refuses_is_no_failure(void **state)
+/* A number that the simulated driver counts. */
+static long counted(const char *name)
+{
+    void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+    const long *count = dlsym(library, name);
+    assert_non_null(count);
+    dlclose(library);
+    return *count;
+}
+
+static void all_kernels_wish_for_shared_memory_and_a_refused_wish_is_no_failure(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
+    const long before = counted("simulated_shared_wishes");
+    spec_card_close(open_card());
+    assert_int_equal(counted("simulated_shared_wishes") - before, SPEC_KERNELS_COUNT);
     setenv("SIM_FAIL", "cuFuncSetAttribute:1", 1);
     spec_card *card = open_card();
     unsetenv("SIM_FAIL");
@@ -179,10 +192,7 @@ static void a_wish_that_the_driver_refuses_is_no_failure(void **state)
 /* With the variable set to that value, or as it is: whether a launch may begin before the one before it has ended. */
 static bool begins_early(const char *variable, const char *value)
 {
-    void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
-    const long *early = dlsym(library, "simulated_early_launches");
-    assert_non_null(early);
-    const long before = *early;
+    const long before = counted("simulated_early_launches");
     setenv(variable, value, 1);
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
@@ -193,8 +203,7 @@ static bool begins_early(const char *variable, const char *value)
     spec_card_free(card, seen);
     spec_card_close(card);
     unsetenv(variable);
-    dlclose(library);
-    return *early > before;
+    return counted("simulated_early_launches") > before;
 }
 
 static void launches_begin_early_on_cards_that_can_unless_told_otherwise(void **state)
@@ -320,7 +329,7 @@ int main(void)
         cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
         cmocka_unit_test(put_and_get_wait_for_all_streams),
         cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
-        cmocka_unit_test(a_wish_that_the_driver_refuses_is_no_failure),
+        cmocka_unit_test(all_kernels_wish_for_shared_memory_and_a_refused_wish_is_no_failure),
         cmocka_unit_test(launches_begin_early_on_cards_that_can_unless_told_otherwise),
         cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
         cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
