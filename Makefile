@@ -33,14 +33,14 @@ CFLAGS  ?=
 ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(CFLAGS)
 LDLIBS  += $(LIB_LDLIBS) -lm
 
-FOLDERS := models sim analysis experiments
-LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c))
+FOLDERS := base models sim analysis conformance timing experiments
+LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB     := $(BUILD)/libspeclab.a
-CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c))
+TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c tests/$(d)/*/*/test_*.c))
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 
 .PHONY: all
@@ -180,7 +180,7 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c)) $(LIB
 
 # The engine's tests, which the thread sanitizer is for, need nothing of these.
 ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
-    models/transformer/test_team models/transformer/test_backend_cpu)
+    base/test_team models/transformer/engine/test_backend_cpu)
 $(filter-out $(ENGINE),$(TESTS)): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"

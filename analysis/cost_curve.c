@@ -1,6 +1,6 @@
 #include "analysis/cost_curve.h"
 
-#include "analysis/compensated.h"
+#include "analysis/statistics/compensated.h"
 
 #include <math.h>
 #include <stdbool.h>

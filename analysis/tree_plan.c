@@ -1,6 +1,6 @@
 #include "analysis/tree_plan.h"
 
-#include "analysis/compensated.h"
+#include "analysis/statistics/compensated.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 
 #include "cli/usage.h"
 #include "models/model.h"
-#include "models/transformer/device.h"
+#include "models/transformer/engine/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

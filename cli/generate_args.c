@@ -1,6 +1,6 @@
 #include "cli/generate_args.h"
 
-#include "models/settings.h"
+#include "base/settings.h"
 #include "models/vocabularies.h"
 #include "speclab/round.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/alpha.h"
 #include "models/ngram/piece.h"
-#include "models/transformer/placement.h"
+#include "models/transformer/engine/placement.h"
 #include "models/vocabularies.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "cli/usage.h"
 #include "cli/verb.h"
 
-#include "experiments/table.h"
-#include "models/names.h"
+#include "base/table.h"
+#include "base/names.h"
 
 #include <argp.h>
 #include <errno.h>

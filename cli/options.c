@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
 #include "cli/verb.h"
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 
 #include "cli/usage.h"
 #include "experiments/experiment.h"
-#include "experiments/table.h"
+#include "base/table.h"
 
 #include <argp.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 
 #include "cli/device_option.h"
 #include "cli/usage.h"
-#include "models/transformer/room.h"
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/room.h"
+#include "models/transformer/engine/transformer.h"
 
 #include <stdlib.h>
 #include <string.h>

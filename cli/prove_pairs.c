@@ -1,7 +1,7 @@
 #include "cli/prove_pairs.h"
 
 #include "cli/options.h"
-#include "models/names.h"
+#include "base/names.h"
 #include "sim/decode.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "cli/share.h"
 
-#include "models/names.h"
+#include "base/names.h"
 
 #include <dirent.h>
 #include <libgen.h>

@@ -1,7 +1,7 @@
 #include "cli/usage.h"
 
 #include "cli/verb.h"
-#include "models/names.h"
+#include "base/names.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 #include "cli/validate_args.h"
 
-#include "cli/figure.h"
+#include "cli/figures/figure.h"
 #include "cli/usage.h"
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #define SPECLAB_VALIDATE_ARGS_H
 
 #include "cli/options.h"
-#include "experiments/conformance/validate.h"
+#include "conformance/validate.h"
 
 typedef struct {
     spec_options common;

@@ -2,8 +2,8 @@
 
 #include "cli/usage.h"
 #include "cli/verb.h"
-#include "experiments/conformance/calibrate.h"
-#include "experiments/conformance/validate_report.h"
+#include "conformance/calibrate.h"
+#include "conformance/validate_report.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "cli/validate_list.h"
 
-#include "experiments/conformance/mutants.h"
-#include "experiments/conformance/trace_evidence.h"
-#include "experiments/conformance/validate_report.h"
+#include "conformance/mutants/mutants.h"
+#include "conformance/traces/trace_evidence.h"
+#include "conformance/validate_report.h"
 
 #include <string.h>
 

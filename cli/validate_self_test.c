@@ -2,8 +2,8 @@
 
 #include "cli/usage.h"
 #include "cli/verb.h"
-#include "experiments/conformance/self_test.h"
-#include "experiments/conformance/validate_report.h"
+#include "conformance/self_test.h"
+#include "conformance/validate_report.h"
 
 #include <unistd.h>
 

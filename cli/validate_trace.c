@@ -1,7 +1,7 @@
 #include "cli/validate_trace.h"
 
 #include "cli/verb.h"
-#include "experiments/conformance/trace_write.h"
+#include "conformance/traces/trace_write.h"
 
 #include <errno.h>
 #include <string.h>

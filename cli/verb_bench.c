@@ -1,11 +1,11 @@
-#include "cli/figure.h"
+#include "cli/figures/figure.h"
 #include "cli/pair_options.h"
 #include "cli/verb.h"
 
 #include "cli/options.h"
-#include "experiments/timed/timed_page.h"
-#include "experiments/timed/timed_report.h"
-#include "models/transformer/transformer.h"
+#include "timing/timed_page.h"
+#include "timing/timed_report.h"
+#include "models/transformer/engine/transformer.h"
 
 #include <omp.h>
 #include <stdlib.h>

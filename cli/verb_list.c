@@ -3,12 +3,12 @@
 #include "cli/verb.h"
 
 #include "models/model.h"
-#include "models/names.h"
-#include "models/transformer/device.h"
+#include "base/names.h"
+#include "models/transformer/engine/device.h"
 #include "sim/acceptance.h"
-#include "sim/drafter.h"
-#include "sim/policy.h"
-#include "sim/verify.h"
+#include "sim/draft/drafter.h"
+#include "sim/draft/policy.h"
+#include "sim/verify/verify.h"
 
 #include <dirent.h>
 #include <limits.h>

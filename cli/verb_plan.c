@@ -1,8 +1,8 @@
-#include "cli/figure.h"
+#include "cli/figures/figure.h"
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
 
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/figure.h"
+#include "cli/figures/figure.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 

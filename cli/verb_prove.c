@@ -2,7 +2,7 @@
 #include "cli/prove_pairs.h"
 #include "cli/verb.h"
 
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "cli/verb.h"
 
 #include "models/model_kinds.h"
-#include "models/transformer/conversion.h"
-#include "models/transformer/mapping.h"
+#include "models/transformer/files/conversion.h"
+#include "base/mapping.h"
 
 #include <limits.h>
 #include <math.h>

@@ -5,10 +5,10 @@
 #include "experiments/rows_make.h"
 #include "experiments/rows_summary.h"
 #include "models/ngram/corpus.h"
-#include "models/settings.h"
-#include "models/transformer/room.h"
+#include "base/settings.h"
+#include "models/transformer/engine/room.h"
 #include "models/vocabularies.h"
-#include "sim/clock.h"
+#include "base/clock.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-#include "cli/figure.h"
+#include "cli/figures/figure.h"
 #include "cli/options.h"
 #include "cli/share.h"
 #include "cli/verb.h"
 
-#include "experiments/report.h"
-#include "models/names.h"
-#include "models/settings.h"
+#include "experiments/report/report.h"
+#include "base/names.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <string.h>
 

@@ -5,10 +5,10 @@
 #include "cli/validate_trace.h"
 #include "cli/verb.h"
 
-#include "cli/figure.h"
-#include "experiments/conformance/fixtures_rows.h"
-#include "experiments/conformance/trace.h"
-#include "experiments/conformance/validate_report.h"
+#include "cli/figures/figure.h"
+#include "conformance/fixtures/fixtures_rows.h"
+#include "conformance/traces/trace.h"
+#include "conformance/validate_report.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "experiments/config.h"
 
 #include "experiments/grid.h"
-#include "models/settings.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <math.h>

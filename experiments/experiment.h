@@ -4,7 +4,7 @@
 #ifndef SPECLAB_EXPERIMENT_H
 #define SPECLAB_EXPERIMENT_H
 
-#include "experiments/measure.h"
+#include "experiments/measures/measure.h"
 
 /* Rounds of a point where neither rounds nor a standard error is given. */
 #define SPEC_EXPERIMENT_ROUNDS 1000000ull

@@ -1,7 +1,7 @@
 #include "experiments/experiment.h"
 
 #include "experiments/config.h"
-#include "models/names.h"
+#include "base/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

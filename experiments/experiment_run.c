@@ -1,8 +1,8 @@
 #include "experiments/experiment.h"
 
 #include "experiments/result_file.h"
-#include "models/settings.h"
-#include "sim/rng.h"
+#include "base/settings.h"
+#include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>

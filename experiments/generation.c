@@ -1,7 +1,7 @@
 #include "experiments/generation.h"
 
-#include "sim/clock.h"
-#include "sim/rng.h"
+#include "base/clock.h"
+#include "sim/chance/rng.h"
 
 const char *const spec_origin_names[] = {"draft", "correction", "bonus", "target", NULL};
 

@@ -1,7 +1,7 @@
 #include "experiments/grid.h"
 
-#include "models/names.h"
-#include "models/settings.h"
+#include "base/names.h"
+#include "base/settings.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef SPECLAB_RESULT_FILE_H
 #define SPECLAB_RESULT_FILE_H
 
-#include "experiments/table.h"
+#include "base/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 #include "experiments/rows_make.h"
 
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "sim/sources.h"
-#include "sim/verify.h"
+#include "sim/verify/verify.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "experiments/rows_summary.h"
 
-#include "analysis/overlap.h"
+#include "analysis/rules/overlap.h"
 #include "models/row.h"
 #include "models/rows/rows_file.h"
 

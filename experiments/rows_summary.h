@@ -3,7 +3,7 @@
 #ifndef SPECLAB_ROWS_SUMMARY_H
 #define SPECLAB_ROWS_SUMMARY_H
 
-#include "experiments/table.h"
+#include "base/table.h"
 
 /* Columns: docs/notation.md. A file without a draft has one row, without what tells of drafts. `threads` 0: all; the
  * table does not depend on it. */

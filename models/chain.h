@@ -53,7 +53,7 @@ int spec_chain_score_end(spec_chain *chain, spec_error *error);
 
 /* After _score_end, the token rule on these n_nodes >= 1 tokens: how many are accepted, the correction or bonus, and
  * with which chance each tested one was to be accepted, ret_chance (n_nodes). uniform (n_nodes+2) are used one after the
- * other as the rule uses them on rows (sim/verify_token.c), *ret_used of them. */
+ * other as the rule uses them on rows (sim/verify/verify_token.c), *ret_used of them. */
 int spec_chain_verify(spec_chain *chain, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
                       const int *token, int n_nodes, const double *uniform, spec_error *error);
 

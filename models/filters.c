@@ -1,6 +1,6 @@
 #include "models/filters.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/row.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 #include "models/model.h"
 
-#include "models/names.h"
+#include "base/names.h"
 #include "models/tabulate.h"
 #include "models/transform.h"
 #include "models/wrapper.h"

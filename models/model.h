@@ -4,7 +4,7 @@
 #ifndef SPECLAB_MODEL_H
 #define SPECLAB_MODEL_H
 
-#include "models/settings.h"
+#include "base/settings.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -97,7 +97,7 @@ struct spec_model_kind {
 
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
 
-/* Open the model that `spec` names (grammar: models/settings.h; a file alone that ends in .gguf, .bin or .rows is of
+/* Open the model that `spec` names (grammar: base/settings.h; a file alone that ends in .gguf, .bin or .rows is of
  * the kind gguf, llama2c or rows), apply temperature, top_k, top_p, min_p where given, and refuse unknown kinds and
  * keys by the nearest name, before any work is done. GSL_EINVAL for what is not understood or lacks its path or target,
  * else the kind's own failure. Units and domains of the keys stand in each kind's usage. */

@@ -1,6 +1,6 @@
 #include "models/row.h"
 
-#include "models/cpu.h"
+#include "base/cpu.h"
 #include "models/row_kernels.h"
 
 /* Plain sums within a block of lanes, which vectorise, and a compensated sum over blocks [Neumaier74]. */

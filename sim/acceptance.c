@@ -1,9 +1,9 @@
 #include "sim/acceptance.h"
 
-#include "models/names.h"
-#include "models/settings.h"
+#include "base/names.h"
+#include "base/settings.h"
 #include "sim/acceptance_kernels.h"
-#include "models/cpu.h"
+#include "base/cpu.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* acceptance: rounds of accept/reject alone, without tokens, as fast as the machine draws random numbers.
- * Every drafted token has its own 32-bit uniform (sim/lanes.h), compared with its acceptance probability rounded to a
+ * Every drafted token has its own 32-bit uniform (sim/chance/lanes.h), compared with its acceptance probability rounded to a
  * multiple of 2^-32; nothing is sampled from a closed form. Processes: iid, positional decay, Markov-modulated. */
 #ifndef SPECLAB_ACCEPTANCE_H
 #define SPECLAB_ACCEPTANCE_H

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_ACCEPTANCE_KERNELS_H
 #define SPECLAB_ACCEPTANCE_KERNELS_H
 
-#include "sim/lanes_step.h"
+#include "sim/chance/lanes_step.h"
 
 /* Letters: N rounds, K positions, u the uniform of a lane at a position.
  *   tail       (K) tail[i] grows by the rounds whose draft tokens 0..i all passed

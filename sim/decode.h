@@ -5,13 +5,13 @@
 #define SPECLAB_DECODE_H
 
 #include "models/model.h"
-#include "sim/chance.h"
-#include "sim/clock.h"
+#include "sim/chance/chance.h"
+#include "base/clock.h"
 #include "sim/decode_ahead.h"
 #include "sim/decode_device.h"
-#include "sim/drafter.h"
-#include "sim/policy.h"
-#include "sim/verify.h"
+#include "sim/draft/drafter.h"
+#include "sim/draft/policy.h"
+#include "sim/verify/verify.h"
 #include "speclab/round.h"
 
 /* The virtual clock: what a round costs, in target calls. time = draft * (charged draft calls) + verify + fixed.

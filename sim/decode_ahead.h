@@ -6,7 +6,7 @@
 #define SPECLAB_DECODE_AHEAD_H
 
 #include "sim/decode_device.h"
-#include "sim/drafter.h"
+#include "sim/draft/drafter.h"
 #include "speclab/round.h"
 
 typedef struct {

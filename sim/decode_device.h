@@ -5,8 +5,8 @@
 #define SPECLAB_DECODE_DEVICE_H
 
 #include "models/chain.h"
-#include "sim/drafter.h"
-#include "sim/verify.h"
+#include "sim/draft/drafter.h"
+#include "sim/verify/verify.h"
 #include "speclab/round.h"
 
 /* Where chains are verified. */

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_FIXED_PAIR_H
 #define SPECLAB_FIXED_PAIR_H
 
-#include "sim/alias.h"
+#include "sim/chance/alias.h"
 
 typedef struct {
     int vocab;

@@ -1,8 +1,8 @@
 #include "sim/sources.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "sim/fixed_pair.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

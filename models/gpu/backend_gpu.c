@@ -7,7 +7,7 @@
 #include "models/gpu/layout.h"
 #include "models/gpu/pass_queue.h"
 #include "models/gpu/upload.h"
-#include "models/least.h"
+#include "base/least.h"
 
 #include <assert.h>
 #include <stdlib.h>

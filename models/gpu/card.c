@@ -1,6 +1,6 @@
 #include "models/gpu/card.h"
 
-#include "models/bytes.h"
+#include "base/bytes.h"
 #include "models/gpu/card_parts.h"
 #include "models/gpu/images.h"
 

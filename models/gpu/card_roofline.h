@@ -5,7 +5,7 @@
 #define SPECLAB_CARD_ROOFLINE_H
 
 #include "models/gpu/card.h"
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 /* `read` is 0 where a quarter of the free memory is less than four times the card's cache: much of it would be read from
  * there. Fails as the card does. */

@@ -53,7 +53,7 @@ struct argmax_args {
 };
 
 /* row = exp((logits - largest) * factor), and the sums of the pieces; ret_bad[u] for each row. Then row /= its sum.
- * Bits as on the host: its exponential, its order of sums (models/transformer/logits.c). */
+ * Bits as on the host: its exponential, its order of sums (models/transformer/engine/logits.c). */
 struct row_exps_args {
     double *row; /* (n, vocab) */
     double *sum;

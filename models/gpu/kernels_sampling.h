@@ -1,6 +1,6 @@
 /* kernels_sampling: a chain of tokens is drawn and verified where the logits are.
- * Rows are those of the processor, bit for bit: its exponential, its sums in its order (models/transformer/logits.c,
- * models/row.c), its filters (models/filters.c), its decisions (sim/chance.c, sim/excess.c, sim/verify_token.c).
+ * Rows are those of the processor, bit for bit: its exponential, its sums in its order (models/transformer/engine/logits.c,
+ * models/row.c), its filters (models/filters.c), its decisions (sim/chance/chance.c, sim/verify/excess.c, sim/verify/verify_token.c).
  *
  * What may differ, and by how much. (1) Compensated sums are taken exactly, in pairs of doubles, and rounded once. The
  * processor's may round the other way where the exact sum is within 2^-85 of itself (V = 128,000) of the middle between

@@ -1,6 +1,6 @@
 #include "models/gpu/launch_attention.h"
 
-#include "models/least.h"
+#include "base/least.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #define SPECLAB_LAUNCH_ATTENTION_H
 
 #include "models/gpu/card.h"
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 /* Cosines and sines of the columns' positions: table (PASS_COLUMNS, head_dim/2, 2) floats, once a pass; frequency
  * (head_dim/2) radians a position, in double precision as the CPU's. */

@@ -1,6 +1,6 @@
 #include "models/gpu/launch_columns.h"
 
-#include "models/least.h"
+#include "base/least.h"
 
 #include <float.h>
 #include <math.h>

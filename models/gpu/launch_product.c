@@ -1,7 +1,7 @@
 #include "models/gpu/launch_product.h"
 
 #include "models/gpu/layout.h"
-#include "models/least.h"
+#include "base/least.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
 #define SPECLAB_LAUNCH_PRODUCT_H
 
 #include "models/gpu/card.h"
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 /* How the reader of activations wants them. */
 operand_format spec_launch_format(spec_tensor_type reader);

@@ -1,7 +1,7 @@
 #include "models/gpu/layout.h"
 
 #include "models/gpu/tile.h"
-#include "models/least.h"
+#include "base/least.h"
 
 #include <assert.h>
 #include <stdlib.h>

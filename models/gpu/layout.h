@@ -1,11 +1,11 @@
 /* layout: how a card's kernels read weights: every load of a warp is one stretch of memory, in the order in which it is
  * multiplied; made on the host, by all threads, and uploaded once.
- * All five types of models/transformer/tensor.h keep their values: F32 as floats; F16 and BF16 as 16 bits; Q8_0 and Q4_0
+ * All five types of models/transformer/files/tensor.h keep their values: F32 as floats; F16 and BF16 as 16 bits; Q8_0 and Q4_0
  * as whole numbers with F16 scales. Rows come in tiles of 16, the last one filled up with zeros, and columns in groups. */
 #ifndef SPECLAB_LAYOUT_H
 #define SPECLAB_LAYOUT_H
 
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 enum { SPEC_LAYOUT_ROWS = 16 }; /* of a tile */
 

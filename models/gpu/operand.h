@@ -1,6 +1,6 @@
 /* operand: activations, written as the matrix that reads them wants them (pass_batch.h). For kernels; a warp writes 128
  * neighbouring columns of a row at a time, its padding too. What comes out is what spec_activation_fill
- * (models/transformer/product.h) makes of the same floats on the processor, bit for bit. */
+ * (models/transformer/kernels/product.h) makes of the same floats on the processor, bit for bit. */
 #ifndef SPECLAB_OPERAND_H
 #define SPECLAB_OPERAND_H
 

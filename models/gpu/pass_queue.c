@@ -3,7 +3,7 @@
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
 #include "models/gpu/launch_product.h"
-#include "models/least.h"
+#include "base/least.h"
 #include "speclab/round.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* product_quantised: the products of Q8_0 and Q4_0. Groups of four blocks of 32 columns of the matrix; a block is one
  * mma of whole numbers, exact, and a fused operation with the product of the scales, as in
- * models/transformer/product.h. For kernels. */
+ * models/transformer/kernels/product.h. For kernels. */
 #ifndef SPECLAB_PRODUCT_QUANTISED_H
 #define SPECLAB_PRODUCT_QUANTISED_H
 

@@ -5,7 +5,7 @@
 #define SPECLAB_RECORDINGS_H
 
 #include "models/gpu/card.h"
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 enum { SPEC_RECORDINGS_MAX = 32 };
 

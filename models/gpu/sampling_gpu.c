@@ -1,6 +1,6 @@
 #include "models/gpu/sampling_gpu.h"
 
-#include "models/least.h"
+#include "base/least.h"
 
 #include <assert.h>
 #include <float.h>

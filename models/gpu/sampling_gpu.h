@@ -1,4 +1,4 @@
-/* sampling_gpu: tokens drawn and verified where the logits are (models/transformer/backend.h: law_bytes, draw, verify).
+/* sampling_gpu: tokens drawn and verified where the logits are (models/transformer/engine/backend.h: law_bytes, draw, verify).
  * Rows, filters and decisions are those of the host, bit for bit up to what kernels_sampling.h says; what changes from
  * call to call lies in the card's memory, and the launches are recorded once for each number of rows and kind of
  * filters. One stream's, and so one thread's. */

@@ -4,7 +4,7 @@
 
 #include "models/gpu/kernels_sampling.h"
 #include "models/gpu/simt.h"
-#include "models/transformer/exp_double.h"
+#include "models/transformer/kernels/exp_double.h"
 
 /* 2^(j/8) into memory shared by the block, by its first thread, so that no thread has a table of its own in far memory;
  * a barrier must follow. */
@@ -16,7 +16,7 @@ DEVICE void sampling_eighths(double *eighth)
     for (int j = 0; j < 8; j++) eighth[j] = value[j];
 }
 
-/* exp(x) for x <= 0, the bits of models/transformer/vector_ref.c. */
+/* exp(x) for x <= 0, the bits of models/transformer/kernels/vector_ref.c. */
 DEVICE double sampling_exp(double x, const double *eighth)
 {
     const double term[] = {SPEC_EXP_DOUBLE_TERM_LIST};

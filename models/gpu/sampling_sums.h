@@ -20,7 +20,7 @@ DEVICE uint64_t sampling_warp_sum(uint64_t value)
 }
 
 /* Of n values, lane l of 8 takes values l, 8 + l, ...; then lanes 1 apart are added, 2 and 4 apart: models/row.c,
- * sim/chance.c, sim/excess_loops.h. Each group of 8 lanes has a sum of its own. */
+ * sim/chance/chance.c, sim/verify/excess_loops.h. Each group of 8 lanes has a sum of its own. */
 DEVICE double sampling_eight(const double *value, int n)
 {
     double sum = 0.0;
@@ -78,7 +78,7 @@ DEVICE double sampling_row_sum(const double *value, int n)
     return sampling_exact_total(own);
 }
 
-/* ---- the pick of sim/chance.c ------------------------------------------------------------------------------------ */
+/* ---- the pick of sim/chance/chance.c ------------------------------------------------------------------------------------ */
 
 typedef struct {
     int size, last; /* weights of a block; the last one */

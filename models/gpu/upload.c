@@ -1,8 +1,8 @@
 #include "models/gpu/upload.h"
 
 #include "models/gpu/layout.h"
-#include "models/least.h"
-#include "models/transformer/team.h"
+#include "base/least.h"
+#include "base/team.h"
 
 #include <stdatomic.h>
 

@@ -5,7 +5,7 @@
 #define SPECLAB_UPLOAD_H
 
 #include "models/gpu/card.h"
-#include "models/transformer/backend.h"
+#include "models/transformer/engine/backend.h"
 
 #include <pthread.h>
 

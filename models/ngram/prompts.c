@@ -1,6 +1,6 @@
 #include "models/ngram/prompts.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "models/rows/rows_file.h"
 
 #include "models/model.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/row.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_ROWS_FILE_H
 #define SPECLAB_ROWS_FILE_H
 
-#include "models/transformer/mapping.h"
+#include "base/mapping.h"
 
 #include <stddef.h>
 #include <stdint.h>

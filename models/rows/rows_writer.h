@@ -1,11 +1,11 @@
 /* rows_writer: writes a file of rows, place after place, as models give them.
- * It is seen when it is whole (models/new_file.h). Rows are kept as they are, or without what lies below a cutoff; how
+ * It is seen when it is whole (base/new_file.h). Rows are kept as they are, or without what lies below a cutoff; how
  * far that is from the model's is measured and told in the file. Nothing but the tables is held; the writer owns them. */
 #ifndef SPECLAB_ROWS_WRITER_H
 #define SPECLAB_ROWS_WRITER_H
 
 #include "models/model.h"
-#include "models/new_file.h"
+#include "base/new_file.h"
 #include "models/rows/rows_file.h"
 
 /* The largest cutoff that may be asked for. */

@@ -1,6 +1,6 @@
 #include "tests/bench/bench.h"
 
-#include "models/cpu.h"
+#include "base/cpu.h"
 #include "tests/bench/yardstick.h"
 
 #include <gsl/gsl_sort.h>

@@ -1,6 +1,6 @@
-#include "experiments/conformance/caller.h"
-#include "experiments/conformance/evidence.h"
-#include "sim/rng.h"
+#include "conformance/samplers/caller.h"
+#include "conformance/evidence/evidence.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <dlfcn.h>

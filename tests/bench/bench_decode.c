@@ -1,5 +1,5 @@
 #include "sim/decode.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

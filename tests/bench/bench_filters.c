@@ -1,5 +1,5 @@
 #include "models/filters.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/row.h"
 #include "tests/bench/bench.h"
 

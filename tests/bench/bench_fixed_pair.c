@@ -1,5 +1,5 @@
 #include "sim/fixed_pair.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <math.h>

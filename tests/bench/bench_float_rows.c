@@ -1,5 +1,5 @@
-#include "sim/float_rows.h"
-#include "sim/rng.h"
+#include "sim/verify/float_rows.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "analysis/optimal.h"
-#include "sim/rng.h"
-#include "sim/verify.h"
+#include "analysis/rules/optimal.h"
+#include "sim/chance/rng.h"
+#include "sim/verify/verify.h"
 #include "tests/bench/bench.h"
 
 #include <math.h>

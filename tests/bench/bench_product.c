@@ -1,5 +1,5 @@
-#include "models/transformer/backend.h"
-#include "models/transformer/bandwidth.h"
+#include "models/transformer/engine/backend.h"
+#include "models/transformer/kernels/bandwidth.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#include "sim/lanes.h"
-#include "sim/rng.h"
+#include "sim/chance/lanes.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <gsl/gsl_rng.h>

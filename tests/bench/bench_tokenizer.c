@@ -1,4 +1,4 @@
-#include "models/transformer/tokenizer.h"
+#include "models/transformer/tokenizer/tokenizer.h"
 #include "tests/bench/bench.h"
 
 #include <gsl/gsl_rng.h>

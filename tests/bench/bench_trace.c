@@ -1,5 +1,5 @@
-#include "experiments/conformance/trace.h"
-#include "experiments/conformance/trace_write.h"
+#include "conformance/traces/trace.h"
+#include "conformance/traces/trace_write.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/transformer.h"
 #include "sim/decode.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "models/transformer/attention.h"
-#include "models/transformer/logits.h"
-#include "models/transformer/team.h"
+#include "models/transformer/engine/attention.h"
+#include "models/transformer/engine/logits.h"
+#include "base/team.h"
 #include "tests/bench/bench.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* speclab bench as its users meet it. SPECLAB names the program. Nothing is said of times but that they are there. */
 #include "tests/support/child.h"
 
-#include "experiments/table.h"
+#include "base/table.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 

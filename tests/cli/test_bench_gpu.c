@@ -2,7 +2,7 @@
  * there. */
 #include "tests/support/child.h"
 
-#include "experiments/table.h"
+#include "base/table.h"
 #include "tests/support/simulated_card.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
  * a right guess are known. */
 #include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
-#include "analysis/moments.h"
+#include "analysis/statistics/moments.h"
 #include "analysis/speedup.h"
-#include "tests/experiments/run_measure.h"
+#include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"

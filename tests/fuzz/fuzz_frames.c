@@ -1,6 +1,6 @@
 /* Fuzz what a process says: the first byte chooses hello, frames or lines, and what was asked; any bytes after it must
  * be read, waited for or refused in one line, and never be written outside the batch. */
-#include "experiments/conformance/protocol.h"
+#include "conformance/samplers/protocol.h"
 
 #include <assert.h>
 #include <stdlib.h>

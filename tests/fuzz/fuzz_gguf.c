@@ -1,7 +1,7 @@
 /* Fuzz GGUF: any bytes give a model whose tensors can be read and whose texts can be cut, or one line that names the
  * file; and a model is written again as the same one. */
-#include "models/transformer/conversion.h"
-#include "models/transformer/parts.h"
+#include "models/transformer/files/conversion.h"
+#include "models/transformer/files/parts.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Fuzz llama2.c's checkpoints and vocabularies: any bytes give a model whose tensors can be read and whose texts can be
  * cut, or one line that names the file at fault. The first two bytes are the length of the vocabulary, which stands
  * before the checkpoint. */
-#include "models/transformer/checkpoint.h"
-#include "models/transformer/parts.h"
+#include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/parts.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Fuzz the tokenizers: any vocabulary and merges, any text. Tokens stay in the vocabulary and in the room there is, and
  * a vocabulary that has all bytes gives the text back. The first byte chooses the kind, the second what the vocabulary
  * is given beforehand; then come pieces, merges and the text, each after its length. */
-#include "models/transformer/tokenizer.h"
+#include "models/transformer/tokenizer/tokenizer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Fuzz traces: any bytes must give a verdict or one line that names the file, quickly and in little memory; a verdict
  * has capitals and p-values that are numbers, and detects no more than all. */
-#include "experiments/conformance/trace.h"
+#include "conformance/traces/trace.h"
 
 #include <assert.h>
 #include <math.h>

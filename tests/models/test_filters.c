@@ -1,6 +1,6 @@
 /* What filters keep, against a whole sort with a compensated sum, bit for bit. */
 #include "models/filters.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/row.h"
 #include "tests/support/support.h"
 

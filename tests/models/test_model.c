@@ -1,6 +1,6 @@
 #include "models/model.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "speclab/round.h"
 #include "tests/models/open_model.h"
 

@@ -1,7 +1,7 @@
 #include "models/row.h"
 
-#include "models/cpu.h"
-#include "models/noise.h"
+#include "base/cpu.h"
+#include "base/noise.h"
 #include "models/row_kernels.h"
 #include "tests/support/support.h"
 

@@ -1,6 +1,6 @@
 #include "models/tabulate.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/transform.h"
 #include "tests/models/open_model.h"
 

@@ -1,6 +1,6 @@
 #include "models/transform.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "tests/models/open_model.h"
 
 #include <float.h>

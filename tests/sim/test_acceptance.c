@@ -1,6 +1,6 @@
 #include "sim/acceptance.h"
 #include "sim/acceptance_kernels.h"
-#include "models/cpu.h"
+#include "base/cpu.h"
 #include "tests/support/battery.h"
 #include "tests/support/support.h"
 

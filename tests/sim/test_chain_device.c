@@ -2,9 +2,9 @@
  * the same logits, with the same uniforms: the same tokens, the same n_accepted, the same number of uniforms used. Rows
  * of up to SAMPLING_WHOLE tokens admit no exception, whatever the uniforms. */
 #include "models/gpu/sampling_gpu.h"
-#include "models/noise.h"
-#include "models/transformer/vector.h"
-#include "sim/verify.h"
+#include "base/noise.h"
+#include "models/transformer/kernels/vector.h"
+#include "sim/verify/verify.h"
 #include "tests/support/sampled_rows.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"

@@ -2,7 +2,7 @@
 
 #include "models/row.h"
 #include "sim/output_law.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"

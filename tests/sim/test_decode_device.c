@@ -4,7 +4,7 @@
 
 #include "sim/decode.h"
 #include "sim/output_law.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"

@@ -1,8 +1,8 @@
 /* Drafting ahead, and chains drawn and verified on the device, with models on the card, or the simulated one: the target
  * there and the draft here, and both there on two streams. What is decoded is what it is without them. */
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/transformer.h"
 #include "sim/decode.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/stage.h"

@@ -1,7 +1,7 @@
 /* Greedy texts of transformers: speculation changes not a token, whatever the rule, the strategy, K, the draft, the
  * type of weights, the threads or the instruction set. The text that it must be is read off rows that are computed one
  * at a time. */
-#include "models/cpu.h"
+#include "base/cpu.h"
 #include "sim/decode.h"
 #include "tests/support/support.h"
 

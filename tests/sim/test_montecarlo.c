@@ -1,5 +1,5 @@
 #include "sim/montecarlo.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "sim/sources.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"

@@ -2,7 +2,7 @@
  * lossless. At temperature 0 the text is the plain one, to the last token of the window; at temperature 1 its law is the
  * target's, by enumeration through the transformer itself. */
 #include "sim/output_law.h"
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 

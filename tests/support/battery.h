@@ -1,6 +1,6 @@
 /* battery: statistical tests of 32-bit random words, on GSL, each a function of an array that returns a p-value.
  * It is an upper-tail one, near 1 where the words are too even, uniform for a good generator; degrees of freedom are
- * the law's, nothing is fitted. tests/sim/test_lanes.c shows for each test a generator that it rejects. */
+ * the law's, nothing is fitted. tests/sim/chance/test_lanes.c shows for each test a generator that it rejects. */
 #ifndef SPECLAB_TESTS_BATTERY_H
 #define SPECLAB_TESTS_BATTERY_H
 

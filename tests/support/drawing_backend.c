@@ -1,6 +1,6 @@
 #include "tests/support/drawing_backend.h"
 
-#include "sim/verify.h"
+#include "sim/verify/verify.h"
 #include "tests/support/support.h"
 
 #include <string.h>

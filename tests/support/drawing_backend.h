@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_DRAWING_BACKEND_H
 #define SPECLAB_TESTS_DRAWING_BACKEND_H
 
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/transformer.h"
 
 typedef struct {
     spec_backend backend;

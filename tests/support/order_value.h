@@ -2,7 +2,7 @@
 #ifndef SPECLAB_TESTS_ORDER_VALUE_H
 #define SPECLAB_TESTS_ORDER_VALUE_H
 
-#include "analysis/ratio_order.h"
+#include "analysis/rules/ratio_order.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 

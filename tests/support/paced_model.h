@@ -5,7 +5,7 @@
 #define SPECLAB_TESTS_PACED_MODEL_H
 
 #include "models/model.h"
-#include "sim/clock.h"
+#include "base/clock.h"
 
 typedef struct {
     spec_model head;

@@ -3,7 +3,7 @@
 #ifndef SPECLAB_TESTS_RULE_CASE_H
 #define SPECLAB_TESTS_RULE_CASE_H
 
-#include "sim/verify.h"
+#include "sim/verify/verify.h"
 
 enum { RULE_CASE_NODES = 6, RULE_CASE_VOCAB = 4, RULE_CASE_ANSWERS = 12 };
 

@@ -1,7 +1,7 @@
 #include "tests/support/sampled_rows.h"
 
-#include "models/noise.h"
-#include "models/transformer/logits.h"
+#include "base/noise.h"
+#include "models/transformer/engine/logits.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "tests/support/stage.h"
 
-#include "sim/rng.h"
+#include "sim/chance/rng.h"
 #include "tests/support/support.h"
 
 const char *const stage_rules[3] = {"token", "match", "greedy"};

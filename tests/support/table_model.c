@@ -1,6 +1,6 @@
 #include "tests/support/table_model.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_TABLE_MODEL_H
 #define SPECLAB_TESTS_TABLE_MODEL_H
 
-#include "models/cases.h"
+#include "models/synthetic/cases.h"
 #include "models/model.h"
 
 #include <stdint.h>
@@ -26,7 +26,7 @@ void table_model_fill(table_model *model, const double *row);
 /* The row after a context, by another route than the session's. */
 const double *table_model_row(const table_model *model, const int *context, size_t n);
 
-/* The families of models/cases.h. */
+/* The families of models/synthetic/cases.h. */
 typedef enum {
     PAIR_PLAIN = SPEC_CASES_PLAIN,
     PAIR_ZEROS = SPEC_CASES_ZEROS,

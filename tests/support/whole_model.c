@@ -1,6 +1,6 @@
 #include "tests/support/whole_model.h"
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/row.h"
 
 #include <assert.h>

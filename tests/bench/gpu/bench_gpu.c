@@ -1,4 +1,4 @@
-#include "models/transformer/device.h"
+#include "models/transformer/engine/device.h"
 #include "tests/bench/gpu/gpu_rows.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-#include "models/least.h"
-#include "models/transformer/forward.h"
+#include "base/least.h"
+#include "models/transformer/engine/forward.h"
 #include "tests/bench/gpu/gpu_rows.h"
 
 #include <math.h>

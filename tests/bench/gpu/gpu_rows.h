@@ -4,8 +4,8 @@
 #ifndef SPECLAB_GPU_ROWS_H
 #define SPECLAB_GPU_ROWS_H
 
-#include "experiments/table.h"
-#include "models/transformer/backend.h"
+#include "base/table.h"
+#include "models/transformer/engine/backend.h"
 
 typedef struct {
     const spec_backend *backend;

@@ -1,4 +1,4 @@
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/transform.h"
 #include "tests/bench/gpu/gpu_rows.h"
 

@@ -5,7 +5,7 @@
 #define SPECLAB_TESTS_ATTENTION_CASE_H
 
 #include "models/gpu/launch_attention.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 

@@ -5,7 +5,7 @@
 
 #include "models/gpu/backend_gpu.h"
 #include "models/gpu/pass_batch.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 

@@ -2,7 +2,7 @@
  * operation against the processor's. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "models/gpu/card_roofline.h"
-#include "models/noise.h"
+#include "base/noise.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"

@@ -1,6 +1,6 @@
 #include "models/gpu/launch_attention.h"
-#include "models/transformer/backend.h"
-#include "models/transformer/product_kernels.h"
+#include "models/transformer/engine/backend.h"
+#include "models/transformer/kernels/product_kernels.h"
 #include "tests/models/gpu/attention_case.h"
 
 #include <sys/wait.h>

@@ -1,9 +1,9 @@
 /* What is done column by column, on the card (or the simulated one), against the processor's definition of it. */
 #include "models/gpu/launch_columns.h"
-#include "models/noise.h"
-#include "models/transformer/logits.h"
-#include "models/transformer/product.h"
-#include "models/transformer/vector.h"
+#include "base/noise.h"
+#include "models/transformer/engine/logits.h"
+#include "models/transformer/kernels/product.h"
+#include "models/transformer/kernels/vector.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 

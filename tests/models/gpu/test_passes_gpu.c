@@ -1,7 +1,7 @@
 /* What passes on the card (or the simulated one) promise whatever is in them: uploads that do not overtake one another,
  * recordings, failures. Operations are in test_backend_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/recordings.h"
-#include "models/transformer/transformer.h"
+#include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="

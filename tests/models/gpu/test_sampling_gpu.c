@@ -1,8 +1,8 @@
 /* Sampling on the card, or the simulated one: the laws that it draws from, and what it refuses. What the token rule
  * makes of them is held against the host's in tests/sim/test_chain_device.c. */
 #include "models/gpu/sampling_gpu.h"
-#include "models/noise.h"
-#include "models/transformer/vector.h"
+#include "base/noise.h"
+#include "models/transformer/kernels/vector.h"
 #include "tests/support/sampled_rows.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"

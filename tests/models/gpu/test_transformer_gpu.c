@@ -2,9 +2,9 @@
  * precision, to a tolerance that each type of weights has; and their independence, bit for bit, of how many columns a pass
  * has, where a tree lies, and whether the pass was recorded. */
 #include "models/gpu/backend_gpu.h"
-#include "models/noise.h"
-#include "models/transformer/transformer.h"
-#include "tests/models/transformer/reference_pass.h"
+#include "base/noise.h"
+#include "models/transformer/engine/transformer.h"
+#include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/simulated_card.h"
 
 static const spec_backend *gpu;

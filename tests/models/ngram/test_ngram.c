@@ -3,7 +3,7 @@
 
 #include "models/ngram/kneser_ney.h"
 #include "models/ngram/piece.h"
-#include "models/noise.h"
+#include "base/noise.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"

@@ -3,7 +3,7 @@
 #ifndef SPECLAB_TESTS_ROWS_PAIR_H
 #define SPECLAB_TESTS_ROWS_PAIR_H
 
-#include "models/noise.h"
+#include "base/noise.h"
 #include "models/rows/rows_writer.h"
 #include "tests/models/open_model.h"
 

@@ -1,0 +1,36 @@
+#include "analysis/rules/coupling.h"
+
+#include "analysis/statistics/compensated.h"
+
+#include <math.h>
+
+double spec_coupling_gumbel(const spec_ratio_order *order)
+{
+    if (!order->sorted) return NAN;
+    spec_compensated sum = {0};
+    /* Of the two ratios to token i, the target's is the larger for tokens above i, the draft's for those below. */
+    for (int i = 0; i < order->n_drafted; i++) {
+        if (order->target[i] <= 0) continue;
+        double largest = order->target_above[i] / order->target[i] + order->draft_below[i] / order->draft[i];
+        spec_compensated_add(&sum, 1 / largest);
+    }
+    return fmin(1, spec_compensated_value(&sum));
+}
+
+double spec_coupling_minhash(const spec_ratio_order *order)
+{
+    if (!order->sorted) return NAN;
+    spec_compensated sum = {0};
+    for (int i = 0; i < order->n_drafted; i++) {
+        double target = order->target[i], draft = order->draft[i];
+        spec_compensated_add(&sum, fmin(target, draft) * (1 + fabs(target - draft)));
+    }
+    return fmin(1, spec_compensated_value(&sum) / (2 - spec_ratio_order_common(order, 1)));
+}
+
+double spec_coupling_bound(const spec_ratio_order *order)
+{
+    if (!order->sorted) return NAN;
+    double common = spec_ratio_order_common(order, 1);
+    return common / (2 - common);
+}

@@ -1,0 +1,40 @@
+#include "analysis/statistics/block_bootstrap.h"
+
+#include "analysis/statistics/moments.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <string.h>
+
+void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples, gsl_rng *rng)
+{
+    const size_t width = (size_t)m;
+    memset(ret_sum, 0, ((size_t)resamples + 1) * width * sizeof *ret_sum);
+    for (int r = 0; r <= resamples; r++) {
+        double *sum = ret_sum + (size_t)r * width;
+        for (int i = 0; i < n; i++) {
+            const size_t drawn = r == 0 ? (size_t)i : gsl_rng_uniform_int(rng, (unsigned long)n);
+            for (size_t k = 0; k < width; k++) sum[k] += block[drawn * width + k];
+        }
+    }
+}
+
+spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, int n, double error)
+{
+    spec_block_interval interval = {value[0], NAN, NAN, NAN};
+    if (n < 2 || resamples < 2 || !(error > 0.0 && error < 1.0)) return interval;
+    spec_moments moments = {0};
+    for (int r = 0; r <= resamples; r++) {
+        if (isnan(value[r])) return interval;
+        if (r > 0) spec_moments_add(&moments, value[r]);
+    }
+    const double widening = sqrt((double)n / (n - 1));
+    const double tail = gsl_cdf_ugaussian_P(widening * gsl_cdf_tdist_Pinv(0.5 * error, n - 1));
+    gsl_sort(value + 1, 1, (size_t)resamples);
+    interval.se = widening * sqrt(spec_moments_variance(&moments));
+    interval.low = gsl_stats_quantile_from_sorted_data(value + 1, 1, (size_t)resamples, tail);
+    interval.high = gsl_stats_quantile_from_sorted_data(value + 1, 1, (size_t)resamples, 1.0 - tail);
+    return interval;
+}

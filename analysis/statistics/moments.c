@@ -1,0 +1,58 @@
+#include "analysis/statistics/moments.h"
+
+#include <math.h>
+
+void spec_moments_add(spec_moments *moments, double x)
+{
+    moments->n += 1;
+    double delta = x - moments->mean;
+    moments->mean += delta / (double)moments->n;
+    moments->m2 += delta * (x - moments->mean);
+}
+
+void spec_moments_merge(spec_moments *into, const spec_moments *from)
+{
+    if (from->n == 0) return;
+    if (into->n == 0) {
+        *into = *from;
+        return;
+    }
+    double share = (double)from->n / (double)(into->n + from->n);
+    double delta = from->mean - into->mean;
+    into->m2 += from->m2 + delta * delta * (double)into->n * share;
+    into->mean += delta * share;
+    into->n += from->n;
+}
+
+double spec_moments_variance(const spec_moments *moments)
+{
+    return moments->n < 2 ? NAN : moments->m2 / (double)(moments->n - 1);
+}
+
+double spec_moments_standard_error(const spec_moments *moments)
+{
+    return sqrt(spec_moments_variance(moments) / (double)moments->n);
+}
+
+void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K)
+{
+    uint64_t n = 0, sum = 0;
+    for (int k = 0; k <= K; k++) {
+        n += counts[k];
+        sum += (uint64_t)k * counts[k];
+    }
+    *ret_mean = *ret_variance = NAN;
+    if (n == 0) return;
+    double mean = (double)sum / (double)n, m2 = 0;
+    for (int k = 0; k <= K; k++) m2 += (double)counts[k] * (k - mean) * (k - mean);
+    *ret_mean = mean;
+    if (n > 1) *ret_variance = m2 / (double)(n - 1);
+}
+
+double spec_z(double estimate, double theory, double se)
+{
+    if (isnan(estimate) || isnan(theory) || isnan(se) || se < 0) return NAN;
+    if (se > 0) return (estimate - theory) / se;
+    if (estimate == theory || fabs(estimate - theory) < 0x1p-40 * fabs(theory)) return 0;
+    return estimate > theory ? INFINITY : -INFINITY;
+}

@@ -1,0 +1,64 @@
+#include "analysis/statistics/power.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sf_gamma.h>
+#include <math.h>
+#include <stdbool.h>
+
+enum { HALVINGS = 100 };
+
+/* The sum over a Poisson law of central tails, which grow by one term of a series from each to the next: only terms of
+ * one sign are added. Beyond 12 standard deviations the Poisson law holds less than 1e-30. */
+double spec_power_noncentral_tail(double x, double df, double noncentrality)
+{
+    const double half = 0.5 * noncentrality, y = 0.5 * x, reach = 12.0 * sqrt(half) + 40.0;
+    if (!(df >= 1.0) || !(x >= 0.0) || !(noncentrality >= 0.0) || isinf(df) || isinf(noncentrality)) return NAN;
+    if (x == 0.0) return 1.0;
+    if (isinf(x)) return 0.0;
+    const double first = fmax(0.0, floor(half - reach)), last = ceil(half + reach);
+    double tail = gsl_cdf_chisq_Q(x, df + 2.0 * first), sum = 0.0;
+    for (double j = first; j <= last; j++) {
+        const double shape = 0.5 * df + j;
+        const double weight = half > 0.0 ? exp(j * log(half) - half - gsl_sf_lngamma(j + 1.0)) : j == 0.0 ? 1.0 : 0.0;
+        sum += weight * tail;
+        tail += exp(shape * log(y) - y - gsl_sf_lngamma(shape + 1.0));
+    }
+    return fmin(sum, 1.0);
+}
+
+/* The x > 0 where a monotonic function that is short of `goal` at 0, or beyond it where it falls, meets it. */
+static double crossing(double (*f)(double x, double df, double extra), double df, double extra, double goal,
+                       bool falls)
+{
+    double low = 0.0, high = 1.0;
+    while ((f(high, df, extra) > goal) == falls) high *= 2.0;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = 0.5 * (low + high);
+        if ((f(middle, df, extra) > goal) == falls)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static double power_of(double noncentrality, double df, double critical)
+{
+    return spec_power_noncentral_tail(critical, df, noncentrality);
+}
+
+double spec_power_noncentrality(double df, double alpha, double power)
+{
+    if (!(df >= 1.0) || isinf(df) || !(alpha > 0.0 && power > alpha && power < 1.0)) return NAN;
+    return crossing(power_of, df, crossing(spec_power_noncentral_tail, df, 0.0, alpha, true), power, false);
+}
+
+double spec_power_draws(double tv, double df, double alpha, double power)
+{
+    return tv > 0.0 && tv <= 1.0 ? spec_power_noncentrality(df, alpha, power) / (4.0 * tv * tv) : NAN;
+}
+
+double spec_power_detectable(double n, double df, double alpha, double power)
+{
+    return n > 0.0 ? fmin(1.0, sqrt(spec_power_noncentrality(df, alpha, power) / (4.0 * n))) : NAN;
+}

@@ -1,0 +1,287 @@
+#include "base/table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_SIZE = 40 };
+
+/* ---- cells and rows ---------------------------------------------------------------------------------------------- */
+
+int spec_table_init(spec_table *table, const char *const *columns, int n_columns)
+{
+    assert(n_columns > 0);
+    *table = (spec_table){.n_columns = n_columns};
+    table->column = calloc((size_t)n_columns, sizeof *table->column);
+    table->row = calloc((size_t)n_columns, sizeof *table->row);
+    table->provenance = strdup("");
+    bool whole = table->column != NULL && table->row != NULL && table->provenance != NULL;
+    for (int i = 0; whole && i < n_columns; i++) whole = (table->column[i] = strdup(columns[i])) != NULL;
+    if (whole) return GSL_SUCCESS;
+    spec_table_free(table);
+    return GSL_ENOMEM;
+}
+
+void spec_table_free(spec_table *table)
+{
+    for (int i = 0; i < table->n_columns; i++) {
+        if (table->column != NULL) free(table->column[i]);
+        if (table->row != NULL) free(table->row[i].text);
+    }
+    for (size_t i = 0; i < table->n_rows * (size_t)table->n_columns; i++) free(table->cell[i].text);
+    free(table->column);
+    free(table->row);
+    free(table->cell);
+    free(table->provenance);
+    *table = (spec_table){0};
+}
+
+int spec_table_column(const spec_table *table, const char *name)
+{
+    for (int i = 0; i < table->n_columns; i++)
+        if (strcmp(table->column[i], name) == 0) return i;
+    return -1;
+}
+
+static spec_cell *row_cell(spec_table *table, const char *column)
+{
+    int i = spec_table_column(table, column);
+    assert(i >= 0);
+    spec_cell *cell = &table->row[i];
+    free(cell->text);
+    *cell = (spec_cell){.kind = SPEC_CELL_EMPTY};
+    return cell;
+}
+
+void spec_table_number(spec_table *table, const char *column, double value)
+{
+    spec_cell *cell = row_cell(table, column);
+    char printed[NUMBER_SIZE];
+    if (isnan(value)) return;
+    /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next.
+     */
+    snprintf(printed, sizeof printed, "%.10g", value + 0.0); /* no -0, which would be read back as the integer 0 */
+    *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
+}
+
+void spec_table_integer(spec_table *table, const char *column, long long value)
+{
+    *row_cell(table, column) = (spec_cell){.kind = SPEC_CELL_INTEGER, .integer = value};
+}
+
+void spec_table_text(spec_table *table, const char *column, const char *value)
+{
+    spec_cell *cell = row_cell(table, column);
+    cell->text = strdup(value);
+    cell->kind = SPEC_CELL_TEXT; /* a NULL text (no memory) is found by _append */
+}
+
+int spec_table_append(spec_table *table)
+{
+    size_t width = (size_t)table->n_columns;
+    for (size_t i = 0; i < width; i++)
+        if (table->row[i].kind == SPEC_CELL_TEXT && table->row[i].text == NULL) return GSL_ENOMEM;
+    if (table->n_rows == table->capacity) {
+        size_t capacity = table->capacity == 0 ? 16 : 2 * table->capacity;
+        spec_cell *cell = realloc(table->cell, capacity * width * sizeof *cell);
+        if (cell == NULL) return GSL_ENOMEM;
+        table->cell = cell;
+        table->capacity = capacity;
+    }
+    memcpy(&table->cell[table->n_rows * width], table->row, width * sizeof *table->row);
+    memset(table->row, 0, width * sizeof *table->row); /* the texts have a new owner */
+    table->n_rows++;
+    return GSL_SUCCESS;
+}
+
+void spec_table_clear(spec_table *table)
+{
+    for (size_t i = 0; i < table->n_rows * (size_t)table->n_columns; i++) free(table->cell[i].text);
+    for (int i = 0; i < table->n_columns; i++) {
+        free(table->row[i].text);
+        table->row[i] = (spec_cell){.kind = SPEC_CELL_EMPTY};
+    }
+    table->n_rows = 0;
+}
+
+const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column)
+{
+    assert(row < table->n_rows && column >= 0 && column < table->n_columns);
+    return &table->cell[row * (size_t)table->n_columns + (size_t)column];
+}
+
+double spec_cell_number(const spec_cell *cell)
+{
+    if (cell->kind == SPEC_CELL_NUMBER) return cell->number;
+    return cell->kind == SPEC_CELL_INTEGER ? (double)cell->integer : NAN;
+}
+
+int spec_cell_copy(spec_cell *into, const spec_cell *from)
+{
+    char *text = NULL;
+    if (from->kind == SPEC_CELL_TEXT && (text = strdup(from->text)) == NULL) return GSL_ENOMEM;
+    free(into->text);
+    *into = *from;
+    into->text = text;
+    return GSL_SUCCESS;
+}
+
+const char *spec_cell_format(const spec_cell *cell, spec_format format, char *buffer, size_t size)
+{
+    bool exact = format == SPEC_FORMAT_CSV || format == SPEC_FORMAT_JSON;
+    buffer[0] = '\0';
+    switch (cell->kind) {
+    case SPEC_CELL_EMPTY: break;
+    case SPEC_CELL_NUMBER: snprintf(buffer, size, exact ? "%.10g" : "%.6g", cell->number); break;
+    case SPEC_CELL_INTEGER: snprintf(buffer, size, "%lld", cell->integer); break;
+    case SPEC_CELL_TEXT: return cell->text;
+    }
+    return buffer;
+}
+
+/* ---- the formats ------------------------------------------------------------------------------------------------- */
+
+static int written(FILE *out, spec_error *error)
+{
+    if (fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EFAILED, "cannot write the result: %s", strerror(errno == 0 ? EIO : errno));
+}
+
+static void write_json_string(const char *text, FILE *out)
+{
+    json_t *value = json_string(text);
+    if (value != NULL) {
+        json_dumpf(value, out, JSON_ENCODE_ANY);
+        json_decref(value);
+        return;
+    }
+    fputc('"',
+          out); /* not UTF-8: every odd byte becomes the character of its number, so that something readable is left */
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c < ' ' || *c >= 127 || *c == '"' || *c == '\\') fprintf(out, "\\u%04x", *c);
+        else fputc(*c, out);
+    }
+    fputc('"', out);
+}
+
+static void write_json(const spec_table *table, FILE *out)
+{
+    fputs("[", out);
+    for (size_t r = 0; r < table->n_rows; r++) {
+        fputs(r == 0 ? "\n{" : ",\n{", out);
+        for (int c = 0; c < table->n_columns; c++) {
+            const spec_cell *cell = spec_table_cell(table, r, c);
+            char buffer[NUMBER_SIZE];
+            if (c > 0) fputs(", ", out);
+            write_json_string(table->column[c], out);
+            fputs(": ", out);
+            bool none = cell->kind == SPEC_CELL_EMPTY || (cell->kind == SPEC_CELL_NUMBER && !isfinite(cell->number));
+            if (none) fputs("null", out);
+            else if (cell->kind == SPEC_CELL_TEXT) write_json_string(cell->text, out);
+            else fputs(spec_cell_format(cell, SPEC_FORMAT_JSON, buffer, sizeof buffer), out);
+        }
+        fputs("}", out);
+    }
+    fputs(table->n_rows > 0 ? "\n]\n" : "]\n", out);
+}
+
+/* Characters a text takes on a screen: bytes that begin a UTF-8 character. */
+static int display_width(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void pad(FILE *out, int n)
+{
+    for (; n > 0; n--) fputc(' ', out);
+}
+
+/* One cell, padded to `width`; texts to the left, numbers to the right. In Markdown a bar within a text is escaped. */
+static void write_padded(const char *text, int width, bool left, spec_format format, FILE *out)
+{
+    int room = width - display_width(text);
+    if (!left) pad(out, room);
+    for (; *text != '\0'; text++) {
+        if (format == SPEC_FORMAT_MARKDOWN && *text == '|') fputc('\\', out);
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+    }
+    if (left) pad(out, room);
+}
+
+static int write_aligned(const spec_table *table, spec_format format, FILE *out)
+{
+    bool markdown = format == SPEC_FORMAT_MARKDOWN;
+    int *width = malloc((size_t)table->n_columns * sizeof *width);
+    bool *left = calloc((size_t)table->n_columns, sizeof *left);
+    char buffer[NUMBER_SIZE];
+    int status = GSL_ENOMEM;
+    if (width == NULL || left == NULL) goto done;
+    for (int c = 0; c < table->n_columns; c++) {
+        width[c] = display_width(table->column[c]);
+        if (markdown && width[c] < 3) width[c] = 3;
+        for (size_t r = 0; r < table->n_rows; r++) {
+            const spec_cell *cell = spec_table_cell(table, r, c);
+            int w = display_width(spec_cell_format(cell, format, buffer, sizeof buffer));
+            if (w > width[c]) width[c] = w;
+            if (cell->kind == SPEC_CELL_TEXT) left[c] = true;
+        }
+    }
+    for (long r = -1; r < (long)table->n_rows; r++) {
+        for (int c = 0; c < table->n_columns; c++) {
+            const char *text = table->column[c];
+            if (r >= 0) text = spec_cell_format(spec_table_cell(table, (size_t)r, c), format, buffer, sizeof buffer);
+            fputs(markdown ? "| " : c > 0 ? "  " : "", out);
+            bool last = !markdown && c == table->n_columns - 1 && left[c]; /* no blanks at the end of a line */
+            write_padded(text, last ? 0 : width[c], left[c], format, out);
+            if (markdown) fputc(' ', out);
+        }
+        fputs(markdown ? "|\n" : "\n", out);
+        if (!markdown || r >= 0) continue;
+        for (int c = 0; c < table->n_columns; c++) {
+            fputs(left[c] ? "| :" : "| ", out);
+            for (int i = 1; i < width[c]; i++) fputc('-', out);
+            fputs(left[c] ? " " : ": ", out);
+        }
+        fputs("|\n", out);
+    }
+    status = GSL_SUCCESS;
+done:
+    free(width);
+    free(left);
+    return status;
+}
+
+int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    errno = 0;
+    if (format == SPEC_FORMAT_CSV) {
+        SPEC_TRY(spec_table_write_head(table, out, error));
+        for (size_t r = 0; r < table->n_rows; r++) SPEC_TRY(spec_table_write_row(table, r, out, error));
+    } else if (format == SPEC_FORMAT_JSON) {
+        write_json(table, out);
+    } else if (write_aligned(table, format, out) != GSL_SUCCESS) {
+        return spec_fail(error, GSL_ENOMEM, "out of memory while a table was written");
+    }
+    status = written(out, error);
+done:
+    return status;
+}
+
+const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer, size_t size)
+{
+    size_t n = strlen(key);
+    for (const char *line = table->provenance; line != NULL; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        if (strncmp(line, key, n) != 0 || strncmp(line + n, ": ", 2) != 0) continue;
+        snprintf(buffer, size, "%.*s", (int)strcspn(line + n + 2, "\n"), line + n + 2);
+        return buffer;
+    }
+    return NULL;
+}

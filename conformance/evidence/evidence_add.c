@@ -1,0 +1,262 @@
+/* Rounds and texts that came back: what breaks a hard rule, and what is counted of the others. */
+#include "conformance/evidence/evidence_counts.h"
+
+#include "analysis/statistics/evalue.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const spec_hard_reasons[] = {
+    [SPEC_HARD_NONE] = "",
+    [SPEC_HARD_IMPOSSIBLE] = "it emitted a token whose probability is 0",
+    [SPEC_HARD_RANGE] = "it emitted a token outside the vocabulary",
+    [SPEC_HARD_COUNTS] = "n_emitted is not n_accepted + 1, or outside 1 to n_nodes + 1",
+    [SPEC_HARD_PATH] = "the tokens that it says it accepted are no path of the draft",
+    [SPEC_HARD_INPUT] = "it modified its input",
+    [SPEC_HARD_OVERRUN] = "it wrote past its output",
+    [SPEC_HARD_UNTOUCHED] = "it did not fill in its output",
+    [SPEC_HARD_REPEAT] = "the same seed and offset gave other tokens, though it says that it is seeded",
+    [SPEC_HARD_COUNTERS] = "its own counters are not what came out",
+};
+
+/* Events of one kind before their bets become logarithms. */
+enum { FLUSH = 16 };
+
+const double spec_deviations[SPEC_LAMBDAS] = {-0.2, -0.06, -0.02, -0.006, -0.002, 0.002, 0.006, 0.02, 0.06, 0.2};
+
+/* ---- hard rules -------------------------------------------------------------------------------------------------- */
+
+static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, int i)
+{
+    const spec_fixture *f = e->fixture;
+    const size_t nodes = (size_t)batch->nodes;
+    const int32_t *token = batch->token + (size_t)i * nodes, *emitted = batch->emitted + (size_t)i * (nodes + 1);
+    int state = batch->state[(size_t)i * (nodes + 1)], node = -1;
+    if (batch->fault[i] & SPEC_FAULT_OVERRUN) return SPEC_HARD_OVERRUN;
+    if (batch->fault[i] & SPEC_FAULT_INPUT) return SPEC_HARD_INPUT;
+    if (batch->fault[i] & SPEC_FAULT_UNTOUCHED) return SPEC_HARD_UNTOUCHED;
+    const int n_emitted = batch->n_emitted[i];
+    if (n_emitted < 1 || n_emitted > batch->n_nodes[i] + 1 || n_emitted > f->levels ||
+        batch->n_accepted[i] != n_emitted - 1)
+        return SPEC_HARD_COUNTS;
+    for (int k = 0; k < batch->n_nodes[i] && e->scope == SPEC_SCOPE_DRAFT; k++)
+        if (token[k] < 0 || token[k] >= f->vocab) return SPEC_HARD_RANGE;
+    for (int k = 0; k < n_emitted; k++) {
+        if (emitted[k] < 0 || emitted[k] >= f->vocab) return SPEC_HARD_RANGE;
+        if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)emitted[k]] == 0.0) return SPEC_HARD_IMPOSSIBLE;
+        state = spec_fixture_next(f, state, emitted[k]);
+    }
+    for (int k = 0; k < n_emitted - 1; k++) {
+        int child = node + 1;
+        while (child < batch->n_nodes[i] && (f->parent[child] != node || token[child] != emitted[k])) child++;
+        if (child >= batch->n_nodes[i]) return SPEC_HARD_PATH;
+        node = child;
+    }
+    return SPEC_HARD_NONE;
+}
+
+static void keep_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, spec_hard hard, uint64_t index)
+{
+    const size_t nodes = (size_t)batch->nodes, at = (size_t)i;
+    *ret = (spec_exhibit){.hard = hard,
+                          .state = batch->state[at * (nodes + 1)],
+                          .n_nodes = batch->n_nodes[i],
+                          .n_emitted = batch->n_emitted[i],
+                          .n_accepted = batch->n_accepted[i],
+                          .seed = batch->seed[i],
+                          .offset = batch->offset[i],
+                          .request = batch->request[i],
+                          .index = index};
+    memcpy(ret->token, batch->token + at * nodes, nodes * sizeof *ret->token);
+    memcpy(ret->node_state, batch->state + at * (nodes + 1), (nodes + 1) * sizeof *ret->node_state);
+    memcpy(ret->emitted, batch->emitted + at * (nodes + 1), (nodes + 1) * sizeof *ret->emitted);
+}
+
+static bool same_answer(const spec_batch *batch, int i, int j)
+{
+    const size_t places = (size_t)batch->nodes + 1;
+    return batch->n_emitted[i] == batch->n_emitted[j] &&
+           memcmp(batch->emitted + (size_t)i * places, batch->emitted + (size_t)j * places,
+                  (size_t)batch->n_emitted[i] * sizeof *batch->emitted) == 0;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+/* Sizes of bets on an event, as far as they do not risk all. */
+static void size_bets(double lambda[SPEC_LAMBDAS], double chance, double variance)
+{
+    const double unit = 1.0 / sqrt(variance), least = -0.9 / (1.0 - chance), most = 0.9 / chance;
+    for (int j = 0; j < SPEC_LAMBDAS; j++) {
+        const double wanted = spec_deviations[j] * unit;
+        lambda[j] = wanted < least ? least : wanted > most ? most : wanted;
+    }
+}
+
+void spec_event_add_many(spec_event_count *event, uint64_t hits, uint64_t n, double chance)
+{
+    const double variance = chance * (1.0 - chance), all = (double)n;
+    double lambda[SPEC_LAMBDAS];
+    if (!(variance > 0.0) || n == 0) return;
+    size_bets(lambda, chance, variance);
+    event->n += n;
+    event->hits += hits;
+    event->expected += all * chance;
+    event->variance += all * variance;
+    event->third += all * variance * (1.0 - 2.0 * chance);
+    for (int j = 0; j < SPEC_LAMBDAS; j++) event->gain[j] += spec_evalue_event(hits, n, chance, lambda[j]);
+}
+
+/* The same for one, without a logarithm for each. */
+void spec_event_add(spec_event_count *event, bool hit, double chance)
+{
+    const double variance = chance * (1.0 - chance), score = (hit ? 1.0 : 0.0) - chance;
+    double lambda[SPEC_LAMBDAS];
+    if (!(variance > 0.0)) return;
+    size_bets(lambda, chance, variance);
+    event->n++;
+    event->hits += hit;
+    event->expected += chance;
+    event->variance += variance;
+    event->third += variance * (1.0 - 2.0 * chance);
+    for (int j = 0; j < SPEC_LAMBDAS; j++) event->factor[j] *= 1.0 + lambda[j] * score;
+    if (event->n % FLUSH != 0) return;
+    for (int j = 0; j < SPEC_LAMBDAS; j++) {
+        event->gain[j] += log(event->factor[j]);
+        event->factor[j] = 1.0;
+    }
+}
+
+static void count_near(spec_evidence *e, int kind, double u, double v)
+{
+    const double distance = fabs(u - v);
+    e->near[kind][distance < 0.125 || distance > 0.875]++;
+}
+
+static void count_pit(spec_evidence *e, int kind, double u)
+{
+    const int cell = (int)(u * SPEC_PIT_CELLS);
+    e->pit[kind][cell < SPEC_PIT_CELLS ? cell : SPEC_PIT_CELLS - 1]++;
+}
+
+/* Count a token after a state; returns its place in the cumulative law. */
+static double count_token(spec_evidence *e, int state, int token, bool begins, gsl_rng *rng)
+{
+    const size_t at = (size_t)state * (size_t)e->fixture->vocab + (size_t)token;
+    const double chance = e->fixture->target_law[at], share = gsl_rng_uniform(rng) * chance;
+    const double u = e->laws->target.cdf[at] - chance + share;
+    spec_evidence_came(e, state, token, begins);
+    count_pit(e, SPEC_PIT_ID, u);
+    count_pit(e, SPEC_PIT_RANK, e->laws->rank_below[at] + share);
+    return u;
+}
+
+/* The text of a round: what it emitted, and then draws of ours, to the last level. Returns the first token's PIT. */
+static double count_text(spec_evidence *e, const spec_batch *batch, int i, gsl_rng *rng)
+{
+    const spec_fixture *f = e->fixture;
+    const size_t places = (size_t)batch->nodes + 1;
+    const int32_t *emitted = batch->emitted + (size_t)i * places;
+    const int n_emitted = batch->n_emitted[i];
+    int state = batch->state[(size_t)i * places];
+    double first = 0.0, before = 0.0;
+    for (int k = 0; k < f->levels; k++) {
+        const int token = k < n_emitted ? emitted[k] : spec_laws_draw(e->laws, &e->laws->target, state, rng);
+        const double pit = count_token(e, state, token, k == 0, rng);
+        if (k == 0) first = pit;
+        else count_near(e, SPEC_NEAR_PLACES, pit, before);
+        before = pit;
+        state = spec_fixture_next(f, state, token);
+    }
+    return first;
+}
+
+/* Which of the root's children is first is our choice, and drawn from the root's row, in scope V. */
+static void count_kept(spec_evidence *e, const spec_batch *batch, int i)
+{
+    const size_t nodes = (size_t)batch->nodes, state = (size_t)batch->state[(size_t)i * (nodes + 1)];
+    const uint8_t *set = e->laws->set + state * (size_t)e->fixture->vocab, more = 1 << SPEC_SET_DRAFT_MORE;
+    if (batch->n_nodes[i] < 1 || batch->token[(size_t)i * nodes] < 0) return;
+    const bool drafted = set[batch->token[(size_t)i * nodes]] & more;
+    const bool came = set[batch->emitted[(size_t)i * (nodes + 1)]] & more;
+    e->kept[state][drafted][came]++;
+}
+
+/* What one round has in common with the one before it in the batch. */
+static void count_neighbours(spec_evidence *e, const spec_batch *batch, int i)
+{
+    const size_t nodes = (size_t)batch->nodes, places = nodes + 1, V = (size_t)e->fixture->vocab;
+    const size_t here = (size_t)i, there = here - 1;
+    const double *law = e->fixture->target_law + (size_t)batch->state[here * places] * V;
+    const double *law_there = e->fixture->target_law + (size_t)batch->state[there * places] * V;
+    const int first = batch->emitted[here * places], echo = batch->emitted[there * places];
+    spec_event_add(&e->event[SPEC_EVENT_ECHO], first == echo, law[echo]);
+    if (nodes == 0) return;
+    const int drafted = batch->token[there * nodes], drafting = batch->token[here * nodes];
+    if (drafted >= 0) spec_event_add(&e->event[SPEC_EVENT_NEIGHBOUR], first == drafted, law[drafted]);
+    if (drafting >= 0) spec_event_add(&e->event[SPEC_EVENT_FOLLOWER], echo == drafting, law_there[drafting]);
+}
+
+static spec_hard judge_round(const spec_evidence *e, const spec_batch *batch, int i, bool repeated)
+{
+    const spec_hard hard = what_is_hard(e, batch, i);
+    return hard != SPEC_HARD_NONE || !repeated || same_answer(batch, i - 1, i) ? hard : SPEC_HARD_REPEAT;
+}
+
+void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_t first_index, gsl_rng *rng)
+{
+    const spec_fixture *f = e->fixture;
+    double pit_of[SPEC_SEED_ROUNDS]; /* of the last rounds; -1: none */
+    for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
+    e->salt += gsl_rng_get(rng);
+    for (int i = 0; i < n; i++) {
+        const uint64_t index = first_index + (uint64_t)i;
+        const bool repeated = f->repeats && i % 2 == 1;
+        const spec_hard hard = judge_round(e, batch, i, repeated);
+        double *slot = &pit_of[i % SPEC_SEED_ROUNDS], seed_before = *slot;
+        const double before = i > 0 ? pit_of[(i - 1) % SPEC_SEED_ROUNDS] : -1.0;
+        *slot = -1.0;
+        e->rounds++;
+        if (hard != SPEC_HARD_NONE) { /* what came is no text */
+            if (e->hard.hard == SPEC_HARD_NONE) keep_exhibit(&e->hard, batch, i, hard, index);
+            continue;
+        }
+        e->accepted += (uint64_t)batch->n_accepted[i];
+        e->emitted += (uint64_t)batch->n_emitted[i];
+        if (repeated || spec_evidence_is_edge(batch, i)) continue;
+        const double pit = *slot = count_text(e, batch, i, rng);
+        if (e->scope == SPEC_SCOPE_VERIFY) count_kept(e, batch, i);
+        if (i % f->batch == 0) count_pit(e, SPEC_PIT_OPENER, pit);
+        if (i % f->batch == f->batch - 1 || i == n - 1) count_pit(e, SPEC_PIT_CLOSER, pit);
+        if (f->repeats) continue;
+        if (before >= 0.0) {
+            count_neighbours(e, batch, i);
+            count_near(e, SPEC_NEAR_COINS, pit, before);
+            count_near(e, SPEC_NEAR_MIRROR, pit, 1.0 - before);
+        }
+        if (seed_before >= 0.0) count_near(e, SPEC_NEAR_SEEDS, pit, seed_before);
+    }
+}
+
+void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, int64_t n, gsl_rng *rng)
+{
+    const spec_fixture *f = e->fixture;
+    int state = start;
+    double before = 0.0;
+    e->salt += gsl_rng_get(rng);
+    for (int64_t t = 0; t < n; t++) {
+        spec_hard hard = SPEC_HARD_NONE;
+        if (token[t] < 0 || token[t] >= f->vocab) hard = SPEC_HARD_RANGE;
+        else if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)token[t]] == 0.0)
+            hard = SPEC_HARD_IMPOSSIBLE;
+        if (hard != SPEC_HARD_NONE) {
+            if (e->hard.hard == SPEC_HARD_NONE)
+                e->hard = (spec_exhibit){.hard = hard, .state = state, .n_emitted = 1, .emitted = {token[t]},
+                                         .index = (uint64_t)t};
+            return;
+        }
+        const double pit = count_token(e, state, token[t], t == 0, rng);
+        if (t > 0) count_near(e, SPEC_NEAR_PLACES, pit, before);
+        before = pit;
+        state = spec_fixture_next(f, state, token[t]);
+    }
+}

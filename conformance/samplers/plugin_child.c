@@ -1,0 +1,219 @@
+#include "conformance/samplers/plugin_child.h"
+
+#include "conformance/samplers/caller.h"
+#include "conformance/samplers/keeper.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What a describe of a newer header would write past the end of ours. */
+enum { DESCRIBE_GUARD = 256, GUARD = 0x5e };
+
+typedef struct {
+    int commands, answers;
+    spec_plugin_block *block;
+    size_t bytes; /* mapped */
+    spec_sampler_api api;
+    spec_caller *caller;
+    spec_fixture fixture;
+    spec_batch batch;
+    const char *path;
+} child;
+
+static int map_block(child *c, size_t bytes, spec_error *error)
+{
+    if (bytes == c->bytes) return GSL_SUCCESS;
+    if (c->block != NULL) munmap(c->block, c->bytes);
+    c->block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, SPEC_KEEPER_BLOCK, 0);
+    c->bytes = bytes;
+    if (c->block != MAP_FAILED) return GSL_SUCCESS;
+    c->block = NULL;
+    c->bytes = 0;
+    return spec_fail(error, GSL_ENOMEM, "out of memory for a shared block of %zu bytes", bytes);
+}
+
+static void *at(const child *c, size_t offset)
+{
+    return (char *)c->block + offset;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static bool find(void *library, const char *name, void *ret_function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(ret_function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static int load(child *c, spec_error *error)
+{
+    uint32_t (*abi)(void) = NULL;
+    spec_sampler_api *api = &c->api;
+    void *library = dlopen(c->path, RTLD_NOW | RTLD_LOCAL);
+    const struct {
+        const char *name;
+        void *function;
+    } symbols[] = {{"spec_sampler_abi", &abi},
+                   {"spec_sampler_describe", &api->describe},
+                   {"spec_sampler_open", &api->open},
+                   {"spec_sampler_step", &api->step},
+                   {"spec_sampler_close", &api->close}};
+    if (library == NULL) return spec_fail(error, GSL_EFAILED, "it cannot be loaded: %s", dlerror());
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!find(library, symbols[i].name, symbols[i].function))
+            return spec_fail(error, GSL_EFAILED, "it does not export %s", symbols[i].name);
+    find(library, "spec_sampler_generate", &api->generate);
+    find(library, "spec_sampler_counters", &api->counters);
+    find(library, "spec_sampler_error", &api->error);
+    c->block->place = SPEC_PLUGIN_IN_ABI;
+    const uint32_t version = abi();
+    if (version != SPEC_SAMPLER_ABI)
+        return spec_fail(error, GSL_EFAILED, "it was made for version %u of the interface; this speclab has %u",
+                         version, (unsigned)SPEC_SAMPLER_ABI);
+    return GSL_SUCCESS;
+}
+
+static int describe(child *c, spec_error *error)
+{
+    struct {
+        spec_sampler_about about;
+        unsigned char guard[DESCRIBE_GUARD];
+    } room = {.about = {.size = sizeof room.about}};
+    memset(room.guard, GUARD, sizeof room.guard);
+    c->block->place = SPEC_PLUGIN_IN_DESCRIBE;
+    const int code = c->api.describe(&room.about);
+    if (code != 0) return spec_fail(error, GSL_EFAILED, "its describe returned %d", code);
+    for (int i = 0; i < DESCRIBE_GUARD; i++)
+        if (room.guard[i] != GUARD)
+            return spec_fail(error, GSL_EFAILED, "its describe wrote past the end of its struct: is its header newer?");
+    if (room.about.scopes & SPEC_SCOPE_STREAM && c->api.generate == NULL)
+        return spec_fail(error, GSL_EFAILED, "it has scope S, and does not export spec_sampler_generate");
+    c->block->about = room.about;
+    return spec_subject_check_about(&room.about, error);
+}
+
+/* ---- the verbs --------------------------------------------------------------------------------------------------- */
+
+static int open_sampler(child *c, spec_error *error)
+{
+    int status;
+    SPEC_TRY(load(c, error));
+    SPEC_TRY(describe(c, error));
+    c->block->place = SPEC_PLUGIN_IN_OPEN;
+    const char *options = c->block->options != 0 ? at(c, c->block->options) : NULL;
+    SPEC_TRY(spec_caller_init(&c->caller, &c->api, &c->block->about, options, error));
+done:
+    return status;
+}
+
+static void find_rows(child *c)
+{
+    c->fixture = c->block->fixture;
+    c->fixture.kind = NULL;
+    c->fixture.target = at(c, c->block->target);
+    c->fixture.draft = at(c, c->block->draft);
+    c->fixture.next = at(c, c->block->next);
+    c->fixture.target_law = c->fixture.draft_law = NULL;
+    spec_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes, c->block->n_coins);
+}
+
+static int begin(child *c, spec_error *error)
+{
+    return spec_caller_begin(c->caller, &c->fixture, c->block->scope, c->block->capacity, error);
+}
+
+static int run(child *c, spec_error *error)
+{
+    c->block->place = SPEC_PLUGIN_IN_STEP;
+    return spec_caller_run(c->caller, &c->batch, c->block->n, error);
+}
+
+static int generate(child *c, spec_error *error)
+{
+    const spec_plugin_block *b = c->block;
+    c->block->place = SPEC_PLUGIN_IN_GENERATE;
+    return spec_caller_generate(c->caller, b->start, b->K, b->seed, at(c, b->text), b->n_tokens, error);
+}
+
+static int counters(child *c, spec_error *error)
+{
+    bool known = false;
+    c->block->place = SPEC_PLUGIN_IN_COUNTERS;
+    const int status = spec_caller_counters(c->caller, c->block->counters, &known, error);
+    c->block->counts = known;
+    return status;
+}
+
+static int obey(child *c, const spec_plugin_command *command, spec_error *error)
+{
+    static int (*const verbs[])(child *, spec_error *) = {[SPEC_PLUGIN_OPEN] = open_sampler,
+                                                          [SPEC_PLUGIN_BEGIN] = begin,
+                                                          [SPEC_PLUGIN_RUN] = run,
+                                                          [SPEC_PLUGIN_GENERATE] = generate,
+                                                          [SPEC_PLUGIN_COUNTERS] = counters};
+    const size_t before = c->bytes;
+    const int status = map_block(c, command->bytes, error);
+    if (status != GSL_SUCCESS) return status;
+    /* The caller keeps pointers to the fixture and the batch, which move with the block. */
+    if (command->verb == SPEC_PLUGIN_BEGIN || (before != c->bytes && c->caller != NULL)) find_rows(c);
+    return verbs[command->verb](c, error);
+}
+
+/* ---- the channel ------------------------------------------------------------------------------------------------- */
+
+static bool move_all(int fd, void *bytes, size_t n, bool writes)
+{
+    for (char *p = bytes; n > 0;) {
+        const ssize_t moved = writes ? write(fd, p, n) : read(fd, p, n);
+        if (moved == 0) return false;
+        if (moved < 0 && errno != EINTR) {
+            close(fd);
+            return false;
+        }
+        if (moved > 0) {
+            p += moved;
+            n -= (size_t)moved;
+        }
+    }
+    return true;
+}
+
+/* Standard output is the library's to print on; it goes where standard error goes. */
+static void hide_channel(child *c)
+{
+    c->commands = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 64);
+    c->answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 64);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+int spec_plugin_child(const char *path)
+{
+    child c = {.path = path};
+    const pid_t self = getpid();
+    spec_plugin_command command;
+    hide_channel(&c);
+    errno = 0;
+    while (move_all(c.commands, &command, sizeof command, false)) {
+        spec_error error = {{0}};
+        spec_plugin_answer answer = {.number = command.number, .status = obey(&c, &command, &error)};
+        if (getpid() != self) _exit(0); /* a copy that the library forked */
+        if (c.block != NULL) memcpy(c.block->error, error.text, sizeof c.block->error - 1);
+        if (!move_all(c.answers, &answer, sizeof answer, true)) break;
+        errno = 0;
+    }
+    if (errno != 0) { /* the library closed our descriptors: the parent will see it, and end this */
+        close(c.answers);
+        for (;;) pause();
+    }
+    spec_caller_free(c.caller);
+    return 0;
+}

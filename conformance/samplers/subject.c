@@ -1,0 +1,158 @@
+#include "conformance/samplers/subject.h"
+
+#include "base/names.h"
+
+#include <string.h>
+
+const spec_subject_kind *const spec_subject_kinds[] = {
+    &spec_subject_rule,
+    &spec_subject_plugin,
+    &spec_subject_exec,
+    &spec_subject_mutant,
+    NULL,
+};
+
+static const char *name_of(int i)
+{
+    return spec_subject_kinds[i] != NULL ? spec_subject_kinds[i]->name : NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits, spec_error *error)
+{
+    char name[32] = "plugin";
+    const char *path = spec, *colon = strchr(spec, ':');
+    *subject = (spec_subject){.limits = *limits};
+    if (colon != NULL) {
+        snprintf(name, sizeof name, "%.*s", (int)(colon - spec), spec);
+        path = colon + 1;
+    } else if (!ends_with(spec, ".so")) {
+        return spec_fail(error, GSL_EINVAL,
+                         "'%.100s' names no sampler: rule:NAME, plugin:FILE.so or exec:COMMAND is wanted", spec);
+    }
+    const int line = spec_names_find(name_of, name, "kind of sampler", error);
+    if (line < 0) return GSL_EINVAL;
+    if (path[0] == '\0') return spec_fail(error, GSL_EINVAL, "'%.100s': nothing comes after the colon", spec);
+    subject->kind = spec_subject_kinds[line];
+    const int status = subject->kind->open(subject, path, error);
+    if (status != GSL_SUCCESS) spec_subject_close(subject);
+    return status;
+}
+
+void spec_subject_close(spec_subject *subject)
+{
+    if (subject->kind != NULL) subject->kind->close(subject);
+    *subject = (spec_subject){.kind = NULL};
+}
+
+int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope, int capacity,
+                       spec_error *error)
+{
+    subject->fixture = fixture;
+    subject->scope = scope;
+    subject->capacity = capacity;
+    return subject->kind->begin(subject, error);
+}
+
+int spec_subject_run(spec_subject *subject, int n, spec_error *error)
+{
+    return subject->kind->run(subject, n, error);
+}
+
+int spec_subject_generate(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
+                          int64_t n_tokens, spec_error *error)
+{
+    return subject->kind->generate(subject, start, K, seed, ret_token, n_tokens, error);
+}
+
+int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error)
+{
+    *ret_known = false;
+    return subject->kind->counters != NULL ? subject->kind->counters(subject, ret, ret_known, error) : GSL_SUCCESS;
+}
+
+/* ---- what it says of itself -------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t size)
+{
+    size_t n = 0;
+    while (n < size && name[n] >= ' ' && name[n] <= '~') n++;
+    return n > 0 && n < size && name[n] == '\0';
+}
+
+int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
+{
+    const uint32_t scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
+    const uint32_t chains = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID, trees = chains | SPEC_DRAWN_WITHOUT;
+    const int32_t flag[] = {about->sampling, about->coins, about->padding, about->seeded, about->lossy};
+    static const char *const flags[] = {"sampling", "coins", "padding", "seeded", "lossy"};
+    if (!is_name(about->name, sizeof about->name))
+        return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters", sizeof about->name - 1);
+    if (about->scopes == 0 || about->scopes & ~scopes)
+        return spec_fail(error, GSL_EFAILED, "its scopes are %#x: one or more of SPEC_SCOPE_*", about->scopes);
+    if (about->chains & ~chains)
+        return spec_fail(error, GSL_EFAILED, "its chains are %#x: SPEC_DRAWN_FIXED and SPEC_DRAWN_IID", about->chains);
+    if (about->trees & ~trees)
+        return spec_fail(error, GSL_EFAILED, "its trees are %#x: any of SPEC_DRAWN_*", about->trees);
+    if (about->rows > SPEC_ROWS_LOGITS)
+        return spec_fail(error, GSL_EFAILED, "its rows are %u: one of SPEC_ROWS_*", about->rows);
+    for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
+        if (flag[i] != 0 && flag[i] != 1)
+            return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
+    if (about->max_batch < 0 || about->max_nodes < 0 || about->max_vocab < 0)
+        return spec_fail(error, GSL_EFAILED, "its max_batch, max_nodes or max_vocab is negative");
+    return GSL_SUCCESS;
+}
+
+/* ---- a batch in one block ---------------------------------------------------------------------------------------- */
+
+enum { ALIGNED = 16 };
+
+/* The next array of the block: `memory` NULL only counts. */
+static void *lay(void *memory, size_t *used, size_t n, size_t size)
+{
+    void *array = memory != NULL ? (char *)memory + *used : NULL;
+    *used += (n * size + ALIGNED - 1) / ALIGNED * ALIGNED;
+    return array;
+}
+
+static size_t lay_all(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins)
+{
+    const size_t n = (size_t)capacity, m = n * (size_t)nodes, k = n * (size_t)(nodes + 1);
+    size_t used = 0;
+    *batch = (spec_batch){.capacity = capacity, .nodes = nodes, .n_coins = n_coins};
+    batch->n_nodes = lay(memory, &used, n, sizeof *batch->n_nodes);
+    batch->token = lay(memory, &used, m, sizeof *batch->token);
+    batch->state = lay(memory, &used, k, sizeof *batch->state);
+    batch->request = lay(memory, &used, n, sizeof *batch->request);
+    batch->seed = lay(memory, &used, n, sizeof *batch->seed);
+    batch->offset = lay(memory, &used, n, sizeof *batch->offset);
+    batch->coin = lay(memory, &used, n * (size_t)n_coins, sizeof *batch->coin);
+    batch->emitted = lay(memory, &used, k, sizeof *batch->emitted);
+    batch->n_emitted = lay(memory, &used, n, sizeof *batch->n_emitted);
+    batch->n_accepted = lay(memory, &used, n, sizeof *batch->n_accepted);
+    batch->fault = lay(memory, &used, n, sizeof *batch->fault);
+    if (n_coins == 0) batch->coin = NULL;
+    return used;
+}
+
+int spec_batch_coins(const spec_fixture *fixture)
+{
+    return fixture->coins ? 3 * fixture->n_nodes + 1 : 0;
+}
+
+size_t spec_batch_bytes(int capacity, int nodes, int n_coins)
+{
+    spec_batch counted;
+    return lay_all(&counted, NULL, capacity, nodes, n_coins);
+}
+
+void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins)
+{
+    lay_all(batch, memory, capacity, nodes, n_coins);
+}

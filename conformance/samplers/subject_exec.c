@@ -1,0 +1,270 @@
+/* exec:COMMAND: a process in any language, over its standard input and output. The command runs through /bin/sh -c. */
+#include "conformance/samplers/protocol.h"
+#include "conformance/samplers/ward.h"
+#include "speclab/no_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of questions that are written at once, before their answers are read, so that small ones share a turn of the
+ * two processes: a socket holds them all, whatever the other side does. Bytes that are read at once. */
+enum { BURST_BYTES = 1 << 14, READ_BYTES = 1 << 16 };
+
+typedef struct {
+    spec_ward *ward;
+    spec_hello hello;
+    uint32_t serial;   /* of the next question */
+    spec_bytes out;    /* questions not yet written */
+    char *in;          /* (capacity) what was read: from `begin` on it is not yet used */
+    size_t begin, end, capacity;
+    void *memory;      /* of subject->batch */
+    int chunk;         /* rounds of one question */
+} own;
+
+static own *own_of(spec_subject *subject)
+{
+    return subject->own;
+}
+
+/* ---- the channel ------------------------------------------------------------------------------------------------- */
+
+/* Read more, after what is there. */
+static int read_more(own *o, spec_error *error)
+{
+    size_t n;
+    if (o->begin > 0) memmove(o->in, o->in + o->begin, o->end - o->begin);
+    o->end -= o->begin;
+    o->begin = 0;
+    if (o->capacity - o->end < READ_BYTES) {
+        const size_t capacity = 2 * o->capacity + READ_BYTES;
+        char *in = realloc(o->in, capacity);
+        if (in == NULL) return spec_no_memory(error);
+        o->in = in;
+        o->capacity = capacity;
+    }
+    const int status = spec_ward_read(o->ward, o->in + o->end, 1, o->capacity - o->end, &n, error);
+    o->end += n;
+    return status;
+}
+
+/* Questions are given as long as an answer. */
+static int write_out(own *o, spec_error *error)
+{
+    int status = spec_bytes_status(&o->out, error);
+    spec_ward_begin(o->ward);
+    if (status == GSL_SUCCESS) status = spec_ward_write(o->ward, o->out.at, o->out.n, error);
+    o->out.n = 0;
+    return status;
+}
+
+/* What it said makes no sense: `why` is ours, and its end as well. */
+static int give_up(own *o, const spec_error *why, spec_error *error)
+{
+    return spec_ward_give_up(o->ward, error, why->text);
+}
+
+/* The answer to a question: valid until the next one is read. */
+static int next_answer(own *o, const spec_question *question, const char **ret, size_t *ret_n, spec_error *error)
+{
+    spec_error why = {{0}};
+    int status = GSL_SUCCESS;
+    spec_ward_begin(o->ward);
+    for (;;) {
+        const char *bytes = o->in + o->begin;
+        if (o->hello.protocol->extent(ret_n, question, bytes, o->end - o->begin, &why) != GSL_SUCCESS)
+            return give_up(o, &why, error);
+        if (*ret_n > 0) break;
+        SPEC_TRY(read_more(o, error));
+    }
+    *ret = o->in + o->begin;
+    o->begin += *ret_n;
+done:
+    return status;
+}
+
+/* A question that stands alone, and its answer. */
+static int exchange(own *o, const spec_question *question, const char **ret, size_t *ret_n, spec_error *error)
+{
+    const int status = write_out(o, error);
+    return status == GSL_SUCCESS ? next_answer(o, question, ret, ret_n, error) : status;
+}
+
+/* After the last answer there is nothing more to be said. */
+static int expect_silence(own *o, spec_error *error)
+{
+    const spec_error why = {"it answered more than it was asked"};
+    return o->begin == o->end ? GSL_SUCCESS : give_up(o, &why, error);
+}
+
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
+
+static int read_hello(spec_subject *subject, spec_error *error)
+{
+    own *o = own_of(subject);
+    spec_error why = {{0}};
+    const char *newline;
+    int status = GSL_SUCCESS;
+    while ((newline = o->end > 0 ? memchr(o->in, '\n', o->end) : NULL) == NULL && o->end <= SPEC_HELLO_BYTES)
+        SPEC_TRY(read_more(o, error));
+    const size_t n = newline != NULL ? (size_t)(newline - o->in) : o->end;
+    if (spec_protocol_hello(&o->hello, o->in, n, &why) != GSL_SUCCESS) SPEC_TRY(give_up(o, &why, error));
+    subject->about = o->hello.about;
+    o->begin = n + 1;
+    SPEC_TRY(expect_silence(o, error));
+done:
+    return status;
+}
+
+static int open_exec(spec_subject *subject, const char *path, spec_error *error)
+{
+    spec_error why = {{0}};
+    int status = GSL_SUCCESS;
+    own *o = subject->own = calloc(1, sizeof *o);
+    if (o == NULL) return spec_no_memory(error);
+    if (subject->limits.opt_options != NULL)
+        return spec_fail(error, GSL_EINVAL, "options of a process stand in its command: exec:'COMMAND OPTIONS'");
+    SPEC_TRY(spec_ward_start(&o->ward, "exec", path, -1, &subject->limits, error));
+    if (read_hello(subject, &why) != GSL_SUCCESS)
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "at its hello: %s", why.text));
+done:
+    return status;
+}
+
+static int begin_exec(spec_subject *subject, spec_error *error)
+{
+    own *o = own_of(subject);
+    const spec_fixture *f = subject->fixture;
+    spec_error why = {{0}};
+    int status = GSL_SUCCESS;
+    free(o->memory);
+    o->memory = calloc(1, spec_batch_bytes(subject->capacity, f->n_nodes, spec_batch_coins(f)));
+    if (o->memory == NULL) return spec_no_memory(error);
+    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, spec_batch_coins(f));
+    o->chunk = f->batch < subject->capacity ? f->batch : subject->capacity;
+    if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch) o->chunk = o->hello.about.max_batch;
+    SPEC_TRY(o->hello.protocol->put_begin(&o->out, f, subject->scope, o->hello.about.rows, error));
+    if (write_out(o, &why) != GSL_SUCCESS)
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "given fixture %.40s: %s", f->kind->name, why.text));
+done:
+    return status;
+}
+
+/* ---- rounds and texts -------------------------------------------------------------------------------------------- */
+
+static int blame_round(const spec_subject *subject, int i, const spec_error *why, spec_error *error)
+{
+    const spec_batch *batch = &subject->batch;
+    return spec_fail(error, GSL_EFAILED, "fixture %.40s, scope %s, rounds from seed %llu, offset %llu on: %s",
+                     subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V",
+                     (unsigned long long)batch->seed[i], (unsigned long long)batch->offset[i], why->text);
+}
+
+/* The question for rounds from `from` on, of the batch's first n. */
+static spec_question question_for(const spec_subject *subject, int from, int n, uint32_t serial)
+{
+    const own *o = subject->own;
+    const int m = n - from < o->chunk ? n - from : o->chunk;
+    return spec_protocol_question(SPEC_FRAME_STEPS, serial, subject->scope, from, m, subject->batch.nodes);
+}
+
+static int answer_rounds(spec_subject *subject, const spec_question *question, spec_error *error)
+{
+    own *o = own_of(subject);
+    spec_error why = {{0}};
+    const char *answer;
+    size_t length;
+    const int status = next_answer(o, question, &answer, &length, error);
+    if (status != GSL_SUCCESS) return status;
+    if (o->hello.protocol->take_steps(&subject->batch, question, answer, length, &why) == GSL_SUCCESS) return status;
+    return give_up(o, &why, error);
+}
+
+static int run_exec(spec_subject *subject, int n, spec_error *error)
+{
+    own *o = own_of(subject);
+    spec_error why = {{0}};
+    int asked = 0, answered = 0, status = GSL_SUCCESS;
+    while (answered < n) {
+        uint32_t serial = o->serial;
+        for (size_t last = 0; asked < n && o->out.n + last <= BURST_BYTES;) {
+            const spec_question question = question_for(subject, asked, n, o->serial++);
+            last = o->out.n;
+            o->hello.protocol->put_steps(&o->out, &question, &subject->batch);
+            last = o->out.n - last;
+            asked += question.n;
+        }
+        SPEC_TRY(write_out(o, &why));
+        while (answered < asked) {
+            const spec_question question = question_for(subject, answered, n, serial++);
+            SPEC_TRY(answer_rounds(subject, &question, &why));
+            answered += question.n;
+        }
+    }
+    SPEC_TRY(expect_silence(o, &why));
+done:
+    return status == GSL_SUCCESS ? status : blame_round(subject, answered < n ? answered : n - 1, &why, error);
+}
+
+static int generate_exec(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token, int64_t n_tokens,
+                         spec_error *error)
+{
+    own *o = own_of(subject);
+    const spec_question question =
+        spec_protocol_question(SPEC_FRAME_GENERATE, o->serial++, subject->scope, 0, (int)n_tokens, 0);
+    spec_error why = {{0}}, nonsense = {{0}};
+    const char *answer;
+    size_t length;
+    int status = GSL_SUCCESS;
+    o->hello.protocol->put_generate(&o->out, &question, start, K, seed);
+    SPEC_TRY(exchange(o, &question, &answer, &length, &why));
+    if (o->hello.protocol->take_text(ret_token, &question, answer, length, &nonsense) != GSL_SUCCESS)
+        SPEC_TRY(give_up(o, &nonsense, &why));
+    SPEC_TRY(expect_silence(o, &why));
+done:
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, GSL_EFAILED, "fixture %.40s, scope S, seed %llu: %s",
+                                             subject->fixture->kind->name, (unsigned long long)seed, why.text);
+}
+
+static int counters_exec(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error)
+{
+    own *o = own_of(subject);
+    spec_error why = {{0}}, nonsense = {{0}};
+    const char *answer;
+    size_t length;
+    int status = GSL_SUCCESS;
+    *ret_known = o->hello.counters;
+    if (!*ret_known) return status;
+    const spec_question question = spec_protocol_question(SPEC_FRAME_COUNTERS, o->serial++, 0, 0, 3, 0);
+    o->hello.protocol->put_counters(&o->out, &question);
+    SPEC_TRY(exchange(o, &question, &answer, &length, &why));
+    if (o->hello.protocol->take_counters(ret, &question, answer, length, &nonsense) != GSL_SUCCESS)
+        SPEC_TRY(give_up(o, &nonsense, &why));
+done:
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, GSL_EFAILED, "asked for its counters: %s", why.text);
+}
+
+static void close_exec(spec_subject *subject)
+{
+    own *o = own_of(subject);
+    if (o == NULL) return;
+    spec_ward_end(o->ward);
+    free(o->out.at);
+    free(o->in);
+    free(o->memory);
+    free(o);
+    subject->own = NULL;
+}
+
+const spec_subject_kind spec_subject_exec = {
+    .name = "exec",
+    .usage = "exec:COMMAND",
+    .summary = "a process in any language, over its standard input and output",
+    .open = open_exec,
+    .begin = begin_exec,
+    .run = run_exec,
+    .generate = generate_exec,
+    .counters = counters_exec,
+    .close = close_exec,
+};

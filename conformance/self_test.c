@@ -1,0 +1,140 @@
+#include "conformance/self_test.h"
+
+#include "sim/chance/rng.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MOST = 99, SMALLER = 16 };
+
+static bool is_named(const spec_self_test_plan *plan, const char *name)
+{
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++)
+        if (strcmp(plan->opt_only[i], name) == 0) return true;
+    return plan->opt_only == NULL;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Is it to be found? Else one small run is enough to see that it is not. */
+static bool is_sought(const spec_mutant *mutant)
+{
+    return mutant->kind != SPEC_MUTANT_EXACT && mutant->kind != SPEC_MUTANT_SMALL;
+}
+
+static bool is_right(const spec_self_test_line *line)
+{
+    switch (line->mutant->kind) {
+    case SPEC_MUTANT_SMALL: return true;
+    case SPEC_MUTANT_EXACT: return line->n_found == 0;
+    default: return line->n_found == line->runs;
+    }
+}
+
+static int run_once(spec_self_test_line *line, double *ret_draws, const spec_self_test_plan *plan, int run,
+                    spec_error *error)
+{
+    const spec_mutant_kind kind = line->mutant->kind;
+    spec_validate_plan how = SPEC_VALIDATE_PLAN_DEFAULT;
+    spec_validation v;
+    char spec[96];
+    snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
+    how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
+    how.hints = false;
+    how.threads = plan->threads;
+    how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
+    const int status = spec_validate(&v, spec, &how, error);
+    if (status != GSL_SUCCESS) return status;
+    *ret_draws = INFINITY;
+    if (v.verdict == (kind == SPEC_MUTANT_LOSSY ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL)) {
+        line->n_found++;
+        *ret_draws = (double)v.draws;
+        if (line->fixture == NULL) {
+            line->fixture = v.reproducer.kind->name;
+            line->test = v.reproducer.test;
+        }
+    }
+    spec_validation_free(&v);
+    return status;
+}
+
+static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, spec_error *error)
+{
+    double draws[RUNS_MOST];
+    int status = GSL_SUCCESS;
+    line->runs = !is_sought(line->mutant) ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
+    for (int run = 0; run < line->runs; run++) SPEC_TRY(run_once(line, &draws[run], plan, run, error));
+    qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
+    line->draws = isinf(draws[line->runs / 2]) ? NAN : draws[line->runs / 2];
+    line->ok = is_right(line);
+done:
+    return status;
+}
+
+/* How far off they are: in parallel, for each is one thread's. */
+static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
+{
+    const int threads = plan->threads > 0 ? plan->threads : omp_get_max_threads();
+    int status = GSL_SUCCESS;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int i = 0; i < ret->n; i++) {
+        spec_self_test_line *line = &ret->line[i];
+        spec_error mine = {{0}};
+        if (line->mutant->kind == SPEC_MUTANT_EXACT) continue;
+        const int mine_status =
+            spec_mutants_worst(&line->worst, line->mutant, plan->distance_draws, plan->seed, &mine);
+        if (mine_status == GSL_SUCCESS) continue;
+#pragma omp critical(spec_self_test_failed)
+        {
+            status = mine_status;
+            *error = mine;
+        }
+    }
+    return status;
+}
+
+int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
+{
+    int all = 0, status = GSL_SUCCESS;
+    *ret = (spec_self_test_result){.line = NULL};
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
+        const spec_mutant *mutant;
+        SPEC_TRY(spec_mutants_find(&mutant, plan->opt_only[i], error));
+    }
+    while (spec_mutants_at(all) != NULL) all++;
+    ret->line = calloc((size_t)all, sizeof *ret->line);
+    if (ret->line == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    for (int i = 0; i < all; i++)
+        if (is_named(plan, spec_mutants_at(i)->name)) ret->line[ret->n++].mutant = spec_mutants_at(i);
+    if (plan->distance_draws > 0) SPEC_TRY(measure_all(ret, plan, error));
+    for (int i = 0; i < ret->n; i++) {
+        SPEC_TRY(run_line(&ret->line[i], plan, error));
+        ret->n_wrong += !ret->line[i].ok;
+        if (plan->progress != NULL) plan->progress(plan->self, &ret->line[i], i + 1, ret->n);
+    }
+done:
+    if (status != GSL_SUCCESS) spec_self_test_free(ret);
+    return status;
+}
+
+void spec_self_test_free(spec_self_test_result *result)
+{
+    free(result->line);
+    *result = (spec_self_test_result){.line = NULL};
+}
+
+const char *spec_self_test_outcome(const spec_self_test_line *line)
+{
+    switch (line->mutant->kind) {
+    case SPEC_MUTANT_EXACT: return line->ok ? "passes" : "FALSE ALARM";
+    case SPEC_MUTANT_LOSSY: return line->ok ? "lossy" : "NOT CALLED LOSSY";
+    case SPEC_MUTANT_SMALL: return line->n_found > 0 ? "found" : "too small";
+    default: return line->ok ? "found" : "MISSED";
+    }
+}

@@ -1,0 +1,441 @@
+#include "conformance/traces/trace_read.h"
+
+#include "conformance/traces/trace_line.h"
+#include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pairs of a top-k row; texts that there is room for at first. A row that sums to
+ * other than 1 by more than sum_off is a mistake of who wrote it; less is rounding. */
+enum { TOP_MAX = 1024, FIRST_TEXTS = 1 << 10 };
+static const double sum_off = 1e-3, log_off = 1e-2;
+
+/* What may be there for accepted tokens and missing for corrections. */
+enum { THING_TARGET_LOG, THING_DRAFT, THING_ROW, THINGS };
+
+/* What one record says of one model's row. */
+typedef struct {
+    bool given;
+    double *whole;              /* (V) once a whole row was met */
+    int n_top, n_top_first;     /* pairs; of the first record that had them, 0: none had */
+    int32_t id[TOP_MAX];
+    double chance[TOP_MAX];
+} side;
+
+struct spec_trace_reader {
+    spec_trace_line in;
+    spec_trace_head head;
+    side target, draft;
+    int *order;                 /* (V) of the transform */
+    int32_t cell_id[TOP_MAX + 1];
+    double cell_target[TOP_MAX + 1], cell_draft[TOP_MAX + 1];
+    spec_trace_text *text;      /* (text_places) hashed; key 0: free */
+    size_t text_places, n_texts;
+    uint64_t judged[2], there[2][THINGS]; /* corrections, accepted tokens; of these, those with each thing */
+};
+
+/* Where there are a reader r and an error. */
+#define BAD(...) spec_trace_line_bad(&r->in, error, __VA_ARGS__)
+
+/* The place of a key in its list, or -1. */
+static int key_of(const char *key, const char *const *keys)
+{
+    for (int i = 0; keys[i] != NULL; i++)
+        if (strcmp(key, keys[i]) == 0) return i;
+    return -1;
+}
+
+/* ---- the head ---------------------------------------------------------------------------------------------------- */
+
+enum { HEAD_TRACE, HEAD_ENGINE, HEAD_VOCAB, HEAD_ROWS, HEAD_TEMPERATURE, HEAD_TOP_K, HEAD_TOP_P, HEAD_MIN_P,
+       HEAD_PRECISION, HEAD_SAMPLED, HEAD_LOSSY };
+static const char *const head_keys[] = {"speclab_trace", "engine", "vocab", "rows", "temperature", "top_k", "top_p",
+                                        "min_p", "precision", "sampled", "lossy", NULL};
+
+static int read_head_value(spec_trace_reader *r, const char *key, const json_t *value, spec_error *error)
+{
+    spec_trace_head *head = &r->head;
+    spec_transform *transform = &head->transform;
+    const char *text = json_string_value(value);
+    int64_t whole = 0;
+    int status = GSL_SUCCESS;
+    switch (key_of(key, head_keys)) {
+    case HEAD_TRACE: status = spec_trace_line_whole(&whole, &r->in, key, value, 1, 1, error); break;
+    case HEAD_ENGINE:
+        if (text == NULL) return BAD("\"engine\" is not a text");
+        snprintf(head->name, sizeof head->name, "%s", text);
+        break;
+    case HEAD_VOCAB:
+        status = spec_trace_line_whole(&whole, &r->in, key, value, 1, SPEC_TRACE_VOCAB_MAX, error);
+        head->vocab = (int)whole;
+        break;
+    case HEAD_ROWS:
+        head->logprobs = text != NULL && strcmp(text, "logprobs") == 0;
+        if (text == NULL || (!head->logprobs && strcmp(text, "probabilities") != 0))
+            return BAD("\"rows\" is \"probabilities\" or \"logprobs\"");
+        break;
+    case HEAD_TEMPERATURE:
+        status = spec_trace_line_real(&transform->temperature, &r->in, key, value, 0.0, 1e9, error);
+        break;
+    case HEAD_TOP_K:
+        status = spec_trace_line_whole(&whole, &r->in, key, value, 0, SPEC_TRACE_VOCAB_MAX, error);
+        transform->top_k = (int)whole;
+        break;
+    case HEAD_TOP_P: status = spec_trace_line_real(&transform->top_p, &r->in, key, value, 0.0, 1.0, error); break;
+    case HEAD_MIN_P: status = spec_trace_line_real(&transform->min_p, &r->in, key, value, 0.0, 1.0, error); break;
+    case HEAD_PRECISION: status = spec_trace_line_real(&head->precision, &r->in, key, value, 0.0, 0.1, error); break;
+    case HEAD_SAMPLED: status = spec_trace_line_bool(&head->sampled, &r->in, key, value, error); break;
+    case HEAD_LOSSY: status = spec_trace_line_bool(&head->lossy, &r->in, key, value, error); break;
+    default: status = spec_trace_line_unknown(&r->in, key, head_keys, error);
+    }
+    return status;
+}
+
+static int read_head(spec_trace_reader *r, spec_error *error)
+{
+    const char *key;
+    json_t *root = NULL, *value;
+    bool end = false;
+    int status = GSL_SUCCESS;
+    r->head = (spec_trace_head){.precision = 1e-6, .transform = SPEC_TRANSFORM_NONE};
+    SPEC_TRY(spec_trace_line_next(&r->in, &end, error));
+    if (!end) SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
+    if (end || json_object_get(root, "speclab_trace") == NULL)
+        SPEC_TRY(BAD("a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}"));
+    json_object_foreach(root, key, value) SPEC_TRY(read_head_value(r, key, value, error));
+    if (r->head.vocab == 0) SPEC_TRY(BAD("\"vocab\" is missing: how many tokens there are"));
+    spec_trace_line_limit(&r->in, r->head.vocab, 2 * TOP_MAX);
+done:
+    json_decref(root);
+    return status;
+}
+
+int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, spec_error *error)
+{
+    spec_trace_reader *r = *ret = calloc(1, sizeof *r);
+    if (r == NULL) return spec_no_memory(error);
+    r->in = spec_trace_line_of(file, name);
+    r->text_places = FIRST_TEXTS;
+    r->text = calloc(r->text_places, sizeof *r->text);
+    const int status = r->text != NULL ? read_head(r, error) : spec_no_memory(error);
+    if (status == GSL_SUCCESS) return status;
+    spec_trace_read_close(r);
+    *ret = NULL;
+    return status;
+}
+
+void spec_trace_read_close(spec_trace_reader *r)
+{
+    if (r == NULL) return;
+    spec_trace_line_free(&r->in);
+    free(r->target.whole);
+    free(r->draft.whole);
+    free(r->order);
+    free(r->text);
+    free(r);
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static spec_trace_text *place_of(spec_trace_text *text, size_t places, uint64_t key)
+{
+    size_t i = (size_t)key & (places - 1);
+    while (text[i].key != 0 && text[i].key != key) i = (i + 1) & (places - 1);
+    return &text[i];
+}
+
+static int find_text(spec_trace_text **ret, spec_trace_reader *r, uint64_t key, spec_error *error)
+{
+    *ret = place_of(r->text, r->text_places, key);
+    if ((*ret)->key == key) return GSL_SUCCESS;
+    if (r->n_texts == SPEC_TRACE_REQUESTS_MAX)
+        return BAD("more than %d requests: split the trace", SPEC_TRACE_REQUESTS_MAX);
+    if (2 * (r->n_texts + 1) > r->text_places) {
+        spec_trace_text *more = calloc(2 * r->text_places, sizeof *more);
+        if (more == NULL) return spec_no_memory(error);
+        for (size_t i = 0; i < r->text_places; i++)
+            if (r->text[i].key != 0) *place_of(more, 2 * r->text_places, r->text[i].key) = r->text[i];
+        free(r->text);
+        r->text = more;
+        r->text_places *= 2;
+        *ret = place_of(r->text, r->text_places, key);
+    }
+    **ret = (spec_trace_text){.key = key, .position = -1, .pit = -1.0f, .before = -1.0f, .place = -1, .accepted = -1};
+    r->n_texts++;
+    return GSL_SUCCESS;
+}
+
+/* Requests are numbers or texts. */
+static int read_request(uint64_t *ret, const spec_trace_reader *r, const json_t *value, spec_error *error)
+{
+    char digits[32];
+    const char *text = json_string_value(value);
+    if (text == NULL && !json_is_integer(value)) return BAD("\"request\" is not a whole number or a text");
+    if (text == NULL) snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
+    *ret = spec_rng_named_seed(text != NULL, text != NULL ? text : digits) | 1;
+    return GSL_SUCCESS;
+}
+
+static int go_on(spec_trace_reader *r, spec_trace_text *text, int64_t position, spec_error *error)
+{
+    const int64_t due = text->position + 1;
+    if (position < 0) position = due;
+    if (text->position >= 0 && position != due) {
+        if (position < due)
+            return BAD("position %lld comes after %lld in the same request", (long long)position,
+                       (long long)text->position);
+        if (!r->head.sampled)
+            return BAD("position %lld comes after %lld: every token is needed, unless the head says "
+                       "\"sampled\": true, that the missing ones were chosen whatever they are",
+                       (long long)position, (long long)text->position);
+        text->place = text->accepted = -1;
+    }
+    text->position = position;
+    return GSL_SUCCESS;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t *value, spec_error *error)
+{
+    const size_t V = (size_t)r->head.vocab;
+    double sum = 0.0;
+    if (s->given) return BAD("\"%s\" and the most probable tokens of the same row: one of them", key);
+    if (!json_is_array(value)) return BAD("\"%s\" is not a list", key);
+    if (json_array_size(value) != V)
+        return BAD("\"%s\" has %zu entries, not %zu", key, json_array_size(value), V);
+    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL) return spec_no_memory(error);
+    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL) return spec_no_memory(error);
+    for (size_t i = 0; i < V; i++) {
+        const json_t *entry = json_array_get(value, i);
+        double x = json_number_value(entry);
+        if (r->head.logprobs && json_is_null(entry)) x = -INFINITY;
+        else if (!json_is_number(entry)) return BAD("entry %zu of \"%s\" is not a number", i, key);
+        if (r->head.logprobs ? x > 1e-3 : !(x >= 0.0 && x <= 1.001))
+            return BAD("entry %zu of \"%s\" is %g, which is no %sprobability", i, key, x,
+                       r->head.logprobs ? "log-" : "");
+        sum += s->whole[i] = r->head.logprobs ? exp(x) : x;
+    }
+    if (!(fabs(sum - 1.0) <= sum_off)) return BAD("\"%s\" sums to %g, not to 1", key, sum);
+    for (size_t i = 0; i < V; i++) s->whole[i] /= sum;
+    if (!spec_transform_is_none(&r->head.transform))
+        spec_transform_apply(s->whole, r->head.vocab, &r->head.transform, r->order);
+    s->given = true;
+    return GSL_SUCCESS;
+}
+
+static int read_pair(int32_t *ret_id, double *ret_chance, const spec_trace_reader *r, const char *key,
+                     const json_t *pair, spec_error *error)
+{
+    int64_t id;
+    double log;
+    int status = GSL_SUCCESS;
+    if (json_array_size(pair) != 2) return BAD("\"%s\" is not a list of [token, log-probability]", key);
+    SPEC_TRY(spec_trace_line_whole(&id, &r->in, key, json_array_get(pair, 0), 0, r->head.vocab - 1, error));
+    SPEC_TRY(spec_trace_line_log(&log, &r->in, key, json_array_get(pair, 1), error));
+    *ret_id = (int32_t)id;
+    *ret_chance = exp(log);
+done:
+    return status;
+}
+
+static int read_top(spec_trace_reader *r, side *s, const char *key, const json_t *value, spec_error *error)
+{
+    const size_t n = json_array_size(value);
+    double sum = 0.0;
+    if (s->given) return BAD("\"%s\" and the whole row: one of them", key);
+    if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
+    /* A pair more where the emitted token is not among the k best would be a cell chosen by the token. */
+    if (s->n_top_first == 0) s->n_top_first = (int)n;
+    if ((int)n != s->n_top_first)
+        return BAD("\"%s\" has %zu pairs, those before had %d: always log the same number of most probable "
+                   "tokens, whether the emitted one is among them or not", key, n, s->n_top_first);
+    for (size_t i = 0; i < n; i++) {
+        const int status = read_pair(&s->id[i], &s->chance[i], r, key, json_array_get(value, i), error);
+        if (status != GSL_SUCCESS) return status;
+        for (size_t k = 0; k < i; k++)
+            if (s->id[k] == s->id[i]) return BAD("token %d is twice in \"%s\"", s->id[i], key);
+        sum += s->chance[i];
+    }
+    if (!(sum <= 1.0 + sum_off)) return BAD("\"%s\" sums to %g, more than 1", key, sum);
+    s->n_top = (int)n;
+    s->given = true;
+    return GSL_SUCCESS;
+}
+
+/* The place of a token among the pairs, or -1. */
+static int top_place(const side *s, int32_t token)
+{
+    for (int i = 0; i < s->n_top; i++)
+        if (s->id[i] == token) return i;
+    return -1;
+}
+
+/* The rest of a row is what its pairs leave of 1, but rounding may leave nothing where there is something. */
+static void close_cells(double *cell, int n, double least)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += cell[i];
+    cell[n] = fmax(1.0 - sum, least);
+    sum += cell[n];
+    for (int i = 0; i <= n; i++) cell[i] /= sum;
+}
+
+/* Cells are the tokens that both models' pairs name: then the chances of all cells are known. */
+static void make_cells(spec_trace_reader *r, spec_trace_record *record)
+{
+    const double least = fmax(r->head.precision, 1e-9);
+    int n = 0;
+    for (int i = 0; i < r->target.n_top; i++) {
+        const int other = r->draft.given ? top_place(&r->draft, r->target.id[i]) : 0;
+        if (other < 0) continue;
+        r->cell_id[n] = r->target.id[i];
+        r->cell_target[n] = r->target.chance[i];
+        if (r->draft.given) r->cell_draft[n] = r->draft.chance[other];
+        n++;
+    }
+    r->cell_id[n] = -1;
+    close_cells(r->cell_target, n, least);
+    if (r->draft.given) close_cells(r->cell_draft, n, least);
+    record->n_cells = n + 1;
+    record->id = r->cell_id;
+    record->target = r->cell_target;
+    record->draft = r->draft.given ? r->cell_draft : NULL;
+    for (record->cell = 0; record->cell < n && r->cell_id[record->cell] != record->token;) record->cell++;
+}
+
+static int use_rows(spec_trace_reader *r, spec_trace_record *record, spec_error *error)
+{
+    const bool whole_target = r->target.given && r->target.n_top == 0;
+    const bool whole_draft = r->draft.given && r->draft.n_top == 0;
+    if (!spec_transform_is_none(&r->head.transform) &&
+        ((r->target.given && !whole_target) || (!r->target.given && !isnan(record->target_log))))
+        return BAD("temperature and filters can be applied to whole rows alone: log what is left after them");
+    if (!r->target.given)
+        return r->draft.given ? BAD("a row of the draft without one of the target") : GSL_SUCCESS;
+    if (r->draft.given && whole_target != whole_draft)
+        return BAD("one row is whole, and of the other only the most probable tokens are there");
+    if (!whole_target) make_cells(r, record);
+    else {
+        record->n_cells = r->head.vocab;
+        record->whole = true;
+        record->cell = record->token;
+        record->target = r->target.whole;
+        record->draft = whole_draft ? r->draft.whole : NULL;
+    }
+    if (record->cell < 0 || record->cell >= record->n_cells || isnan(record->target_log)) return GSL_SUCCESS;
+    const double chance = record->target[record->cell], logged = exp(record->target_log);
+    const bool rest = !whole_target && record->cell == record->n_cells - 1;
+    if (rest ? logged > chance + sum_off : fabs(logged - chance) > log_off * fmax(logged, chance) + 1e-8)
+        return BAD("\"target_logprob\" says that the token had a chance of %.4g, its row %.4g", logged, chance);
+    return GSL_SUCCESS;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+enum { KEY_REQUEST, KEY_POSITION, KEY_TOKEN, KEY_TARGET_LOG, KEY_DRAFT_LOG, KEY_TARGET, KEY_DRAFT, KEY_TARGET_TOP,
+       KEY_DRAFT_TOP, KEY_DRAFTED, KEY_ACCEPTED, KEY_COIN };
+static const char *const record_keys[] = {"request", "position", "token", "target_logprob", "draft_logprob", "target",
+                                          "draft", "target_top", "draft_top", "drafted", "accepted", "coin", NULL};
+
+/* null is what is not there. */
+static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *request, int64_t *position,
+                      const char *key, const json_t *value, spec_error *error)
+{
+    const int which = key_of(key, record_keys);
+    int64_t whole = 0;
+    bool flag = false;
+    int status = GSL_SUCCESS;
+    if (which < 0) return spec_trace_line_unknown(&r->in, key, record_keys, error);
+    if (json_is_null(value)) return GSL_SUCCESS;
+    switch (which) {
+    case KEY_REQUEST: return read_request(request, r, value, error);
+    case KEY_POSITION: return spec_trace_line_whole(position, &r->in, key, value, 0, INT64_C(1) << 53, error);
+    case KEY_TOKEN: /* one outside the vocabulary is the engine's fault, not the trace's */
+        status = spec_trace_line_whole(&whole, &r->in, key, value, INT64_MIN, INT64_MAX, error);
+        ret->token = whole >= 0 && whole < r->head.vocab ? (int32_t)whole : -1;
+        return status;
+    case KEY_TARGET_LOG: return spec_trace_line_log(&ret->target_log, &r->in, key, value, error);
+    case KEY_DRAFT_LOG: return spec_trace_line_log(&ret->draft_log, &r->in, key, value, error);
+    case KEY_TARGET: return read_row(r, &r->target, key, value, error);
+    case KEY_DRAFT: return read_row(r, &r->draft, key, value, error);
+    case KEY_TARGET_TOP: return read_top(r, &r->target, key, value, error);
+    case KEY_DRAFT_TOP: return read_top(r, &r->draft, key, value, error);
+    case KEY_DRAFTED:
+        status = spec_trace_line_whole(&whole, &r->in, key, value, 0, r->head.vocab - 1, error);
+        ret->drafted = (int32_t)whole;
+        return status;
+    case KEY_ACCEPTED:
+        status = spec_trace_line_bool(&flag, &r->in, key, value, error);
+        ret->accepted = flag;
+        return status;
+    default: return spec_trace_line_real(&ret->coin, &r->in, key, value, 0.0, 1.0, error);
+    }
+}
+
+/* What is there for one kind of tokens alone is there by what the token is: no law is known for it. */
+static void note_things(spec_trace_reader *r, const spec_trace_record *record)
+{
+    if (record->accepted < 0 || record->drafted < 0) return;
+    uint64_t *there = r->there[record->accepted];
+    r->judged[record->accepted]++;
+    if (!isnan(record->target_log)) there[THING_TARGET_LOG]++;
+    if (!isnan(record->draft_log) || record->draft != NULL) there[THING_DRAFT]++;
+    if (record->n_cells > 0) there[THING_ROW]++;
+}
+
+static int check_things(const spec_trace_reader *r, spec_error *error)
+{
+    static const char *const names[THINGS] = {"the target's log-probability", "the draft's side", "the target's row"};
+    for (int k = 0; k < THINGS; k++)
+        for (int a = 0; a < 2; a++)
+            if (r->judged[a] > 0 && r->there[a][k] == r->judged[a] && r->judged[1 - a] > 0 && r->there[1 - a][k] == 0)
+                return spec_fail(error, GSL_EINVAL, "%.150s: %s is there for each %s, and for no %s: "
+                                 "whether it is logged must not depend on the token", r->in.name, names[k],
+                                 a ? "accepted token" : "correction", a ? "correction" : "accepted token");
+    return GSL_SUCCESS;
+}
+
+int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end, spec_error *error)
+{
+    uint64_t request = 1;
+    int64_t position = -1;
+    const char *key;
+    json_t *root = NULL, *value;
+    int status = GSL_SUCCESS;
+    *ret = (spec_trace_record){.target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
+    r->target.given = r->draft.given = false;
+    r->target.n_top = r->draft.n_top = 0;
+    SPEC_TRY(spec_trace_line_next(&r->in, ret_end, error));
+    if (*ret_end) return check_things(r, error);
+    SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
+    if (!json_is_integer(json_object_get(root, "token")))
+        SPEC_TRY(BAD("\"token\" is missing, or not a whole number"));
+    json_object_foreach(root, key, value) SPEC_TRY(read_value(r, ret, &request, &position, key, value, error));
+    if (ret->accepted == 1 && ret->drafted < 0) ret->drafted = ret->token;
+    SPEC_TRY(use_rows(r, ret, error));
+    note_things(r, ret);
+    SPEC_TRY(find_text(&ret->text, r, request, error));
+    SPEC_TRY(go_on(r, ret->text, position, error));
+done:
+    json_decref(root);
+    return status;
+}
+
+const spec_trace_head *spec_trace_read_head(const spec_trace_reader *r)
+{
+    return &r->head;
+}
+
+uint64_t spec_trace_read_line(const spec_trace_reader *r)
+{
+    return r->in.number;
+}
+
+uint64_t spec_trace_read_texts(const spec_trace_reader *r)
+{
+    return r->n_texts;
+}

@@ -1,0 +1,151 @@
+#include "conformance/evidence/nearest.h"
+#include "conformance/validate_run.h"
+
+#include "base/names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const spec_validate_verdicts[] = {"PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL};
+
+static const double stage_share[SPEC_STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
+enum { MORE_STAGES = 2 }; /* of twice as much in all, where all fixtures together are suspicious */
+
+const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i)
+{
+    int n = 0;
+    while (n < i && spec_fixtures[n] != NULL) n++;
+    if (spec_fixtures[n] != NULL || plan->opt_more == NULL) return spec_fixtures[n];
+    return plan->opt_more[i - n];
+}
+
+int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
+{
+    const char *names[256];
+    char meant[SPEC_NAMES_MEANT_SIZE];
+    int n = 0;
+    for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++) names[n] = spec_validate_fixture(plan, n)->name;
+    for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
+    names[n] = NULL;
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
+        bool known = false;
+        for (int k = 0; k < n; k++) known = known || strcmp(names[k], plan->opt_only[i]) == 0;
+        if (!known)
+            return spec_fail(error, GSL_EINVAL, "no fixture or test is named '%.60s'%s", plan->opt_only[i],
+                             spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
+    }
+    return GSL_SUCCESS;
+}
+
+/* ---- when -------------------------------------------------------------------------------------------------------- */
+
+static bool goes_on(const spec_validate_run *r, int stage)
+{
+    if (r->plan->seconds > 0.0 || r->plan->endless || stage < SPEC_STAGES) return true;
+    return stage < SPEC_STAGES + MORE_STAGES && r->validation->log_e > -log(SPEC_SUSPICIOUS);
+}
+
+/* Whole passes over all fixtures, each with a larger share, so that what is grossly wrong is found soon. Bets may go on
+ * for as long as one likes. */
+static int run_stages(spec_validate_run *r, bool *ret_failed)
+{
+    spec_validation *v = r->validation;
+    double share = 0.0;
+    int status = GSL_SUCCESS;
+    *ret_failed = false;
+    for (int stage = 0; goes_on(r, stage); stage++) {
+        const double until = stage < SPEC_STAGES ? stage_share[stage] : 2.0 * share;
+        for (int k = 0; k < v->n_results; k++) {
+            const int i = r->turn[k];
+            if (v->result[i].skipped != NULL) continue;
+            if (spec_validate_must_end(r, false)) return status;
+            const double more = (until - share) * (double)r->trial[i].draws;
+            SPEC_TRY(spec_validate_run_trial(r, i, (uint64_t)ceil(more)));
+            spec_validate_read(r, i);
+            if (r->plan->progress != NULL)
+                r->plan->progress(r->plan->self, v->result[i].kind->name, r->done, r->plan->draws, v->log_e);
+            if (spec_validate_first_hard(v) >= 0 || v->log_e >= spec_validate_log_fail(r->plan)) {
+                *ret_failed = true;
+                return status;
+            }
+        }
+        share = until;
+        if (r->plan->stage == NULL) continue;
+        v->p = spec_validate_holm(r, NULL);
+        spec_validate_fill_detectable(r);
+        r->plan->stage(r->plan->self, v, stage);
+    }
+done:
+    return status;
+}
+
+/* What looked suspicious is asked again, with new seeds and more draws, and judged by these alone. */
+static int run_fresh(spec_validate_run *r, double *ret_p)
+{
+    spec_validation *v = r->validation;
+    bool *again = calloc((size_t)v->n_results + 1, sizeof *again);
+    const double log_e = v->log_e;
+    int status = GSL_SUCCESS;
+    *ret_p = 1.0;
+    if (again == NULL) return spec_fail(r->error, GSL_ENOMEM, "out of memory");
+    for (int i = 0; i < v->n_results; i++) {
+        const spec_validate_result *result = &v->result[i];
+        again[i] = result->skipped == NULL && (result->p <= SPEC_SUSPICIOUS || result->log_e > -log(SPEC_SUSPICIOUS));
+        if (!again[i]) continue;
+        spec_trial *t = &r->trial[i];
+        spec_evidence_free(t->evidence);
+        t->evidence = NULL;
+        t->batches = 0;
+        t->fresh = true;
+        v->fresh = true;
+        SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, result->scope, r->error));
+        SPEC_TRY(spec_validate_run_trial(r, i, SPEC_FRESH_TIMES * result->draws));
+        spec_validate_read(r, i);
+    }
+    *ret_p = spec_validate_holm(r, again);
+    v->log_e = log_e; /* of the bets that count */
+done:
+    free(again);
+    return status;
+}
+
+int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error)
+{
+    spec_validate_run r = {.validation = ret, .plan = plan, .subject = subject, .error = error};
+    bool failed = false;
+    double fresh_p = 1.0;
+    int status = GSL_SUCCESS;
+    *ret = (spec_validation){.plan = *plan, .subject = subject};
+    clock_gettime(CLOCK_MONOTONIC, &r.begun);
+    SPEC_TRY(spec_validate_check_only(plan, error));
+    SPEC_TRY(spec_validate_make_workers(&r));
+    ret->about = r.worker[0].subject.about;
+    SPEC_TRY(spec_validate_make_trials(&r));
+    SPEC_TRY(run_stages(&r, &failed));
+    ret->p = spec_validate_holm(&r, NULL);
+    r.suspicious = !failed && (ret->p <= SPEC_SUSPICIOUS || ret->log_e > -log(SPEC_SUSPICIOUS));
+    if (r.suspicious && !spec_validate_is_stopped(&r)) SPEC_TRY(run_fresh(&r, &fresh_p));
+    ret->stopped = spec_validate_is_stopped(&r);
+    if (ret->stopped && !plan->endless) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    const int worst = spec_validate_judge(&r, failed, fresh_p);
+    if (worst >= 0) {
+        const spec_trial *t = &r.trial[worst];
+        SPEC_TRY(spec_validate_reproduce(&r, worst));
+        if (plan->hints && ret->verdict == SPEC_VERDICT_FAIL)
+            SPEC_TRY(spec_nearest(ret->hint, &ret->n_hints, t->evidence, &t->fixture, ret->result[worst].scope,
+                                  plan->seed, error));
+    }
+    ret->seconds = spec_validate_seconds(&r);
+done:
+    spec_validate_free_run(&r);
+    if (status != GSL_SUCCESS) spec_validation_free(ret);
+    return status;
+}
+
+void spec_validation_free(spec_validation *validation)
+{
+    free(validation->result);
+    spec_reproducer_free(&validation->reproducer);
+    *validation = (spec_validation){.n_results = 0};
+}

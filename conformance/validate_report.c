@@ -1,0 +1,203 @@
+#include "conformance/validate_report.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *spec_validate_report_scope(uint32_t scope)
+{
+    return scope == SPEC_SCOPE_VERIFY ? "V" : scope == SPEC_SCOPE_DRAFT ? "DV" : "S";
+}
+
+const char *spec_validate_report_e(char buffer[SPEC_VALIDATE_NUMBER], double log_e)
+{
+    const double digits = log_e / M_LN10, whole = floor(digits);
+    if (isnan(log_e)) snprintf(buffer, SPEC_VALIDATE_NUMBER, "-");
+    else if (isinf(log_e) || fabs(digits) < 4.0) snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.3g", exp(log_e));
+    else snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.1fe%+03.0f", fmin(pow(10.0, digits - whole), 9.9), whole);
+    return buffer;
+}
+
+/* ---- names from outside ------------------------------------------------------------------------------------------ */
+
+/* Bytes of the character that begins here, 0 where none does: overlong forms, surrogates, what is beyond U+10FFFF, and
+ * controls (C0, DEL, C1, U+FFFE, U+FFFF) are none. */
+static int character(const unsigned char *c)
+{
+    static const uint32_t least[5] = {0, 0x20, 0xa0, 0x800, 0x10000};
+    const int n = c[0] < 0x80 ? 1 : c[0] >> 5 == 6 ? 2 : c[0] >> 4 == 14 ? 3 : c[0] >> 3 == 30 ? 4 : 0;
+    if (n == 0) return 0;
+    uint32_t point = n == 1 ? c[0] : c[0] & (0x7fu >> n);
+    for (int i = 1; i < n; i++) {
+        if (c[i] >> 6 != 2) return 0;
+        point = point << 6 | (c[i] & 0x3fu);
+    }
+    const bool surrogate = point >= 0xd800 && point <= 0xdfff, none = point == 0xfffe || point == 0xffff;
+    return point < least[n] || point == 0x7f || surrogate || none || point > 0x10ffff ? 0 : n;
+}
+
+const char *spec_validate_report_clean(char buffer[SPEC_VALIDATE_NAME], const char *text)
+{
+    size_t used = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
+        const int n = character(c), bytes = n > 0 ? n : 1;
+        if (used + (size_t)bytes >= SPEC_VALIDATE_NAME) break;
+        if (n > 0) memcpy(buffer + used, c, (size_t)n);
+        else buffer[used] = '?';
+        used += (size_t)bytes;
+        c += bytes;
+    }
+    buffer[used] = '\0';
+    return buffer;
+}
+
+/* As a shell takes it for one word. */
+static void quote(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+@%-";
+    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') fputs("'\\''", out);
+        else fputc(*text, out);
+    }
+    fputc('\'', out);
+}
+
+static bool is_test(const char *name)
+{
+    for (int i = 0; spec_tests[i].name != NULL; i++)
+        if (strcmp(spec_tests[i].name, name) == 0) return true;
+    return false;
+}
+
+char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *result)
+{
+    char *text = NULL, name[SPEC_VALIDATE_NAME];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) return NULL;
+    fputs(v->trace ? "speclab validate --trace " : "speclab validate ", out);
+    quote(out, spec_validate_report_clean(name, v->subject));
+    if (v->plan.opt_rows != NULL) {
+        fputs(" --rows ", out);
+        quote(out, spec_validate_report_clean(name, v->plan.opt_rows));
+    }
+    if (!v->trace) fprintf(out, " --only %s", result->kind->name);
+    for (int i = 0, n = !v->trace; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
+        if (v->trace || is_test(v->plan.opt_only[i]))
+            fprintf(out, "%s%s", n++ > 0 ? "," : " --only ", v->plan.opt_only[i]);
+    if (!v->trace) fprintf(out, " --scopes %s", spec_validate_report_scope(result->scope));
+    fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
+    if (!v->trace)
+        fprintf(out, " --budget %llu",
+                (unsigned long long)(result->budget > result->draws ? result->budget : result->draws));
+    if (v->plan.alpha != SPEC_VALIDATE_PLAN_DEFAULT.alpha) fprintf(out, " --alpha %g", v->plan.alpha);
+    if (v->plan.limits.opt_options != NULL) {
+        fputs(" --options ", out);
+        quote(out, spec_validate_report_clean(name, v->plan.limits.opt_options));
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+int spec_validate_report_emitted(const spec_reproducer *c)
+{
+    const int most = c->scope == SPEC_SCOPE_STREAM ? SPEC_FIXTURE_NODES_MAX + 1 : c->round.n_nodes + 1;
+    return c->round.n_emitted < 0 ? 0 : c->round.n_emitted < most ? c->round.n_emitted : most;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static void fill_result(spec_table *table, const spec_validate_result *result)
+{
+    spec_table_text(table, "fixture", result->kind->name);
+    spec_table_text(table, "scope", spec_validate_report_scope(result->scope));
+    if (result->skipped != NULL) spec_table_text(table, "skipped", result->skipped);
+    if (result->skipped != NULL || result->draws + result->rounds == 0) return;
+    spec_table_integer(table, "rounds", (long long)result->rounds);
+    spec_table_integer(table, "draws", (long long)result->draws);
+    spec_table_number(table, "accepted", result->accepted);
+    spec_table_number(table, "detectable_tv", result->detectable);
+    spec_table_number(table, "tv", result->tv);
+    spec_table_text(table, "hard", spec_hard_reasons[result->hard]);
+}
+
+int spec_validate_report_table(spec_table *ret, const spec_validation *v, spec_error *error)
+{
+    static const char *const columns[] = {"fixture", "scope", "test", "n", "log_e", "statistic", "df", "p", "seen",
+                                          "expected", "rounds", "draws", "accepted", "detectable_tv", "tv", "hard",
+                                          "skipped"};
+    int status = GSL_SUCCESS;
+    *ret = (spec_table){0};
+    SPEC_TRY(spec_table_init(ret, columns, (int)(sizeof columns / sizeof columns[0])));
+    for (int i = 0; i < v->n_results; i++) {
+        const spec_validate_result *result = &v->result[i];
+        for (int k = 0; k < result->n_findings; k++) {
+            const spec_finding *finding = &result->finding[k];
+            fill_result(ret, result);
+            spec_table_text(ret, "test", finding->name);
+            spec_table_number(ret, "n", finding->n);
+            spec_table_number(ret, "log_e", finding->log_e);
+            spec_table_number(ret, "statistic", finding->statistic);
+            spec_table_number(ret, "df", finding->df);
+            spec_table_number(ret, "p", finding->p);
+            spec_table_number(ret, "seen", finding->seen);
+            spec_table_number(ret, "expected", finding->expected);
+            SPEC_TRY(spec_table_append(ret));
+        }
+        if (result->n_findings > 0) continue;
+        fill_result(ret, result);
+        SPEC_TRY(spec_table_append(ret));
+    }
+done:
+    if (status == GSL_SUCCESS) return status;
+    spec_table_free(ret);
+    return spec_no_memory(error);
+}
+
+int spec_validate_report_seen(spec_table *ret, const spec_validation *v, spec_error *error)
+{
+    static const char *const columns[] = {
+        "token", "target", "draft", "seen", "n", "drafted", "drafted_expected", "accepted", "accepted_expected",
+        "correction", "correction_expected", "bonus", "bonus_expected"};
+    const spec_reproducer *c = &v->reproducer;
+    char name[SPEC_VALIDATE_NAME];
+    int status = GSL_SUCCESS;
+    *ret = (spec_table){0};
+    SPEC_TRY(spec_table_init(ret, columns, (int)(sizeof columns / sizeof columns[0])));
+    free(ret->provenance);
+    ret->provenance = NULL;
+    if (asprintf(&ret->provenance, "figure: conformance\nsampler: %s\nfixture: %s\nscope: %s\nstate: %d\nverdict: %s",
+                 spec_validate_report_clean(name, v->subject), c->kind->name, spec_validate_report_scope(c->scope),
+                 c->state, spec_validate_verdicts[v->verdict]) < 0) {
+        ret->provenance = NULL;
+        SPEC_TRY(GSL_ENOMEM);
+    }
+    for (int k = 0; k < c->n_shown; k++) {
+        spec_table_integer(ret, "token", c->token[k]);
+        spec_table_number(ret, "target", c->target[k]);
+        spec_table_number(ret, "draft", c->draft[k]);
+        spec_table_number(ret, "seen", c->seen[k]);
+        spec_table_integer(ret, "n", (long long)c->n);
+        for (int j = -1; j < SPEC_CAME_KINDS && c->again > 0; j++) {
+            char expected[32];
+            const char *column = j < 0 ? "drafted" : spec_came_names[j];
+            snprintf(expected, sizeof expected, "%s_expected", column);
+            spec_table_integer(ret, column, (long long)(j < 0 ? c->drafted[k] : c->came[j][k]));
+            spec_table_number(ret, expected, j < 0 ? c->draft_expected[k] : c->token_rule[j][k]);
+        }
+        SPEC_TRY(spec_table_append(ret));
+    }
+done:
+    if (status == GSL_SUCCESS) return status;
+    spec_table_free(ret);
+    return spec_no_memory(error);
+}

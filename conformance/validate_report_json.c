@@ -1,0 +1,255 @@
+/* The report for programs: everything that was counted, and the reproducer so that it can be asked again. */
+#include "conformance/validate_report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Objects keep their order, so that the bytes are the same. Numbers that JSON has not are null (NaN) and texts. */
+static void put_number(json_t *object, const char *key, double x)
+{
+    json_object_set_new(object, key,
+                        isnan(x)   ? json_null()
+                        : isinf(x) ? json_string(x > 0 ? "inf" : "-inf")
+                                   : json_real(x));
+}
+
+static void put_count(json_t *object, const char *key, uint64_t n)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)n));
+}
+
+/* 64 bits, which few readers of JSON have numbers for. */
+static void put_seed(json_t *object, const char *key, uint64_t n)
+{
+    char text[SPEC_VALIDATE_NUMBER];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+    json_object_set_new(object, key, json_string(text));
+}
+
+static void put_text(json_t *object, const char *key, const char *opt_text)
+{
+    char text[SPEC_VALIDATE_NAME];
+    json_object_set_new(object, key,
+                        opt_text == NULL ? json_null() : json_string(spec_validate_report_clean(text, opt_text)));
+}
+
+static void put_flag(json_t *object, const char *key, bool flag)
+{
+    json_object_set_new(object, key, json_boolean(flag));
+}
+
+static json_t *put_object(json_t *object, const char *key)
+{
+    json_t *inner = json_object();
+    json_object_set_new(object, key, inner);
+    return inner;
+}
+
+static json_t *put_array(json_t *object, const char *key)
+{
+    json_t *inner = json_array();
+    json_object_set_new(object, key, inner);
+    return inner;
+}
+
+static json_t *append_object(json_t *array)
+{
+    json_t *inner = json_object();
+    json_array_append_new(array, inner);
+    return inner;
+}
+
+static void put_ids(json_t *object, const char *key, const int32_t *id, int n)
+{
+    json_t *array = put_array(object, key);
+    for (int i = 0; i < n; i++) json_array_append_new(array, json_integer(id[i]));
+}
+
+static void put_rows(json_t *object, const char *key, const float *row, int n_rows, int vocab)
+{
+    json_t *array = put_array(object, key);
+    for (int r = 0; r < n_rows; r++) {
+        json_t *inner = json_array();
+        json_array_append_new(array, inner);
+        for (int x = 0; x < vocab; x++)
+            json_array_append_new(inner, json_real((double)row[(size_t)r * (size_t)vocab + (size_t)x]));
+    }
+}
+
+static void put_scopes(json_t *object, const char *key, uint32_t scopes)
+{
+    json_t *array = put_array(object, key);
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1)
+        if (scopes & scope) json_array_append_new(array, json_string(spec_validate_report_scope(scope)));
+}
+
+/* ---- the parts --------------------------------------------------------------------------------------------------- */
+
+static void put_plan(json_t *root, const spec_validate_plan *plan)
+{
+    json_t *o = put_object(root, "plan");
+    put_number(o, "alpha", plan->alpha);
+    put_number(o, "eps", plan->eps > 0.0 ? plan->eps : NAN);
+    put_number(o, "power", plan->power);
+    if (plan->seconds > 0.0) put_number(o, "budget_seconds", plan->seconds);
+    else put_count(o, "budget_draws", plan->draws);
+    put_seed(o, "seed", plan->seed);
+    put_text(o, "options", plan->limits.opt_options);
+    put_text(o, "rows", plan->opt_rows);
+    json_t *only = put_array(o, "only");
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++)
+        json_array_append_new(only, json_string(plan->opt_only[i]));
+    put_scopes(o, "scopes", plan->scopes);
+}
+
+static void put_finding(json_t *array, const spec_finding *finding)
+{
+    json_t *o = append_object(array);
+    put_text(o, "test", finding->name);
+    put_number(o, "log_e", finding->log_e);
+    put_number(o, "statistic", finding->statistic);
+    put_number(o, "df", finding->df);
+    put_number(o, "p", finding->p);
+    put_number(o, "n", finding->n);
+    put_number(o, "seen", finding->seen);
+    put_number(o, "expected", finding->expected);
+}
+
+static void put_result(json_t *array, const spec_validate_result *result)
+{
+    json_t *o = append_object(array);
+    put_text(o, "fixture", result->kind->name);
+    put_text(o, "scope", spec_validate_report_scope(result->scope));
+    put_text(o, "skipped", result->skipped);
+    put_flag(o, "failed", result->failed);
+    put_text(o, "hard", result->hard != SPEC_HARD_NONE ? spec_hard_reasons[result->hard] : NULL);
+    put_count(o, "rounds", result->rounds);
+    put_count(o, "draws", result->draws);
+    put_number(o, "log_e", result->log_e);
+    put_number(o, "p", result->p);
+    put_number(o, "detectable_tv", result->detectable);
+    put_number(o, "tv", result->tv);
+    put_number(o, "accepted", result->accepted);
+    json_t *findings = put_array(o, "findings");
+    for (int k = 0; k < result->n_findings; k++) put_finding(findings, &result->finding[k]);
+}
+
+static void put_round(json_t *object, const spec_reproducer *c)
+{
+    const spec_exhibit *round = &c->round;
+    json_t *o = put_object(object, c->scope == SPEC_SCOPE_STREAM ? "text" : "round");
+    put_seed(o, "seed", round->seed);
+    put_count(o, "index", round->index);
+    put_ids(o, "emitted", round->emitted, spec_validate_report_emitted(c));
+    if (c->scope == SPEC_SCOPE_STREAM) {
+        put_count(o, "start_state", (uint64_t)round->state);
+        return;
+    }
+    put_seed(o, "offset", round->offset);
+    put_seed(o, "request", round->request);
+    json_object_set_new(o, "n_emitted", json_integer(round->n_emitted));
+    json_object_set_new(o, "n_accepted", json_integer(round->n_accepted));
+    put_count(o, "vocab", (uint64_t)c->vocab);
+    put_count(o, "n_nodes", (uint64_t)round->n_nodes);
+    put_ids(o, "token", round->token, round->n_nodes);
+    put_ids(o, "parent", c->parent, round->n_nodes);
+    put_ids(o, "state", round->node_state, round->n_nodes + 1);
+    put_text(o, "drawn", c->drawn == SPEC_DRAWN_FIXED ? "fixed" : c->drawn == SPEC_DRAWN_IID ? "iid" : "without");
+    put_count(o, "batch", (uint64_t)c->batch);
+    json_t *sampling = put_object(o, "sampling");
+    put_number(sampling, "temperature", (double)c->sampling.temperature);
+    put_count(sampling, "top_k", (uint64_t)c->sampling.top_k);
+    put_number(sampling, "top_p", (double)c->sampling.top_p);
+    put_number(sampling, "min_p", (double)c->sampling.min_p);
+    if (c->target_row == NULL) return;
+    put_rows(o, "target", c->target_row, round->n_nodes + 1, c->vocab);
+    if (c->drawn != SPEC_DRAWN_FIXED) put_rows(o, "draft", c->draft_row, round->n_nodes + 1, c->vocab);
+}
+
+static void put_reproducer(json_t *root, const spec_validation *v)
+{
+    const spec_reproducer *c = &v->reproducer;
+    if (c->kind == NULL) {
+        json_object_set_new(root, "reproducer", json_null());
+        return;
+    }
+    json_t *o = put_object(root, "reproducer");
+    put_text(o, "fixture", c->kind->name);
+    put_text(o, "scope", spec_validate_report_scope(c->scope));
+    put_text(o, "test", c->test);
+    put_text(o, "hard", c->round.hard != SPEC_HARD_NONE ? spec_hard_reasons[c->round.hard] : NULL);
+    put_count(o, "state", (uint64_t)c->state);
+    put_number(o, "tv", c->tv);
+    put_count(o, "n", c->n);
+    put_count(o, "rounds_again", c->again);
+    json_t *tokens = put_array(o, "tokens");
+    for (int k = 0; k < c->n_shown; k++) {
+        json_t *token = append_object(tokens);
+        put_count(token, "token", (uint64_t)c->token[k]);
+        put_number(token, "target", c->target[k]);
+        put_number(token, "draft", c->draft[k]);
+        put_number(token, "seen", c->seen[k]);
+        if (c->again == 0) continue;
+        put_count(token, "drafted", c->drafted[k]);
+        put_number(token, "drafted_expected", c->draft_expected[k]);
+        for (int j = 0; j < SPEC_CAME_KINDS; j++) {
+            char key[SPEC_VALIDATE_NUMBER];
+            snprintf(key, sizeof key, "%s_token_rule", spec_came_names[j]);
+            put_count(token, spec_came_names[j], c->came[j][k]);
+            put_number(token, key, c->token_rule[j][k]);
+        }
+    }
+    if (c->round.n_emitted != 0 || c->round.hard != SPEC_HARD_NONE) put_round(o, c);
+    for (int i = 0; i < v->n_results; i++) {
+        if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
+        char *command = spec_validate_report_command(v, &v->result[i]);
+        put_text(o, "command", command);
+        free(command);
+    }
+}
+
+int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *error)
+{
+    char own[sizeof v->about.name + 1];
+    json_t *root = json_object();
+    put_text(root, "speclab", SPEC_VERSION);
+    put_text(root, "verdict", spec_validate_verdicts[v->verdict]);
+    put_text(root, "reason", v->reason);
+    json_t *sampler = put_object(root, "sampler");
+    snprintf(own, sizeof own, "%.*s", (int)sizeof v->about.name, v->about.name);
+    put_text(sampler, "spec", v->subject);
+    put_text(sampler, "name", own);
+    put_scopes(sampler, "scopes", v->about.scopes);
+    put_flag(sampler, "lossy", v->about.lossy != 0);
+    put_plan(root, &v->plan);
+    put_count(root, "rounds", v->rounds);
+    put_count(root, "draws", v->draws);
+    if (v->plan.seconds > 0.0) put_number(root, "seconds", v->seconds);
+    put_number(root, "log_e", v->log_e);
+    put_number(root, "log_e_fail", -log(0.5 * v->plan.alpha));
+    put_number(root, "p", v->p);
+    put_number(root, "detectable_tv", v->detectable);
+    put_text(root, "together", v->together);
+    put_flag(root, "fresh", v->fresh);
+    put_flag(root, "stopped", v->stopped);
+    json_t *results = put_array(root, "results");
+    for (int i = 0; i < v->n_results; i++) put_result(results, &v->result[i]);
+    put_reproducer(root, v);
+    json_t *hints = put_array(root, "hints");
+    for (int i = 0; i < v->n_hints; i++) {
+        json_t *hint = append_object(hints);
+        put_text(hint, "mistake", v->hint[i].name);
+        put_text(hint, "where", v->hint[i].where);
+        put_number(hint, "log_likelihood", v->hint[i].log_likelihood);
+    }
+    errno = 0;
+    const int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    json_decref(root);
+    fputc('\n', out);
+    if (failed == 0 && fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
+    return errno != 0 ? spec_fail(error, GSL_EFAILED, "%s", strerror(errno))
+                      : spec_fail(error, GSL_ENOMEM, "out of memory");
+}

@@ -1,0 +1,320 @@
+/* The report for people. */
+#include "conformance/validate_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Widest rows and longest drafts whose rows are printed. */
+enum { ROW_TOKENS = 10, ROW_NODES = 8 };
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(char buffer[SPEC_VALIDATE_NUMBER], uint64_t n)
+{
+    char digits[SPEC_VALIDATE_NUMBER];
+    const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    int used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) buffer[used++] = ',';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = '\0';
+    return buffer;
+}
+
+static const char *scopes_of(char buffer[SPEC_VALIDATE_NUMBER], uint32_t scopes)
+{
+    static const uint32_t each[] = {SPEC_SCOPE_VERIFY, SPEC_SCOPE_DRAFT, SPEC_SCOPE_STREAM};
+    buffer[0] = '\0';
+    for (int i = 0; i < 3; i++) {
+        if (!(scopes & each[i])) continue;
+        strcat(buffer, buffer[0] != '\0' ? ", " : "");
+        strcat(buffer, spec_validate_report_scope(each[i]));
+    }
+    return buffer;
+}
+
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+static void write_verdict(const spec_validation *v, FILE *out)
+{
+    char name[SPEC_VALIDATE_NAME];
+    spec_validate_report_clean(name, v->subject);
+    fprintf(out, "%s: ", spec_validate_verdicts[v->verdict]);
+    switch (v->verdict) {
+    case SPEC_VERDICT_PASS:
+        fprintf(out, "%s looks lossless", name);
+        if (v->plan.eps > 0.0) fprintf(out, ", to a TV of %g", v->plan.eps);
+        fputs(".\n", out);
+        break;
+    case SPEC_VERDICT_FAIL: fprintf(out, "%s is not lossless.\n", name); break;
+    case SPEC_VERDICT_LOSSY: fprintf(out, "%s is not lossless, as it says itself.\n", name); break;
+    default: fprintf(out, "nothing can be said of %s.\n", name);
+    }
+    fprintf(out, "%s.\n", v->reason);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What would have been seen: the worst of the fixtures, and the one in the middle. */
+static void write_power(const spec_validation *v, FILE *out)
+{
+    double *tv = malloc(((size_t)v->n_results + 1) * sizeof *tv);
+    int n = 0, pooled = 0;
+    for (int i = 0; i < v->n_results && tv != NULL; i++) {
+        const spec_validate_result *result = &v->result[i];
+        if (result->skipped != NULL || result->draws == 0) continue;
+        if (isnan(result->detectable)) pooled++;
+        else tv[n++] = result->detectable;
+    }
+    if (n > 0) {
+        qsort(tv, (size_t)n, sizeof *tv, ascending);
+        fprintf(out, "  power        a TV of %.2g after any state is seen with a chance of %g or more", tv[n - 1],
+                v->plan.power);
+        fprintf(out, " (%.2g on the median fixture)\n", tv[n / 2]);
+    }
+    if (pooled > 0)
+        fprintf(out, "               %son %d fixture%s nothing is guaranteed: rare tokens had to be pooled\n",
+                n > 0 ? "but " : "", pooled, pooled > 1 ? "s" : "");
+    free(tv);
+}
+
+static void write_statement(const spec_validation *v, FILE *out)
+{
+    char name[SPEC_VALIDATE_NAME], own[sizeof v->about.name + 1], scopes[SPEC_VALIDATE_NUMBER];
+    char rounds[SPEC_VALIDATE_NUMBER], draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER], at[SPEC_VALIDATE_NUMBER];
+    int run = 0, fit = 0;
+    for (int i = 0; i < v->n_results; i++) {
+        fit += v->result[i].skipped == NULL;
+        run += v->result[i].skipped == NULL && v->result[i].draws > 0;
+    }
+    snprintf(own, sizeof own, "%.*s", (int)sizeof v->about.name, v->about.name);
+    if (v->trace) {
+        fprintf(out, "\n  engine       \"%s\"\n", spec_validate_report_clean(name, own));
+        fprintf(out, "  tested       %s tokens in %s texts, against the laws recorded for them; seed %llu\n",
+                grouped(draws, v->draws), grouped(rounds, v->rounds), (unsigned long long)v->plan.seed);
+    } else {
+        fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
+                scopes_of(scopes, v->about.scopes));
+        fprintf(out, "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n", run, fit,
+                v->stopped  ? ", when it was stopped"
+                : run < fit ? ", which was enough"
+                            : "",
+                grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
+    }
+    if (v->plan.seconds > 0.0) fprintf(out, "  time         %.1f s\n", v->seconds);
+    fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
+            spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
+            v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
+    if (v->together != NULL && v->verdict != SPEC_VERDICT_PASS)
+        fprintf(out, "               most of it from the test '%s' over all fixtures together\n", v->together);
+    fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
+            v->plan.alpha);
+    if (!v->trace) write_power(v, out);
+    else if (!isnan(v->detectable))
+        fprintf(out, "  power        a TV of %.2g of the tokens' places in these laws is seen with a chance of %g\n",
+                v->detectable, v->plan.power);
+}
+
+static const char *best_test(const spec_validate_result *result)
+{
+    const spec_finding *best = NULL;
+    if (result->hard != SPEC_HARD_NONE) return "hard";
+    for (int k = 0; k < result->n_findings; k++)
+        if (best == NULL || result->finding[k].log_e > best->log_e) best = &result->finding[k];
+    return best != NULL ? best->name : "";
+}
+
+static void write_results(const spec_validation *v, FILE *out)
+{
+    int widest = (int)strlen("fixture");
+    bool any = false;
+    for (int i = 0; i < v->n_results; i++)
+        if ((int)strlen(v->result[i].kind->name) > widest) widest = (int)strlen(v->result[i].kind->name);
+    fprintf(out, "\n  %-*s  scope       draws  accepted          e        p  detectable       tv  best test\n", widest,
+            "fixture");
+    for (int i = 0; i < v->n_results; i++) {
+        const spec_validate_result *r = &v->result[i];
+        char draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER];
+        any = any || r->skipped != NULL;
+        if (r->skipped != NULL || r->draws + r->rounds == 0) continue;
+        fprintf(out, "  %-*s  %-5s  %10s", widest, r->kind->name, spec_validate_report_scope(r->scope),
+                grouped(draws, r->draws));
+        if (isnan(r->accepted)) fputs("         -", out);
+        else fprintf(out, "  %8.3f", r->accepted);
+        fprintf(out, "  %9s  %7.2g", spec_validate_report_e(e, r->log_e), r->p);
+        if (isnan(r->detectable)) fputs("           -", out);
+        else fprintf(out, "  %10.2g", r->detectable);
+        fprintf(out, "  %7.2g  %s%s\n", r->tv, best_test(r), r->failed ? "  FAIL" : "");
+    }
+    if (any) fputs("\n  not run\n", out);
+    for (int i = 0; i < v->n_results; i++)
+        if (v->result[i].skipped != NULL)
+            fprintf(out, "  %-*s  %-5s  %s\n", widest, v->result[i].kind->name,
+                    spec_validate_report_scope(v->result[i].scope), v->result[i].skipped);
+}
+
+/* ---- the reproducer ---------------------------------------------------------------------------------------------- */
+
+/* Does a token come so much too often or too seldom that it can be seen with the eye? */
+static bool is_plain(const spec_reproducer *c)
+{
+    const double far = 5.0;
+    for (int k = 0; k < c->n_shown; k++) {
+        const double spread = sqrt(c->expected[k] * (1.0 - c->expected[k]) / (double)c->n);
+        if (c->n > 0 && fabs(c->seen[k] - c->expected[k]) > far * spread) return true;
+    }
+    return false;
+}
+
+static void write_found(const spec_reproducer *c, FILE *out)
+{
+    const spec_finding *f = &c->finding;
+    char e[SPEC_VALIDATE_NUMBER];
+    fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, place %d)\n", c->kind->name,
+            spec_validate_report_scope(c->scope), c->state, c->state / c->levels, c->state % c->levels);
+    if (c->round.hard != SPEC_HARD_NONE) {
+        fprintf(out, "  %s\n", spec_hard_reasons[c->round.hard]);
+    } else {
+        fprintf(out, "  found by the test '%s': e = %s, p = %.2g, n = %.0f", f->name,
+                spec_validate_report_e(e, f->log_e), f->p, f->n);
+        if (!isnan(f->seen)) fprintf(out, "; seen %.5g of the time, expected %.5g", f->seen, f->expected);
+        fputc('\n', out);
+        if (!is_plain(c)) fputs("  no single state shows it: the tokens below may look right\n", out);
+    }
+}
+
+static void write_tokens(const spec_reproducer *c, FILE *out)
+{
+    char n[SPEC_VALIDATE_NUMBER];
+    if (c->n == 0) return;
+    fprintf(out, "\n  What came after this state, %s tokens%s:\n\n", grouped(n, c->n),
+            c->n_shown < c->vocab ? "; those furthest from what they should be" : "");
+    fputs("     token     target      draft       seen  off by\n", out);
+    for (int k = 0; k < c->n_shown; k++) {
+        const double spread = sqrt(c->expected[k] * (1.0 - c->expected[k]) / (double)c->n);
+        const double off = (c->seen[k] - c->expected[k]) / spread;
+        fprintf(out, "  %8d  %9.5f  %9.5f  %9.5f", c->token[k], c->target[k], c->draft[k], c->seen[k]);
+        if (spread > 0.0) fprintf(out, "  %+.1f standard deviations\n", off);
+        else fputs(c->seen[k] == c->expected[k] ? "  0\n" : "  may not be\n", out);
+    }
+}
+
+static void write_cell(uint64_t seen, double expected, FILE *out)
+{
+    char cell[64];
+    if (isnan(expected)) snprintf(cell, sizeof cell, "%llu", (unsigned long long)seen);
+    else snprintf(cell, sizeof cell, "%llu (%.0f)", (unsigned long long)seen, expected);
+    fprintf(out, "  %18s", cell);
+}
+
+static void write_split(const spec_reproducer *c, FILE *out)
+{
+    char n[SPEC_VALIDATE_NUMBER];
+    if (c->n_drafted + c->n_bonus == 0) return;
+    const bool rule = !isnan(c->token_rule[0][0]);
+    fprintf(out, "\n  Where they came from, in %s rounds asked again", grouped(n, c->again));
+    fputs(rule ? ", and in brackets what the token rule expects.\n  Another lossless rule may split otherwise, but not"
+                 " the sum:\n\n"
+               : ":\n\n",
+          out);
+    fprintf(out, "     token  %18s", "drafted");
+    for (int j = 0; j < SPEC_CAME_KINDS; j++) fprintf(out, "  %18s", spec_came_names[j]);
+    fputc('\n', out);
+    for (int k = 0; k < c->n_shown; k++) {
+        fprintf(out, "  %8d", c->token[k]);
+        write_cell(c->drafted[k], c->draft_expected[k], out);
+        for (int j = 0; j < SPEC_CAME_KINDS; j++) write_cell(c->came[j][k], c->token_rule[j][k], out);
+        fputc('\n', out);
+    }
+}
+
+static void write_ids(const char *name, const int32_t *id, int n, FILE *out)
+{
+    fprintf(out, "    %-10s", name);
+    for (int i = 0; i < n; i++) fprintf(out, " %d", id[i]);
+    fputs(n == 0 ? " none\n" : "\n", out);
+}
+
+static void write_rows(const spec_reproducer *c, const char *name, const float *row, FILE *out)
+{
+    for (int r = 0; r <= c->round.n_nodes; r++) {
+        fprintf(out, "    %-10s", r == 0 ? name : "");
+        for (int x = 0; x < c->vocab; x++) fprintf(out, " %.6g", (double)row[(size_t)r * (size_t)c->vocab + (size_t)x]);
+        if (r == 0) fputs("   after the root\n", out);
+        else fprintf(out, "   after node %d\n", r - 1);
+    }
+}
+
+static void write_round(const spec_reproducer *c, FILE *out)
+{
+    const spec_exhibit *round = &c->round;
+    const char *const drawn = c->drawn == SPEC_DRAWN_FIXED     ? "fixed, draft NULL"
+                              : c->drawn == SPEC_DRAWN_WITHOUT ? "without replacement"
+                                                               : "iid";
+    if (round->n_emitted == 0) return;
+    if (c->scope == SPEC_SCOPE_STREAM) {
+        fprintf(out, "\n  A text of it: seed %llu, started in state %d; its tokens up to place %llu, the one meant:\n",
+                (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
+        write_ids("emitted", round->emitted, round->n_emitted, out);
+        return;
+    }
+    fprintf(out, "\n  A round of it, number %llu: seed %llu, offset %llu, request %llu; drafts drawn %s\n",
+            (unsigned long long)round->index, (unsigned long long)round->seed, (unsigned long long)round->offset,
+            (unsigned long long)round->request, drawn);
+    write_ids("drafted", round->token, round->n_nodes, out);
+    bool chain = true;
+    for (int i = 0; i < round->n_nodes; i++) chain = chain && c->parent[i] == i - 1;
+    if (!chain) write_ids("parent", c->parent, round->n_nodes, out);
+    write_ids("emitted", round->emitted, spec_validate_report_emitted(c), out);
+    fprintf(out, "    n_emitted  %d\n    n_accepted %d\n", round->n_emitted, round->n_accepted);
+    const spec_sampling s = c->sampling;
+    if (memcmp(&s, &SPEC_SAMPLING_NONE, sizeof s) != 0)
+        fprintf(out, "    sampling   temperature %g, top_k %d, top_p %g, min_p %g\n", (double)s.temperature, s.top_k,
+                (double)s.top_p, (double)s.min_p);
+    if (c->target_row == NULL || c->vocab > ROW_TOKENS || round->n_nodes > ROW_NODES) {
+        fputs("    rows       too wide for this page: see the JSON report\n", out);
+        return;
+    }
+    write_rows(c, "target", c->target_row, out);
+    if (c->drawn != SPEC_DRAWN_FIXED) write_rows(c, "draft", c->draft_row, out);
+}
+
+void spec_validate_report_reproducer(const spec_validation *v, FILE *out)
+{
+    const spec_reproducer *c = &v->reproducer;
+    if (c->kind == NULL) return;
+    write_found(c, out);
+    write_tokens(c, out);
+    write_split(c, out);
+    write_round(c, out);
+    for (int i = 0; i < v->n_results; i++) {
+        if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
+        char *command = spec_validate_report_command(v, &v->result[i]);
+        if (command != NULL) fprintf(out, "\n  This alone again:\n    %s\n", command);
+        free(command);
+    }
+    if (v->n_hints == 0) return;
+    fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n", out);
+    for (int i = 0; i < v->n_hints; i++)
+        fprintf(out, "    %s%s%s%s  (%.3g a draw behind the best)\n", v->hint[i].name,
+                v->hint[i].where[0] != '\0' ? " (" : "", v->hint[i].where, v->hint[i].where[0] != '\0' ? ")" : "",
+                0.0 - v->hint[i].log_likelihood);
+}
+
+int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error)
+{
+    errno = 0;
+    write_verdict(validation, out);
+    write_statement(validation, out);
+    write_results(validation, out);
+    if (validation->reproducer.kind != NULL) fputc('\n', out);
+    spec_validate_report_reproducer(validation, out);
+    if (fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EFAILED, "%s", strerror(errno));
+}

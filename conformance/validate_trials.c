@@ -1,0 +1,322 @@
+/* Asking and counting. */
+#include "conformance/validate_run.h"
+
+#include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounds of one batch; tokens of a text of scope S, texts of a batch. */
+enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXT_TOKENS = 512, TEXTS = 8 };
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static bool is_named(const spec_validate_plan *plan, const char *name)
+{
+    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++)
+        if (strcmp(plan->opt_only[i], name) == 0) return true;
+    return false;
+}
+
+static bool names_a_fixture(const spec_validate_plan *plan)
+{
+    const spec_fixture_kind *kind;
+    for (int i = 0; (kind = spec_validate_fixture(plan, i)) != NULL; i++)
+        if (is_named(plan, kind->name)) return true;
+    return false;
+}
+
+static bool names_a_test(const spec_validate_plan *plan)
+{
+    for (int i = 0; spec_tests[i].name != NULL; i++)
+        if (is_named(plan, spec_tests[i].name)) return true;
+    return false;
+}
+
+static void choose_tests(spec_trial *t, const spec_validate_plan *plan)
+{
+    const bool all = !names_a_test(plan);
+    for (int k = 0; spec_tests[k].name != NULL; k++) {
+        t->applies[k] = (all || is_named(plan, spec_tests[k].name)) &&
+                        (spec_tests[k].applies == NULL || spec_tests[k].applies(t->evidence));
+        t->n_applies += t->applies[k];
+    }
+}
+
+/* Tokens of a row times rows of a round. */
+static double size_of(const spec_trial *t)
+{
+    return (double)t->fixture.vocab * (t->fixture.n_nodes + 1);
+}
+
+/* Insert trial n among the turns of those before it. */
+static void take_turn(spec_validate_run *r, int n)
+{
+    int at = n;
+    for (; at > 0 && size_of(&r->trial[r->turn[at - 1]]) > size_of(&r->trial[n]); at--) r->turn[at] = r->turn[at - 1];
+    r->turn[at] = n;
+}
+
+int spec_validate_make_trials(spec_validate_run *r)
+{
+    spec_validation *v = r->validation;
+    static const uint32_t scopes[] = {SPEC_SCOPE_VERIFY, SPEC_SCOPE_DRAFT, SPEC_SCOPE_STREAM};
+    const bool all = !names_a_fixture(r->plan);
+    const uint64_t draws = r->plan->draws > 0 ? r->plan->draws : SPEC_VALIDATE_DRAWS;
+    int n_kinds = 0, status = GSL_SUCCESS;
+    double shares = 0.0;
+    while (spec_validate_fixture(r->plan, n_kinds) != NULL) n_kinds++;
+    v->result = calloc((size_t)n_kinds * 3, sizeof *v->result);
+    r->trial = calloc((size_t)n_kinds * 3, sizeof *r->trial);
+    r->turn = malloc((size_t)n_kinds * 3 * sizeof *r->turn);
+    r->p = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->p);
+    r->order = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->order);
+    if (v->result == NULL || r->trial == NULL || r->turn == NULL || r->p == NULL || r->order == NULL)
+        return spec_no_memory(r->error);
+    for (int i = 0; i < n_kinds; i++)
+        for (int s = 0; s < 3; s++) {
+            const spec_fixture_kind *kind = spec_validate_fixture(r->plan, i);
+            spec_validate_result *result = &v->result[v->n_results];
+            spec_trial *t = &r->trial[v->n_results];
+            const bool asked = r->plan->scopes == 0 || (r->plan->scopes & scopes[s]);
+            if (!(kind->scopes & v->about.scopes & scopes[s]) || !asked || !(all || is_named(r->plan, kind->name)))
+                continue;
+            *result = (spec_validate_result){.kind = kind, .scope = scopes[s], .log_e = 0.0, .p = 1.0,
+                                             .detectable = NAN, .accepted = NAN};
+            v->n_results++;
+            SPEC_TRY(spec_fixture_open(&t->fixture, kind, r->error));
+            if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
+            SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
+            choose_tests(t, r->plan);
+            /* As many draws for each state, but rows of many tokens take time in proportion. */
+            t->share = t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 8192.0);
+            shares += t->share;
+        }
+    for (int i = 0; i < v->n_results; i++) {
+        r->trial[i].draws = (uint64_t)ceil((double)draws * (r->trial[i].share / fmax(shares, 1e-300)));
+        v->result[i].budget = r->trial[i].draws;
+        take_turn(r, i);
+    }
+done:
+    return status;
+}
+
+int spec_validate_make_workers(spec_validate_run *r)
+{
+    int status = GSL_SUCCESS;
+    r->threads = r->plan->threads > 0 ? r->plan->threads : omp_get_max_threads();
+    r->worker = calloc((size_t)r->threads, sizeof *r->worker);
+    if (r->worker == NULL) return spec_no_memory(r->error);
+    for (int i = 0; i < r->threads; i++) {
+        spec_worker *w = &r->worker[i];
+        SPEC_TRY(spec_subject_open(&w->subject, r->subject, &r->plan->limits, r->error));
+        w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+        w->text = malloc(TEXT_TOKENS * sizeof *w->text);
+        if (w->rng == NULL || w->text == NULL) return spec_no_memory(r->error);
+    }
+done:
+    return status;
+}
+
+void spec_validate_free_run(spec_validate_run *r)
+{
+    for (int i = 0; i < r->validation->n_results && r->trial != NULL; i++) {
+        spec_evidence_free(r->trial[i].evidence);
+        spec_fixture_close(&r->trial[i].fixture);
+    }
+    free(r->trial);
+    for (int i = 0; i < r->threads && r->worker != NULL; i++) {
+        spec_subject_close(&r->worker[i].subject);
+        if (r->worker[i].rng != NULL) gsl_rng_free(r->worker[i].rng);
+        free(r->worker[i].text);
+    }
+    free(r->worker);
+    free(r->turn);
+    free(r->p);
+    free(r->order);
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+double spec_validate_seconds(const spec_validate_run *r)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - r->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - r->begun.tv_nsec);
+}
+
+bool spec_validate_is_stopped(const spec_validate_run *r)
+{
+    return r->plan->limits.opt_stop != NULL && *r->plan->limits.opt_stop;
+}
+
+bool spec_validate_must_end(const spec_validate_run *r, bool fresh)
+{
+    return spec_validate_is_stopped(r) ||
+           (r->plan->seconds > 0.0 && spec_validate_seconds(r) > (fresh ? 2.0 : 1.0) * r->plan->seconds);
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+/* Small budgets are not to be overdrawn by the one batch that every stage has. */
+static int batch_rounds(const spec_trial *t)
+{
+    const double fits = fmin(4e6 / (double)t->fixture.vocab, (double)t->draws / SPEC_STAGES) / t->fixture.levels;
+    const int n = fits > BATCH_MOST ? BATCH_MOST : fits < BATCH_LEAST ? BATCH_LEAST : (int)fits;
+    return n - n % 2;
+}
+
+static int batch_texts(const spec_trial *t)
+{
+    const double fits = (double)t->draws / (SPEC_STAGES * TEXT_TOKENS);
+    return fits > TEXTS ? TEXTS : fits < 1.0 ? 1 : (int)fits;
+}
+
+static int batch_tokens(const spec_trial *t, uint32_t scope)
+{
+    return scope == SPEC_SCOPE_STREAM ? batch_texts(t) * TEXT_TOKENS : batch_rounds(t) * t->fixture.levels;
+}
+
+static void run_text(spec_worker *w, const spec_trial *t)
+{
+    const spec_fixture *f = &t->fixture;
+    const int start = f->levels * (int)gsl_rng_uniform_int(w->rng, (unsigned long)f->variants);
+    const uint64_t seed = gsl_rng_get(w->rng);
+    w->status = spec_subject_generate(&w->subject, start, f->n_nodes, seed, w->text, TEXT_TOKENS, &w->error);
+    if (w->status == GSL_SUCCESS) spec_evidence_add_text(w->evidence, start, w->text, TEXT_TOKENS, w->rng);
+}
+
+/* Batch b of a trial, into the worker's own counts: they depend on the seed and b alone. */
+static void run_batch(spec_worker *w, const spec_trial *t, uint32_t scope, uint64_t seed, uint64_t b)
+{
+    const int n = batch_rounds(t);
+    const uint64_t first = b * (uint64_t)n;
+    w->status = GSL_SUCCESS;
+    spec_rng_stream(w->rng, seed, b);
+    spec_evidence_clear(w->evidence);
+    if (scope == SPEC_SCOPE_STREAM) {
+        for (int k = 0; k < batch_texts(t) && w->status == GSL_SUCCESS; k++) run_text(w, t);
+        return;
+    }
+    spec_evidence_ask(w->evidence, &w->subject.batch, n, first, seed, w->rng);
+    w->status = spec_subject_run(&w->subject, n, &w->error);
+    if (w->status == GSL_SUCCESS) spec_evidence_add(w->evidence, &w->subject.batch, n, first, w->rng);
+    spec_evidence_add_totals(w->evidence, &w->accepted, &w->emitted);
+}
+
+static uint64_t trial_seed(const spec_validate_run *r, int i)
+{
+    const spec_validate_result *result = &r->validation->result[i];
+    char name[128];
+    snprintf(name, sizeof name, "%s/%u/%d", result->kind->name, result->scope, r->trial[i].fresh);
+    return spec_rng_named_seed(r->plan->seed, name);
+}
+
+/* ---- a trial ----------------------------------------------------------------------------------------------------- */
+
+static int begin_worker(spec_validate_run *r, spec_worker *w, const spec_trial *t, uint32_t scope, uint64_t counted[3],
+                        bool *ret_counts)
+{
+    int status = GSL_SUCCESS;
+    w->accepted = w->emitted = 0;
+    *ret_counts = false;
+    SPEC_TRY(spec_evidence_fork(&w->evidence, t->evidence, (size_t)batch_tokens(t, scope), r->error));
+    SPEC_TRY(spec_subject_begin(&w->subject, &t->fixture, scope, batch_rounds(t), r->error));
+    if (scope != SPEC_SCOPE_STREAM) SPEC_TRY(spec_subject_counters(&w->subject, counted, ret_counts, r->error));
+done:
+    return status;
+}
+
+/* Has it counted what came out? */
+static int check_counters(spec_validate_run *r, spec_worker *w, spec_trial *t, const uint64_t before[3])
+{
+    uint64_t after[3] = {0, 0, 0};
+    bool known;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_subject_counters(&w->subject, after, &known, r->error));
+    if (after[1] - before[1] != w->accepted || after[2] - before[2] != w->emitted)
+        spec_evidence_blame(t->evidence, SPEC_HARD_COUNTERS);
+done:
+    return status;
+}
+
+/* Take in what a worker did, in order. True: there is to be no more. */
+static bool take_batch(spec_validate_run *r, spec_worker *w, spec_trial *t, int per_batch, int *ret_status)
+{
+    if (w->status != GSL_SUCCESS) {
+        if (spec_validate_is_stopped(r)) return true; /* a ctrl-C may have reached its process, too */
+        *r->error = w->error;
+        *ret_status = w->status;
+        return true;
+    }
+    spec_evidence_merge(t->evidence, w->evidence);
+    t->batches++;
+    r->done += (uint64_t)per_batch;
+    return spec_evidence_hard(t->evidence) != NULL || spec_validate_must_end(r, t->fresh);
+}
+
+int spec_validate_run_trial(spec_validate_run *r, int i, uint64_t draws)
+{
+    spec_trial *t = &r->trial[i];
+    const uint32_t scope = r->validation->result[i].scope;
+    const int per_batch = batch_tokens(t, scope);
+    const uint64_t batches = (draws + (uint64_t)per_batch - 1) / (uint64_t)per_batch, seed = trial_seed(r, i);
+    const uint64_t first = t->batches;
+    uint64_t (*counted)[3] = calloc((size_t)r->threads, sizeof *counted);
+    bool *counts = calloc((size_t)r->threads, sizeof *counts);
+    int status = GSL_SUCCESS, over = 0;
+    if (counted == NULL || counts == NULL) SPEC_TRY(spec_no_memory(r->error));
+    for (int k = 0; k < r->threads; k++)
+        SPEC_TRY(begin_worker(r, &r->worker[k], t, scope, counted[k], &counts[k]));
+#pragma omp parallel num_threads(r->threads)
+    {
+        spec_worker *w = &r->worker[omp_get_thread_num()];
+        /* While one batch is merged the others run. What comes after a broken rule is not looked at: the result would
+         * depend on the number of threads. */
+#pragma omp for ordered schedule(dynamic, 1)
+        for (uint64_t b = 0; b < batches; b++) {
+            int ended;
+#pragma omp atomic read
+            ended = over;
+            if (!ended) run_batch(w, t, scope, seed, first + b);
+#pragma omp ordered
+            {
+#pragma omp atomic read
+                ended = over;
+                if (!ended) ended = take_batch(r, w, t, per_batch, &status);
+#pragma omp atomic write
+                over = ended;
+            }
+        }
+    }
+    for (int k = 0; k < r->threads && status == GSL_SUCCESS && spec_evidence_hard(t->evidence) == NULL; k++)
+        if (counts[k]) SPEC_TRY(check_counters(r, &r->worker[k], t, counted[k]));
+done:
+    for (int k = 0; k < r->threads; k++) {
+        spec_evidence_free(r->worker[k].evidence);
+        r->worker[k].evidence = NULL;
+    }
+    free(counted);
+    free(counts);
+    return status;
+}
+
+int spec_validate_reproduce(spec_validate_run *r, int i)
+{
+    const spec_trial *t = &r->trial[i];
+    const spec_validate_result *result = &r->validation->result[i];
+    const spec_reproducer_case found = {.fixture = &t->fixture,
+                                        .evidence = t->evidence,
+                                        .finding = result->finding,
+                                        .n_findings = result->n_findings,
+                                        .scope = result->scope,
+                                        .seed = trial_seed(r, i),
+                                        .batches = t->batches,
+                                        .rounds = batch_rounds(t),
+                                        .texts = batch_texts(t),
+                                        .text_tokens = TEXT_TOKENS};
+    return spec_reproducer_find(&r->validation->reproducer, &found, &r->worker[0].subject, r->error);
+}

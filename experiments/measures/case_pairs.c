@@ -1,0 +1,85 @@
+#include "experiments/measures/case_pairs.h"
+
+#include "experiments/measures/measures.h"
+#include "models/synthetic/cases.h"
+#include "base/names.h"
+
+#include <string.h>
+
+enum { CASES_MAX = 10000000 };
+
+static bool is_family(const char *name)
+{
+    for (int i = 0; i < SPEC_CASES_FAMILIES; i++)
+        if (strcmp(spec_cases_families[i], name) == 0) return true;
+    return false;
+}
+
+int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (spec_case_pairs){.config = SPEC_DECODER_DEFAULT,
+                             .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT,
+                             .opt_stop = point->stop};
+    ret->config.opt_stop = point->stop;
+    ret->config.drafting = spec_point_text(point, measure, "drafting");
+    ret->config.policy = spec_point_text(point, measure, "policy");
+    ret->family = spec_point_text(point, measure, "family");
+    SPEC_TRY(spec_point_int(&ret->config.K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->vocab, point, measure, "V", 1, SPEC_CASES_VOCAB_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->order, point, measure, "order", 0, SPEC_ORDER_MAX, error));
+    SPEC_TRY(spec_point_int(&ret->end, point, measure, "end", -1, ret->vocab - 1, error));
+    SPEC_TRY(spec_point_int(&ret->cases, point, measure, "cases", 1, CASES_MAX, error));
+    ret->n = ret->cases;
+    if (strcmp(ret->family, "every") == 0) {
+        ret->family = NULL;
+        ret->n *= SPEC_CASES_FAMILIES;
+    } else if (!is_family(ret->family)) {
+        char meant[SPEC_NAMES_MEANT_SIZE];
+        status = spec_fail(error, GSL_EINVAL, "family: '%.40s' is none%s", ret->family,
+                           spec_names_meant(meant, ret->family, spec_cases_families,
+                                            "; they are plain, zeros, levels, equal, near, disjoint, one-hot, mixed, "
+                                            "and every"));
+    }
+done:
+    return status;
+}
+
+const char *spec_case_pairs_family(const spec_case_pairs *pairs, int i)
+{
+    return pairs->family != NULL ? pairs->family : spec_cases_families[i / pairs->cases];
+}
+
+int spec_case_pairs_seed(const spec_case_pairs *pairs, int i)
+{
+    return i % pairs->cases + 1;
+}
+
+static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const char *side, int i,
+                     spec_error *error)
+{
+    char spec[160];
+    snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d", pairs->vocab, pairs->order,
+             spec_case_pairs_family(pairs, i), spec_case_pairs_seed(pairs, i), side, pairs->end);
+    return spec_model_open(ret_model, spec, NULL, error);
+}
+
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int i,
+                        int n_tokens, spec_error *error)
+{
+    spec_decoder_config config = pairs->config;
+    spec_model *target = NULL, *draft = NULL;
+    int status = GSL_SUCCESS;
+    *ret_law = (spec_output_law){0};
+    if (pairs->opt_stop != NULL && *pairs->opt_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_TRY(open_side(&target, pairs, "target", i, error));
+    SPEC_TRY(open_side(&draft, pairs, "draft", i, error));
+    config.rule = rule;
+    config.target = target;
+    config.opt_draft = draft;
+    SPEC_TRY(spec_output_law_init(ret_law, &config, NULL, 0, n_tokens, pairs->limit, error));
+done:
+    spec_model_close(draft);
+    spec_model_close(target);
+    return status;
+}

@@ -1,0 +1,117 @@
+#include "experiments/measures/measure.h"
+
+#include "experiments/measures/measures.h"
+#include "base/names.h"
+#include "base/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+const spec_measure *const spec_measures[] = {
+    &spec_measure_acceptance, &spec_measure_predict,     &spec_measure_decode,      &spec_measure_overlap,
+    &spec_measure_lossless,   &spec_measure_uniformity,  &spec_measure_prove,       &spec_measure_accept,
+    &spec_measure_folklore,   &spec_measure_four_alphas, &spec_measure_implied_cost, &spec_measure_implied_alpha,
+    &spec_measure_finite_length, &spec_measure_roofline, &spec_measure_law,         &spec_measure_prove_cases,
+    &spec_measure_plan,       &spec_measure_dominance,   &spec_measure_quoted_optimum, &spec_measure_betas,
+    &spec_measure_ahead,      &spec_measure_decode_ahead,
+    NULL,
+};
+
+static const char *name_of(int i)
+{
+    return spec_measures[i] != NULL ? spec_measures[i]->name : NULL;
+}
+
+int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error)
+{
+    const int i = spec_names_find(name_of, name, "measure", error);
+    *ret_measure = i >= 0 ? spec_measures[i] : NULL;
+    return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *name, const char *whole, const char *ending)
+{
+    size_t n = strlen(name), m = strlen(ending);
+    return strcmp(name, whole) == 0 || (n > m && strcmp(name + n - m, ending) == 0);
+}
+
+static spec_check judge(const char *name, const spec_cell *cell)
+{
+    if (cell->kind == SPEC_CELL_EMPTY) return SPEC_CHECK_NONE;
+    if (strcmp(name, "verdict") == 0) {
+        if (cell->kind != SPEC_CELL_TEXT || strncmp(cell->text, "biased", 6) == 0) return SPEC_CHECK_NONE;
+        return strncmp(cell->text, "NOT", 3) == 0 ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
+    }
+    double value = spec_cell_number(cell);
+    if (isnan(value)) return SPEC_CHECK_NONE;
+    if (ends_with(name, "z", "_z")) return fabs(value) > SPEC_CHECK_Z ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
+    return value < SPEC_CHECK_P ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
+}
+
+spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row)
+{
+    spec_check check = SPEC_CHECK_NONE;
+    for (int i = 0; measure->checked != NULL && measure->checked[i] != NULL; i++) {
+        int column = spec_table_column(table, measure->checked[i]);
+        if (column < 0) continue;
+        spec_check one = judge(measure->checked[i], spec_table_cell(table, row, column));
+        if (one > check) check = one; /* NONE < HOLDS < FAILS */
+    }
+    return check;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+bool spec_measure_tells(const spec_measure *measure, const char *name)
+{
+    for (int i = 0; measure->columns[i] != NULL; i++)
+        if (strcmp(measure->columns[i], name) == 0) return true;
+    return false;
+}
+
+const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known)
+{
+    size_t n = strlen(name);
+    if (opt_known != NULL) *opt_known = true;
+    for (int i = 0; measure->parameters[i] != NULL; i++) {
+        const char *parameter = measure->parameters[i];
+        if (strncmp(parameter, name, n) != 0 || (parameter[n] != '\0' && parameter[n] != '=')) continue;
+        return parameter[n] == '=' ? parameter + n + 1 : NULL;
+    }
+    if (opt_known != NULL) *opt_known = false;
+    return NULL;
+}
+
+const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name)
+{
+    const char *value = spec_grid_value(point->grid, point->index, name);
+    return value != NULL ? value : spec_measure_default(measure, name, NULL);
+}
+
+int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
+                      double high, spec_error *error)
+{
+    const char *text = spec_point_text(point, measure, name);
+    *ret = NAN;
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
+    if (!spec_settings_parse_double(ret, text))
+        return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a number", name, text);
+    if (*ret >= low && *ret <= high) return GSL_SUCCESS;
+    *ret = NAN;
+    return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%g, %g]", name, text, low, high);
+}
+
+int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name, int low, int high,
+                   spec_error *error)
+{
+    const char *text = spec_point_text(point, measure, name);
+    *ret = 0;
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
+    if (!spec_settings_parse_int(ret, text))
+        return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a whole number", name, text);
+    if (*ret >= low && *ret <= high) return GSL_SUCCESS;
+    *ret = 0;
+    return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%d, %d]", name, text, low, high);
+}

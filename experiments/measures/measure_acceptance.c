@@ -1,0 +1,71 @@
+#include "experiments/measures/measures.h"
+
+#include "analysis/capped_geometric.h"
+#include "analysis/modulated.h"
+#include "analysis/statistics/moments.h"
+#include "analysis/speedup.h"
+
+#include <math.h>
+
+/* What the theory of each process says of the mean number of tokens a round emits. */
+static int emitted_theory(double *ret_mean, const spec_process *process, int K)
+{
+    double a[SPEC_K_MAX], variance;
+    switch (process->kind) {
+    case SPEC_PROCESS_IID: *ret_mean = spec_capped_geometric_mean(process->alpha, K); break;
+    case SPEC_PROCESS_DECAY:
+        for (int i = 0; i < K; i++) a[i] = process->alpha * pow(process->decay, i);
+        *ret_mean = spec_positional_mean(a, K);
+        break;
+    case SPEC_PROCESS_MARKOV:
+        return spec_modulated_pair(ret_mean, &variance, process->alpha, process->spread, process->rho, K);
+    }
+    return GSL_SUCCESS;
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
+    spec_tally tally;
+    spec_estimate emitted;
+    double alpha, c, ops_ratio, theory;
+    int K, status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
+    const char *process = spec_point_text(point, measure, "process");
+    SPEC_TRY(spec_point_blame(spec_process_init(&config.process, process, alpha, error), "process", error));
+    config.K = K;
+    config.costs.draft = c;
+    spec_round_source source = spec_acceptance_source(&config);
+    SPEC_TRY(spec_point_simulate(&tally, &emitted, NULL, NULL, point, &source, error));
+    SPEC_TRY(emitted_theory(&theory, &config.process, K));
+
+    spec_table_integer(table, "rounds", (long long)tally.rounds);
+    spec_table_number(table, "emitted", emitted.mean);
+    spec_table_number(table, "emitted_se", emitted.se);
+    spec_table_number(table, "emitted_theory", theory);
+    spec_table_number(table, "emitted_z", spec_z(emitted.mean, theory, emitted.se));
+    spec_table_number(table, "speedup", spec_speedup_from_emitted(emitted.mean, K, c));
+    spec_table_number(table, "speedup_theory", spec_speedup_from_emitted(theory, K, c));
+    /* Thm 3.11 with the process's own mean in place of the capped geometric one. */
+    spec_table_number(table, "ops_factor", (K * ops_ratio + K + 1) / theory);
+done:
+    return status;
+}
+
+static const char *const parameters[] = {"process=iid", "alpha", "K", "c=0.1", "ops_ratio=", NULL};
+static const char *const columns[] = {"rounds",    "emitted", "emitted_se",     "emitted_theory",
+                                      "emitted_z", "speedup", "speedup_theory", "ops_factor", NULL};
+static const char *const checked[] = {"emitted_z", NULL};
+
+const spec_measure spec_measure_acceptance = {
+    .name = "acceptance",
+    .summary = "tokens per round and speed-up of an acceptance process, simulated beside its theory",
+    .parameters = parameters,
+    .columns = columns,
+    .checked = checked,
+    .simulates = true,
+    .run = run,
+};

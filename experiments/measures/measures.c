@@ -1,0 +1,161 @@
+#include "experiments/measures/measures.h"
+
+#include "models/vocabularies.h"
+
+#include <math.h>
+#include <string.h>
+
+int spec_point_blame(int status, const char *parameter, spec_error *error)
+{
+    if (status == GSL_SUCCESS || error == NULL) return status;
+    const spec_error inner = *error;
+    return spec_fail(error, status, "%s: %.400s", parameter, inner.text);
+}
+
+/* ---- simulation -------------------------------------------------------------------------------------------------- */
+
+int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
+                        spec_estimate *opt_hit, const spec_point *point, const spec_round_source *source,
+                        spec_error *error)
+{
+    const spec_montecarlo_plan plan = {.rounds = point->rounds,
+                                       .standard_error = point->standard_error,
+                                       .seed = point->seed,
+                                       .threads = point->threads};
+    spec_montecarlo mc = {0};
+    int status = GSL_SUCCESS;
+    *ret_tally = (spec_tally){0};
+    *ret_emitted = (spec_estimate){0};
+    SPEC_TRY(spec_montecarlo_init(&mc, source, &plan, error));
+    SPEC_TRY(spec_montecarlo_run(&mc, point->stop, error));
+    *ret_tally = mc.tally;
+    *ret_emitted = spec_montecarlo_emitted(&mc);
+    if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&mc);
+    if (opt_hit != NULL) *opt_hit = spec_montecarlo_hit(&mc);
+done:
+    spec_montecarlo_free(&mc);
+    return status;
+}
+
+int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+{
+    spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
+    bool has_c;
+    int status = GSL_SUCCESS;
+    *ret = (spec_iid_run){0};
+    spec_measure_default(measure, "c", &has_c);
+    SPEC_TRY(spec_point_double(&ret->alpha, point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
+    if (has_c) SPEC_TRY(spec_point_double(&ret->c, point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_process_init(&config.process, "iid", ret->alpha, error));
+    config.K = ret->K;
+    config.costs.draft = ret->c;
+    const spec_round_source source = spec_acceptance_source(&config);
+    SPEC_TRY(spec_point_simulate(&ret->tally, &ret->emitted, NULL, NULL, point, &source, error));
+done:
+    return status;
+}
+
+int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c, spec_error *error)
+{
+    *ret = c;
+    if (spec_point_text(point, measure, "ops_ratio")[0] == '\0') return GSL_SUCCESS;
+    return spec_point_double(ret, point, measure, "ops_ratio", 0.0, 1e6, error);
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
+                    const char *target, const char *draft, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret_target = *ret_draft = NULL;
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_target, point->models, target, NULL, error), "target", error));
+    if (draft[0] == '\0') goto done;
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft",
+                              error));
+    SPEC_TRY(spec_point_blame(spec_vocabularies_check(*ret_target, *ret_draft, error), "draft", error));
+done:
+    return status;
+}
+
+int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error)
+{
+    spec_rule found;
+    spec_policy opened;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_blame(spec_rule_init(&found, rule, error), "rule", error));
+    SPEC_TRY(spec_point_blame(spec_policy_init(&opened, policy, K, error), "policy", error));
+done:
+    return status;
+}
+
+int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error)
+{
+    spec_drafter drafter;
+    const int status = spec_point_blame(spec_drafter_init(&drafter, drafting, opt_draft, error), "drafting", error);
+    spec_drafter_free(&drafter);
+    return status;
+}
+
+int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
+                       spec_error *error)
+{
+    const char *target = spec_point_text(point, measure, "target"), *draft = spec_point_text(point, measure, "draft");
+    const char *drafting = spec_point_text(point, measure, "drafting"),
+               *policy = spec_point_text(point, measure, "policy");
+    bool has_c, has_K, has_verify;
+    int status = GSL_SUCCESS;
+    *ret = SPEC_DECODER_DEFAULT;
+    spec_measure_default(measure, "c", &has_c);
+    spec_measure_default(measure, "verify", &has_verify);
+    spec_measure_default(measure, "K", &has_K);
+    if (drafting != NULL) ret->drafting = drafting;
+    if (policy != NULL) ret->policy = policy;
+    ret->rule = spec_point_text(point, measure, "rule");
+    if (has_K) SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
+    if (has_c) SPEC_TRY(spec_point_double(&ret->costs.draft, point, measure, "c", 0.0, 1e6, error));
+    if (has_verify) {
+        SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
+        SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
+    }
+    SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
+    SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
+    SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
+done:
+    return status;
+}
+
+int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K, int tokens,
+                     spec_error *error)
+{
+    int ahead, status = GSL_SUCCESS;
+    *ret_ahead = false;
+    SPEC_TRY(spec_point_int(&ahead, point, measure, "ahead", 0, 1, error));
+    if (ahead == 1 && K > 0 && tokens < K + 2)
+        status = spec_fail(error, GSL_EINVAL,
+                           "tokens: with K = %d the first chain that was drafted ahead is met at token %d, and the law is "
+                           "of %d: it would prove nothing",
+                           K, K + 2, tokens);
+    else
+        *ret_ahead = ahead == 1;
+done:
+    return status;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+const char *spec_marked_bias(const spec_rule *rule, const char *policy)
+{
+    spec_policy opened;
+    bool anticipates = spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
+    if (anticipates || rule->claim == SPEC_WRONG) return "biased, as marked";
+    return rule->claim == SPEC_LOSSY ? "biased, lossy as marked" : NULL;
+}
+
+const char *spec_verdict(const spec_rule *rule, const char *policy, bool differs)
+{
+    const char *marked = spec_marked_bias(rule, policy);
+    if (differs) return marked != NULL ? marked : "NOT LOSSLESS";
+    return rule->claim == SPEC_LOSSLESS_ARGMAX ? "lossless (argmax)" : "lossless";
+}

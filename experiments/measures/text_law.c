@@ -1,0 +1,140 @@
+#include "experiments/measures/text_law.h"
+
+#include "base/noise.h"
+#include "models/row.h"
+#include "sim/chance/rng.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 64, TOKENS_MAX = 64 };
+#define MIN_EXPECTED 5.0
+
+/* ---- the promise ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    spec_text_law *law;
+    spec_session session;
+    double *store; /* (tokens, V) a row for each depth */
+    int text[TOKENS_MAX];
+    spec_error *error;
+} walk;
+
+/* All texts that begin with text[0..n), whose probability is `probability` and whose number so far is `index`. */
+static int descend(walk *w, int n, double probability, size_t index)
+{
+    const spec_model *target = w->law->config->target;
+    const size_t vocab = (size_t)target->vocab;
+    const bool ended = n > 0 && w->text[n - 1] == target->end_of_text;
+    if (n == w->law->tokens || ended) {
+        for (int i = n; i < w->law->tokens; i++) index = index * vocab + (size_t)target->end_of_text;
+        w->law->promise[index] += probability;
+        return GSL_SUCCESS;
+    }
+    const double *row = spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
+    if (row == NULL) return GSL_EFAILED;
+    const int best = w->law->rule.claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
+    for (int x = 0; x < target->vocab; x++) {
+        const double chance = best < 0 ? row[x] : x == best ? 1.0 : 0.0;
+        if (!(chance > 0.0)) continue;
+        w->text[n] = x;
+        int status = descend(w, n + 1, probability * chance, index * vocab + (size_t)x);
+        if (status != GSL_SUCCESS) return status;
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens, spec_error *error)
+{
+    walk w = {.law = law, .error = error};
+    const size_t vocab = (size_t)config->target->vocab;
+    int status = GSL_SUCCESS;
+    *law = (spec_text_law){.config = config, .tokens = tokens, .size = 1};
+    SPEC_TRY(spec_rule_init(&law->rule, config->rule, error));
+    for (int i = 0; i < tokens && law->size > 0; i++)
+        law->size = i < TOKENS_MAX && law->size <= SPEC_TEXT_LAW_MAX / vocab ? law->size * vocab : 0;
+    if (law->size == 0) {
+        status = spec_fail(error, GSL_EINVAL, "%d tokens of %zu words each make over %d texts: too many to test",
+                           tokens, vocab, SPEC_TEXT_LAW_MAX);
+        goto done;
+    }
+    law->promise = calloc(law->size, sizeof *law->promise);
+    w.store = malloc((size_t)tokens * vocab * sizeof *w.store);
+    if (law->promise == NULL || w.store == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "out of memory");
+        goto done;
+    }
+    SPEC_TRY(spec_session_init(&w.session, config->target, error));
+    SPEC_TRY(descend(&w, 0, 1.0, 0));
+done:
+    spec_session_free(&w.session);
+    free(w.store);
+    if (status != GSL_SUCCESS) spec_text_law_free(law);
+    return status;
+}
+
+void spec_text_law_free(spec_text_law *law)
+{
+    free(law->promise);
+    *law = (spec_text_law){0};
+}
+
+/* ---- the test ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int status;
+    spec_error error;
+} stream_result;
+
+static int sample_stream(uint64_t *counts, const spec_text_law *law, uint64_t samples, uint64_t seed, int stream,
+                         const volatile int *opt_stop, spec_error *error)
+{
+    spec_decoder decoder = {0};
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    const size_t vocab = (size_t)law->config->target->vocab;
+    int text[TOKENS_MAX], status = GSL_SUCCESS;
+    if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_rng_stream(rng, seed, (uint64_t)stream);
+    spec_chance chance = spec_chance_sampled(rng);
+    SPEC_TRY(spec_decoder_init(&decoder, law->config, error));
+    for (uint64_t i = (uint64_t)stream; i < samples; i += STREAMS) {
+        size_t n, index = 0;
+        if (opt_stop != NULL && *opt_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        decoder.text = spec_noise_word(seed, i);
+        SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
+        SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));
+        for (size_t k = 0; k < (size_t)law->tokens; k++) index = index * vocab + (size_t)text[k < n ? k : n - 1];
+#pragma omp atomic
+        counts[index]++;
+    }
+done:
+    spec_decoder_free(&decoder);
+    gsl_rng_free(rng);
+    return status;
+}
+
+int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples, uint64_t seed, int threads,
+                       const volatile int *opt_stop, spec_error *error)
+{
+    stream_result result[STREAMS];
+    uint64_t *counts = calloc(law->size, sizeof *counts);
+    int status = GSL_SUCCESS;
+    *ret = (spec_goodness){0};
+    if (counts == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    memset(result, 0, sizeof result);
+    if (threads <= 0) threads = omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int s = 0; s < STREAMS; s++)
+        result[s].status = sample_stream(counts, law, samples, seed, s, opt_stop, &result[s].error);
+    for (int s = 0; s < STREAMS; s++) {
+        if (result[s].status == GSL_SUCCESS) continue;
+        status = spec_fail(error, result[s].status, "%s", result[s].error.text);
+        goto done;
+    }
+    if ((status = spec_goodness_chi_square(ret, counts, law->promise, law->size, MIN_EXPECTED, 0)) != GSL_SUCCESS)
+        spec_fail(error, status, "the chi-square test failed: %s", gsl_strerror(status));
+done:
+    free(counts);
+    return status;
+}

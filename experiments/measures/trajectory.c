@@ -1,0 +1,191 @@
+#include "experiments/measures/trajectory.h"
+
+#include "analysis/statistics/moments.h"
+#include "sim/chance/rng.h"
+#include "sim/sources.h"
+#include "sim/verify/verify.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    double *sum; /* (n_values) */
+    uint64_t begin, end; /* positions */
+    int status;
+    spec_error error;
+} batch_result;
+
+typedef struct {
+    const spec_trajectory *plan;
+    spec_session target, draft;
+    gsl_rng *rng;
+    int *text;          /* (SPEC_TEXT_MAX) */
+    size_t n, n_at_end; /* tokens so far; where this text ends */
+    double *target_store, *draft_store; /* (V) */
+    double *value;                      /* (n_values) */
+    unsigned long prompt;               /* number of the next one */
+} walker;
+
+static void walker_free(walker *walk)
+{
+    spec_session_free(&walk->target);
+    spec_session_free(&walk->draft);
+    if (walk->rng != NULL) gsl_rng_free(walk->rng);
+    free(walk->text);
+    free(walk->target_store);
+    free(walk->draft_store);
+    free(walk->value);
+}
+
+static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spec_error *error)
+{
+    size_t row = (size_t)plan->target->vocab * sizeof(double);
+    int status = GSL_SUCCESS;
+    *walk = (walker){.plan = plan, .prompt = (unsigned long)batch};
+    walk->text = malloc(SPEC_TEXT_MAX * sizeof *walk->text);
+    walk->target_store = malloc(row);
+    walk->draft_store = malloc(row);
+    walk->value = calloc((size_t)plan->n_values, sizeof *walk->value);
+    walk->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL || walk->value == NULL ||
+        walk->rng == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_rng_stream(walk->rng, plan->seed, (uint64_t)batch);
+    SPEC_TRY(spec_session_init(&walk->target, plan->target, error));
+    if (plan->opt_draft != NULL) SPEC_TRY(spec_session_init(&walk->draft, plan->opt_draft, error));
+done:
+    return status;
+}
+
+/* Most tokens of a text that both models can go on from, SPEC_TEXT_MAX at most. */
+static size_t text_limit(const spec_trajectory *plan)
+{
+    size_t limit = SPEC_TEXT_MAX;
+    const spec_model *const model[] = {plan->target, plan->opt_draft};
+    for (int i = 0; i < 2; i++)
+        if (model[i] != NULL && model[i]->window > 0 && (size_t)model[i]->window < limit)
+            limit = (size_t)model[i]->window;
+    return limit;
+}
+
+static void begin_text(walker *walk)
+{
+    const spec_model *target = walk->plan->target;
+    const size_t limit = text_limit(walk->plan), most = limit > SPEC_PROMPT_MAX ? SPEC_PROMPT_MAX : limit - 1;
+    walk->n = 0;
+    if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, most);
+    walk->prompt += SPEC_TRAJECTORY_BATCHES;
+    size_t length = (size_t)walk->plan->length;
+    walk->n_at_end = length > 0 && length < limit - walk->n ? walk->n + length : limit;
+}
+
+/* Look at the position after a text of n tokens, at which the target's row is `target`. */
+static int look_at(walker *walk, const double *target, const int *text, size_t n, batch_result *result)
+{
+    const spec_trajectory *plan = walk->plan;
+    const double *draft = NULL;
+    int status = GSL_SUCCESS;
+    if (plan->opt_draft != NULL) {
+        draft = spec_session_row(&walk->draft, text, n, walk->draft_store, &result->error);
+        if (draft == NULL) return GSL_EFAILED;
+    }
+    const spec_position position = {.target = target, .opt_draft = draft, .context = text, .n_context = n,
+                                    .vocab = plan->target->vocab, .worker = omp_get_thread_num()};
+    SPEC_TRY(plan->visit(walk->value, &position, plan->self, &result->error));
+    for (int i = 0; i < plan->n_values; i++) result->sum[i] += walk->value[i];
+done:
+    return status;
+}
+
+/* One position of the given text. */
+static int step_along(walker *walk, uint64_t at, batch_result *result)
+{
+    const spec_trajectory *plan = walk->plan;
+    const size_t size = (size_t)plan->n_values;
+    const double *row = spec_session_row(&walk->target, plan->opt_text, at, walk->target_store, &result->error);
+    const int status = row != NULL ? look_at(walk, row, plan->opt_text, at, result) : GSL_EFAILED;
+    if (plan->opt_value != NULL) memcpy(plan->opt_value + at * size, walk->value, size * sizeof *walk->value);
+    return status;
+}
+
+/* One position: look at it if the burn-in is over, then let the target say the next token. */
+static int step(walker *walk, bool look, batch_result *result)
+{
+    const spec_trajectory *plan = walk->plan;
+    const int vocab = plan->target->vocab;
+    int status = GSL_SUCCESS;
+    const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error);
+    if (row == NULL) return GSL_EFAILED;
+    if (look) SPEC_TRY(look_at(walk, row, walk->text, walk->n, result));
+    spec_chance chance = spec_chance_sampled(walk->rng);
+    int token = spec_verify_sample(row, vocab, &chance);
+    walk->text[walk->n++] = token;
+    if (token == plan->target->end_of_text || walk->n == walk->n_at_end) begin_text(walk);
+done:
+    return status;
+}
+
+static void run_batch(batch_result *result, const spec_trajectory *plan, int batch)
+{
+    const bool own = plan->opt_text == NULL;
+    walker walk;
+    result->status = walker_init(&walk, plan, batch, &result->error);
+    if (result->status == GSL_SUCCESS && own) begin_text(&walk);
+    for (int i = 0; own && plan->positions > 1 && i < SPEC_TRAJECTORY_BURN_IN && result->status == GSL_SUCCESS; i++)
+        result->status = step(&walk, false, result);
+    for (uint64_t at = result->begin; at < result->end && result->status == GSL_SUCCESS; at++) {
+        if (plan->opt_stop != NULL && *plan->opt_stop != 0)
+            result->status = spec_fail(&result->error, GSL_EFAILED, "interrupted");
+        else result->status = own ? step(&walk, true, result) : step_along(&walk, at, result);
+    }
+    walker_free(&walk);
+}
+
+/* Positions of a batch: as many of each where the target writes, and a given text in equal parts. */
+static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch, uint64_t n_batches)
+{
+    const uint64_t each = (plan->positions + n_batches - 1) / n_batches;
+    const bool given = plan->opt_text != NULL;
+    result->begin = given ? plan->positions * batch / n_batches : 0;
+    result->end = given ? plan->positions * (batch + 1) / n_batches : each;
+}
+
+int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error)
+{
+    const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES ? (int)trajectory->positions
+                                                                          : SPEC_TRAJECTORY_BATCHES;
+    const int wanted = trajectory->threads > 0 ? trajectory->threads : omp_get_max_threads();
+    const int threads = wanted < n_batches ? wanted : n_batches;
+    batch_result *result = calloc((size_t)n_batches, sizeof *result);
+    double *sums = calloc((size_t)n_batches * (size_t)trajectory->n_values, sizeof *sums);
+    int status = GSL_SUCCESS;
+    if (result == NULL || sums == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "out of memory");
+        goto done;
+    }
+    for (int b = 0; b < n_batches; b++) {
+        result[b].sum = sums + (size_t)b * (size_t)trajectory->n_values;
+        share_out(&result[b], trajectory, (uint64_t)b, (uint64_t)n_batches);
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int b = 0; b < n_batches; b++) run_batch(&result[b], trajectory, b);
+
+    for (int b = 0; b < n_batches && status == GSL_SUCCESS; b++)
+        if (result[b].status != GSL_SUCCESS) status = spec_fail(error, result[b].status, "%s", result[b].error.text);
+    for (int i = 0; i < trajectory->n_values; i++) {
+        spec_moments moments = {0};
+        double sum = 0.0;
+        for (int b = 0; b < n_batches; b++) {
+            spec_moments_add(&moments, result[b].sum[i] / (double)(result[b].end - result[b].begin));
+            sum += result[b].sum[i];
+        }
+        const double mean = trajectory->opt_text != NULL ? sum / (double)trajectory->positions : moments.mean;
+        ret_mean[i] = status == GSL_SUCCESS ? mean : 0.0;
+        ret_se[i] = status == GSL_SUCCESS ? spec_moments_standard_error(&moments) : 0.0;
+    }
+done:
+    free(sums);
+    free(result);
+    return status;
+}

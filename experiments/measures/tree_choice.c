@@ -1,0 +1,146 @@
+#include "experiments/measures/tree_choice.h"
+
+#include "analysis/tree_plan.h"
+#include "analysis/tree_shape.h"
+#include "base/names.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SEQUOIA = SPEC_FORMS, MEDUSA };
+const char *const spec_tree_methods[] = {[SPEC_FORM_CHAIN] = "chain",     [SPEC_FORM_K_ARY] = "k-ary",
+                                         [SPEC_FORM_BRANCHES] = "branches", [SPEC_FORM_DELAYED] = "delayed",
+                                         [SEQUOIA] = "sequoia",           [MEDUSA] = "medusa", NULL};
+
+static const char *name_of(int i)
+{
+    return spec_tree_methods[i];
+}
+
+/* "key=3.2.0.1", without zeros at the end of children; NULL without memory. */
+static char *written(const char *key, const int *number, int n)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) return NULL;
+    while (n > 1 && number[n - 1] == 0) n--;
+    fprintf(out, "%s=", key);
+    for (int i = 0; i < n; i++) fprintf(out, "%s%d", i > 0 ? "." : "", number[i]);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* What the methods write into; integers of a budget, one block. */
+typedef struct {
+    int *parent, *rank, *children, *work;
+    double *product;
+} tree_room;
+
+static int write_children(spec_tree_choice *ret, const tree_room *room, int n)
+{
+    ret->depth = spec_tree_children(room->children, room->parent, n, room->work);
+    ret->shape = written("children", room->children, n + 1);
+    return ret->shape != NULL ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+static int choose_form(spec_tree_choice *ret, spec_form form, const spec_branch_chances *chances, int nodes, double c,
+                       const double *verify)
+{
+    int *width = calloc((size_t)chances->levels + 1, sizeof *width);
+    if (width == NULL) return GSL_ENOMEM;
+    ret->speedup = spec_form_fastest(width, &ret->nodes, &ret->depth, &ret->emitted, form, chances->accept,
+                                     chances->levels, chances->ranks, nodes, c, verify);
+    ret->shape = ret->depth > 0 ? written("widths", width, ret->depth) : written("children", &(int){0}, 1);
+    free(width);
+    return ret->shape != NULL ? GSL_SUCCESS : GSL_ENOMEM;
+}
+
+static int choose_sequoia(spec_tree_choice *ret, const tree_room *room, const spec_branch_chances *chances, int nodes,
+                          double c, const double *verify, spec_error *error)
+{
+    spec_tree_plan plan = {0};
+    int depth, status = GSL_SUCCESS;
+    if (chances->by_level)
+        return spec_fail(error, GSL_EINVAL, "sequoia takes one list of chances for all levels; medusa takes a table");
+    SPEC_TRY(spec_tree_plan_init(&plan, chances->accept, chances->ranks, nodes, chances->levels));
+    ret->speedup = spec_tree_plan_fastest(&ret->nodes, &depth, &plan, c, verify);
+    ret->emitted = spec_tree_plan_emitted(&plan, ret->nodes, depth);
+    if (spec_tree_plan_build(room->parent, room->rank, &plan, ret->nodes, depth) != ret->nodes) {
+        status = GSL_EDOM;
+        goto done;
+    }
+    status = write_children(ret, room, ret->nodes);
+done:
+    spec_tree_plan_free(&plan);
+    return status;
+}
+
+/* The first m nodes of Medusa's list are its best tree of m nodes, for as many heads as there are levels. */
+static int choose_medusa(spec_tree_choice *ret, const tree_room *room, const spec_branch_chances *chances, int nodes,
+                         double c, const double *verify, spec_error *error)
+{
+    const int ranks = chances->ranks;
+    for (int i = 0; i < chances->levels * ranks; i++) {
+        if (i % ranks == 0 || !(chances->accept[i] > chances->accept[i - 1])) continue;
+        return spec_fail(error, GSL_EINVAL, "level %d: rank %d, of chance %g, is likelier than the rank before it: "
+                                            "medusa takes ranks by falling chance",
+                         i / ranks + 1, i % ranks + 1, chances->accept[i]);
+    }
+    ret->speedup = 1 / verify[0];
+    ret->emitted = 1;
+    int best = 0, best_depth = 0;
+    for (int depth = 1; depth <= chances->levels; depth++) {
+        const int n = spec_medusa_tree(room->parent, room->rank, room->product, nodes, chances->accept, depth, ranks,
+                                       room->work);
+        double emitted = 1;
+        if (n < 0) return GSL_EDOM;
+        for (int m = 1; m <= n; m++) {
+            emitted += room->product[m - 1];
+            const double speedup = emitted / (depth * c + verify[m]);
+            if (speedup <= ret->speedup) continue;
+            ret->speedup = speedup;
+            ret->emitted = emitted;
+            best = m;
+            best_depth = depth;
+        }
+    }
+    if (best_depth > 0)
+        spec_medusa_tree(room->parent, room->rank, room->product, best, chances->accept, best_depth, ranks, room->work);
+    ret->nodes = best;
+    return write_children(ret, room, best);
+}
+
+int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances, int nodes, double c,
+                     const double *verify, spec_error *error)
+{
+    const int line = spec_names_find(name_of, method, "method", error);
+    const size_t n = (size_t)nodes + 1, table = (size_t)chances->levels * (size_t)chances->ranks;
+    int status = GSL_EINVAL;
+    *ret = (spec_tree_choice){0};
+    if (line < 0) return GSL_EINVAL;
+    error->text[0] = '\0';
+    int *integer = malloc((4 * n + table) * sizeof *integer);
+    double *product = malloc(n * sizeof *product);
+    const tree_room room = {.parent = integer, .rank = integer + n, .children = integer + 2 * n,
+                            .work = integer + 3 * n, .product = product};
+    if (integer == NULL || product == NULL) status = GSL_ENOMEM;
+    else if (line < SPEC_FORMS) status = choose_form(ret, (spec_form)line, chances, nodes, c, verify);
+    else if (line == SEQUOIA) status = choose_sequoia(ret, &room, chances, nodes, c, verify, error);
+    else status = choose_medusa(ret, &room, chances, nodes, c, verify, error);
+    if (status == GSL_SUCCESS && isnan(ret->speedup)) status = GSL_EDOM;
+    free(integer);
+    free(product);
+    if (status == GSL_SUCCESS) return status;
+    spec_tree_choice_free(ret);
+    if (error->text[0] != '\0') return status;
+    return spec_fail(error, status, status == GSL_ENOMEM ? "out of memory for a tree of %d nodes"
+                                                         : "no chances, or no costs, of a tree of %d nodes", nodes);
+}
+
+void spec_tree_choice_free(spec_tree_choice *choice)
+{
+    free(choice->shape);
+    *choice = (spec_tree_choice){0};
+}

@@ -1,0 +1,25 @@
+#include "models/synthetic/fixed_row.h"
+#include "models/model_kinds.h"
+
+static int open_uniform(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                        spec_error *error)
+{
+    (void)opt_target;
+    int status = GSL_SUCCESS, vocab;
+    double *row;
+    SPEC_TRY(spec_settings_int(&vocab, settings, "V", 1000, 1, SPEC_VOCAB_MAX, error));
+    SPEC_TRY(spec_fixed_row_open(ret_model, &row, vocab, error));
+    for (int i = 0; i < vocab; i++) row[i] = 1.0 / vocab;
+done:
+    return status;
+}
+
+const spec_model_kind spec_model_uniform = {
+    .name = "uniform",
+    .usage = "uniform?V=1000",
+    .summary = "every one of V tokens is as likely as any other",
+    .reference = "",
+    .open = open_uniform,
+    .close = spec_fixed_row_close,
+    .row = spec_fixed_row_row,
+};

@@ -1,0 +1,421 @@
+#include "models/transformer/engine/backend.h"
+
+#include "base/least.h"
+#include "models/transformer/engine/attention.h"
+#include "models/transformer/kernels/bandwidth.h"
+#include "models/transformer/engine/logits.h"
+#include "models/transformer/kernels/product.h"
+#include "base/team.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    CHUNK_BYTES = 1 << 16,   /* of weights, that one thread multiplies with at a time */
+    SHARED_FLOATS = 1 << 13, /* columns of fewer floats are worked at by one thread */
+    FILL_PIECES = 4,
+    LARGE_PAGE = 1 << 21
+};
+
+typedef struct {
+    spec_shape shape;
+    const spec_vector_kernels *kernels;
+    const spec_product_kernels *products;
+    const spec_batch *batch;
+    bool taken;
+    void *activation;      /* columns as the products read them */
+    double *frequency;     /* (head_dim/2) radians a position */
+    float *cosine, *sine;  /* (SPEC_COLUMNS_MAX, head_dim/2) */
+    spec_attention attention;
+} cpu_queue;
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Zeros at a multiple of 64 bytes, which are no memory before they are written; what was allocated is noted in
+ * front. */
+static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error)
+{
+    (void)backend;
+    char *memory = calloc(1, bytes + 128);
+    *ret_memory = NULL;
+    if (memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu bytes", bytes);
+    void **aligned = (void **)(((uintptr_t)memory + 127) & ~(uintptr_t)63);
+    aligned[-1] = memory;
+    *ret_memory = aligned;
+    return GSL_SUCCESS;
+}
+
+static void free_memory(const spec_backend *backend, void *memory)
+{
+    (void)backend;
+    if (memory != NULL) free(((void **)memory)[-1]);
+}
+
+static void copy(const spec_backend *backend, void *to, const void *from, size_t bytes)
+{
+    (void)backend;
+    memcpy(to, from, bytes);
+}
+
+static void close_backend(const spec_backend *backend)
+{
+    (void)backend;
+}
+
+static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
+{
+    (void)backend, (void)bytes, (void)error; /* what is mapped and what is free is not known before it is touched */
+    return GSL_SUCCESS;
+}
+
+static size_t piece(size_t bytes)
+{
+    return bytes;
+}
+
+static size_t columns_bytes(int width)
+{
+    return (size_t)SPEC_COLUMNS_MAX * (size_t)width * sizeof(float);
+}
+
+/* ---- matrices ---------------------------------------------------------------------------------------------------- */
+
+static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
+{
+    return (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
+}
+
+static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
+{
+    (void)backend;
+    if (matrix->data != NULL) spec_team_release();
+    free(matrix->data);
+    *matrix = (spec_matrix){0};
+}
+
+/* Memory of any content, in large pages where it would fill a good part of one: weights are read faster from these. */
+static void *alloc_weights(size_t bytes)
+{
+    const bool large = bytes >= LARGE_PAGE / 4;
+    const size_t unit = large ? LARGE_PAGE : SPEC_PANEL_ALIGNMENT, size = (bytes + unit - 1) / unit * unit;
+    void *memory = aligned_alloc(unit, size);
+    if (memory != NULL && large) madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+typedef struct {
+    spec_matrix *matrix;
+    const spec_tensor *part;
+    int n_parts, panels; /* panels of a chunk */
+    atomic_bool failed;
+} pack_job;
+
+static int panels_of_chunk(const spec_matrix *matrix)
+{
+    const size_t bytes = spec_panels_bytes(matrix->type, matrix->cols);
+    return bytes < CHUNK_BYTES ? (int)(CHUNK_BYTES / bytes) : 1;
+}
+
+static void pack_chunk(void *job, int chunk)
+{
+    pack_job *j = job;
+    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->matrix->rows));
+    if (spec_panels_pack(j->matrix, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
+        atomic_store(&j->failed, true);
+}
+
+static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_tensor_type type,
+                       const spec_tensor *part, int n_parts, spec_error *error)
+{
+    *matrix = (spec_matrix){.type = type, .cols = part[0].cols};
+    for (int i = 0; i < n_parts; i++) matrix->rows += part[i].rows;
+    const int panels = spec_panels_count(matrix->rows);
+    matrix->bytes = matrix_bytes(type, matrix->rows, matrix->cols);
+    matrix->data = alloc_weights(matrix->bytes);
+    if (matrix->data == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes", matrix->bytes);
+    spec_team_hold();
+    pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
+    const bool taken = spec_team_take();
+    spec_team_run(pack_chunk, &job, spec_least_pieces(panels, job.panels), taken);
+    if (taken) spec_team_give_back();
+    if (!atomic_load(&job.failed)) return GSL_SUCCESS;
+    matrix_free(backend, matrix);
+    return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
+}
+
+/* ---- queues ------------------------------------------------------------------------------------------------------ */
+
+static void queue_free(spec_queue *queue)
+{
+    cpu_queue *q = queue->state;
+    if (q != NULL) {
+        spec_team_release();
+        free(q->frequency);
+        free_memory(queue->backend, q->activation);
+        free_memory(queue->backend, q->cosine);
+        spec_attention_free(&q->attention);
+        free(q);
+    }
+    *queue = (spec_queue){0};
+}
+
+static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    void *memory;
+    const size_t half = (size_t)shape->head_dim / 2;
+    cpu_queue *q = calloc(1, sizeof *q);
+    *queue = (spec_queue){backend, q};
+    if (q == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_team_hold();
+    q->shape = *shape;
+    q->kernels = spec_vector_kernels_of(spec_cpu_isa());
+    q->products = spec_product_kernels_of(spec_cpu_isa());
+    SPEC_TRY(spec_attention_init(&q->attention, shape, q->kernels, error));
+    int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
+    if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
+    SPEC_TRY(alloc_memory(backend, &q->activation, spec_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
+    SPEC_TRY(alloc_memory(backend, &memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
+    q->cosine = memory;
+    q->sine = q->cosine + SPEC_COLUMNS_MAX * half;
+    q->frequency = malloc(half * sizeof *q->frequency);
+    if (q->frequency == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    for (size_t i = 0; i < half; i++) {
+        q->frequency[i] = pow(shape->rope_base, -2.0 * (double)i / shape->head_dim);
+        if (shape->opt_rope_factor != NULL) q->frequency[i] /= (double)shape->opt_rope_factor[i];
+    }
+done:
+    if (status != GSL_SUCCESS) queue_free(queue);
+    return status;
+}
+
+static size_t queue_bytes(const spec_shape *shape)
+{
+    (void)shape; /* nothing next to weights and logits, and nobody asks: check_memory refuses nothing */
+    return 0;
+}
+
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
+{
+    (void)kv, (void)layer, (void)n_layers;
+    cpu_queue *q = queue->state;
+    const int half = q->shape.head_dim / 2;
+    q->batch = batch;
+    q->taken = spec_team_take();
+    for (int u = 0; u < batch->n; u++)
+        for (int i = 0; i < half; i++) {
+            const double angle = batch->position[u] * q->frequency[i];
+            q->cosine[u * half + i] = (float)cos(angle);
+            q->sine[u * half + i] = (float)sin(angle);
+        }
+    return false;
+}
+
+static void end(spec_queue *queue)
+{
+    cpu_queue *q = queue->state;
+    if (q->taken) spec_team_give_back();
+    q->taken = false;
+}
+
+static int wait(spec_queue *queue, spec_error *error)
+{
+    (void)queue, (void)error;
+    return GSL_SUCCESS;
+}
+
+static int count(const cpu_queue *q, spec_columns columns)
+{
+    return columns == SPEC_COLUMNS_ALL ? q->batch->n : q->batch->n - q->batch->first;
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+static void embed(spec_queue *queue, float *x, const spec_matrix *table)
+{
+    const spec_batch *batch = ((cpu_queue *)queue->state)->batch;
+    for (int u = 0; u < batch->n; u++) spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
+}
+
+/* What is done column by column: y from x. */
+typedef struct {
+    const cpu_queue *q;
+    float *y;
+    const float *x, *opt_gain;
+} column_job;
+
+/* Shared where it is worth the while; `width` floats a column. */
+static void run_columns(spec_team_work *work, column_job job, int n, size_t width)
+{
+    spec_team_run(work, &job, n, job.q->taken && (size_t)n * width >= SHARED_FLOATS);
+}
+
+static void norm_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t dim = (size_t)j->q->shape.dim, at = (size_t)u * dim;
+    j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, (int)dim);
+}
+
+static void norm(spec_queue *queue, float *y, const float *x, const float *gain, spec_columns columns,
+                 const spec_matrix *reader)
+{
+    (void)reader;
+    const cpu_queue *q = queue->state;
+    const size_t dim = (size_t)q->shape.dim;
+    if (columns == SPEC_COLUMNS_WANTED) x += (size_t)q->batch->first * dim;
+    run_columns(norm_column, (column_job){q, y, x, gain}, count(q, columns), dim);
+}
+
+typedef struct {
+    const cpu_queue *q;
+    float *y;
+    const spec_matrix *w;
+    const float *x, *opt_bias;
+    bool add;
+    int n, panels; /* columns; panels of a chunk */
+} product_job;
+
+static void fill_chunk(void *job, int chunk)
+{
+    const product_job *j = job;
+    const int first = chunk * FILL_PIECES, end = spec_least(first + FILL_PIECES, spec_activation_pieces(j->w->cols));
+    spec_activation_fill(j->q->activation, j->q->products, j->w->type, j->x, j->w->cols, j->n, first, end);
+}
+
+static void multiply_chunk(void *job, int chunk)
+{
+    const product_job *j = job;
+    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->w->rows));
+    spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first, end);
+}
+
+static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x, const float *opt_bias, bool add,
+                   spec_columns columns)
+{
+    const cpu_queue *q = queue->state;
+    const int n = count(q, columns);
+    product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
+    const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
+    spec_team_run(fill_chunk, &job, spec_least_pieces(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
+    spec_team_run(multiply_chunk, &job, spec_least_pieces(spec_panels_count(w->rows), job.panels), q->taken);
+}
+
+static size_t qkv_width(const spec_shape *shape)
+{
+    return (size_t)(shape->n_heads + 2 * shape->n_kv_heads) * (size_t)shape->head_dim;
+}
+
+static void rotate_column(void *job, int u)
+{
+    const column_job *j = job;
+    const spec_shape *shape = &j->q->shape;
+    const int half = shape->head_dim / 2;
+    float *head = j->y + (size_t)u * qkv_width(shape);
+    for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
+        j->q->kernels->rotate(head, j->q->cosine + u * half, j->q->sine + u * half, shape->rope_pairs, shape->head_dim);
+}
+
+static void rope(spec_queue *queue, float *qkv)
+{
+    const cpu_queue *q = queue->state;
+    run_columns(rotate_column, (column_job){q, qkv, NULL, NULL}, q->batch->n, qkv_width(&q->shape));
+}
+
+static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
+{
+    const cpu_queue *q = queue->state;
+    spec_attention_store(kv, layer, qkv, q->shape.n_heads, q->batch);
+}
+
+static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
+                   const spec_matrix *reader)
+{
+    (void)reader;
+    cpu_queue *q = queue->state;
+    spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->taken);
+}
+
+static void gate_column(void *job, int u)
+{
+    const column_job *j = job;
+    const size_t ffn = (size_t)j->q->shape.ffn_dim;
+    const float *h = j->x + 2 * (size_t)u * ffn;
+    j->q->kernels->gate(j->y + (size_t)u * ffn, h, h + ffn, (int)ffn);
+}
+
+static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
+{
+    (void)reader;
+    const cpu_queue *q = queue->state;
+    run_columns(gate_column, (column_job){q, y, h, NULL}, q->batch->n, (size_t)q->shape.ffn_dim);
+}
+
+static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
+{
+    (void)queue;
+    spec_attention_keep(kv, from, to, n);
+}
+
+static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
+{
+    const cpu_queue *q = queue->state;
+    return spec_logits_argmax(ret_token, logits, n, q->shape.vocab, q->kernels, error);
+}
+
+static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature, int n,
+                spec_error *error)
+{
+    const cpu_queue *q = queue->state;
+    const bool taken = spec_team_take();
+    const int status = spec_logits_rows(row, logits, temperature, n, q->shape.vocab, q->kernels, taken, error);
+    if (taken) spec_team_give_back();
+    return status;
+}
+
+static int roofline(const spec_backend *backend, spec_roofline *ret, spec_error *error)
+{
+    (void)backend, (void)error;
+    *ret = (spec_roofline){.read = spec_bandwidth_measure()};
+    return GSL_SUCCESS;
+}
+
+const spec_backend spec_backend_cpu = {
+    .name = "cpu",
+    .device = "the processor",
+    .close = close_backend,
+    .check = check_memory,
+    .piece = piece,
+    .columns_bytes = columns_bytes,
+    .alloc = alloc_memory,
+    .free = free_memory,
+    .put = copy,
+    .get = copy,
+    .matrix_init = matrix_init,
+    .matrix_free = matrix_free,
+    .matrix_bytes = matrix_bytes,
+    .kv_init = spec_attention_kv_init,
+    .kv_free = spec_attention_kv_free,
+    .kv_bytes = spec_attention_kv_bytes,
+    .queue_init = queue_init,
+    .queue_free = queue_free,
+    .queue_bytes = queue_bytes,
+    .begin = begin,
+    .end = end,
+    .wait = wait,
+    .embed = embed,
+    .norm = norm,
+    .matmul = matmul,
+    .rope = rope,
+    .store = store,
+    .attend = attend,
+    .gate = gate,
+    .keep = keep,
+    .argmax = argmax,
+    .rows = rows,
+    .roofline = roofline,
+};

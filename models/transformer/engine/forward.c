@@ -1,0 +1,107 @@
+#include "models/transformer/engine/forward.h"
+
+#include <string.h>
+
+/* The buffers of a pass, and how wide their columns are. */
+enum { BUFFERS = 7 };
+typedef struct {
+    float **buffer;
+    int width;
+} wide_buffer;
+
+static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const spec_shape *shape)
+{
+    const wide_buffer all[BUFFERS] = {
+        {&forward->x, shape->dim},
+        {&forward->normed, shape->dim},
+        {&forward->qkv, (shape->n_heads + 2 * shape->n_kv_heads) * shape->head_dim},
+        {&forward->mixed, shape->n_heads * shape->head_dim},
+        {&forward->hidden, 2 * shape->ffn_dim},
+        {&forward->gated, shape->ffn_dim},
+        {&forward->logits, shape->vocab},
+    };
+    memcpy(ret_buffer, all, sizeof all);
+}
+
+int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_backend *backend = weights->backend;
+    const spec_shape *shape = &weights->shape;
+    wide_buffer buffers[BUFFERS];
+    *forward = (spec_forward){.weights = weights};
+    list_buffers(buffers, forward, shape);
+    SPEC_TRY(backend->queue_init(backend, &forward->queue, shape, error));
+    for (int i = 0; i < BUFFERS; i++) {
+        void *memory = NULL;
+        SPEC_TRY(backend->alloc(backend, &memory, backend->columns_bytes(buffers[i].width), error));
+        *buffers[i].buffer = memory;
+    }
+done:
+    if (status != GSL_SUCCESS) spec_forward_free(forward);
+    return status;
+}
+
+void spec_forward_free(spec_forward *forward)
+{
+    if (forward->weights == NULL) return;
+    const spec_backend *backend = forward->weights->backend;
+    wide_buffer buffers[BUFFERS];
+    list_buffers(buffers, forward, &forward->weights->shape);
+    /* First, for it waits for what still uses the buffers. */
+    if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
+    for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
+    *forward = (spec_forward){0};
+}
+
+size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
+{
+    spec_forward none = {0};
+    wide_buffer buffers[BUFFERS];
+    size_t bytes = backend->queue_bytes(shape);
+    list_buffers(buffers, &none, shape);
+    for (int i = 0; i < BUFFERS; i++) bytes += backend->piece(backend->columns_bytes(buffers[i].width));
+    return bytes;
+}
+
+static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers, bool wanted)
+{
+    const spec_weights *weights = forward->weights;
+    const spec_backend *on = weights->backend;
+    spec_queue *queue = &forward->queue;
+    float *x = forward->x; /* (n, dim) */
+
+    on->embed(queue, x, &weights->embedding);
+    for (int i = 0; i < n_layers; i++) {
+        const spec_layer *l = &weights->layer[layer[i]];
+
+        on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
+        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, SPEC_COLUMNS_ALL);
+        on->rope(queue, forward->qkv);
+        on->store(queue, kv, layer[i], forward->qkv);
+        on->attend(queue, forward->mixed, forward->qkv, kv, layer[i], &l->attention_output);
+        on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
+
+        on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
+        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
+        on->gate(queue, forward->gated, forward->hidden, &l->down);
+        on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
+    }
+    if (wanted) {
+        on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED, &weights->output);
+        on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false, SPEC_COLUMNS_WANTED);
+    }
+}
+
+void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers)
+{
+    const spec_backend *on = forward->weights->backend;
+    if (!on->begin(&forward->queue, batch, kv, layer, n_layers))
+        ask_for_pass(forward, kv, layer, n_layers, batch->first < batch->n);
+    on->end(&forward->queue);
+}
+
+int spec_forward_wait(spec_forward *forward, spec_error *error)
+{
+    return forward->weights->backend->wait(&forward->queue, error);
+}

@@ -1,0 +1,426 @@
+#include "models/transformer/engine/transformer.h"
+
+#include "models/transformer/engine/device.h"
+#include "models/transformer/engine/room.h"
+#include "models/wrapper.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
+                          spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_shape *shape = &checkpoint->shape;
+    model->checkpoint = checkpoint;
+    model->weights = weights;
+    model->context = shape->context;
+    SPEC_TRY(spec_settings_double(&model->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
+    model->head.vocab = shape->vocab;
+    model->head.order = -1;
+    model->head.end_of_text = checkpoint->end_of_text;
+    model->head.window = model->context - (checkpoint->adds_begin ? 1 : 0);
+    model->head.one_hot = model->temperature == 0.0;
+    model->layer = malloc((size_t)shape->n_layers * sizeof *model->layer);
+    if (model->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
+    for (int i = 0; i < shape->n_layers; i++) model->layer[i] = i;
+    model->n_layers = shape->n_layers;
+done:
+    return status;
+}
+
+int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint, spec_tensor_type type,
+                                  const spec_backend *backend, const spec_settings *settings, spec_error *error)
+{
+    model->own_weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
+    model->type = type;
+    return spec_room_choose_kv(&model->kv_type, backend, checkpoint, type, settings, error);
+}
+
+int spec_transformer_load(spec_model *head, const spec_model *opt_target, spec_error *error)
+{
+    spec_transformer *model = (spec_transformer *)head;
+    int status = GSL_SUCCESS;
+    if (model->weights != &model->own_weights || model->own_weights.layer != NULL) return status;
+    const spec_room_need need[] = {{.opt_model = head, .texts = 1, .passes = 1},
+                                   {.opt_model = opt_target, .texts = 1, .passes = 1}};
+    SPEC_TRY(spec_room_check(need, 2, error));
+    if (model->checkpoint == &model->own_checkpoint) spec_checkpoint_draw(&model->own_checkpoint);
+    SPEC_TRY(spec_weights_init(&model->own_weights, model->checkpoint, model->type, model->own_weights.backend, error));
+done:
+    return status;
+}
+
+void spec_transformer_close(spec_model *head)
+{
+    spec_transformer *model = (spec_transformer *)head;
+    spec_weights_free(&model->own_weights);
+    spec_checkpoint_free(&model->own_checkpoint);
+    spec_device_close(model->own_device);
+    free(model->layer);
+    free(model);
+}
+
+const spec_transformer *spec_transformer_of(const spec_model *model)
+{
+    model = spec_wrapper_innermost(model);
+    return model->kind->session_init == spec_transformer_session_init ? (const spec_transformer *)model : NULL;
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+/* Keys and values, and the books of whose they are. */
+typedef struct {
+    spec_kv kv;
+    spec_sequence sequence;
+} cache;
+
+/* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
+ * from `first` on, row 0 being that of the text's last token; they go to ret_row, and lie in scratch; without scratch none are made of the logits. */
+typedef struct {
+    const int *token, *opt_parent;
+    int n_nodes, text_from, node_from, first;
+    const double **ret_row;
+    double *scratch;
+} work;
+
+typedef struct session_data session_data;
+struct session_data {
+    const spec_transformer *model;
+    spec_forward forward;
+    cache own;
+    session_data *opt_target; /* whose keys and values stand for this session's own; it shares none itself */
+    uint64_t followed;        /* the changes of its books that the books here know of */
+    int *text;                /* (context) the begin of text and the context */
+    size_t n_text;
+    int *path;                /* of the batch */
+    spec_batch batch;
+    double **row;             /* (SPEC_COLUMNS_MAX) */
+    work of;                  /* a score that was begun: its last pass may be running */
+    bool running, holds_text; /* the latter: nothing of the text was to be computed */
+};
+
+void spec_transformer_session_free(const spec_model *head, void *data)
+{
+    (void)head;
+    session_data *session = data;
+    if (session == NULL) return;
+    const spec_weights *weights = session->forward.weights;
+    spec_error unheard;
+    if (session->running) (void)spec_forward_wait(&session->forward, &unheard);
+    spec_forward_free(&session->forward); /* waits, also for keys and values that are being moved */
+    if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(weights->backend, &session->own.kv);
+    spec_sequence_free(&session->own.sequence);
+    free(session->text);
+    free(session->path);
+    free(session->row);
+    free(session);
+}
+
+/* They are as large as the longest text: where there is no room, a shorter one may have it. */
+static int keys_and_values(session_data *session, spec_error *error)
+{
+    const spec_transformer *model = session->model;
+    const spec_backend *backend = model->weights->backend;
+    spec_error why = {{0}};
+    const int status = backend->kv_init(backend, &session->own.kv, &model->weights->shape, model->kv_type,
+                                        session->own.sequence.slots, &why);
+    if (status != GSL_ENOMEM) return status == GSL_SUCCESS ? status : spec_fail(error, status, "%s", why.text);
+    return spec_fail(error, status,
+                     "no room for the keys and values of a text of %d tokens: %.350s; a smaller context= needs less",
+                     model->context, why.text);
+}
+
+int spec_transformer_session_init(const spec_model *head, void **ret_session, spec_error *error)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    int status = GSL_SUCCESS;
+    session_data *session = calloc(1, sizeof *session);
+    *ret_session = NULL;
+    if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    session->model = model;
+    SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
+    SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
+    /* One that borrows its weights may be given the keys and values too: its own can wait until it is asked. */
+    if (model->weights == &model->own_weights) SPEC_TRY(keys_and_values(session, error));
+    session->text = malloc((size_t)model->context * sizeof *session->text);
+    session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
+    session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);
+    if (session->text == NULL || session->path == NULL || session->row == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for a text of %d tokens", model->context));
+    session->batch.path = session->path;
+    *ret_session = session;
+    session = NULL;
+done:
+    spec_transformer_session_free(head, session);
+    return status;
+}
+
+bool spec_transformer_session_share(const spec_model *head, void *data, const spec_model *target, void *target_data)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    session_data *session = data, *other = target_data;
+    if (target->kind->session_init != spec_transformer_session_init || session->opt_target != NULL ||
+        other->opt_target != NULL || model->weights != other->model->weights ||
+        model->context > other->model->context || other->own.kv.data == NULL)
+        return false;
+    model->weights->backend->kv_free(model->weights->backend, &session->own.kv);
+    session->own.kv = other->own.kv;
+    session->opt_target = other;
+    session->followed = other->own.sequence.changes - 1;
+    return true;
+}
+
+spec_forward *spec_transformer_forward(void *session)
+{
+    return &((session_data *)session)->forward;
+}
+
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
+
+static int take_text(session_data *session, const spec_transformer *model, const int *context, size_t n,
+                     spec_error *error)
+{
+    const spec_checkpoint *checkpoint = model->checkpoint;
+    size_t begin = 0;
+    if (n > (size_t)model->head.window)
+        return spec_fail(error, GSL_EINVAL, "a text of %zu tokens is too long: the model's context is %d", n,
+                         model->head.window);
+    if (checkpoint->adds_begin || n == 0) session->text[begin++] = checkpoint->begin_of_text;
+    if (n > 0) memcpy(session->text + begin, context, n * sizeof *context);
+    session->n_text = begin + n;
+    return GSL_SUCCESS;
+}
+
+/* Keep of the cache what the text still needs. */
+static void settle(session_data *session, cache *books)
+{
+    int from[SPEC_NODES_MAX], to;
+    const int kept = spec_sequence_settle(from, &to, &books->sequence, session->text, session->n_text);
+    if (kept > 0) session->forward.weights->backend->keep(&session->forward.queue, &books->kv, from, to, kept);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
+static int parent_of(const work *of, int node)
+{
+    return of->opt_parent != NULL ? of->opt_parent[node] : node - 1;
+}
+
+/* The deepest node's depth: tokens on its path. */
+static int deepest(const work *of)
+{
+    int deep = 0;
+    for (int node = 0; node < of->n_nodes; node++) {
+        int depth = 0;
+        for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
+        if (depth > deep) deep = depth;
+    }
+    return deep;
+}
+
+static void add_text(session_data *session, int place)
+{
+    spec_batch *batch = &session->batch;
+    const int u = batch->n++, begin = batch->path_begin[u];
+    batch->token[u] = session->text[place];
+    batch->position[u] = batch->slot[u] = batch->past[u] = place;
+    session->path[begin] = place;
+    batch->path_begin[u + 1] = begin + 1;
+}
+
+static void add_node(session_data *session, const work *of, int node)
+{
+    spec_batch *batch = &session->batch;
+    const int u = batch->n++, begin = batch->path_begin[u], past = (int)session->n_text;
+    int depth = 0;
+    for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
+    for (int at = node, i = depth; at >= 0; at = parent_of(of, at)) session->path[begin + --i] = past + at;
+    batch->token[u] = of->token[node];
+    batch->position[u] = past + depth - 1;
+    batch->slot[u] = past + node;
+    batch->past[u] = past;
+    batch->path_begin[u + 1] = begin + depth;
+}
+
+static void one_hot(double *row, int vocab, int token)
+{
+    memset(row, 0, (size_t)vocab * sizeof *row);
+    row[token] = 1.0;
+}
+
+/* Turn the pass's logits into rows. */
+static int take_rows(session_data *session, const spec_transformer *model, int n, spec_error *error)
+{
+    const spec_backend *backend = model->weights->backend;
+    spec_queue *queue = &session->forward.queue;
+    const float *logits = session->forward.logits;
+    if (model->temperature > 0.0)
+        return backend->rows(queue, session->row, logits, model->temperature, n, error);
+    int token[SPEC_COLUMNS_MAX];
+    const int status = backend->argmax(queue, token, logits, n, error);
+    for (int i = 0; i < n && status == GSL_SUCCESS; i++) one_hot(session->row[i], model->head.vocab, token[i]);
+    return status;
+}
+
+/* A pass of the work's columns from..until-1 is handed over. */
+static void begin_pass(session_data *session, const spec_transformer *model, const work *of, int from, int until)
+{
+    spec_batch *batch = &session->batch;
+    const int n_text = (int)session->n_text - of->text_from;
+    int n_rows = 0;
+    batch->n = 0;
+    for (int i = from; i < until; i++) {
+        const int node = i - n_text + of->node_from;
+        if (i < n_text) add_text(session, of->text_from + i);
+        else add_node(session, of, node);
+        const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
+        if (row < of->first) continue;
+        if (of->scratch != NULL)
+            of->ret_row[row] = session->row[n_rows] = of->scratch + (size_t)row * (size_t)model->head.vocab;
+        n_rows++;
+    }
+    batch->first = batch->n - n_rows;
+    spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
+}
+
+static int end_pass(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
+{
+    const int status = spec_forward_wait(&session->forward, error), n_rows = session->batch.n - session->batch.first;
+    const bool wanted = n_rows > 0 && of->scratch != NULL;
+    return status == GSL_SUCCESS && wanted ? take_rows(session, model, n_rows, error) : status;
+}
+
+/* All of the work, SPEC_COLUMNS_MAX tokens a pass; the last pass may still be running. The first one takes what is left
+ * over, so that the rows of a draft are most often wanted of the last alone. */
+static int begin_passes(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
+{
+    const int n = (int)session->n_text - of->text_from + of->n_nodes - of->node_from;
+    for (int from = 0, until = (n - 1) % SPEC_COLUMNS_MAX + 1; from < n; from = until, until += SPEC_COLUMNS_MAX) {
+        const int status = from > 0 ? end_pass(session, model, of, error) : GSL_SUCCESS;
+        if (status != GSL_SUCCESS) return status;
+        begin_pass(session, model, of, from, until);
+    }
+    return GSL_SUCCESS;
+}
+
+/* The text but its last token is the target's work, which it does now where it has not: so that it is done once, and
+ * rows do not depend on who was asked before. From there on a draft that shares its cache goes on by itself; that lies
+ * where the target will write its own. */
+static int follow(session_data *session, spec_error *error)
+{
+    session_data *target = session->opt_target;
+    spec_sequence *books = &target->own.sequence;
+    memcpy(target->text, session->text, session->n_text * sizeof *session->text);
+    target->n_text = session->n_text;
+    settle(target, &target->own);
+    target->n_text--;
+    const work of = {.text_from = books->length, .first = 1};
+    int status = begin_passes(target, target->model, &of, error);
+    const bool runs = (int)target->n_text > of.text_from; /* what was only moved must be there, too */
+    if (status == GSL_SUCCESS)
+        status = runs ? end_pass(target, target->model, &of, error) : spec_forward_wait(&target->forward, error);
+    if (status == GSL_SUCCESS)
+        spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
+    else
+        spec_sequence_forget(books);
+    spec_sequence_follow(&session->own.sequence, books);
+    session->followed = books->changes;
+    return status;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+/* Begin to compute what the session does not hold yet. */
+static int begin_score(session_data *session, const spec_transformer *model, work *of, spec_error *error)
+{
+    spec_sequence *sequence = &session->own.sequence;
+    int status = GSL_SUCCESS;
+    const bool in_step = session->opt_target == NULL || session->followed == session->opt_target->own.sequence.changes;
+    const int held = of->first > 0 && in_step ? spec_sequence_matches(sequence, session->text, session->n_text,
+                                                                      of->token, of->opt_parent, of->n_nodes)
+                                              : -1;
+    if (held < 0 && session->opt_target != NULL) SPEC_TRY(follow(session, error));
+    session->holds_text = held >= 0;
+    if (held >= 0) {
+        of->text_from = (int)session->n_text;
+        of->node_from = held < of->first ? held : of->first - 1;
+    } else {
+        if (session->own.kv.data == NULL) SPEC_TRY(keys_and_values(session, error));
+        settle(session, &session->own);
+        of->text_from = sequence->length;
+    }
+    status = begin_passes(session, model, of, error);
+    if (status != GSL_SUCCESS) spec_sequence_forget(sequence);
+done:
+    return status;
+}
+
+int spec_transformer_score_begin(const spec_model *head, void *data, const int *context, size_t n, const int *token,
+                                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                                 spec_error *error)
+{
+    const spec_transformer *model = (const spec_transformer *)head;
+    session_data *session = data;
+    work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first, .ret_row = ret_row,
+               .scratch = scratch};
+    int status = GSL_SUCCESS;
+    assert(!session->running && (scratch != NULL || n_nodes - first < SPEC_COLUMNS_MAX));
+    SPEC_TRY(take_text(session, model, context, n, error));
+    for (int i = 0; i < n_nodes; i++) assert(token[i] >= 0 && token[i] < head->vocab && parent_of(&of, i) < i);
+    if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
+        session->n_text + (size_t)deepest(&of) > (size_t)model->context)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "a draft of %d tokens after %zu is too long: the model's context is %d",
+                           deepest(&of), n, head->window));
+    SPEC_TRY(begin_score(session, model, &of, error));
+    session->of = of;
+    session->running = true;
+done:
+    return status;
+}
+
+int spec_transformer_score_end(const spec_model *head, void *data, spec_error *error)
+{
+    session_data *session = data;
+    spec_sequence *sequence = &session->own.sequence;
+    const work *of = &session->of;
+    assert(session->running);
+    session->running = false;
+    const int status = end_pass(session, (const spec_transformer *)head, of, error);
+    if (status == GSL_SUCCESS && !session->holds_text)
+        spec_sequence_append(sequence, session->text + of->text_from, (int)session->n_text - of->text_from);
+    if (status == GSL_SUCCESS) spec_sequence_grow(sequence, of->token, of->opt_parent, of->node_from, of->n_nodes);
+    else spec_sequence_forget(sequence);
+    return status;
+}
+
+int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
+                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+                           spec_error *error)
+{
+    const int status = spec_transformer_score_begin(head, data, context, n, token, parent, n_nodes, first, ret_row,
+                                                    scratch, error);
+    return status == GSL_SUCCESS ? spec_transformer_score_end(head, data, error) : status;
+}
+
+const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,
+                                   double *scratch, spec_error *error)
+{
+    const double *row;
+    const int status = spec_transformer_score(model, session, context, n, NULL, NULL, 0, 0, &row, scratch, error);
+    return status == GSL_SUCCESS ? row : NULL;
+}
+
+size_t spec_transformer_token_text(const spec_model *head, int token, char *buffer, size_t size)
+{
+    const spec_tokenizer *tokenizer = ((const spec_transformer *)head)->checkpoint->opt_tokenizer;
+    if (tokenizer != NULL) return spec_tokenizer_text(tokenizer, token, buffer, size);
+    return (size_t)snprintf(buffer, size, "<%d>", token);
+}
+
+size_t spec_transformer_tokenize(const spec_model *head, const char *text, size_t length, int *token, size_t capacity)
+{
+    const spec_tokenizer *tokenizer = ((const spec_transformer *)head)->checkpoint->opt_tokenizer;
+    return tokenizer != NULL ? spec_tokenizer_encode(tokenizer, text, length, token, capacity) : 0;
+}

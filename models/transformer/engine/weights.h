@@ -1,0 +1,36 @@
+/* weights: a checkpoint's matrices in a backend's layout, ready for passes; q, k and v stacked in one matrix, gate and
+ * up in another. Immutable, shared by sessions. It owns its matrices; the shape's rope factors are the checkpoint's. */
+#ifndef SPECLAB_WEIGHTS_H
+#define SPECLAB_WEIGHTS_H
+
+#include "models/transformer/engine/backend.h"
+
+typedef struct {
+    float *attention_norm, *ffn_norm; /* (dim), in the backend's memory, as all below */
+    float *opt_bias;                  /* ((n_heads + 2 n_kv_heads) * head_dim), or NULL */
+    spec_matrix qkv;                  /* ((n_heads + 2 n_kv_heads) * head_dim, dim) */
+    spec_matrix attention_output;     /* (dim, n_heads * head_dim) */
+    spec_matrix gate_up;              /* (2 ffn_dim, dim) */
+    spec_matrix down;                 /* (dim, ffn_dim) */
+} spec_layer;
+
+typedef struct {
+    const spec_backend *backend;
+    spec_shape shape;
+    spec_matrix embedding, output; /* one matrix twice where they are tied */
+    float *final_norm;
+    spec_layer *layer; /* (n_layers) */
+    size_t bytes;      /* that a pass over all layers reads */
+} spec_weights;
+
+/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for each as the checkpoint has it. Rows whose length is no
+ * multiple of a block stay as they are. */
+int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
+                      const spec_backend *backend, spec_error *error);
+void spec_weights_free(spec_weights *weights);
+
+/* What they will take of the backend's memory, and whether every matrix will be of floats. */
+size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
+                          const spec_backend *backend);
+
+#endif

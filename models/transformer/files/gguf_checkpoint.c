@@ -1,0 +1,258 @@
+#include "models/transformer/files/checkpoint.h"
+
+#include "models/transformer/files/gguf_value.h"
+#include "models/transformer/files/gguf_vocabulary.h"
+#include "models/transformer/files/parts.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_SIZE = 96 };
+
+/* What a checkpoint of a GGUF file owns. */
+typedef struct {
+    spec_gguf gguf;
+    char *path;
+    float *rope_factor; /* (head_dim / 2), or NULL */
+} source;
+
+/* A file being loaded. */
+typedef struct {
+    spec_checkpoint *to;
+    const spec_gguf *gguf;
+    source *own;
+    const char *architecture;
+    bool is_qwen2;
+    char key[KEY_SIZE];
+    spec_error *error;
+} loader;
+
+#define REFUSE(load, format, ...)                                                                                      \
+    spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
+
+/* A key of the model's architecture: "llama." and the rest. */
+static const char *key_of(loader *load, const char *rest)
+{
+    snprintf(load->key, sizeof load->key, "%s.%s", load->architecture, rest);
+    return load->key;
+}
+
+static int need(int *ret_value, loader *load, const char *rest, int most)
+{
+    const char *key = key_of(load, rest);
+    if (spec_gguf_find(load->gguf, key) == NULL)
+        return REFUSE(load, "lacks the value of '%s'", key);
+    return spec_gguf_value_integer(ret_value, load->gguf, key, 0, 1, most, load->error);
+}
+
+static int may(int *ret_value, loader *load, const char *rest, int fallback)
+{
+    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX, load->error);
+}
+
+static int real(double *ret_value, loader *load, const char *rest, double fallback)
+{
+    return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
+}
+
+/* ---- what it is -------------------------------------------------------------------------------------------------- */
+
+static int read_architecture(loader *load)
+{
+    int status = GSL_SUCCESS, parts, experts;
+    spec_piece name;
+    SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
+    load->is_qwen2 = spec_tokenizer_piece_is(name, "qwen2");
+    load->architecture = load->is_qwen2 ? "qwen2" : "llama";
+    if (!spec_tokenizer_piece_is(name, load->architecture))
+        return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read", SPEC_GGUF_SHOWN(name));
+    SPEC_TRY(spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
+    if (parts > 1)
+        return REFUSE(load, "is one of %d files that make up a model; merge them first", parts);
+    SPEC_TRY(may(&experts, load, "expert_count", 0));
+    if (experts > 0)
+        return REFUSE(load, "is a mixture of %d experts, which cannot be read", experts);
+done:
+    return status;
+}
+
+static int read_shape(loader *load)
+{
+    int status = GSL_SUCCESS, context, key_length, value_length, rotated, window;
+    spec_shape *shape = &load->to->shape;
+    double eps, base;
+    SPEC_TRY(need(&shape->dim, load, "embedding_length", SPEC_DIM_MAX));
+    SPEC_TRY(need(&shape->n_layers, load, "block_count", SPEC_LAYERS_MAX));
+    SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", SPEC_DIM_MAX));
+    SPEC_TRY(need(&shape->n_heads, load, "attention.head_count", SPEC_DIM_MAX));
+    SPEC_TRY(need(&context, load, "context_length", INT_MAX));
+    SPEC_TRY(may(&shape->n_kv_heads, load, "attention.head_count_kv", shape->n_heads));
+    SPEC_TRY(may(&key_length, load, "attention.key_length", shape->dim / shape->n_heads));
+    SPEC_TRY(may(&value_length, load, "attention.value_length", key_length));
+    SPEC_TRY(may(&rotated, load, "rope.dimension_count", key_length));
+    SPEC_TRY(may(&window, load, "attention.sliding_window", 0));
+    SPEC_TRY(real(&eps, load, "attention.layer_norm_rms_epsilon", -1.0));
+    SPEC_TRY(real(&base, load, "rope.freq_base", 10000.0));
+    if (eps == -1.0)
+        return REFUSE(load, "lacks the value of '%s.attention.layer_norm_rms_epsilon'", load->architecture);
+    if (value_length != key_length)
+        return REFUSE(load, "keys of width %d and values of width %d cannot be read", key_length, value_length);
+    if (rotated != key_length)
+        return REFUSE(load, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
+                      key_length);
+    if (window > 0 && window < context)
+        return REFUSE(load, "attention through a sliding window of %d tokens cannot be read", window);
+    shape->head_dim = key_length;
+    shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
+    shape->norm_eps = (float)eps;
+    shape->rope_base = base;
+    shape->rope_pairs = load->is_qwen2 ? SPEC_ROPE_HALVES : SPEC_ROPE_ADJACENT;
+    const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
+    if (embedding == NULL)
+        return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
+    shape->vocab = embedding->tensor.rows;
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+done:
+    return status;
+}
+
+/* Linear scaling is one factor for all pairs; Llama 3's are a tensor. */
+static int read_scaling(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_shape *shape = &load->to->shape;
+    const int n = shape->head_dim / 2;
+    spec_piece type;
+    double factor;
+    SPEC_TRY(real(&factor, load, "rope.scale_linear", 1.0));
+    SPEC_TRY(real(&factor, load, "rope.scaling.factor", factor));
+    SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
+                                  factor != 1.0 ? "linear" : "none", load->error));
+    if (spec_tokenizer_piece_is(type, "none")) factor = 1.0;
+    else if (!spec_tokenizer_piece_is(type, "linear"))
+        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can", SPEC_GGUF_SHOWN(type));
+    const spec_gguf_tensor *freqs = spec_gguf_find_tensor(load->gguf, "rope_freqs.weight");
+    if (freqs == NULL && factor == 1.0) return GSL_SUCCESS;
+    if (freqs != NULL && (freqs->tensor.type != SPEC_TENSOR_F32 || freqs->tensor.rows != 1 || freqs->tensor.cols != n))
+        return REFUSE(load, "tensor 'rope_freqs.weight' is not %d weights of type f32", n);
+    load->own->rope_factor = malloc((size_t)n * sizeof *load->own->rope_factor);
+    if (load->own->rope_factor == NULL)
+        return spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", load->gguf->path);
+    for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
+    if (freqs != NULL) spec_tensor_row(load->own->rope_factor, &freqs->tensor, 0);
+    for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
+    shape->opt_rope_factor = load->own->rope_factor;
+    SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
+done:
+    return status;
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+static bool may_lack(spec_part part)
+{
+    return part == SPEC_PART_OUTPUT || part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
+           part == SPEC_PART_VALUE_BIAS;
+}
+
+static int take(loader *load, spec_part part, int layer, bool *taken)
+{
+    char name[SPEC_PART_NAME_SIZE];
+    int rows, cols;
+    const spec_gguf_tensor *found = spec_gguf_find_tensor(load->gguf, spec_part_name(name, part, layer));
+    if (found == NULL && may_lack(part)) return GSL_SUCCESS;
+    if (found == NULL) return REFUSE(load, "lacks tensor '%s'", name);
+    spec_part_shape(&rows, &cols, part, &load->to->shape);
+    if (found->tensor.rows != rows || found->tensor.cols != cols)
+        return REFUSE(load, "tensor '%s' has %d rows of %d where the model's shape asks for %d of %d", name,
+                      found->tensor.rows, found->tensor.cols, rows, cols);
+    if (spec_part_is_vector(part) && found->tensor.type != SPEC_TENSOR_F32)
+        return REFUSE(load, "tensor '%s' is of type %s where a vector is f32", name,
+                      spec_tensor_type_names[found->tensor.type]);
+    *spec_part_tensor(part, load->to, layer) = found->tensor;
+    taken[found - load->gguf->tensor] = true;
+    return GSL_SUCCESS;
+}
+
+/* Every tensor of the file must be taken: one that is not would be a part of the computation that is not done here, and
+ * no answer is better than a wrong one. */
+static int take_all(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_checkpoint *to = load->to;
+    const spec_gguf *gguf = load->gguf;
+    const spec_gguf_tensor *freqs = spec_gguf_find_tensor(gguf, "rope_freqs.weight");
+    bool *taken = calloc(gguf->n_tensors, sizeof *taken);
+    to->layer = calloc((size_t)to->shape.n_layers, sizeof *to->layer);
+    if (taken == NULL || to->layer == NULL)
+        SPEC_TRY(spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
+    if (freqs != NULL) taken[freqs - gguf->tensor] = true;
+    for (int part = 0; part < SPEC_PARTS; part++) {
+        for (int layer = 0; layer < spec_part_copies((spec_part)part, &to->shape); layer++)
+            SPEC_TRY(take(load, (spec_part)part, layer, taken));
+    }
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        if (!taken[i])
+            SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a %s model's", SPEC_GGUF_SHOWN(gguf->tensor[i].name),
+                            load->architecture));
+    }
+    if (to->output.data == NULL) to->output = to->embedding;
+    for (int i = 0; i < to->shape.n_layers; i++) {
+        const spec_checkpoint_layer *layer = &to->layer[i];
+        const bool has = layer->query_bias.data != NULL;
+        if (has != (layer->key_bias.data != NULL) || has != (layer->value_bias.data != NULL))
+            SPEC_TRY(REFUSE(load, "block %d has some of the biases of query, key and value, but not all", i));
+    }
+done:
+    free(taken);
+    return status;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static int read_vocabulary(loader *load)
+{
+    int status = GSL_SUCCESS;
+    spec_checkpoint *to = load->to;
+    spec_gguf_vocabulary vocabulary;
+    SPEC_TRY(spec_gguf_vocabulary_load(&vocabulary, load->gguf, to->shape.vocab, load->error));
+    to->begin_of_text = vocabulary.begin_of_text;
+    to->adds_begin = vocabulary.adds_begin;
+    to->end_of_text = vocabulary.end_of_text;
+    if (vocabulary.data.vocab > 0)
+        SPEC_TRY(spec_checkpoint_tokenizer(to, &vocabulary.data, load->gguf->path, load->error));
+done:
+    spec_gguf_vocabulary_free(&vocabulary);
+    return status;
+}
+
+static void free_source(void *owned)
+{
+    source *own = owned;
+    spec_gguf_free(&own->gguf);
+    free(own->path);
+    free(own->rope_factor);
+    free(own);
+}
+
+int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *ret = (spec_checkpoint){.free_owned = free_source};
+    source *own = ret->owned = calloc(1, sizeof *own);
+    if (own == NULL || (own->path = strdup(settings->path)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", settings->path));
+    SPEC_TRY(spec_gguf_init(&own->gguf, own->path, error));
+    loader load = {.to = ret, .gguf = &own->gguf, .own = own, .error = error};
+    SPEC_TRY(read_architecture(&load));
+    SPEC_TRY(read_shape(&load));
+    SPEC_TRY(read_scaling(&load));
+    SPEC_TRY(take_all(&load));
+    SPEC_TRY(read_vocabulary(&load));
+    SPEC_TRY(spec_checkpoint_context(ret, settings, error));
+    SPEC_TRY(spec_checkpoint_check_weights(ret, own->path, error));
+done:
+    if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
+    return status;
+}

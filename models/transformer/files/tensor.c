@@ -1,0 +1,245 @@
+#include "models/transformer/files/tensor.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    HALF_BYTES = 2,
+    Q8_0_BYTES = HALF_BYTES + SPEC_TENSOR_BLOCK,
+    Q4_0_BYTES = HALF_BYTES + SPEC_TENSOR_BLOCK / 2
+};
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little endian, and are mapped as they are");
+
+const char *const spec_tensor_type_names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", NULL};
+
+static inline float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline uint16_t half_at(const unsigned char *data)
+{
+    uint16_t half;
+    memcpy(&half, data, sizeof half);
+    return half;
+}
+
+/* ---- one value --------------------------------------------------------------------------------------------------- */
+
+/* Without branches, for loops over rows. The exponents' biases differ by 112; the product makes denormals normal. */
+static inline float from_f16(uint16_t half)
+{
+    const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
+    const uint32_t finite = bits_of(float_of(magnitude) * 0x1p112f);
+    const uint32_t bits = (half & 0x7c00) == 0x7c00 ? magnitude | 0x7f800000 : finite;
+    return float_of(bits | (uint32_t)(half & 0x8000) << 16);
+}
+
+float spec_tensor_from_f16(uint16_t half)
+{
+    return from_f16(half);
+}
+
+uint16_t spec_tensor_to_f16(float value)
+{
+    const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
+    uint32_t half;
+    if (magnitude > 0x7f800000) half = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    else if (magnitude >= 0x477ff000) half = 0x7c00; /* from 65520 on */
+    else if (magnitude < 0x38800000) half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000; /* in units of 2^-24 */
+    else half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
+    return (uint16_t)(half | (bits >> 16 & 0x8000));
+}
+
+float spec_tensor_from_bf16(uint16_t half)
+{
+    return float_of((uint32_t)half << 16);
+}
+
+uint16_t spec_tensor_to_bf16(float value)
+{
+    const uint32_t bits = bits_of(value);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+bool spec_tensor_is_quantised(spec_tensor_type type)
+{
+    return type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0;
+}
+
+size_t spec_tensor_row_bytes(spec_tensor_type type, int cols)
+{
+    assert(cols >= 0);
+    const size_t n = (size_t)cols, blocks = n % SPEC_TENSOR_BLOCK == 0 ? n / SPEC_TENSOR_BLOCK : 0;
+    switch (type) {
+    case SPEC_TENSOR_F32: return n * sizeof(float);
+    case SPEC_TENSOR_F16:
+    case SPEC_TENSOR_BF16: return n * HALF_BYTES;
+    case SPEC_TENSOR_Q8_0: return blocks * Q8_0_BYTES;
+    case SPEC_TENSOR_Q4_0: return blocks * Q4_0_BYTES;
+    case SPEC_TENSOR_TYPES: break;
+    }
+    return 0;
+}
+
+void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row)
+{
+    assert(row >= 0 && row < tensor->rows);
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+    const unsigned char *data = (const unsigned char *)tensor->data + (size_t)row * bytes;
+    const int cols = tensor->cols;
+    switch (tensor->type) {
+    case SPEC_TENSOR_F32: memcpy(ret_value, data, bytes); break;
+    case SPEC_TENSOR_F16:
+        for (int i = 0; i < cols; i++) ret_value[i] = from_f16(half_at(data + HALF_BYTES * i));
+        break;
+    case SPEC_TENSOR_BF16:
+        for (int i = 0; i < cols; i++) ret_value[i] = float_of((uint32_t)half_at(data + HALF_BYTES * i) << 16);
+        break;
+    case SPEC_TENSOR_Q8_0:
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES) {
+            const float scale = from_f16(half_at(data));
+            for (int j = 0; j < SPEC_TENSOR_BLOCK; j++)
+                ret_value[i + j] = scale * (float)(signed char)data[HALF_BYTES + j];
+        }
+        break;
+    case SPEC_TENSOR_Q4_0:
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES) {
+            const float scale = from_f16(half_at(data));
+            for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j++) {
+                const int pair = data[HALF_BYTES + j];
+                ret_value[i + j] = scale * (float)((pair & 15) - 8);
+                ret_value[i + j + SPEC_TENSOR_BLOCK / 2] = scale * (float)((pair >> 4) - 8);
+            }
+        }
+        break;
+    case SPEC_TENSOR_TYPES: break;
+    }
+}
+
+/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`: it is infinite or no number. */
+static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) bad |= (half_at(data + i * stride) & exponent) == exponent;
+    return bad != 0;
+}
+
+static bool has_bad_float(const unsigned char *data, size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        bad |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return bad != 0;
+}
+
+static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
+{
+    const size_t n = (size_t)cols;
+    switch (type) {
+    case SPEC_TENSOR_F32: return has_bad_float(row, n);
+    case SPEC_TENSOR_F16: return has_bad_half(row, n, HALF_BYTES, 0x7c00);
+    case SPEC_TENSOR_BF16: return has_bad_half(row, n, HALF_BYTES, 0x7f80);
+    case SPEC_TENSOR_Q8_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q8_0_BYTES, 0x7c00);
+    case SPEC_TENSOR_Q4_0: return has_bad_half(row, n / SPEC_TENSOR_BLOCK, Q4_0_BYTES, 0x7c00);
+    case SPEC_TENSOR_TYPES: break;
+    }
+    return false;
+}
+
+int spec_tensor_first_bad_row(const spec_tensor *tensor)
+{
+    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
+    const unsigned char *data = tensor->data;
+    int first = tensor->rows;
+#pragma omp parallel for reduction(min : first) schedule(static) if ((size_t)tensor->rows * bytes > 1 << 20)
+    for (int i = 0; i < tensor->rows; i++) {
+        if (i < first && is_bad(tensor->type, data + (size_t)i * bytes, tensor->cols)) first = i;
+    }
+    return first < tensor->rows ? first : -1;
+}
+
+/* The weight of largest magnitude, the first of equals; NaN where one is not finite. */
+static float largest(const float *value)
+{
+    float most = 0.0f;
+    for (int j = 0; j < SPEC_TENSOR_BLOCK; j++) {
+        if (!isfinite(value[j])) return NAN;
+        if (fabsf(value[j]) > fabsf(most)) most = value[j];
+    }
+    return most;
+}
+
+/* A block's scale into its first bytes; returns 1 / scale, or 0 for a block of zeros (also where it would overflow:
+ * the scale is 0 in F16 long before), or of what is not finite. */
+static float write_scale(unsigned char *data, float scale)
+{
+    const uint16_t half = spec_tensor_to_f16(scale);
+    memcpy(data, &half, sizeof half);
+    const float inverse = 1.0f / scale;
+    return isfinite(inverse) ? inverse : 0.0f;
+}
+
+static void write_q8_0(unsigned char *data, const float *value)
+{
+    const float inverse = write_scale(data, fabsf(largest(value)) / 127.0f);
+    for (int j = 0; j < SPEC_TENSOR_BLOCK; j++) {
+        const float q = inverse != 0.0f ? roundf(value[j] * inverse) : 0.0f;
+        data[HALF_BYTES + j] = (unsigned char)(signed char)q;
+    }
+}
+
+static void write_q4_0(unsigned char *data, const float *value)
+{
+    const float inverse = write_scale(data, largest(value) / -8.0f);
+    for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j++) {
+        int q[2];
+        for (int k = 0; k < 2; k++) {
+            const float weight = inverse != 0.0f ? value[j + k * SPEC_TENSOR_BLOCK / 2] * inverse : 0.0f;
+            const int rounded = (int)(weight + 8.5f);
+            q[k] = rounded < 15 ? rounded : 15;
+        }
+        data[HALF_BYTES + j] = (unsigned char)(q[0] | q[1] << 4);
+    }
+}
+
+void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols)
+{
+    unsigned char *data = ret_data;
+    assert(!spec_tensor_is_quantised(type) || cols % SPEC_TENSOR_BLOCK == 0);
+    switch (type) {
+    case SPEC_TENSOR_F32: memcpy(data, value, (size_t)cols * sizeof *value); break;
+    case SPEC_TENSOR_F16:
+    case SPEC_TENSOR_BF16:
+        for (int i = 0; i < cols; i++) {
+            const uint16_t half = type == SPEC_TENSOR_F16 ? spec_tensor_to_f16(value[i])
+                                                          : spec_tensor_to_bf16(value[i]);
+            memcpy(data + HALF_BYTES * i, &half, sizeof half);
+        }
+        break;
+    case SPEC_TENSOR_Q8_0:
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES) write_q8_0(data, value + i);
+        break;
+    case SPEC_TENSOR_Q4_0:
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES) write_q4_0(data, value + i);
+        break;
+    case SPEC_TENSOR_TYPES: break;
+    }
+}

@@ -1,0 +1,126 @@
+#include "models/transformer/kernels/panels.h"
+
+#include "base/least.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = SPEC_PANEL_ROWS, TILE = SPEC_TENSOR_BLOCK, HALF = 2, WORD = 4 };
+
+int spec_panels_count(int rows)
+{
+    return spec_least_pieces(rows, ROWS);
+}
+
+size_t spec_panels_bytes(spec_tensor_type type, int cols)
+{
+    return ROWS * spec_tensor_row_bytes(type, cols);
+}
+
+/* Move `size` bytes, a constant, between where row r of a panel has them and the row itself. */
+static inline void move(unsigned char *panel, unsigned char *row, size_t size, bool out)
+{
+    if (out) memcpy(row, panel, size);
+    else memcpy(panel, row, size);
+}
+
+/* Row r of a panel and the same row as a file has it: columns k..end-1, at most TILE of them, into the row (out) or
+ * from it. In Q8_0 the signs of the bytes change, which is adding 128. */
+static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k, int end, bool out)
+{
+    const size_t at = (size_t)k / TILE;
+    switch (type) {
+    case SPEC_TENSOR_F32:
+        for (size_t i = (size_t)k; i < (size_t)end; i++)
+            move(panel + WORD * (ROWS * i + (size_t)r), row + WORD * i, WORD, out);
+        break;
+    case SPEC_TENSOR_F16:
+    case SPEC_TENSOR_BF16:
+        for (size_t i = (size_t)k; i < (size_t)end; i++)
+            move(panel + HALF * (ROWS * i + (size_t)r), row + HALF * i, HALF, out);
+        break;
+    case SPEC_TENSOR_Q8_0:
+    case SPEC_TENSOR_Q4_0: {
+        const int bytes = type == SPEC_TENSOR_Q8_0 ? TILE : TILE / 2;
+        const uint32_t flip = type == SPEC_TENSOR_Q8_0 ? 0x80808080 : 0;
+        row += at * (size_t)(HALF + bytes);
+        panel += at * (size_t)(ROWS * (HALF + bytes));
+        move(panel + HALF * r, row, HALF, out);
+        for (int j = 0; j < bytes; j += WORD) {
+            unsigned char *const in_panel = panel + HALF * ROWS + ROWS * j + WORD * r, *const in_row = row + HALF + j;
+            uint32_t word;
+            memcpy(&word, out ? in_panel : in_row, WORD);
+            word ^= flip;
+            memcpy(out ? in_row : in_panel, &word, WORD);
+        }
+        break;
+    }
+    case SPEC_TENSOR_TYPES: break;
+    }
+}
+
+/* The tensor that row `row` of all parts lies in, and its row there; NULL after the last. */
+static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n_parts, int row)
+{
+    for (; n_parts > 0 && row >= part->rows; part++, n_parts--) row -= part->rows;
+    *ret_row = row;
+    return n_parts > 0 ? part : NULL;
+}
+
+int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, int first, int end, spec_error *error)
+{
+    const int cols = matrix->cols;
+    const size_t bytes = spec_panels_bytes(matrix->type, cols), row_bytes = spec_tensor_row_bytes(matrix->type, cols);
+    unsigned char *const converted = malloc(bytes), *panel = (unsigned char *)matrix->data + (size_t)first * bytes;
+    float *const value = malloc((size_t)cols * sizeof *value);
+    int status = GSL_SUCCESS;
+    if (converted == NULL || value == NULL) {
+        status = spec_fail(error, GSL_ENOMEM, "no memory to pack rows of %d weights", cols);
+        goto done;
+    }
+    for (int p = first; p < end; p++, panel += bytes) {
+        unsigned char *row[ROWS];
+        int rows = 0;
+        for (; rows < ROWS; rows++) {
+            int at;
+            const spec_tensor *const tensor = find_part(&at, part, n_parts, p * ROWS + rows);
+            if (tensor == NULL) break;
+            assert(tensor->cols == cols);
+            if (tensor->type == matrix->type) {
+                /* Only read: move_tile writes to the panel. */
+                row[rows] = (unsigned char *)(uintptr_t)tensor->data + (size_t)at * row_bytes;
+            } else {
+                row[rows] = converted + (size_t)rows * row_bytes;
+                spec_tensor_row(value, tensor, at);
+                spec_tensor_row_write(row[rows], matrix->type, value, cols);
+            }
+        }
+        if (rows < ROWS) memset(panel, 0, bytes);
+        for (int k = 0; k < cols; k += TILE) {
+            const int tile_end = cols - k < TILE ? cols : k + TILE;
+            for (int r = 0; r < rows; r++) move_tile(panel, row[r], matrix->type, r, k, tile_end, false);
+        }
+    }
+done:
+    free(value);
+    free(converted);
+    return status;
+}
+
+void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
+{
+    const int cols = matrix->cols, r = row % ROWS;
+    const bool blocks = spec_tensor_is_quantised(matrix->type);
+    unsigned char *panel = (unsigned char *)matrix->data + (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
+    assert(row >= 0 && row < matrix->rows);
+    /* Tile after tile through a row of one tile. */
+    unsigned char tile[TILE * sizeof(float)];
+    for (int k = 0; k < cols; k += TILE) {
+        const int n = cols - k < TILE ? cols - k : TILE;
+        const spec_tensor part = {.type = matrix->type, .rows = 1, .cols = n, .data = tile};
+        move_tile(panel, tile, matrix->type, r, 0, n, true);
+        spec_tensor_row(ret_value + k, &part, 0);
+        panel += ROWS * spec_tensor_row_bytes(matrix->type, blocks ? TILE : n);
+    }
+}

@@ -1,0 +1,272 @@
+#include "models/transformer/kernels/product_kernels.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+
+/* 16 registers hold the sums of fewer columns: a panel is read from the first caches again for those that are left. */
+enum {
+    STRETCH = 512, /* bytes between two looks ahead */
+    LATENCY = 4,   /* cycles that a sum waits for its next term */
+    FLOATS = 6,
+    BLOCKS = 4,
+    HALF = 8 /* rows of a vector */
+};
+
+/* Unrolled, gcc does these loops' products first and their sums at the end, for which there are not enough
+ * registers. */
+#if defined(__clang__)
+#define KEEP_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define KEEP_LOOP _Pragma("GCC unroll 1")
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE __m256i load(const unsigned char *at)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)at);
+}
+
+INLINE __m256i four(const unsigned char *at)
+{
+    return _mm256_set1_epi32(spec_product_int_at(at));
+}
+
+/* Sums of a panel's rows for column u, from row r on, into y. */
+INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 high)
+{
+    if (task->R - r < SPEC_PANEL_ROWS) {
+        float sum[SPEC_PANEL_ROWS];
+        _mm256_storeu_ps(sum, low);
+        _mm256_storeu_ps(sum + HALF, high);
+        spec_product_put(task, u, r, sum);
+        return;
+    }
+    float *const y = task->y + (size_t)u * task->stride + r;
+    if (task->opt_bias != NULL) {
+        low = _mm256_add_ps(low, _mm256_loadu_ps(task->opt_bias + r));
+        high = _mm256_add_ps(high, _mm256_loadu_ps(task->opt_bias + r + HALF));
+    }
+    if (task->add) {
+        low = _mm256_add_ps(_mm256_loadu_ps(y), low);
+        high = _mm256_add_ps(_mm256_loadu_ps(y + HALF), high);
+    }
+    _mm256_storeu_ps(y, low);
+    _mm256_storeu_ps(y + HALF, high);
+}
+
+/* Columns of the next pass, where `left` are left and `most` fit: passes are about equal. */
+INLINE int share(int left, int most)
+{
+    const int passes = (left + most - 1) / most;
+    return (left + passes - 1) / passes;
+}
+
+/* ---- floats ------------------------------------------------------------------------------------------------------ */
+
+INLINE __m256 load_floats(const unsigned char *at, spec_tensor_type type)
+{
+    const __m128i *const halves = (const __m128i *)(const void *)at;
+    switch (type) {
+    case SPEC_TENSOR_F16: return _mm256_cvtph_ps(_mm_loadu_si128(halves));
+    case SPEC_TENSOR_BF16:
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(halves)), 16));
+    default: return _mm256_castsi256_ps(load(at));
+    }
+}
+
+/* Columns c..c+n-1 of a panel whose first row is r. */
+INLINE void floats(const spec_product_task *task, const unsigned char *w, int r, int c, spec_tensor_type type,
+                   const int n)
+{
+    const int bytes = SPEC_PANEL_ROWS * (type == SPEC_TENSOR_F32 ? 4 : 2);
+    const float *x = (const float *)(const void *)task->x + c;
+    __m256 sum[FLOATS][2];
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
+    for (int k = 0; k < task->cols;) {
+        const int end = task->cols - k < STRETCH / bytes ? task->cols : k + STRETCH / bytes;
+        if (c == 0) spec_product_fetch(w, STRETCH, STRETCH / bytes * (n > LATENCY ? n : LATENCY));
+        for (; k < end; k++, w += bytes, x += task->N) {
+            const __m256 low = load_floats(w, type), high = load_floats(w + bytes / 2, type);
+            SPEC_UNROLL
+            for (int u = 0; u < n; u++) {
+                const __m256 one = _mm256_set1_ps(x[u]);
+                sum[u][0] = _mm256_fmadd_ps(low, one, sum[u][0]);
+                sum[u][1] = _mm256_fmadd_ps(high, one, sum[u][1]);
+            }
+        }
+    }
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) put(task, c + u, r, sum[u][0], sum[u][1]);
+}
+
+INLINE void all_floats(const spec_product_task *task, spec_tensor_type type)
+{
+    const unsigned char *panel = task->panel;
+    for (int r = 0; r < task->R; r += SPEC_PANEL_ROWS, panel += task->bytes) {
+        for (int c = 0, n; c < task->N; c += n) {
+            n = share(task->N - c, FLOATS);
+            switch (n) {
+            case 1: floats(task, panel, r, c, type, 1); break;
+            case 2: floats(task, panel, r, c, type, 2); break;
+            case 3: floats(task, panel, r, c, type, 3); break;
+            case 4: floats(task, panel, r, c, type, 4); break;
+            case 5: floats(task, panel, r, c, type, 5); break;
+            default: floats(task, panel, r, c, type, 6); break;
+            }
+        }
+    }
+}
+
+void spec_product_f32_avx2(const spec_product_task *task) { all_floats(task, SPEC_TENSOR_F32); }
+void spec_product_f16_avx2(const spec_product_task *task) { all_floats(task, SPEC_TENSOR_F16); }
+void spec_product_bf16_avx2(const spec_product_task *task) { all_floats(task, SPEC_TENSOR_BF16); }
+
+/* ---- blocks of 8 bits -------------------------------------------------------------------------------------------- */
+
+/* Dot products of a block's rows with n columns: |w| times x with the sign of w, two of which fit into 16 bits,
+ * 2 * 128 * 127, even where w is -128. */
+INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x, const int n)
+{
+    const __m256i ones = _mm256_set1_epi16(1), top = _mm256_set1_epi8(-128);
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) dot[u][0] = dot[u][1] = _mm256_setzero_si256();
+    KEEP_LOOP
+    for (int j = 0; j < SPEC_TENSOR_BLOCK; j += 4, w += 4 * SPEC_PANEL_ROWS) {
+        const __m256i low = _mm256_xor_si256(load(w), top), low_most = _mm256_abs_epi8(low);
+        const __m256i high = _mm256_xor_si256(load(w + 4 * HALF), top), high_most = _mm256_abs_epi8(high);
+        SPEC_UNROLL
+        for (int u = 0; u < n; u++) {
+            const __m256i v = four(x + SPEC_TENSOR_BLOCK * u + j);
+            const __m256i a = _mm256_maddubs_epi16(low_most, _mm256_sign_epi8(v, low));
+            const __m256i b = _mm256_maddubs_epi16(high_most, _mm256_sign_epi8(v, high));
+            dot[u][0] = _mm256_add_epi32(dot[u][0], _mm256_madd_epi16(a, ones));
+            dot[u][1] = _mm256_add_epi32(dot[u][1], _mm256_madd_epi16(b, ones));
+        }
+    }
+}
+
+/* The same for weights 0..15 of which 8 is to be taken: sums of 16 bits hold the block, 16 * 15 * 127. */
+INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
+                      const unsigned char *start, const int n)
+{
+    const __m256i ones = _mm256_set1_epi16(1), nibble = _mm256_set1_epi8(15);
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) dot[u][0] = dot[u][1] = _mm256_setzero_si256();
+    KEEP_LOOP
+    for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j += 4, w += 4 * SPEC_PANEL_ROWS) {
+        __m256i part[2][2];
+        for (int h = 0; h < 2; h++) {
+            const __m256i pair = load(w + 4 * HALF * h);
+            part[h][0] = _mm256_and_si256(pair, nibble);
+            part[h][1] = _mm256_and_si256(_mm256_srli_epi16(pair, 4), nibble);
+        }
+        SPEC_UNROLL
+        for (int u = 0; u < n; u++) {
+            SPEC_UNROLL
+            for (int i = 0; i < 2; i++) {
+                const __m256i v = four(x + SPEC_TENSOR_BLOCK * u + j + SPEC_TENSOR_BLOCK / 2 * i);
+                dot[u][0] = _mm256_add_epi16(dot[u][0], _mm256_maddubs_epi16(part[0][i], v));
+                dot[u][1] = _mm256_add_epi16(dot[u][1], _mm256_maddubs_epi16(part[1][i], v));
+            }
+        }
+    }
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) {
+        const __m256i s = four(start + 4 * u);
+        dot[u][0] = _mm256_add_epi32(_mm256_madd_epi16(dot[u][0], ones), s);
+        dot[u][1] = _mm256_add_epi32(_mm256_madd_epi16(dot[u][1], ones), s);
+    }
+}
+
+/* Columns c..c+n-1 of a panel whose first row is r. */
+INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c, spec_tensor_type type,
+                   const int n)
+{
+    const int bytes = type == SPEC_TENSOR_Q8_0 ? SPEC_PRODUCT_Q8_0 : SPEC_PRODUCT_Q4_0, N = task->N;
+    const unsigned char *x = task->x;
+    __m256 sum[BLOCKS][2];
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
+    for (int k = 0; k < task->cols; k += SPEC_TENSOR_BLOCK, w += bytes, x += SPEC_PRODUCT_X * N) {
+        const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start = x_scale + 4 * N;
+        const __m128i *const scales = (const __m128i *)(const void *)w;
+        if (c == 0) spec_product_fetch(w, bytes, SPEC_TENSOR_BLOCK * n);
+        __m256i dot[BLOCKS][2];
+        if (type == SPEC_TENSOR_Q8_0) dots_q8_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, n);
+        else dots_q4_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, start, n);
+        const __m256 low = _mm256_cvtph_ps(_mm_loadu_si128(scales));
+        const __m256 high = _mm256_cvtph_ps(_mm_loadu_si128(scales + 1));
+        SPEC_UNROLL
+        for (int u = 0; u < n; u++) {
+            const __m256 scale = _mm256_set1_ps(spec_product_float_at(x_scale + 4 * u));
+            sum[u][0] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][0]), _mm256_mul_ps(low, scale), sum[u][0]);
+            sum[u][1] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][1]), _mm256_mul_ps(high, scale), sum[u][1]);
+        }
+    }
+    SPEC_UNROLL
+    for (int u = 0; u < n; u++) put(task, c + u, r, sum[u][0], sum[u][1]);
+}
+
+INLINE void all_blocks(const spec_product_task *task, spec_tensor_type type)
+{
+    const unsigned char *panel = task->panel;
+    for (int r = 0; r < task->R; r += SPEC_PANEL_ROWS, panel += task->bytes) {
+        for (int c = 0, n; c < task->N; c += n) {
+            n = share(task->N - c, BLOCKS);
+            switch (n) {
+            case 1: blocks(task, panel, r, c, type, 1); break;
+            case 2: blocks(task, panel, r, c, type, 2); break;
+            case 3: blocks(task, panel, r, c, type, 3); break;
+            default: blocks(task, panel, r, c, type, 4); break;
+            }
+        }
+    }
+}
+
+void spec_product_q8_0_avx2(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q8_0); }
+void spec_product_q4_0_avx2(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q4_0); }
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+INLINE int32_t lanes_max(__m256i v)
+{
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+}
+
+INLINE int32_t lanes_sum(__m256i v)
+{
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
+
+void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero)
+{
+    const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+    for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += SPEC_TENSOR_BLOCK) {
+        __m256i most = _mm256_setzero_si256(), q[4];
+        for (int i = 0; i < 4; i++)
+            most = _mm256_max_epi32(most, _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(x + 8 * i)), magnitude));
+        const spec_product_step step = spec_product_step_of((uint32_t)lanes_max(most));
+        /* What is not finite would be NaN times an inverse of 0. */
+        const __m256i some = _mm256_set1_epi32(step.inverse > 0.0f ? -1 : 0);
+        for (int i = 0; i < 4; i++) {
+            const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(step.inverse));
+            q[i] = _mm256_and_si256(_mm256_cvtps_epi32(scaled), some);
+        }
+        const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
+        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+        /* Packing took fours of each half in turn. */
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        _mm256_storeu_si256((__m256i *)(void *)(block + SPEC_TENSOR_BLOCK * u),
+                            _mm256_permutevar8x32_epi32(bytes, order));
+        spec_product_put_step(block, u, N, step.scale, zero * lanes_sum(sum));
+    }
+}
+#else
+typedef int spec_product_avx2_is_empty; /* ISO C wants a declaration */
+#endif

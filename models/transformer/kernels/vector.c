@@ -1,0 +1,13 @@
+#include "models/transformer/kernels/vector.h"
+
+const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa)
+{
+    switch (isa) {
+#if defined(__x86_64__)
+    case SPEC_ISA_VNNI:
+    case SPEC_ISA_AVX512: return &spec_vector_kernels_avx512;
+    case SPEC_ISA_AVX2: return &spec_vector_kernels_avx2;
+#endif
+    default: return &spec_vector_kernels_ref;
+    }
+}

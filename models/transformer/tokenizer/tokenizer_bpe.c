@@ -1,0 +1,223 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "models/transformer/tokenizer/tokenizer_parts.h"
+
+#include "models/ngram/piece.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* White space is Unicode's property of that name, which is not all that PCRE calls \s. */
+#define SPACE "\\t-\\r\\x{85}\\p{Z}"
+#define BLANKS "[" SPACE "]+(?![^" SPACE "])|[" SPACE "]+"
+#define OTHERS " ?[^" SPACE "\\p{L}\\p{N}]++"
+#define SHORT_FORMS "'(?:s|t|re|ve|m|ll|d)"
+#define WORDS(numbers)                                                                                                 \
+    "(?i:" SHORT_FORMS ")|[^\\r\\n\\p{L}\\p{N}]?\\p{L}++|" numbers "|" OTHERS                                          \
+    "[\\r\\n]*+|[" SPACE "]*[\\r\\n]++|" BLANKS
+
+/* Expressions that cut a text into pieces, nothing of which is left over. Repetitions are possessive where giving back
+ * could not help, so that time is linear. The digits of `digits` go one by one, before all else, so that blanks before
+ * them stay together. */
+static const char gpt2[] = SHORT_FORMS "| ?\\p{L}++| ?\\p{N}++|" OTHERS "|" BLANKS;
+static const char llama3[] = WORDS("\\p{N}{1,3}+");
+static const char qwen2[] = WORDS("\\p{N}");
+static const char digits[] = "\\p{N}|" SHORT_FORMS "| ?\\p{L}++|" OTHERS "|[" SPACE "]+(?![^" SPACE
+                             "\\p{N}])|[" SPACE "]+";
+
+static const struct {
+    const char *name, *expression;
+    bool whole_first;
+} pres[] = {
+    {"", gpt2, false},
+    {"default", gpt2, false},
+    {"gpt-2", gpt2, false},
+    {"llama-bpe", llama3, true},
+    {"llama3", llama3, true},
+    {"llama-v3", llama3, true},
+    {"qwen2", qwen2, false},
+    {"deepseek-r1-qwen", qwen2, false},
+    {"smollm", digits, false},
+    {"starcoder", digits, false},
+};
+
+enum { PRES = sizeof pres / sizeof *pres };
+
+/* GPT-2 writes bytes as printable characters: those of Latin-1 that are, as themselves; the others, in their order,
+ * from U+0100 on. */
+static bool printable(int byte)
+{
+    return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
+}
+
+static int byte_of(uint32_t code)
+{
+    if (code < 0x100) return printable((int)code) ? (int)code : -1;
+    if (code <= 0x120) return (int)code - 0x100;        /* 00 .. 20 */
+    if (code <= 0x142) return (int)code - 0x121 + 0x7F; /* 7F .. A0 */
+    return code == 0x143 ? 0xAD : -1;
+}
+
+size_t spec_tokenizer_bpe_decode(char *bytes, spec_piece spelling)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < spelling.length; n++) {
+        uint32_t code;
+        i += spec_piece_character(&code, (const unsigned char *)spelling.bytes + i, spelling.length - i);
+        const int byte = byte_of(code);
+        if (byte < 0) return SIZE_MAX;
+        bytes[n] = (char)byte;
+    }
+    return n;
+}
+
+/* A half of a merge: the token that is spelled so, or -1. */
+static int token_of(const spec_tokenizer *t, char *bytes, spec_piece spelling)
+{
+    const size_t length = spec_tokenizer_bpe_decode(bytes, spelling);
+    return length == SIZE_MAX ? -1 : spec_piece_table_find(&t->table, (spec_piece){bytes, length});
+}
+
+static int read_merges(spec_tokenizer *t, const spec_tokenizer_data *data, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    size_t longest = 0;
+    char *bytes = NULL;
+    if (data->n_merges >= UINT32_MAX) SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: more than 2^32 merges"));
+    for (size_t i = 0; i < data->n_merges; i++) {
+        if (data->merge[i].length > longest) longest = data->merge[i].length;
+    }
+    bytes = malloc(longest + 1);
+    if (bytes == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer"));
+    for (size_t i = 0; i < data->n_merges; i++) {
+        const spec_piece merge = data->merge[i];
+        const char *blank = merge.length == 0 ? NULL : memchr(merge.bytes, ' ', merge.length);
+        int left = -1, right = -1, symbol = -1;
+        if (blank != NULL) {
+            const size_t head = (size_t)(blank - merge.bytes);
+            right = token_of(t, bytes, (spec_piece){blank + 1, merge.length - head - 1});
+            left = token_of(t, bytes, (spec_piece){merge.bytes, head});
+        }
+        if (left >= 0 && right >= 0) {
+            memcpy(bytes, t->piece[left].bytes, t->piece[left].length);
+            memcpy(bytes + t->piece[left].length, t->piece[right].bytes, t->piece[right].length);
+            symbol = spec_piece_table_find(&t->table,
+                                           (spec_piece){bytes, t->piece[left].length + t->piece[right].length});
+        }
+        if (symbol < 0) {
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: merge %zu, \"%.*s\", is not of two tokens into a third",
+                               i, merge.length < 80 ? (int)merge.length : 80, merge.bytes));
+        }
+        SPEC_TRY(spec_merge_table_add(&t->merges, (spec_merge){left, right, symbol, (uint32_t)i}, error));
+    }
+done:
+    free(bytes);
+    return status;
+}
+
+static int compile(spec_tokenizer *t, const char *pre, spec_error *error)
+{
+    int code;
+    size_t at;
+    char names[256] = "";
+    for (int i = 0; i < PRES; i++) {
+        if (strcmp(pres[i].name, pre) != 0) {
+            const size_t n = strlen(names);
+            if (i > 0) snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", pres[i].name);
+            continue;
+        }
+        t->whole_first = pres[i].whole_first;
+        t->limits = pcre2_match_context_create(NULL);
+        t->expression = pcre2_compile((PCRE2_SPTR)pres[i].expression, PCRE2_ZERO_TERMINATED,
+                                      PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &code, &at, NULL);
+        if (t->limits == NULL || t->expression == NULL) {
+            return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
+        }
+        pcre2_set_match_limit(t->limits, UINT32_MAX); /* giving back a long run of blanks is many steps, but linear */
+        pcre2_jit_compile(t->expression, PCRE2_JIT_COMPLETE); /* where there is none, it is interpreted */
+        return GSL_SUCCESS;
+    }
+    return spec_fail(error, GSL_EINVAL, "tokenizer: unknown pre-tokenizer '%.60s'; known are %s", pre, names);
+}
+
+int spec_tokenizer_bpe_open(spec_tokenizer *t, const spec_tokenizer_data *data, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < 256; i++) {
+        const char byte = (char)i;
+        t->byte_token[i] = spec_piece_table_find(&t->table, (spec_piece){&byte, 1});
+    }
+    SPEC_TRY(read_merges(t, data, error));
+    SPEC_TRY(compile(t, data->pre, error));
+done:
+    return status;
+}
+
+void spec_tokenizer_bpe_close(spec_tokenizer *tokenizer)
+{
+    pcre2_code_free(tokenizer->expression);
+    pcre2_match_context_free(tokenizer->limits);
+}
+
+/* A piece of the expression, or a byte that is no character. */
+static void encode_piece(spec_encoder *encoder, spec_piece piece)
+{
+    const spec_tokenizer *t = encoder->tokenizer;
+    const int whole = t->whole_first ? spec_piece_table_find(&t->table, piece) : -1;
+    if (whole >= 0) {
+        spec_tokenizer_emit(encoder, whole);
+        return;
+    }
+    for (size_t i = 0; i < piece.length; i++) {
+        const int token = t->byte_token[(unsigned char)piece.bytes[i]];
+        if (token >= 0) {
+            spec_tokenizer_push(encoder, token);
+        } else {
+            spec_tokenizer_flush(encoder);
+            spec_tokenizer_emit_bytes(encoder, (spec_piece){piece.bytes + i, 1});
+        }
+    }
+    spec_tokenizer_flush(encoder);
+}
+
+/* A run of whole characters. Every expression matches at least one, unless memory runs out. */
+static void encode_run(spec_encoder *encoder, const char *text, size_t length, pcre2_match_data *match)
+{
+    const spec_tokenizer *t = encoder->tokenizer;
+    const size_t *const end = pcre2_get_ovector_pointer(match) + 1;
+    for (size_t at = 0; at < length && !encoder->failed; at = *end) {
+        encoder->failed = pcre2_match(t->expression, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, match,
+                                      t->limits) < 0;
+        if (!encoder->failed) encode_piece(encoder, (spec_piece){text + at, *end - at});
+    }
+}
+
+void spec_tokenizer_bpe_encode(spec_encoder *encoder, const char *text, size_t length)
+{
+    const spec_tokenizer *t = encoder->tokenizer;
+    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
+    if (match == NULL) {
+        encoder->failed = true;
+        return;
+    }
+    size_t run = 0; /* where the characters begin that have not been encoded */
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        size_t n = spec_piece_character(&code, (const unsigned char *)text + at, length - at);
+        const int user = spec_tokenizer_user(t, text + at, length - at);
+        if (user < 0 && code != SPEC_PIECE_INVALID) {
+            at += n;
+            continue;
+        }
+        encode_run(encoder, text + run, at - run, match);
+        if (user >= 0) {
+            spec_tokenizer_emit(encoder, user);
+            n = t->piece[user].length;
+        } else {
+            encode_piece(encoder, (spec_piece){text + at, 1});
+        }
+        run = at += n;
+    }
+    encode_run(encoder, text + run, length - run, match);
+    pcre2_match_data_free(match);
+}

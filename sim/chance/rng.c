@@ -1,0 +1,122 @@
+#include "sim/chance/rng.h"
+
+#include "base/noise.h"
+
+#include <assert.h>
+#include <limits.h>
+
+_Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 bits");
+
+static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
+
+/* Take one more word into a hash: a bijection of the word, so that the streams of a seed never coincide. The odd
+ * constants keep zeros from being fixed points. */
+static uint64_t absorb(uint64_t hash, uint64_t word)
+{
+    return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^ spec_noise_mix(word + 0xd1b54a32d192ed03u));
+}
+
+/* DXSM: double xorshift, multiply. */
+static inline uint64_t output(spec_u128 state)
+{
+    uint64_t high = (uint64_t)(state >> 64);
+    high ^= high >> 32;
+    high *= cheap_multiplier;
+    high ^= high >> 48;
+    return high * ((uint64_t)state | 1);
+}
+
+static inline uint64_t next(spec_rng_state *state)
+{
+    const uint64_t word = output(state->state);
+    state->state = state->state * cheap_multiplier + state->increment;
+    return word;
+}
+
+/* A product, not ldexp: exact all the same, and it vectorises. */
+static inline double to_unit(uint64_t word)
+{
+    return (double)(word >> 11) * 0x1p-53;
+}
+
+static void gsl_set(void *state, unsigned long seed)
+{
+    *(spec_rng_state *)state = spec_rng_stream_state(seed, 0);
+}
+
+static unsigned long gsl_get(void *state)
+{
+    return next(state);
+}
+
+static double gsl_get_double(void *state)
+{
+    return to_unit(next(state));
+}
+
+static const gsl_rng_type pcg64dxsm = {
+    .name = "pcg64dxsm",
+    .max = ULONG_MAX,
+    .min = 0,
+    .size = sizeof(spec_rng_state),
+    .set = gsl_set,
+    .get = gsl_get,
+    .get_double = gsl_get_double,
+};
+const gsl_rng_type *const spec_rng_pcg64dxsm = &pcg64dxsm;
+
+void spec_rng_stream(gsl_rng *rng, uint64_t seed, uint64_t stream)
+{
+    assert(rng->type == spec_rng_pcg64dxsm);
+    *(spec_rng_state *)rng->state = spec_rng_stream_state(seed, stream);
+}
+
+spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream)
+{
+    const uint64_t key = absorb(absorb(0, seed), stream);
+    uint64_t word[4];
+    for (uint64_t i = 0; i < 4; i++) word[i] = absorb(key, i);
+
+    spec_rng_state state;
+    spec_rng_set_raw(&state, (spec_u128)word[0] << 64 | word[1], (spec_u128)word[2] << 64 | word[3] | 1);
+    return state;
+}
+
+uint64_t spec_rng_named_seed(uint64_t seed, const char *name)
+{
+    uint64_t hash = absorb(1, seed);
+    for (; *name != '\0'; name++) hash = absorb(hash, (unsigned char)*name);
+    return hash;
+}
+
+uint64_t spec_rng_next(spec_rng_state *state)
+{
+    return next(state);
+}
+
+double spec_rng_next_double(spec_rng_state *state)
+{
+    return to_unit(next(state));
+}
+
+/* The fills run on a copy, which the compiler can keep in registers. */
+void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n)
+{
+    spec_rng_state local = *state;
+    for (size_t i = 0; i < n; i++) out[i] = next(&local);
+    *state = local;
+}
+
+void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n)
+{
+    spec_rng_state local = *state;
+    for (size_t i = 0; i < n; i++) out[i] = to_unit(next(&local));
+    *state = local;
+}
+
+void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment)
+{
+    assert(raw_increment & 1);
+    state->state = raw_state;
+    state->increment = raw_increment;
+}

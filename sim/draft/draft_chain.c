@@ -1,0 +1,11 @@
+/* chain: each token drawn from the draft model's row [Leviathan23] [Chen23]. */
+#include "sim/draft/drafter.h"
+
+const spec_drafter_kind spec_draft_chain = {
+    .name = "chain",
+    .usage = "chain",
+    .summary = "tokens sampled one after another from the draft model",
+    .reference = "Leviathan23",
+    .needs_model = true,
+    .draft = spec_drafter_extend,
+};

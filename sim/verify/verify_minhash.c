@@ -1,0 +1,50 @@
+/* minhash: draft and target as weighted MinHash couples them [Daliri24]: each takes the token of the first of common
+ * darts, uniform on tokens and [0,1], that falls below its row; docs/formulas.md#coupling. One pass over the two rows
+ * to accept, two to correct. With a seed the darts are thrown. */
+#include "sim/verify/verify.h"
+
+#include <assert.h>
+#include <math.h>
+
+static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
+{
+    return spec_verify_share(rule, SPEC_NOISE_DARTS, settings, error);
+}
+
+/* A dart below either row is below both, the draft's alone, or the target's alone; whose row it missed then takes a
+ * token of its own. */
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
+                  spec_chance *chance)
+{
+    (void)rule;
+    const int child = spec_verify_child(draft, node, node + 1), vocab = draft->vocab;
+    const double *law = child >= 0 ? spec_draft_law(draft, child) : NULL;
+    if (law == NULL) return spec_verify_sample(target, vocab, chance); /* a chosen token says nothing of the darts */
+    const int token = draft->token[child];
+    const double drafted = law[token], wanted = target[token];
+    assert(drafted > 0.0); /* else it was not drawn from that law */
+    const double both = fmin(drafted, wanted), too_much = drafted - both, too_little = wanted - both;
+
+    double either = 0.0;
+    for (int i = 0; i < vocab; i++) either += target[i] > law[i] ? target[i] : law[i];
+    if (spec_chance_accept(chance, both + too_much * wanted + too_little * drafted, drafted * either)) return token;
+
+    double mass = 0.0;
+    for (int i = 0; i < vocab; i++) {
+        const double missing = target[i] > law[i] ? target[i] - law[i] : 0.0;
+        weight[i] = i == token ? 0.0 : too_much * target[i] + drafted * missing;
+        mass += weight[i];
+    }
+    return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
+}
+
+const spec_rule spec_verify_minhash = {
+    .name = "minhash",
+    .usage = "minhash?seed=none",
+    .summary = "the coupling of common darts; with a seed, which the draft minhash shares, the text is the seed's",
+    .reference = "Daliri24",
+    .claim = SPEC_LOSSLESS,
+    .init = init,
+    .verify = spec_verify_walk,
+    .decide = decide,
+};

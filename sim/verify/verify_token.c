@@ -1,0 +1,34 @@
+/* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. Of a tree it walks the
+ * path of first children, each of which has its row's law, or was chosen, however its siblings came. */
+#include "sim/verify/verify.h"
+
+#include <assert.h>
+
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
+{
+    (void)rule;
+    int at = -1; /* the last accepted node */
+    spec_verify_begin(ret_round, draft);
+    for (int node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {
+        const double *row = target[at + 1];
+        const double *law = spec_draft_law(draft, node);
+        const int token = draft->token[node];
+        assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
+        if (!spec_chance_accept(chance, row[token], law != NULL ? law[token] : 1.0)) {
+            spec_verify_end(ret_round, spec_verify_correct(row, law, token, draft->vocab, weight, chance));
+            return;
+        }
+        spec_verify_accept(ret_round, draft, node);
+    }
+    spec_verify_end(ret_round, spec_verify_sample(target[at + 1], draft->vocab, chance));
+}
+
+const spec_rule spec_verify_token = {
+    .name = "token",
+    .summary = "accept with min(1, target/draft), correct from norm((target - draft)+)",
+    .reference = "Leviathan23",
+    .claim = SPEC_LOSSLESS,
+    .siblings = SPEC_SIBLINGS_ANY,
+    .verify = verify,
+};

@@ -1,0 +1,41 @@
+/* top-k-relaxed: a draft token is good enough if it is among the target's k likeliest; docs/formulas.md#top-k-relaxed.
+ * Where it is not, the target's own sample takes its place. One pass over the target's row a token. */
+#include "sim/verify/verify.h"
+
+#include <limits.h>
+
+static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
+{
+    return spec_settings_int(&rule->k, settings, "k", 3, 1, INT_MAX, error);
+}
+
+/* How many tokens come before this one: likelier, or as likely and of a lower id. */
+static int rank(const double *row, int vocab, int token)
+{
+    int before = 0;
+    for (int i = 0; i < vocab; i++) before += row[i] > row[token] || (row[i] == row[token] && i < token);
+    return before;
+}
+
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
+                   double *weight, spec_chance *chance)
+{
+    (void)weight;
+    int at = -1; /* the last accepted node */
+    spec_verify_begin(ret_round, draft);
+    for (int node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {
+        if (rank(target[at + 1], draft->vocab, draft->token[node]) >= rule->k) break;
+        spec_verify_accept(ret_round, draft, node);
+    }
+    spec_verify_end(ret_round, spec_verify_sample(target[at + 1], draft->vocab, chance));
+}
+
+const spec_rule spec_verify_top_k = {
+    .name = "top-k-relaxed",
+    .usage = "top-k-relaxed?k=3",
+    .summary = "LOSSY on purpose: accept any draft token among the target's k likeliest, else sample from the target",
+    .reference = "",
+    .claim = SPEC_LOSSY,
+    .init = init,
+    .verify = verify,
+};

@@ -1,0 +1,178 @@
+/* How often coupled draws agree: sums over pairs of tokens, and races and darts thrown. */
+#include "analysis/rules/coupling.h"
+
+#include "analysis/rules/overlap.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/tuples.h"
+
+typedef double coupling(const spec_ratio_order *order);
+
+static double agreement(coupling *of, const double *target, const double *draft, int V)
+{
+    spec_ratio_order order;
+    assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
+    spec_ratio_order_sort(&order, target, draft);
+    const double agrees = of(&order);
+    spec_ratio_order_free(&order);
+    return agrees;
+}
+
+static coupling *const all_forms[] = {spec_coupling_gumbel, spec_coupling_minhash, spec_coupling_bound};
+
+static void known_vectors(void **state)
+{
+    (void)state;
+    static const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
+    assert_within(agreement(spec_coupling_minhash, target, draft, 3), 42.0 / 65, 1e-15); /* (.7 + .06 + .06 + .02)/1.3 */
+    assert_within(agreement(spec_coupling_bound, target, draft, 3), 7.0 / 13, 1e-15);
+    assert_within(agreement(spec_coupling_gumbel, target, draft, 3), 43.0 / 62, 1e-15); /* `python3 misc.py` */
+}
+
+/* The chain bound <= MinHash <= Gumbel <= overlap; MinHash is above its bound wherever two rows share a token without
+ * agreeing on it. */
+static void gumbel_is_between_minhash_and_the_overlap(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    enum { MOST = 40 };
+    for (int i = 0; i < 1000; i++) {
+        double target[MOST], draft[MOST], direct = 0, darts = 0;
+        bool above = false;
+        int V = 1 + i % MOST;
+        tuples_row(target, V, i / MOST % 4, rng);
+        tuples_row(draft, V, i % 4, rng);
+        for (int x = 0; x < V; x++) {
+            double sum = 0;
+            /* a dart below one row alone, and then another below the other row, at the same token */
+            darts += fmin(target[x], draft[x]) + fmax(draft[x] - target[x], 0) * target[x] +
+                     fmax(target[x] - draft[x], 0) * draft[x];
+            if (target[x] == 0 || draft[x] == 0) continue;
+            above |= fmin(target[x], draft[x]) > 1e-3 && fabs(target[x] - draft[x]) > 1e-3;
+            for (int y = 0; y < V; y++) sum += fmax(target[y] / target[x], draft[y] / draft[x]);
+            direct += 1 / sum;
+        }
+        double gumbel = agreement(spec_coupling_gumbel, target, draft, V),
+               tv = spec_total_variation(target, draft, (size_t)V);
+        double minhash = agreement(spec_coupling_minhash, target, draft, V),
+               bound = agreement(spec_coupling_bound, target, draft, V);
+        assert_within(gumbel, direct, 1e-14);
+        assert_within(minhash, darts / (1 + tv), 1e-14);
+        assert_within(bound, (1 - tv) / (1 + tv), 1e-15);
+        assert_true(bound <= minhash + 1e-15 && minhash <= gumbel + 1e-15 && gumbel <= 1 - tv + 1e-15);
+        if (above) assert_true(minhash > bound + 1e-7);
+    }
+    gsl_rng_free(rng);
+}
+
+/* 100,000 races of shared exponential clocks: a standard error of .0015, which parts the overlap, MinHash and Gumbel of
+ * these rows by 27 of them or more. */
+static void gumbel_is_a_race_of_shared_clocks(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
+    uint64_t rounds = spec_test_samples(100000), agree = 0;
+    for (uint64_t i = 0; i < rounds; i++) {
+        int first = 0, second = 0;
+        double clock[4];
+        for (int x = 0; x < 4; x++) {
+            clock[x] = gsl_ran_exponential(rng, 1);
+            if (clock[x] / target[x] < clock[first] / target[first]) first = x;
+            if (clock[x] / draft[x] < clock[second] / draft[second]) second = x;
+        }
+        agree += first == second;
+    }
+    double expected = agreement(spec_coupling_gumbel, target, draft, 4), share = (double)agree / (double)rounds;
+    assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
+    double overlap = spec_overlap(target, draft, 4),
+           minhash = agreement(spec_coupling_minhash, target, draft, 4);
+    assert_true(overlap - expected > 0.015 && expected - minhash > 0.015);
+    gsl_rng_free(rng);
+}
+
+/* 100,000 times the first dart below either row, of darts that both share: .0015 again. (1-TV)/(1+TV), the chance that
+ * one dart serves both, is 43 standard errors off, Gumbel 27. */
+static void minhash_is_a_throw_of_shared_darts(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
+    uint64_t rounds = spec_test_samples(100000), agree = 0;
+    for (uint64_t i = 0; i < rounds; i++) {
+        int first = -1, second = -1;
+        while (first < 0 || second < 0) {
+            int x = (int)gsl_rng_uniform_int(rng, 4);
+            double height = gsl_rng_uniform(rng);
+            if (first < 0 && height < target[x]) first = x;
+            if (second < 0 && height < draft[x]) second = x;
+        }
+        agree += first == second;
+    }
+    double expected = agreement(spec_coupling_minhash, target, draft, 4), share = (double)agree / (double)rounds;
+    assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
+    double gumbel = agreement(spec_coupling_gumbel, target, draft, 4),
+           bound = agreement(spec_coupling_bound, target, draft, 4);
+    assert_true(gumbel - expected > 0.015 && expected - bound > 0.015);
+    gsl_rng_free(rng);
+}
+
+static void disjoint_rows_never_agree_and_equal_ones_always(void **state)
+{
+    (void)state;
+    static const double left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6};
+    for (int f = 0; f < 3; f++) {
+        assert_same(agreement(all_forms[f], left, right, 4), 0);
+        assert_within(agreement(all_forms[f], left, left, 4), 1, 2e-16);
+        assert_false(agreement(all_forms[f], left, left, 4) > 1);
+    }
+}
+
+static void equal_rows_agree_no_more_than_always(void **state)
+{
+    (void)state;
+    enum { V = 64 };
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    for (int i = 0; i < 100; i++) {
+        double row[V];
+        tuples_row(row, V, 0, rng);
+        for (int f = 0; f < 3; f++) assert_false(agreement(all_forms[f], row, row, V) > 1);
+    }
+    gsl_rng_free(rng);
+}
+
+static void tiny_chances_keep_their_digits(void **state)
+{
+    (void)state;
+    static const double target[2] = {1 - 1e-30, 1e-30}, draft[2] = {0, 1};
+    assert_near(agreement(spec_coupling_gumbel, target, draft, 2), 1e-30, 1e-15);
+}
+
+static void rows_that_are_none_give_no_number(void **state)
+{
+    (void)state;
+    static const double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1}, row[3] = {0.5, 0.3, 0.2};
+    for (int f = 0; f < 3; f++) {
+        assert_nan(agreement(all_forms[f], bad, row, 3));
+        assert_nan(agreement(all_forms[f], row, short_row, 3));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_vectors),
+        cmocka_unit_test(gumbel_is_between_minhash_and_the_overlap),
+        cmocka_unit_test(gumbel_is_a_race_of_shared_clocks),
+        cmocka_unit_test(minhash_is_a_throw_of_shared_darts),
+        cmocka_unit_test(disjoint_rows_never_agree_and_equal_ones_always),
+        cmocka_unit_test(equal_rows_agree_no_more_than_always),
+        cmocka_unit_test(tiny_chances_keep_their_digits),
+        cmocka_unit_test(rows_that_are_none_give_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

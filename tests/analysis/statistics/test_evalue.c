@@ -1,0 +1,151 @@
+#include "analysis/statistics/evalue.h"
+
+#include "tests/support/near.h"
+
+
+static const double row[3] = {0.27, 0.61, 0.12};
+
+/* One draw after another, each bet on with the share that the prior and the draws before it give. */
+static double one_by_one(const int *draw, int n, const uint64_t *before, double weight)
+{
+    double gain = 0.0, seen[3], all = weight;
+    for (int i = 0; i < 3; i++) all += seen[i] = (double)before[i];
+    for (int t = 0; t < n; t++) {
+        const int x = draw[t];
+        gain += log((weight * row[x] + seen[x]++) / all++) - log(row[x]);
+    }
+    return gain;
+}
+
+static void a_batch_gains_what_its_draws_gain_one_by_one(void **state)
+{
+    (void)state;
+    static const int draw[14] = {0, 1, 1, 2, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1};
+    static const uint64_t before[3] = {2, 1000003, 0};
+    static const double weights[3] = {0.35, 20.0, 4000.0};
+    for (int n = 0; n <= 14; n++)
+        for (int w = 0; w < 3; w++) {
+            uint64_t next[3] = {0, 0, 0};
+            for (int t = 0; t < n; t++) next[draw[t]]++;
+            const double gain = spec_evalue_dirichlet(next, before, row, 3, weights[w]);
+            assert_within(gain, one_by_one(draw, n, before, weights[w]), 1e-13);
+        }
+}
+
+/* Every sequence of draws that can come, by its chance: the mean capital is exactly 1, whatever went before. */
+static void under_the_null_the_mean_capital_is_one(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static const uint64_t befores[2][3] = {{0, 0, 0}, {7, 1, 90}};
+    for (int b = 0; b < 2; b++) {
+        double dirichlet = 0.0, event = 0.0;
+        for (int s = 0; s < 243; s++) {
+            uint64_t next[3] = {0, 0, 0};
+            double chance = 1.0;
+            for (int t = 0, rest = s; t < N; t++, rest /= 3) {
+                next[rest % 3]++;
+                chance *= row[rest % 3];
+            }
+            dirichlet += chance * exp(spec_evalue_dirichlet(next, befores[b], row, 3, 2.5));
+            event += chance * exp(spec_evalue_event(next[1], N, row[1], b == 0 ? 1.3 : -0.9));
+        }
+        assert_near(dirichlet, 1.0, 1e-13);
+        assert_near(event, 1.0, 1e-13);
+    }
+}
+
+/* Draws of another law: the capital grows by the divergence of the two laws a draw, less about (df/2) log n in all. */
+static void a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence(void **state)
+{
+    (void)state;
+    static const double other[3] = {0.30, 0.55, 0.15};
+    static const uint64_t none[3] = {0, 0, 0};
+    uint64_t next[3];
+    double rate = 0.0;
+    const double n = 1e6;
+    for (int i = 0; i < 3; i++) {
+        next[i] = (uint64_t)(n * other[i] + 0.5);
+        rate += other[i] * log(other[i] / row[i]);
+    }
+    const double gain = spec_evalue_dirichlet(next, none, row, 3, 3.0);
+    assert_true(gain < n * rate && gain > n * rate - log(n) - 5.0);
+    /* And against the null's own counts it is lost, slowly. */
+    for (int i = 0; i < 3; i++) next[i] = (uint64_t)(n * row[i] + 0.5);
+    const double lost = spec_evalue_dirichlet(next, none, row, 3, 3.0);
+    assert_true(lost < 0.0 && lost > -log(n) - 5.0);
+}
+
+static void what_cannot_come_wins_everything(void **state)
+{
+    (void)state;
+    static const double half[3] = {0.5, 0.0, 0.5};
+    static const uint64_t none[3] = {0, 0, 0}, never[3] = {3, 1, 3}, often[3] = {3, 0, 4};
+    assert_same(spec_evalue_dirichlet(never, none, half, 3, 1.0), INFINITY);
+    assert_true(isfinite(spec_evalue_dirichlet(often, none, half, 3, 1.0)));
+    assert_same(spec_evalue_dirichlet(none, never, half, 3, 1.0), 0.0);
+}
+
+static void means_and_p_values(void **state)
+{
+    (void)state;
+    const double log_e[3] = {log(2.0), log(0.385), -INFINITY}, large[2] = {2000.0, 1999.0};
+    assert_near(exp(spec_evalue_mean(log_e, 3)), (2.0 + 0.385) / 3.0, 1e-15);
+    assert_near(spec_evalue_mean(large, 2), 2000.0 + log((1.0 + exp(-1.0)) / 2.0), 1e-15);
+    assert_same(spec_evalue_mean((double[1]){INFINITY}, 1), INFINITY);
+    assert_same(spec_evalue_mean((double[2]){-INFINITY, -INFINITY}, 2), -INFINITY);
+    assert_near(spec_evalue_p(log(385.0)), 1.0 / 385.0, 1e-14);
+    assert_same(spec_evalue_p(-2.0), 1.0);
+    assert_same(spec_evalue_p(0.0), 1.0);
+    assert_near(spec_evalue_p(0.385), exp(-0.385), 1e-15);
+    assert_same(spec_evalue_p(INFINITY), 0.0);
+}
+
+static void certain_events_are_bet_on_for_nothing(void **state)
+{
+    (void)state;
+    assert_same(spec_evalue_event(5, 5, 1.0, 0.7), 0.0);
+    assert_same(spec_evalue_event(0, 5, 0.0, 0.7), 0.0);
+}
+
+static void a_row_may_be_off_by_rounding(void **state)
+{
+    (void)state;
+    static const uint64_t some[2] = {1, 1};
+    assert_true(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 9e-10}, 2, 1.0) > -1.0);
+    assert_nan(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 2e-9}, 2, 1.0));
+}
+
+static void outside_the_domain_there_is_no_number(void **state)
+{
+    (void)state;
+    static const uint64_t some[2] = {1, 1};
+    static const double bad[4][2] = {{-0.1, 1.1}, {0.5, 0.6}, {NAN, 0.5}, {0.4, 0.5}};
+    for (int i = 0; i < 4; i++) assert_nan(spec_evalue_dirichlet(some, some, bad[i], 2, 1.0));
+    static const double weights[4] = {0.0, -1.0, NAN, INFINITY};
+    for (int i = 0; i < 4; i++)
+        assert_nan(spec_evalue_dirichlet(some, some, (double[2]){0.5, 0.5}, 2, weights[i]));
+    assert_nan(spec_evalue_event(2, 1, 0.3, 0.1));
+    assert_nan(spec_evalue_event(1, 2, 1.3, 0.1));
+    assert_nan(spec_evalue_event(1, 2, -0.1, 0.1));
+    assert_nan(spec_evalue_event(1, 2, 0.25, 4.0));
+    assert_nan(spec_evalue_event(1, 2, 0.25, -4.0 / 3.0));
+    assert_nan(spec_evalue_mean(NULL, 0));
+    assert_nan(spec_evalue_mean((double[2]){1.0, NAN}, 2));
+    assert_nan(spec_evalue_p(NAN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_gains_what_its_draws_gain_one_by_one),
+        cmocka_unit_test(under_the_null_the_mean_capital_is_one),
+        cmocka_unit_test(a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence),
+        cmocka_unit_test(what_cannot_come_wins_everything),
+        cmocka_unit_test(means_and_p_values),
+        cmocka_unit_test(certain_events_are_bet_on_for_nothing),
+        cmocka_unit_test(a_row_may_be_off_by_rounding),
+        cmocka_unit_test(outside_the_domain_there_is_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,478 @@
+/* Goodness of fit: tables worked by hand, exact laws by an independent recursion, and p-values that must be uniform under the law. */
+#include "analysis/statistics/goodness.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_sort.h>
+#include <math.h>
+
+typedef int count_test(spec_goodness *, const uint64_t *, const double *, size_t, double, int);
+
+static void hand_worked_tables(void **state)
+{
+    (void)state;
+    /* Expected 25, 25, 50: chi^2 = 1 + 1 + 0, tail exp(-1); G = 2 (20 log .8 + 30 log 1.2). */
+    const uint64_t counts[3] = {20, 30, 50};
+    const double probability[3] = {0.25, 0.25, 0.5};
+    double g = 2 * (20 * log(0.8) + 30 * log(1.2));
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 3, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 2, 1e-14);
+    assert_within(fit.p, exp(-1), 1e-14);
+    assert_true(fit.df == 2 && fit.pooled == 0);
+    assert_int_equal(spec_goodness_g(&fit, counts, probability, 3, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, g, 1e-13);
+    assert_within(fit.p, exp(-g / 2), 1e-13);
+    assert_int_equal(fit.df, 2);
+    const uint64_t gap[3] = {0, 50, 50}; /* 0 log 0 = 0 */
+    assert_int_equal(spec_goodness_g(&fit, gap, probability, 3, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 100 * log(2), 1e-12);
+}
+
+/* 10^15 counts in each cell, three off: chi^2 = 2 9/10^15, where squares would leave nothing. A single count has information too. */
+static void near_fits_do_not_cancel(void **state)
+{
+    (void)state;
+    const uint64_t near[2] = {1000000000000003, 999999999999997}, single[2] = {1, 3};
+    const double even[2] = {0.5, 0.5};
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, near, even, 2, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 18e-15, 1e-20);
+    assert_int_equal(spec_goodness_g(&fit, single, even, 2, 0, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 2 * (log(0.5) + 3 * log(1.5)), 1e-14);
+}
+
+static void fitted_parameters_cost_degrees_of_freedom(void **state)
+{
+    (void)state;
+    const uint64_t counts[3] = {20, 30, 50};
+    const double probability[3] = {0.25, 0.25, 0.5};
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 3, 5, 1), GSL_SUCCESS);
+    assert_int_equal(fit.df, 1);
+    assert_within(fit.p, erfc(1), 1e-14); /* P(Z^2 >= 2) */
+    for (int fitted = 2; fitted < 5; fitted++) {
+        assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 3, 5, fitted), GSL_SUCCESS);
+        assert_true(fit.df == 0 && fit.p == 1 && fit.statistic > 1.9);
+    }
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 3, 5, -1), GSL_EDOM);
+}
+
+static void small_cells_become_one_pool(void **state)
+{
+    (void)state;
+    /* Expected 60, 2, 30, 4, 4: the pool of three expects 10 and has 13. chi^2 = 25/60 + 4/30 + 9/10. */
+    const uint64_t counts[5] = {55, 5, 32, 2, 6};
+    const double probability[5] = {0.6, 0.02, 0.3, 0.04, 0.04};
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 5, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 25.0 / 60 + 4.0 / 30 + 9.0 / 10, 1e-13);
+    assert_true(fit.df == 2 && fit.pooled == 3);
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 5, 0, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 25.0 / 60 + 9.0 / 2 + 4.0 / 30 + 4.0 / 4 + 4.0 / 4, 1e-13);
+    assert_true(fit.df == 4 && fit.pooled == 0);
+}
+
+static void a_pool_too_small_takes_in_the_next_smallest_cell(void **state)
+{
+    (void)state;
+    /* Expected 60, 2, 18, 1, 19: the pool expects 3, takes in 18, and then has 20 against 21. */
+    const uint64_t counts[5] = {58, 1, 15, 4, 22};
+    const double probability[5] = {0.6, 0.02, 0.18, 0.01, 0.19};
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, probability, 5, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 4.0 / 60 + 9.0 / 19 + 1.0 / 21, 1e-13);
+    assert_true(fit.df == 2 && fit.pooled == 3);
+    /* Two cells expect 19: the first of them joins. 4 + 19 expected, 3 + 22 seen. */
+    const double tied[4] = {0.58, 0.04, 0.19, 0.19};
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){60, 3, 22, 15}, tied, 4, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 4.0 / 58 + 4.0 / 23 + 16.0 / 19, 1e-13);
+    /* At 3 the pool holds enough, exactly. */
+    const double exact[5] = {0.5, 0.015625, 0.234375, 0.03125, 0.21875}; /* of 64: 32, 1, 15, 2, 14 */
+    const uint64_t seen[5] = {30, 2, 17, 1, 14};
+    assert_int_equal(spec_goodness_chi_square(&fit, seen, exact, 5, 3, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 4.0 / 32 + 0.0 + 4.0 / 15, 1e-13);
+    assert_true(fit.df == 3 && fit.pooled == 2);
+    /* A cell that expects exactly the least stands alone: of 64, 32, 1, 1, 2, 28. */
+    const double least[5] = {0.5, 0.015625, 0.015625, 0.03125, 0.4375};
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){30, 3, 2, 5, 24}, least, 5, 2, 0), GSL_SUCCESS);
+    assert_true(fit.pooled == 2 && fit.df == 3);
+    assert_within(fit.statistic, 4.0 / 32 + 9.0 / 2 + 9.0 / 2 + 16.0 / 28, 1e-13);
+}
+
+static void one_cell_says_nothing(void **state)
+{
+    (void)state;
+    const uint64_t few[3] = {1, 0, 2}, none[3] = {0, 0, 0};
+    const double probability[3] = {0.3, 0.3, 0.4}, certain[1] = {1};
+    count_test *const tests[2] = {spec_goodness_chi_square, spec_goodness_g};
+    for (int i = 0; i < 2; i++) {
+        spec_goodness fit;
+        assert_int_equal(tests[i](&fit, few, probability, 3, 5, 0), GSL_SUCCESS);
+        assert_true(fit.df == 0 && fit.p == 1 && fit.pooled == 3);
+        assert_within(fit.statistic, 0, 1e-15);
+        assert_int_equal(tests[i](&fit, none, probability, 3, 5, 0), GSL_SUCCESS);
+        assert_true(fit.df == 0 && fit.p == 1 && fit.statistic == 0);
+        assert_int_equal(tests[i](&fit, few, certain, 1, 5, 0), GSL_SUCCESS);
+        assert_true(fit.df == 0 && fit.p == 1 && fit.statistic == 0);
+    }
+}
+
+/* A pool of one cell counts as well: 3 seen, 3 (1 - d) expected, chi^2 = 3 d^2 / (1 - d). */
+static void a_single_small_cell_has_its_term(void **state)
+{
+    (void)state;
+    const double d = 5e-10;
+    spec_goodness fit;
+    assert_int_equal(spec_goodness_chi_square(&fit, (const uint64_t[]){3}, (const double[]){1 - d}, 1, 5, 0), GSL_SUCCESS);
+    assert_within(fit.statistic, 3 * d * d, 1e-24);
+    assert_true(fit.pooled == 1 && fit.df == 0 && fit.p == 1);
+}
+
+static void the_impossible_has_p_zero_and_is_no_cell(void **state)
+{
+    (void)state;
+    const double probability[5] = {0, 0.25, 0.25, 0.5, 0};
+    const uint64_t possible[5] = {0, 20, 30, 50, 0}, impossible[5] = {0, 20, 30, 50, 1}, only[5] = {1, 0, 0, 0, 0};
+    count_test *const tests[2] = {spec_goodness_chi_square, spec_goodness_g};
+    for (int i = 0; i < 2; i++) {
+        for (double least = 0; least < 6; least += 5) {
+            spec_goodness fit;
+            assert_int_equal(tests[i](&fit, possible, probability, 5, least, 0), GSL_SUCCESS);
+            assert_true(fit.df == 2 && fit.p > 0.3 && fit.p < 0.4 && fit.pooled == 0);
+            assert_int_equal(tests[i](&fit, impossible, probability, 5, least, 0), GSL_SUCCESS);
+            assert_true(fit.p == 0 && fit.statistic == INFINITY);
+            assert_int_equal(tests[i](&fit, only, probability, 5, least, 0), GSL_SUCCESS);
+            assert_true(fit.p == 0 && fit.statistic == INFINITY);
+        }
+        /* A pool that takes in the next smallest takes in a cell, not a nothing. */
+        const double tail[4] = {0.02, 0, 0.18, 0.8};
+        const uint64_t seen[4] = {2, 0, 18, 80};
+        spec_goodness fit;
+        assert_int_equal(tests[i](&fit, seen, tail, 4, 5, 0), GSL_SUCCESS);
+        assert_true(fit.pooled == 2 && fit.df == 1);
+    }
+}
+
+static void what_is_no_law_is_refused(void **state)
+{
+    (void)state;
+    const uint64_t counts[2] = {3, 4};
+    static const double laws[][2] = {{0.5, 0.4}, {0.5, 0.6}, {1.5, -0.5}, {NAN, 0.5}, {0.5, 0.5 + 1e-8}, {0.5, 0.5 - 1e-8}};
+    spec_goodness fit;
+    for (int i = 0; i < 6; i++) {
+        fit = (spec_goodness){1, 1, 1, 1, 1};
+        assert_int_equal(spec_goodness_chi_square(&fit, counts, laws[i], 2, 5, 0), GSL_EDOM);
+        assert_true(fit.statistic == 0 && fit.df == 0 && fit.p == 0 && fit.pooled == 0);
+    }
+    const double good[2] = {0.5, 0.5 + 1e-10};
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, good, 2, 5, 0), GSL_SUCCESS);
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, good, 2, -1, 0), GSL_EDOM);
+    assert_int_equal(spec_goodness_chi_square(&fit, counts, good, 2, NAN, 0), GSL_EDOM);
+}
+
+/* 1000 data sets of 2000 counts from a law whose last cells pool: p-values uniform by KS; with one degree of freedom too many they are not (the
+ * mean p moves from .50 to .59, eleven standard errors), and a law off by a tenth in its first cell is found out. */
+static void p_values_are_uniform_under_the_law_and_only_there(void **state)
+{
+    (void)state;
+    enum { CELLS = 10, SETS = 1000 };
+    static const double probability[CELLS] = {.27, .19, .14, .11, .1, .08, .05, .0577, .0013, .001};
+    static const double wrong[CELLS] = {.243, .217, .14, .11, .1, .08, .05, .0577, .0013, .001};
+    count_test *const tests[2] = {spec_goodness_chi_square, spec_goodness_g};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    for (int i = 0; i < 2; i++) {
+        static double honest[SETS], generous[SETS];
+        int found = 0;
+        for (int s = 0; s < SETS; s++) {
+            unsigned int drawn[CELLS];
+            uint64_t counts[CELLS];
+            spec_goodness fit;
+            gsl_ran_multinomial(rng, CELLS, 2000, probability, drawn);
+            for (int x = 0; x < CELLS; x++) counts[x] = drawn[x];
+            assert_int_equal(tests[i](&fit, counts, probability, CELLS, 5, 0), GSL_SUCCESS);
+            assert_true(fit.df == 8 - (fit.pooled == 3)); /* 2.6 and 2 expected: 4.6 pool with the next */
+            honest[s] = fit.p;
+            generous[s] = gsl_cdf_chisq_Q(fit.statistic, fit.df + 1);
+            assert_int_equal(tests[i](&fit, counts, wrong, CELLS, 5, 0), GSL_SUCCESS);
+            found += fit.p < 0.05;
+        }
+        gsl_sort(honest, 1, SETS);
+        gsl_sort(generous, 1, SETS);
+        double d, p;
+        spec_goodness_ks_uniform(&d, &p, honest, SETS);
+        assert_true(p > SPEC_TEST_P);
+        spec_goodness_ks_uniform(&d, &p, generous, SETS);
+        assert_true(p < SPEC_TEST_P);
+        assert_true(found > SETS / 2);
+    }
+    gsl_rng_free(rng);
+}
+
+/* ---- Kolmogorov-Smirnov -------------------------------------------------------------------------------------------- */
+
+/* P(D < d) by another road: the number of points below t grows by Poisson-like steps over the intervals between the breakpoints
+ * i/n - d and (i-1)/n + d, and must stay within the band at each; n! times the weight of n points at 1. */
+static double kolmogorov_by_steps(double d, int n)
+{
+    double breakpoint[199], weight[100] = {1}, next[100], at = 0;
+    int m = 0;
+    for (int i = 1; i <= n; i++) {
+        breakpoint[m++] = fmin(1, fmax(0, (double)i / n - d));
+        breakpoint[m++] = fmin(1, fmax(0, (double)(i - 1) / n + d));
+    }
+    breakpoint[m++] = 1;
+    gsl_sort(breakpoint, 1, (size_t)m);
+    for (int b = 0; b < m; at = breakpoint[b++]) {
+        for (int j = 0; j <= n; j++) {
+            double term = 1, t = breakpoint[b];
+            next[j] = 0;
+            for (int l = 0; l <= j; term *= (t - at) / ++l) next[j] += weight[j - l] * term;
+            for (int i = 1; i <= n; i++) { /* point i lies above i/n - d and below (i-1)/n + d */
+                if (j >= i && t <= (double)i / n - d) next[j] = 0;
+                if (j < i && t >= fmin(1, (double)(i - 1) / n + d)) next[j] = 0;
+            }
+        }
+        for (int j = 0; j <= n; j++) weight[j] = next[j];
+    }
+    return weight[n] * tgamma(n + 1);
+}
+
+/* A sorted sample whose distance is d: point i at i/n - d, raised to 0. */
+static void p_of_distance(double *ret_d, double *ret_p, double d, int n)
+{
+    double sorted[100];
+    for (int i = 1; i <= n; i++) sorted[i - 1] = fmax(0, (double)i / n - d);
+    spec_goodness_ks_uniform(ret_d, ret_p, sorted, (size_t)n);
+}
+
+static void distances_by_hand(void **state)
+{
+    (void)state;
+    double d, p;
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.1, 0.2, 0.3}, 3);
+    assert_within(d, 0.7, 1e-15);
+    assert_within(p, 2 * 0.3 * 0.3 * 0.3, 1e-14);
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.4, 0.8, 0.9}, 3); /* below the diagonal: .8 - 1/3 */
+    assert_within(d, 0.8 - 1.0 / 3, 1e-15);
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.3}, 1);
+    assert_within(d, 0.7, 1e-15);
+    assert_within(p, 0.6, 1e-14);
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.5}, 1);
+    assert_within(d, 0.5, 1e-15);
+    assert_within(p, 1, 1e-14);
+}
+
+static void distances_have_edges(void **state)
+{
+    (void)state;
+    double d, p;
+    spec_goodness_ks_uniform(&d, &p, NULL, 0);
+    assert_true(d == 0 && p == 1);
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0, 0, 0}, 3);
+    assert_true(d == 1 && p == 0);
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.2, 1.5}, 2);
+    assert_true(d == 1 && p == 0);
+    const double zeros[21] = {0};
+    for (size_t n = 19; n <= 21; n++) { /* about the largest matrix, and where the limit alone would say 1e-18 */
+        spec_goodness_ks_uniform(&d, &p, zeros, n);
+        assert_true(d == 1 && p == 0);
+    }
+    spec_goodness_ks_uniform(&d, &p, (const double[]){0.2, NAN, 0.4}, 3);
+    assert_true(isnan(d) && isnan(p));
+}
+
+static void small_samples_have_exact_p_values(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 20; n++) {
+        for (double d = 0.5 / n + 0.003; d < 0.999; d += 0.053) {
+            double got, p;
+            p_of_distance(&got, &p, d, n);
+            assert_within(got, d, 1e-15);
+            assert_within(p, 1 - kolmogorov_by_steps(d, n), 1e-13);
+        }
+    }
+}
+
+static void larger_samples_have_p_values_within_six_ten_thousandths(void **state)
+{
+    (void)state;
+    double worst = 0;
+    for (int n = 21; n <= 99; n += 39) {
+        for (double d = 0.5 / n + 0.001; d < 0.4; d += 0.02) {
+            double got, p;
+            p_of_distance(&got, &p, d, n);
+            worst = fmax(worst, fabs(p - (1 - kolmogorov_by_steps(d, n))));
+        }
+    }
+    printf("largest error of p: %g\n", worst);
+    assert_true(worst < 0.0006);
+}
+
+/* n = 21 is the first that is not exact: the limit's series, seven terms of it, at the corrected argument. */
+static void exactness_ends_at_twenty(void **state)
+{
+    (void)state;
+    double d, p, t = sqrt(21) * 0.27, wanted = 0;
+    t += 1 / (6 * sqrt(21)) + (t - 1) / 84;
+    for (int j = 1; j < 8; j++) wanted += (j % 2 ? 2 : -2) * exp(-2 * j * j * t * t);
+    p_of_distance(&d, &p, 0.27, 21);
+    assert_within(p, wanted, 1e-14);
+    assert_true(fabs(p - (1 - kolmogorov_by_steps(0.27, 21))) > 1e-6);
+}
+
+/* Kolmogorov's limit at n = 10^6, where the correction to the limit is a ten-thousandth: tabulated .0500 at 1.3581, .0100 at 1.6276. */
+static void large_samples_follow_the_limit_law(void **state)
+{
+    (void)state;
+    enum { N = 1000000 };
+    static double sorted[N];
+    static const double t[4] = {1.3581, 1.6276, 0.8276, 0.1}, wanted[4] = {0.05, 0.01, 0.5, 1};
+    for (int i = 0; i < 4; i++) {
+        double d, p, distance = t[i] / sqrt(N);
+        for (int x = 1; x <= N; x++) sorted[x - 1] = fmax(0, (double)x / N - distance);
+        spec_goodness_ks_uniform(&d, &p, sorted, N);
+        assert_within(p, wanted[i], 1e-3 * wanted[i] + 2e-5);
+    }
+}
+
+/* ---- families and normals ------------------------------------------------------------------------------------------ */
+
+static void holm_adjusts_a_hand_worked_family(void **state)
+{
+    (void)state;
+    /* Sorted .005, .01, .03, .04 times 4, 3, 2, 1: .02, .03, .06, .04, and the last is raised to .06. */
+    const double p[4] = {0.01, 0.04, 0.03, 0.005}, wanted[4] = {0.03, 0.06, 0.06, 0.02};
+    double adjusted[4], alias[4];
+    size_t order[4];
+    spec_holm(adjusted, p, 4, order);
+    for (int i = 0; i < 4; i++) assert_within(adjusted[i], wanted[i], 1e-16);
+    for (int i = 0; i < 4; i++) alias[i] = p[i];
+    spec_holm(alias, alias, 4, order);
+    assert_memory_equal(alias, adjusted, sizeof alias);
+}
+
+static void holm_knows_ties_ones_and_not_a_number(void **state)
+{
+    (void)state;
+    double adjusted[3];
+    size_t order[3];
+    spec_holm(adjusted, (const double[]){0.2, 0.2, 0.2}, 3, order);
+    for (int i = 0; i < 3; i++) assert_within(adjusted[i], 0.6, 1e-15);
+    spec_holm(adjusted, (const double[]){0.9, 0, 0.4}, 3, order);
+    assert_within(adjusted[0], 0.9, 1e-15);
+    assert_true(adjusted[1] == 0);
+    assert_within(adjusted[2], 0.8, 1e-15);
+    spec_holm(adjusted, (const double[]){0.9, 0.7, 0.8}, 3, order);
+    assert_true(adjusted[0] == 1 && adjusted[1] == 1 && adjusted[2] == 1);
+    spec_holm(adjusted, (const double[]){0.27}, 1, order);
+    assert_true(adjusted[0] == 0.27);
+    for (int i = 0; i < 3; i++) {
+        double p[3] = {0.1, 0.2, 0.3};
+        p[i] = NAN;
+        spec_holm(adjusted, p, 3, order);
+        assert_true(isnan(adjusted[0]) && isnan(adjusted[1]) && isnan(adjusted[2]));
+    }
+    spec_holm(NULL, NULL, 0, NULL);
+}
+
+static void normal_p_is_two_sided(void **state)
+{
+    (void)state;
+    assert_within(spec_normal_p(1.959963984540054), 0.05, 1e-15);
+    assert_within(spec_normal_p(-1.959963984540054), 0.05, 1e-15);
+    assert_true(spec_normal_p(0) == 1 && spec_normal_p(INFINITY) == 0 && spec_normal_p(-INFINITY) == 0);
+    assert_true(isnan(spec_normal_p(NAN)));
+}
+
+/* Sixteen cells of five expected counts, 20,000 tables: G alone has a mean too large by 1 + 1/(6 df) sum 1/expected. */
+static void williams_brings_the_mean_of_g_to_that_of_chi_square(void **state)
+{
+    (void)state;
+    enum { CELLS = 16, N = 80, TABLES = 20000 };
+    double law[CELLS], mean = 0, plain = 0;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    for (int i = 0; i < CELLS; i++) law[i] = 1.0 / CELLS;
+    for (int t = 0; t < TABLES; t++) {
+        unsigned int drawn[CELLS];
+        uint64_t counts[CELLS];
+        spec_goodness g;
+        gsl_ran_multinomial(rng, CELLS, N, law, drawn);
+        for (int i = 0; i < CELLS; i++) counts[i] = drawn[i];
+        assert_int_equal(spec_goodness_g(&g, counts, law, CELLS, 5, 0), GSL_SUCCESS);
+        assert_near(g.inverse, CELLS / 5.0 - 1.0 / N, 1e-12);
+        plain += g.statistic / TABLES;
+        mean += spec_goodness_williams(&g) / TABLES;
+    }
+    /* The standard error is sqrt(30/20,000) = .04; without the correction it is .53 too large. */
+    assert_within(mean, 15, 0.2);
+    assert_true(plain > 15.35);
+    assert_nan(spec_goodness_williams(&(spec_goodness){.statistic = 1}));
+    gsl_rng_free(rng);
+}
+
+static void sums_of_events_have_the_tails_of_their_moments(void **state)
+{
+    (void)state;
+    static const double chances[] = {0.27, 0.02, 0.94};
+    for (int c = 0; c < 3; c++) {
+        const unsigned int n = 20000;
+        const double chance = chances[c], mean = n * chance, variance = mean * (1 - chance);
+        const double third = variance * (1 - 2 * chance);
+        for (int z = 1; z <= 6; z++) {
+            /* half-way between two counts both tails are those of the counts beyond */
+            const double above = floor(mean + z * sqrt(variance)) + 0.5, below = ceil(mean - z * sqrt(variance)) - 0.5;
+            const double tail = gsl_cdf_binomial_Q((unsigned int)(above - 0.5), chance, n);
+            const double other = gsl_cdf_binomial_P((unsigned int)(below - 0.5), chance, n);
+            assert_near(spec_goodness_sum_p(above - mean, variance, third), 2 * tail, z < 5 ? 0.03 : 0.2);
+            assert_near(spec_goodness_sum_p(below - mean, variance, third), 2 * other, z < 5 ? 0.03 : 0.2);
+        }
+    }
+    /* Ten standard deviations of rare events: Poisson's tail, where the normal law says 1e-23. */
+    const double poisson = gsl_cdf_poisson_Q(25, 5);
+    const double p = spec_goodness_sum_p(25.5 - 5, 5, 5);
+    assert_true(p > 2 * poisson && p < 2e4 * poisson);
+    assert_near(spec_goodness_sum_p(2.385, 1, 0), spec_normal_p(2.385), 1e-14);
+    assert_near(spec_goodness_sum_p(2.385, 1, 1e-3), spec_normal_p(2.385), 3e-3);
+    assert_same(spec_goodness_sum_p(-2.385, 1, 0.27), spec_goodness_sum_p(2.385, 1, -0.27));
+    assert_same(spec_goodness_sum_p(0, 1, 0), 1);
+    assert_same(spec_goodness_sum_p(3, 0, 0), 1);
+    assert_same(spec_goodness_sum_p(1e7, 1, 0.27), 0);
+    assert_same(spec_goodness_sum_p(1e7, 1, 1e-3), 0);
+    assert_same(spec_goodness_sum_p(-1e7, 1, 0.27), 0);
+    assert_nan(spec_goodness_sum_p(1, -1, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_worked_tables),
+        cmocka_unit_test(near_fits_do_not_cancel),
+        cmocka_unit_test(fitted_parameters_cost_degrees_of_freedom),
+        cmocka_unit_test(small_cells_become_one_pool),
+        cmocka_unit_test(a_pool_too_small_takes_in_the_next_smallest_cell),
+        cmocka_unit_test(one_cell_says_nothing),
+        cmocka_unit_test(a_single_small_cell_has_its_term),
+        cmocka_unit_test(the_impossible_has_p_zero_and_is_no_cell),
+        cmocka_unit_test(what_is_no_law_is_refused),
+        cmocka_unit_test(p_values_are_uniform_under_the_law_and_only_there),
+        cmocka_unit_test(distances_by_hand),
+        cmocka_unit_test(distances_have_edges),
+        cmocka_unit_test(small_samples_have_exact_p_values),
+        cmocka_unit_test(larger_samples_have_p_values_within_six_ten_thousandths),
+        cmocka_unit_test(exactness_ends_at_twenty),
+        cmocka_unit_test(large_samples_follow_the_limit_law),
+        cmocka_unit_test(holm_adjusts_a_hand_worked_family),
+        cmocka_unit_test(holm_knows_ties_ones_and_not_a_number),
+        cmocka_unit_test(normal_p_is_two_sided),
+        cmocka_unit_test(williams_brings_the_mean_of_g_to_that_of_chi_square),
+        cmocka_unit_test(sums_of_events_have_the_tails_of_their_moments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* Running moments against hand-worked samples and against the moments of counts. */
+#include "analysis/statistics/moments.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+/* Mean 5, squared differences 9+1+1+1+0+0+4+16 = 32. */
+static const double sample[8] = {2, 4, 4, 4, 5, 5, 7, 9};
+
+static spec_moments moments_of(const double *x, int n, double offset)
+{
+    spec_moments moments = {0};
+    for (int i = 0; i < n; i++) spec_moments_add(&moments, x[i] + offset);
+    return moments;
+}
+
+static void a_known_sample_has_known_moments(void **state)
+{
+    (void)state;
+    spec_moments moments = moments_of(sample, 8, 0);
+    assert_int_equal(moments.n, 8);
+    assert_within(moments.mean, 5, 1e-15);
+    assert_within(moments.m2, 32, 1e-13);
+    assert_within(spec_moments_variance(&moments), 32.0 / 7, 1e-14);
+    assert_within(spec_moments_standard_error(&moments), sqrt(32.0 / 7 / 8), 1e-15);
+}
+
+static void a_large_offset_does_not_cancel(void **state)
+{
+    (void)state;
+    spec_moments moments = moments_of(sample, 8, 1e9);
+    assert_within(spec_moments_variance(&moments), 32.0 / 7, 1e-6); /* mean of squares less square of mean: 0 or 128 */
+}
+
+static void few_observations_have_no_variance(void **state)
+{
+    (void)state;
+    spec_moments empty = {0}, one = moments_of(sample, 1, 0), two = moments_of(sample, 2, 0);
+    assert_true(isnan(spec_moments_variance(&empty)) && isnan(spec_moments_standard_error(&empty)));
+    assert_true(isnan(spec_moments_variance(&one)) && isnan(spec_moments_standard_error(&one)));
+    assert_within(spec_moments_variance(&two), 2, 1e-15);
+}
+
+static void merging_is_adding_in_any_order(void **state)
+{
+    (void)state;
+    spec_moments whole = moments_of(sample, 8, 0.27), empty = {0};
+    for (int a = 0; a <= 8; a++) {
+        for (int b = a; b <= 8; b++) {
+            spec_moments part[3] = {moments_of(sample, a, 0.27), moments_of(sample + a, b - a, 0.27),
+                                    moments_of(sample + b, 8 - b, 0.27)};
+            static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+            for (int o = 0; o < 6; o++) {
+                spec_moments merged = empty;
+                for (int i = 0; i < 3; i++) spec_moments_merge(&merged, &part[orders[o][i]]);
+                assert_int_equal(merged.n, 8);
+                assert_within(merged.mean, whole.mean, 1e-15 * whole.mean);
+                assert_within(merged.m2, whole.m2, 1e-15 * whole.m2);
+            }
+        }
+    }
+}
+
+static void merging_an_empty_part_changes_no_bit(void **state)
+{
+    (void)state;
+    spec_moments whole = moments_of(sample, 8, 0.27), merged = whole, empty = {0};
+    spec_moments_merge(&merged, &empty);
+    assert_memory_equal(&merged, &whole, sizeof whole);
+    spec_moments_merge(&empty, &whole);
+    assert_memory_equal(&empty, &whole, sizeof whole);
+    spec_moments_merge(&empty, &(spec_moments){0});
+    assert_memory_equal(&empty, &whole, sizeof whole);
+}
+
+static void moments_of_counts_are_those_of_the_sample(void **state)
+{
+    (void)state;
+    const uint64_t counts[10] = {0, 0, 1, 0, 3, 2, 0, 1, 0, 1};
+    double mean, variance;
+    spec_moments_of_counts(&mean, &variance, counts, 9);
+    assert_within(mean, 5, 1e-15);
+    assert_within(variance, 32.0 / 7, 1e-15);
+
+    const uint64_t skewed[4] = {3, 1, 0, 7};
+    spec_moments moments = {0};
+    for (int k = 0; k < 4; k++) {
+        for (uint64_t i = 0; i < skewed[k]; i++) spec_moments_add(&moments, k);
+    }
+    spec_moments_of_counts(&mean, &variance, skewed, 3);
+    assert_within(mean, 2, 1e-15);
+    assert_within(mean, moments.mean, 1e-14);
+    assert_within(variance, spec_moments_variance(&moments), 1e-14);
+}
+
+/* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of which squares of k would leave five digits. */
+static void moments_of_counts_do_not_cancel(void **state)
+{
+    (void)state;
+    uint64_t counts[257] = {0};
+    double mean, variance;
+    counts[255] = 1000000;
+    counts[256] = 1;
+    spec_moments_of_counts(&mean, &variance, counts, 256);
+    assert_within(mean, 255 + 1 / 1000001.0, 1e-13);
+    assert_within(variance, 1 / 1000001.0, 1e-13 / 1000001);
+}
+
+static void counts_of_nothing_and_of_one(void **state)
+{
+    (void)state;
+    const uint64_t none[2] = {0, 0}, one[2] = {0, 1}, two[2] = {1, 1}, only[1] = {2};
+    double mean, variance;
+    spec_moments_of_counts(&mean, &variance, none, 1);
+    assert_true(isnan(mean) && isnan(variance));
+    spec_moments_of_counts(&mean, &variance, one, 1);
+    assert_true(mean == 1 && isnan(variance));
+    spec_moments_of_counts(&mean, &variance, two, 1);
+    assert_true(mean == 0.5 && variance == 0.5);
+    spec_moments_of_counts(&mean, &variance, only, 0);
+    assert_true(mean == 0 && variance == 0);
+}
+
+static void z_counts_standard_errors(void **state)
+{
+    (void)state;
+    assert_within(spec_z(2.5, 2, 0.25), 2, 0);
+    assert_within(spec_z(2, 2.5, 0.25), -2, 0);
+    assert_true(spec_z(2, 2, 0.25) == 0 && spec_z(2, 2, 0) == 0 && spec_z(INFINITY, INFINITY, 0) == 0);
+    assert_true(spec_z(3, 2, 0) == INFINITY && spec_z(2, 3, 0) == -INFINITY);
+    assert_true(spec_z(3, 3 + 0x1p-39, 0) == 0 && spec_z(3, 3 + 0x1p-38, 0) == -INFINITY); /* 1/2^40 of it is allowed */
+    assert_true(spec_z(-3, -3 - 0x1p-39, 0) == 0 && spec_z(-3, -3 - 0x1p-38, 0) == INFINITY);
+    assert_true(spec_z(INFINITY, 1, 0) == INFINITY && spec_z(1, INFINITY, 0) == -INFINITY);
+    assert_true(spec_z(-1, -1, 0) == 0 && spec_z(0, 1, INFINITY) == 0);
+    assert_true(isnan(spec_z(NAN, 1, 0)) && isnan(spec_z(1, NAN, 0)) && isnan(spec_z(1, 1, NAN)));
+    assert_true(isnan(spec_z(1, 1, -1)) && isnan(spec_z(2, 1, -1)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_known_sample_has_known_moments),
+        cmocka_unit_test(a_large_offset_does_not_cancel),
+        cmocka_unit_test(few_observations_have_no_variance),
+        cmocka_unit_test(merging_is_adding_in_any_order),
+        cmocka_unit_test(merging_an_empty_part_changes_no_bit),
+        cmocka_unit_test(moments_of_counts_are_those_of_the_sample),
+        cmocka_unit_test(moments_of_counts_do_not_cancel),
+        cmocka_unit_test(counts_of_nothing_and_of_one),
+        cmocka_unit_test(z_counts_standard_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+#include "analysis/statistics/power.h"
+
+#include "tests/support/near.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_integration.h>
+#include <gsl/gsl_randist.h>
+
+/* df = 1: (Z + d)^2 > x, from two normal tails. */
+static double one_degree(double x, double noncentrality)
+{
+    const double d = sqrt(noncentrality), root = sqrt(x);
+    return gsl_cdf_ugaussian_Q(root - d) + gsl_cdf_ugaussian_P(-root - d);
+}
+
+typedef struct {
+    double x, df, noncentrality;
+} sum_of_two;
+
+static double given_the_rest(double rest, void *params)
+{
+    const sum_of_two *s = params;
+    return gsl_ran_chisq_pdf(rest, s->df - 1.0) * one_degree(fmax(s->x - rest, 0.0), s->noncentrality);
+}
+
+/* df > 2: one degree holds all the noncentrality, the others are a central chi-square; integrated over these. */
+static double by_integration(double x, double df, double noncentrality)
+{
+    sum_of_two s = {x, df, noncentrality};
+    gsl_function f = {.function = given_the_rest, .params = &s};
+    gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
+    double below = 0.0, error;
+    gsl_integration_qag(&f, 0.0, x, 1e-15, 1e-12, 400, GSL_INTEG_GAUSS61, work, &below, &error);
+    gsl_integration_workspace_free(work);
+    return below + gsl_cdf_chisq_Q(x, df - 1.0);
+}
+
+static void one_degree_of_freedom_is_two_normal_tails(void **state)
+{
+    (void)state;
+    static const double x[4] = {0.3, 2.385, 23.9, 500.0}, noncentrality[5] = {0.0, 0.27, 4.1, 60.0, 700.0};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 5; j++) {
+            const double tail = spec_power_noncentral_tail(x[i], 1.0, noncentrality[j]);
+            assert_within(tail, one_degree(x[i], noncentrality[j]), 1e-13);
+        }
+}
+
+static void more_degrees_add_a_central_law(void **state)
+{
+    (void)state;
+    static const double df[3] = {3.0, 10.0, 63.0}, noncentrality[3] = {0.7, 12.0, 101.0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (double x = 0.4 * df[i]; x < 4.0 * df[i]; x += df[i]) {
+                const double tail = spec_power_noncentral_tail(x, df[i], noncentrality[j]);
+                assert_within(tail, by_integration(x, df[i], noncentrality[j]), 1e-10);
+            }
+}
+
+static void the_noncentrality_gives_the_power(void **state)
+{
+    (void)state;
+    static const double df[4] = {1.0, 7.0, 63.0, 1023.0}, alpha[3] = {0.27, 1e-3, 1e-12}, power[2] = {0.28, 0.973};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 2; k++) {
+                const double noncentrality = spec_power_noncentrality(df[i], alpha[j], power[k]);
+                double low = 0.0, high = 20.0 * df[i] + 500.0; /* the critical value, by halving the central tail */
+                for (int h = 0; h < 100; h++) {
+                    const double middle = 0.5 * (low + high);
+                    if (gsl_cdf_chisq_Q(middle, df[i]) > alpha[j]) low = middle;
+                    else high = middle;
+                }
+                assert_within(spec_power_noncentral_tail(low, df[i], noncentrality), power[k], 1e-9);
+            }
+}
+
+/* TV = .01 at 1e-6 and power .9; numbers of two digits, from an approximation. */
+static void known_sample_sizes(void **state)
+{
+    (void)state;
+    assert_near(spec_power_draws(0.01, 63.0, 1e-6, 0.9), 2.5e5, 0.04);
+    assert_near(spec_power_draws(0.01, 1023.0, 1e-6, 0.9), 7.6e5, 0.04);
+    assert_near(spec_power_draws(0.01, 131071.0, 1e-6, 0.9), 7.8e6, 0.04);
+}
+
+static void draws_and_detectable_distance_are_inverse(void **state)
+{
+    (void)state;
+    const double n = spec_power_draws(0.0385, 12.0, 1e-6, 0.9);
+    assert_near(spec_power_detectable(n, 12.0, 1e-6, 0.9), 0.0385, 1e-12);
+    assert_near(spec_power_detectable(4.0 * n, 12.0, 1e-6, 0.9), 0.0385 / 2.0, 1e-12);
+    assert_same(spec_power_detectable(0.5, 12.0, 1e-6, 0.9), 1.0);
+    assert_near(spec_power_draws(1.0, 3.0, 0.1, 0.9), spec_power_noncentrality(3.0, 0.1, 0.9) / 4.0, 1e-15);
+}
+
+static void outside_the_domain_there_is_no_number(void **state)
+{
+    (void)state;
+    static const double bad[8][3] = {{0.5, 0.1, 0.9}, {NAN, 0.1, 0.9}, {INFINITY, 0.1, 0.9}, {3, 0.0, 0.9},
+                                     {3, 1.0, 0.9},   {3, 0.1, 0.1},   {3, 0.1, 1.0},        {3, 0.1, NAN}};
+    for (int i = 0; i < 8; i++) assert_nan(spec_power_noncentrality(bad[i][0], bad[i][1], bad[i][2]));
+    assert_nan(spec_power_draws(0.0, 3.0, 0.1, 0.9));
+    assert_nan(spec_power_draws(1.1, 3.0, 0.1, 0.9));
+    assert_nan(spec_power_detectable(0.0, 3.0, 0.1, 0.9));
+    assert_nan(spec_power_noncentral_tail(-1.0, 3.0, 1.0));
+    assert_nan(spec_power_noncentral_tail(1.0, 0.5, 1.0));
+    assert_nan(spec_power_noncentral_tail(1.0, 3.0, -1.0));
+    assert_nan(spec_power_noncentral_tail(1.0, 3.0, INFINITY));
+    assert_same(spec_power_noncentral_tail(0.0, 3.0, 1.0), 1.0);
+    assert_same(spec_power_noncentral_tail(INFINITY, 3.0, 1.0), 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_degree_of_freedom_is_two_normal_tails),
+        cmocka_unit_test(more_degrees_add_a_central_law),
+        cmocka_unit_test(the_noncentrality_gives_the_power),
+        cmocka_unit_test(known_sample_sizes),
+        cmocka_unit_test(draws_and_detectable_distance_are_inverse),
+        cmocka_unit_test(outside_the_domain_there_is_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

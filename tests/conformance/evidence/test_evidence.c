@@ -1,0 +1,277 @@
+/* Evidence: the capital's mean under the null, summed over all texts; each hard rule; counts and completions; coins. */
+#include "tests/conformance/evidence_stand.h"
+
+#include "analysis/statistics/goodness.h"
+
+/* ---- the null ---------------------------------------------------------------------------------------------------- */
+
+/* All pairs of texts of four tokens, by their chance. What depends on chance of ours as well is left out. */
+static void the_mean_capital_over_all_texts_is_one(void **state)
+{
+    (void)state;
+    enum { LENGTH = 4, TEXTS = 1 << LENGTH };
+    static const char *const names[] = {"counts", "state", "again", "pairs", "draft-more", "tilt", "target-more",
+                                        "target-mode", "draft-mode", "first-token", "last-token"};
+    enum { NAMES = sizeof names / sizeof *names };
+    double mean[NAMES] = {0.0}, all = 0.0;
+    for (int code = 0; code < TEXTS * TEXTS; code++) {
+        stand s;
+        spec_finding finding[SPEC_TESTS_MAX];
+        double chance = 1.0;
+        open_stand(&s, "two-2", SPEC_SCOPE_STREAM);
+        for (int t = 0; t < 2; t++) {
+            int32_t text[LENGTH];
+            int at = 0;
+            for (int k = 0; k < LENGTH; k++) {
+                text[k] = code >> (t * LENGTH + k) & 1;
+                chance *= law_of(&s, at)[text[k]];
+                at = spec_fixture_next(&s.fixture, at, text[k]);
+            }
+            spec_evidence_clear(s.fork);
+            spec_evidence_add_text(s.fork, 0, text, LENGTH, s.rng);
+            spec_evidence_merge(s.evidence, s.fork);
+        }
+        const int n = spec_evidence_findings(finding, s.evidence);
+        for (int k = 0; k < NAMES; k++) mean[k] += chance * exp(finding_of(finding, n, names[k])->log_e);
+        all += chance;
+        close_stand(&s);
+    }
+    assert_near(all, 1.0, 1e-12);
+    for (int k = 0; k < NAMES; k++) assert_near(mean[k], 1.0, 1e-11);
+}
+
+/* The token rule's own joint law of what is drafted and what comes. */
+static void the_mean_capital_of_kept_drafts_is_one(void **state)
+{
+    (void)state;
+    stand s;
+    open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
+    const double *target = law_of(&s, 0), *draft = s.fixture.draft_law;
+    double mean = 0.0, rest = 0.0, all = 0.0;
+    for (int y = 0; y < 4; y++) rest += fmax(target[y] - draft[y], 0.0);
+    for (int x = 0; x < 4; x++)
+        for (int y = 0; y < 4; y++) {
+            const double kept = fmin(1.0, target[x] / draft[x]);
+            const double chance = draft[x] * ((x == y ? kept : 0.0) +
+                                              (1.0 - kept) * fmax(target[y] - draft[y], 0.0) / rest);
+            spec_finding finding[SPEC_TESTS_MAX];
+            memset(s.evidence->kept, 0, (size_t)s.fixture.n_states * sizeof *s.evidence->kept);
+            s.evidence->kept[0][draft[x] > target[x]][draft[y] > target[y]] = 1;
+            const int n = spec_evidence_findings(finding, s.evidence);
+            mean += chance * exp(finding_of(finding, n, "kept")->log_e);
+            all += chance;
+        }
+    assert_near(all, 1.0, 1e-12);
+    assert_near(mean, 1.0, 1e-12);
+    close_stand(&s);
+}
+
+/* ---- hard rules -------------------------------------------------------------------------------------------------- */
+
+static void each_broken_rule_is_named(void **state)
+{
+    (void)state;
+    for (int hard = SPEC_HARD_IMPOSSIBLE; hard < SPEC_HARD_KINDS; hard++) {
+        const char *fixture = hard == SPEC_HARD_REPEAT ? "repeats-4" : "target-zeros-8";
+        stand s;
+        open_stand(&s, fixture, SPEC_SCOPE_VERIFY);
+        ask(&s, 4, 0);
+        for (int i = 0; i < 4; i++) emit(&s, i, best_of(&s, i, NULL));
+        const double *law = law_of(&s, root(&s, 3));
+        int never = 0, other = 0;
+        while (never < s.fixture.vocab - 1 && law[never] > 0.0) never++;
+        while (law[other] == 0.0 || other == best_of(&s, 3, NULL)) other++;
+        int32_t *emitted = s.batch.emitted + (size_t)3 * (size_t)(s.batch.nodes + 1);
+        if (hard == SPEC_HARD_IMPOSSIBLE) emitted[0] = never;
+        if (hard == SPEC_HARD_RANGE) emitted[0] = s.fixture.vocab;
+        if (hard == SPEC_HARD_COUNTS) s.batch.n_accepted[3] = 1;
+        if (hard == SPEC_HARD_PATH) {
+            s.batch.n_emitted[3] = 2;
+            s.batch.n_accepted[3] = 1;
+            emitted[0] = drafted_by(&s, 3) != best_of(&s, 3, NULL) ? best_of(&s, 3, NULL) : other;
+            emitted[1] = 0;
+            const double *after = law_of(&s, spec_fixture_next(&s.fixture, root(&s, 3), emitted[0]));
+            while (after[emitted[1]] == 0.0) emitted[1]++;
+        }
+        if (hard == SPEC_HARD_INPUT) s.batch.fault[3] = SPEC_FAULT_INPUT;
+        if (hard == SPEC_HARD_OVERRUN) s.batch.fault[3] = SPEC_FAULT_OVERRUN;
+        if (hard == SPEC_HARD_UNTOUCHED) s.batch.fault[3] = SPEC_FAULT_UNTOUCHED;
+        if (hard == SPEC_HARD_REPEAT) emitted[0] = other;
+        if (hard == SPEC_HARD_COUNTERS) spec_evidence_blame(s.evidence, SPEC_HARD_COUNTERS);
+        take(&s, 4, 0);
+        const spec_exhibit *shown = spec_evidence_hard(s.evidence);
+        assert_non_null(shown);
+        assert_int_equal(shown->hard, hard);
+        assert_true(strlen(spec_hard_reasons[hard]) > 10);
+        if (hard == SPEC_HARD_COUNTERS) {
+            assert_int_equal(spec_evidence_tokens(s.evidence), 4 * s.fixture.levels);
+        } else {
+            assert_int_equal(shown->index, 3);
+            assert_int_equal(spec_evidence_tokens(s.evidence),
+                             (hard == SPEC_HARD_REPEAT ? 2 : 3) * s.fixture.levels); /* what came is no text */
+        }
+        assert_int_equal(spec_evidence_rounds(s.evidence), 4);
+        close_stand(&s);
+    }
+}
+
+static void drafts_of_the_sampler_are_looked_at(void **state)
+{
+    (void)state;
+    stand s;
+    open_stand(&s, "blind-3", SPEC_SCOPE_DRAFT);
+    ask(&s, 2, 0);
+    for (int i = 0; i < 2; i++) emit(&s, i, best_of(&s, i, NULL));
+    s.batch.token[s.batch.nodes] = 3;
+    take(&s, 2, 0);
+    assert_int_equal(spec_evidence_hard(s.evidence)->hard, SPEC_HARD_RANGE);
+    assert_int_equal(spec_evidence_hard(s.evidence)->index, 1);
+    close_stand(&s);
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+/* One token from the sampler, the rest from us: the rest has the law, whatever the first was. */
+static void what_a_round_leaves_over_is_drawn_from_the_target(void **state)
+{
+    (void)state;
+    stand s;
+    spec_goodness g;
+    open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
+    for (uint64_t b = 0; b < 24; b++) {
+        ask(&s, ROUNDS, b);
+        for (int i = 0; i < ROUNDS; i++) emit(&s, i, 2);
+        take(&s, ROUNDS, b);
+    }
+    uint64_t all = 0;
+    int tables = 0;
+    for (int at = 0; at < s.fixture.n_states; at++) {
+        const uint64_t *count = s.evidence->count + (size_t)at * 4;
+        all += spec_evidence_visits(s.evidence, at);
+        if (at % s.fixture.levels == 0) {
+            assert_int_equal(spec_evidence_count(s.evidence, at, 2), spec_evidence_visits(s.evidence, at));
+            continue;
+        }
+        assert_int_equal(spec_goodness_g(&g, count, law_of(&s, at), 4, 5, 0), GSL_SUCCESS);
+        assert_true(g.p > SPEC_TEST_P);
+        tables += g.df == 3;
+    }
+    assert_true(tables > s.fixture.levels); /* some states do not follow that token */
+    assert_int_equal(all, 24 * ROUNDS * s.fixture.levels);
+    assert_int_equal(spec_evidence_tokens(s.evidence), all);
+    assert_same(spec_evidence_accepted(s.evidence), 0.0);
+    close_stand(&s);
+}
+
+/* A text of five tokens, by hand. */
+static void tokens_and_pairs_are_counted_where_they_came(void **state)
+{
+    (void)state;
+    static const int32_t text[5] = {1, 3, 0, 0, 2};
+    stand s;
+    open_stand(&s, "plain-4", SPEC_SCOPE_STREAM);
+    spec_evidence_clear(s.fork);
+    spec_evidence_add_text(s.fork, 4, text, 5, s.rng);
+    spec_evidence_merge(s.evidence, s.fork);
+    int at = 4;
+    uint64_t pairs = 0, blocks = 0;
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(spec_evidence_count(s.evidence, at, text[k]), 1);
+        assert_int_equal(spec_evidence_visits(s.evidence, at), 1);
+        const size_t pair = ((size_t)at * 4 + (size_t)text[k]) * 4;
+        if (k < 4) assert_int_equal(s.evidence->pair[pair + (size_t)text[k + 1]], 1);
+        at = spec_fixture_next(&s.fixture, at, text[k]);
+    }
+    for (size_t i = 0; i < s.evidence->laws->cells * 4; i++) pairs += s.evidence->pair[i];
+    for (size_t i = 0; i < 3 * s.evidence->laws->block_cells; i++) blocks += s.evidence->block[i];
+    assert_int_equal(pairs, 4);
+    assert_int_equal(s.evidence->laws->block, 4);
+    assert_int_equal(blocks, 1); /* four tokens a block, the fifth begins the next one */
+    assert_int_equal(s.evidence->block[256 + 64 * 1 + 16 * 3], 1);
+    close_stand(&s);
+}
+
+static void nothing_seen_says_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; spec_fixtures[i] != NULL; i++)
+        for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+            stand s;
+            spec_finding finding[SPEC_TESTS_MAX];
+            double df;
+            if (!(spec_fixtures[i]->scopes & scope)) continue;
+            open_stand(&s, spec_fixtures[i]->name, scope);
+            const int n = spec_evidence_findings(finding, s.evidence);
+            for (int k = 0; k < n; k++) {
+                assert_within(finding[k].log_e, 0.0, 1e-12);
+                assert_same(finding[k].p, 1.0);
+                assert_same(finding[k].df, 0.0);
+            }
+            assert_true(n > 10 && n < SPEC_TESTS_MAX);
+            assert_true(!(spec_evidence_sensitivity(s.evidence, &df) > 0.0) || df == 0.0);
+            close_stand(&s);
+        }
+}
+
+/* Ordinary coins are uniform; those of edge rounds lie on edges half of the time, and count for nothing else. */
+static void coins_are_tossed_and_edges_shown(void **state)
+{
+    (void)state;
+    stand s;
+    int zeros = 0, last = 0, ordinary = 0;
+    double sum = 0.0;
+    open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
+    spec_batch_lay(&s.batch, s.memory, ROUNDS, s.fixture.n_nodes, 3);
+    ask(&s, ROUNDS, 0);
+    for (int i = 0; i < ROUNDS; i++)
+        for (int k = 0; k < 3; k++) {
+            const float coin = s.batch.coin[i * 3 + k];
+            assert_true(coin >= 0.0f && coin < 1.0f);
+            if (i % SPEC_EDGE_ROUNDS == 0) {
+                zeros += coin == 0.0f;
+                last += coin == 1.0f - 0x1p-24f;
+            } else {
+                sum += coin;
+                ordinary++;
+            }
+        }
+    assert_true(zeros > 5 && last > 5); /* each expected 24 times */
+    assert_within(sum / ordinary, 0.5, 5.0 / sqrt(12.0 * ordinary));
+    for (int i = 0; i < ROUNDS; i++) emit(&s, i, best_of(&s, i, NULL));
+    take(&s, ROUNDS, 0);
+    assert_int_equal(spec_evidence_rounds(s.evidence), ROUNDS);
+    assert_int_equal(spec_evidence_tokens(s.evidence), (ROUNDS - ROUNDS / SPEC_EDGE_ROUNDS) * s.fixture.levels);
+    close_stand(&s);
+}
+
+/* The same law as by the sums themselves, for shares that lie on and beside every step. */
+static void draws_invert_the_cumulative_law(void **state)
+{
+    (void)state;
+    stand s;
+    open_stand(&s, "draft-zeros-8", SPEC_SCOPE_VERIFY);
+    uint64_t count[8] = {0};
+    const int at = s.fixture.levels;
+    for (int i = 0; i < 40000; i++) count[spec_laws_draw(s.evidence->laws, &s.evidence->laws->draft, at, s.rng)]++;
+    spec_goodness g;
+    assert_int_equal(spec_goodness_g(&g, count, s.fixture.draft_law + (size_t)at * 8, 8, 5, 0), GSL_SUCCESS);
+    assert_true(g.p > SPEC_TEST_P && g.df > 0);
+    close_stand(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_mean_capital_over_all_texts_is_one),
+        cmocka_unit_test(the_mean_capital_of_kept_drafts_is_one),
+        cmocka_unit_test(each_broken_rule_is_named),
+        cmocka_unit_test(drafts_of_the_sampler_are_looked_at),
+        cmocka_unit_test(what_a_round_leaves_over_is_drawn_from_the_target),
+        cmocka_unit_test(tokens_and_pairs_are_counted_where_they_came),
+        cmocka_unit_test(nothing_seen_says_nothing),
+        cmocka_unit_test(coins_are_tossed_and_edges_shown),
+        cmocka_unit_test(draws_invert_the_cumulative_law),
+    };
+    (void)spec_test_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

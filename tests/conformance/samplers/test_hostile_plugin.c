@@ -1,0 +1,172 @@
+/* A library that hangs, writes where it may not, or attacks the channel: each is ended or noted at its round. */
+#include "tests/conformance/plugin_stand.h"
+
+/* Open it, ready to be run; and ask for a batch. */
+static void open_deed(const char *deed, spec_subject *subject, stand *s, const spec_subject_limits *limits,
+                      uint32_t scope)
+{
+    spec_error error = {{0}};
+    setenv("HOSTILE", deed, 1);
+    stand_init(s, &chain, scope);
+    if (spec_subject_open(subject, path_of("hostile.so"), limits, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(spec_subject_begin(subject, &s->fixture, scope, BATCH, &error), GSL_SUCCESS);
+    spec_evidence_ask(s->evidence, &subject->batch, BATCH, 0, 42, s->rng);
+    unsetenv("HOSTILE");
+}
+
+static int try_deed(const char *deed, spec_subject *subject, stand *s, const spec_subject_limits *limits,
+                    uint32_t scope, spec_error *error)
+{
+    open_deed(deed, subject, s, limits, scope);
+    return spec_subject_run(subject, BATCH, error);
+}
+
+static void whoever_hangs_is_ended(void **state)
+{
+    (void)state;
+    enum { DEEDS = 5 };
+    static const char *const deeds[DEEDS] = {"hang", "spin", "mask", "group", "stop keeper"};
+    spec_subject subject[DEEDS];
+    spec_error error[DEEDS];
+    stand s[DEEDS];
+    int status[DEEDS];
+    for (int i = 0; i < DEEDS; i++) open_deed(deeds[i], &subject[i], &s[i], &hasty, SPEC_SCOPE_VERIFY);
+#pragma omp parallel for num_threads(DEEDS) schedule(static, 1)
+    for (int i = 0; i < DEEDS; i++) status[i] = spec_subject_run(&subject[i], BATCH, &error[i]);
+    for (int i = 0; i < DEEDS; i++) {
+        expect(deeds[i], status[i], &error[i], "in spec_sampler_step, *: it did not answer within 0.4 s");
+        spec_subject_close(&subject[i]);
+        stand_free(&s[i]);
+    }
+    orphans_none();
+}
+
+static void whoever_does_not_come_back_from_a_call_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *deed, *line;
+    } cases[] = {
+        {"crash", "it crashed (signal 11, Segmentation fault)"},
+        {"abort", "it crashed (signal 6, Aborted)"},
+        {"deep", "it crashed (signal 11, Segmentation fault)"},
+        {"longjmp", "*"}, /* into a frame that is gone: anything, but said in a line */
+        {"exit", "it exited with code 0"},
+        {"exit with words", "it exited with code 3; it said: 'last words'"},
+        {"stop", "it stopped itself (signal 19, Stopped (signal))"},
+        {"leak", "it took more than 256 MB of memory"},
+        {"step fails", "the sampler's step returned 4: no such?luck"},
+        {"fork away", "it crashed (signal 11, Segmentation fault)"},
+        {"kill keeper", "it killed its keeper"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_subject subject;
+        stand s;
+        spec_error error = {{0}};
+        char line[300];
+        const int status = try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
+        snprintf(line, sizeof line, "in spec_sampler_step, fixture chain-5, scope V, rounds from seed %llu, "
+                 "offset %llu on: %s", (unsigned long long)subject.batch.seed[0],
+                 (unsigned long long)subject.batch.offset[0], cases[i].line);
+        expect(cases[i].deed, status, &error, line);
+        assert_int_equal(spec_subject_run(&subject, BATCH, &error), GSL_EFAILED); /* it stays dead */
+        spec_subject_close(&subject);
+        spec_subject_close(&subject);
+        stand_free(&s);
+        if (strcmp(cases[i].deed, "kill keeper") == 0) orphans_end(1);
+        else orphans_none();
+    }
+}
+
+static void the_channel_may_be_attacked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *deed, *line;
+    } cases[] = {
+        {"close all", "in spec_sampler_step*: it closed its output"},
+        {"write to all", "in spec_sampler_step*: it wrote over speclab's channel"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_subject subject;
+        stand s;
+        spec_error error = {{0}};
+        const int status = try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
+        expect(cases[i].deed, status, &error, cases[i].line);
+        spec_subject_close(&subject);
+        stand_free(&s);
+        orphans_none();
+    }
+}
+
+/* The second round of every call of 128 does it. */
+static void what_no_sampler_may_do_to_memory_is_noted_at_its_round(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *deed;
+        uint32_t fault;
+        spec_hard hard;
+        uint32_t scope;
+    } cases[] = {
+        {"token written", SPEC_FAULT_INPUT, SPEC_HARD_INPUT, SPEC_SCOPE_VERIFY},
+        {"coin written", SPEC_FAULT_INPUT, SPEC_HARD_INPUT, SPEC_SCOPE_VERIFY},
+        {"overrun", SPEC_FAULT_OVERRUN, SPEC_HARD_OVERRUN, SPEC_SCOPE_VERIFY},
+        {"underrun", SPEC_FAULT_OVERRUN, SPEC_HARD_OVERRUN, SPEC_SCOPE_VERIFY},
+        {"untouched", SPEC_FAULT_UNTOUCHED, SPEC_HARD_UNTOUCHED, SPEC_SCOPE_VERIFY},
+        {"too many", 0, SPEC_HARD_COUNTS, SPEC_SCOPE_VERIFY},
+        {"huge count", 0, SPEC_HARD_COUNTS, SPEC_SCOPE_VERIFY},
+        {"token out of range", 0, SPEC_HARD_RANGE, SPEC_SCOPE_VERIFY},
+        {"draft out of range", 0, SPEC_HARD_RANGE, SPEC_SCOPE_DRAFT},
+        {"behave", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+        {"print", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+        {"read all", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+        {"shrink", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+        {"fork", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+        {"crash in close", 0, SPEC_HARD_NONE, SPEC_SCOPE_VERIFY},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spec_subject subject;
+        stand s;
+        spec_error error = {{0}};
+        const int status = try_deed(cases[c].deed, &subject, &s, &patient, cases[c].scope, &error);
+        if (status != GSL_SUCCESS) fail_msg("%s: %s", cases[c].deed, error.text);
+        for (int i = 0; i < BATCH; i++)
+            if (subject.batch.fault[i] != (i % 128 == 1 ? cases[c].fault : 0))
+                fail_msg("%s: fault %u at round %d", cases[c].deed, subject.batch.fault[i], i);
+        spec_evidence_add(s.evidence, &subject.batch, BATCH, 0, s.rng);
+        const spec_exhibit *hard = spec_evidence_hard(s.evidence);
+        assert_int_equal(hard != NULL ? hard->hard : SPEC_HARD_NONE, cases[c].hard);
+        if (hard != NULL) assert_int_equal(hard->index, 1);
+        spec_subject_close(&subject);
+        stand_free(&s);
+        orphans_none();
+    }
+}
+
+/* Rows of chains lie in one place for all rounds of a call: a write there spoils them all, and is undone. */
+static void a_row_that_is_written_spoils_its_call(void **state)
+{
+    (void)state;
+    spec_subject subject;
+    stand s;
+    spec_error error = {{0}};
+    assert_int_equal(try_deed("row written", &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error), GSL_SUCCESS);
+    for (int i = 0; i < BATCH; i++) assert_int_equal(subject.batch.fault[i], SPEC_FAULT_INPUT);
+    spec_subject_close(&subject);
+    stand_free(&s);
+    orphans_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whoever_hangs_is_ended),
+        cmocka_unit_test(whoever_does_not_come_back_from_a_call_is_told),
+        cmocka_unit_test(the_channel_may_be_attacked),
+        cmocka_unit_test(what_no_sampler_may_do_to_memory_is_noted_at_its_round),
+        cmocka_unit_test(a_row_that_is_written_spoils_its_call),
+    };
+    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0); /* crashes as they are */
+    return cmocka_run_group_tests(tests, orphans_adopt, NULL);
+}

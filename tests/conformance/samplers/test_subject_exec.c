@@ -1,0 +1,326 @@
+#include "conformance/validate.h"
+#include "tests/support/support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The clients were built beside this program; a time-out that a process on a loaded machine keeps, and one that a
+ * process is to run into. */
+static char clients[PATH_MAX];
+static const double patience = 20.0, short_patience = 0.3;
+enum { BATCH = 32 };
+
+static int find_clients(void **state)
+{
+    (void)state;
+    ssize_t n = readlink("/proc/self/exe", clients, sizeof clients - 32);
+    if (n < 0) return -1;
+    clients[n] = '\0';
+    for (int up = 0; up < 3; up++) *strrchr(clients, '/') = '\0';
+    strcat(clients, "/clients");
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+
+#define needs_program(program, command)                                                                                \
+    do {                                                                                                               \
+        if (system(command " >/dev/null 2>&1") != 0) {                                                                 \
+            printf("skipped: %s: no %s on this machine\n", __func__, program);                                         \
+            skip();                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+/* No child of ours, and nobody who was started with this process's mark. */
+static void nobody_is_left(void)
+{
+    char mark[32], path[300], line[4096];
+    snprintf(mark, sizeof mark, "mark-%d", (int)getpid());
+    errno = 0;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    DIR *folder = opendir("/proc");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
+        FILE *file = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        if (file == NULL) continue;
+        const size_t n = fread(line, 1, sizeof line - 1, file);
+        fclose(file);
+        for (size_t i = 0; i < n; i++)
+            if (line[i] == '\0') line[i] = ' ';
+        line[n] = '\0';
+        if (strstr(line, mark) != NULL) fail_msg("process %s is left: %s", entry->d_name, line);
+    }
+    closedir(folder);
+}
+
+/* ---- rude processes ---------------------------------------------------------------------------------------------- */
+
+/* Open the command, ask it for a batch of rounds, and close it. The status, and the error's line. */
+static int ask_about(const char *name, const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+{
+    const spec_fixture_kind *kind;
+    spec_fixture fixture;
+    spec_subject subject;
+    spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
+    limits.timeout = timeout;
+    limits.memory = 200u << 20;
+    assert_int_equal(spec_fixture_find(&kind, name, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_fixture_open(&fixture, kind, NULL), GSL_SUCCESS);
+    int status = spec_subject_open(&subject, spec, &limits, error);
+    if (status == GSL_SUCCESS) {
+        status = spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, error);
+        for (int i = 0; i < BATCH && status == GSL_SUCCESS; i++) {
+            subject.batch.n_nodes[i] = fixture.n_nodes;
+            subject.batch.seed[i] = 77;
+            subject.batch.offset[i] = (uint64_t)i;
+        }
+        if (status == GSL_SUCCESS) status = spec_subject_run(&subject, BATCH, error);
+        if (status == GSL_SUCCESS && opt_seen != NULL) {
+            opt_seen->n_emitted[0] = subject.batch.n_emitted[0];
+            opt_seen->n_accepted[0] = subject.batch.n_accepted[0];
+            opt_seen->emitted[0] = subject.batch.emitted[0];
+        }
+        spec_subject_close(&subject);
+    }
+    spec_fixture_close(&fixture);
+    return status;
+}
+
+static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+{
+    return ask_about("plain-4", spec, timeout, opt_seen, error);
+}
+
+/* It ends in time, with one line that has these words, and nobody is left. */
+static void ends(const char *spec, double timeout, const char *words)
+{
+    spec_error error = {{0}};
+    const double begun = now();
+    const int status = ask(spec, timeout, NULL, &error);
+    if (status != GSL_EFAILED || strstr(error.text, words) == NULL || strchr(error.text, '\n') != NULL)
+        fail_msg("%s: status %d, '%s'; expected '%s'", spec, status, error.text, words);
+    assert_true(now() - begun < (timeout == patience ? patience : 4.0));
+    nobody_is_left();
+}
+
+static void deed_ends(const char *deed, double timeout, const char *words)
+{
+    char spec[PATH_MAX + 64];
+    snprintf(spec, sizeof spec, "exec:exec %s/rude_client %s mark-%d", clients, deed, (int)getpid());
+    ends(spec, timeout, words);
+}
+
+static void a_process_that_ends_or_hangs_is_told_in_one_line(void **state)
+{
+    (void)state;
+    deed_ends("crash", patience, "it crashed (signal 11, Segmentation fault)");
+    deed_ends("abort", patience, "it crashed (signal 6, Aborted)");
+    deed_ends("exit", patience, "it exited with code 0");
+    deed_ends("complain", patience, "it exited with code 4; it said: 'no such layer: 7'");
+    deed_ends("stop", patience, "it stopped itself (signal 19");
+    deed_ends("close", patience, "it closed its output");
+    deed_ends("eat", patience, "it took more than 200 MB of memory");
+    deed_ends("grandchild", patience, "it exited with code 0");
+    deed_ends("hang", short_patience, "fixture plain-4, scope V, rounds from seed 77, offset 0 on: it did not answer");
+    deed_ends("spin", short_patience, "it did not answer within 0.3 s");
+    deed_ends("deaf", short_patience, "it did not answer within 0.3 s");
+    deed_ends("never-read", short_patience, "it did not answer within 0.3 s");
+    deed_ends("flood-stderr", short_patience, "it did not answer within 0.3 s");
+    deed_ends("half-header", short_patience, "it did not answer within 0.3 s");
+}
+
+/* 768 kB of rows are more than a socket holds. */
+static void one_that_reads_nothing_is_not_written_to_for_ever(void **state)
+{
+    (void)state;
+    char spec[PATH_MAX + 64];
+    spec_error error = {{0}};
+    snprintf(spec, sizeof spec, "exec:exec %s/rude_client never-read mark-%d", clients, (int)getpid());
+    assert_int_equal(ask_about("vocab-32000", spec, short_patience, NULL, &error), GSL_EFAILED);
+    assert_non_null(strstr(error.text, "given fixture vocab-32000: it did not answer within 0.3 s"));
+    nobody_is_left();
+}
+
+static void frames_that_make_no_sense_end_the_run(void **state)
+{
+    (void)state;
+    deed_ends("print", patience, "a frame begins with 'SPEC', and 'step 1: accepted 3.");
+    deed_ends("flood", patience, "a frame begins with 'SPEC', and '....");
+    deed_ends("half", patience, "it exited with code 0");
+    deed_ends("short", patience, "an answer of 376 bytes is too short for 32 rounds");
+    deed_ends("long", patience, "an answer of 392 bytes has 8 too many");
+    deed_ends("odd", patience, "an answer of 385 bytes has 1 too many");
+    deed_ends("huge", patience, "an answer of 4294967280 bytes came where at most");
+    deed_ends("type", patience, "an answer of type 9 came to a question of type 2");
+    deed_ends("serial", patience, "answer 1 came to question 0");
+    deed_ends("negative", patience, "it says that round 0 emitted -1 tokens");
+    deed_ends("many", patience, "is too short for 32 rounds");
+    deed_ends("twice", patience, "it answered more than it was asked");
+    deed_ends("unasked", patience, "it answered more than it was asked");
+}
+
+static void commands_that_say_no_hello_are_told(void **state)
+{
+    (void)state;
+    ends("exec:no-such-program-here", patience, "at its hello: it exited with code 127; it said: '");
+    ends("exec:true", patience, "at its hello: it exited with code 0");
+    ends("exec:echo Loading model...", patience,
+         "its first line on standard output is no hello, but 'Loading model...'; standard output is for the protocol");
+    ends("exec:echo '{\"speclab\":1,\"scopes\":[\"V\"],\"rows\":7}'", patience,
+         "its hello is wrong: 'rows' is to be \"probabilities\" or \"logits\"");
+    ends("exec:cat /dev/zero", patience, "is no hello, but '....");
+    ends("exec:sleep 30", short_patience, "at its hello: it did not answer within 0.3 s");
+    ends("exec:printf '{\"speclab\":1,\"scopes\":[\"V\"]}\\nhm\\n'", patience, "it answered more than it was asked");
+    ends("exec:kill -SEGV $$", patience, "at its hello: it crashed (signal 11");
+    ends("exec:sh -c 'kill -SEGV $$'; exit $?", patience, "it exited with code 139, as a shell tells of signal 11");
+    ends("exec:(", patience, "at its hello: it exited with code 2; it said: '");
+}
+
+static void what_a_sampler_may_say_is_handed_on_unchecked(void **state)
+{
+    (void)state;
+    char spec[PATH_MAX + 64];
+    int32_t n_emitted, n_accepted, emitted;
+    spec_batch seen = {.n_emitted = &n_emitted, .n_accepted = &n_accepted, .emitted = &emitted};
+    spec_error error = {{0}};
+    snprintf(spec, sizeof spec, "exec:%s/rude_client range", clients);
+    assert_int_equal(ask(spec, patience, &seen, &error), GSL_SUCCESS);
+    assert_int_equal(emitted, 1 << 30);
+    snprintf(spec, sizeof spec, "exec:%s/rude_client none", clients);
+    assert_int_equal(ask(spec, patience, &seen, &error), GSL_SUCCESS);
+    assert_int_equal(n_emitted, 0);
+    assert_int_equal(n_accepted, 0);
+    nobody_is_left();
+}
+
+static void one_that_will_not_go_is_ended_when_it_is_closed(void **state)
+{
+    (void)state;
+    char spec[PATH_MAX + 64];
+    spec_error error = {{0}};
+    snprintf(spec, sizeof spec, "exec:%s/rude_client linger mark-%d", clients, (int)getpid());
+    assert_int_equal(ask(spec, short_patience, NULL, &error), GSL_SUCCESS);
+    nobody_is_left();
+}
+
+static void options_are_the_commands_own(void **state)
+{
+    (void)state;
+    spec_subject subject;
+    spec_error error = {{0}};
+    spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
+    limits.opt_options = "x";
+    assert_int_equal(spec_subject_open(&subject, "exec:true", &limits, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "options of a process stand in its command: exec:'COMMAND OPTIONS'");
+    nobody_is_left();
+}
+
+static void counters_are_asked_of_those_who_have_them(void **state)
+{
+    (void)state;
+    char spec[PATH_MAX + 64];
+    spec_subject subject;
+    spec_error error = {{0}};
+    uint64_t counter[3] = {0};
+    bool known;
+    snprintf(spec, sizeof spec, "exec:%s/rude_client", clients);
+    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_SUCCESS);
+    assert_int_equal(spec_subject_counters(&subject, counter, &known, &error), GSL_SUCCESS);
+    assert_true(known);
+    assert_true(counter[0] == 6 && counter[1] == 3 && counter[2] == 7);
+    spec_subject_close(&subject);
+    snprintf(spec, sizeof spec, "exec:%s/token_client", clients);
+    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_SUCCESS);
+    assert_int_equal(spec_subject_counters(&subject, counter, &known, &error), GSL_SUCCESS);
+    assert_false(known);
+    spec_subject_close(&subject);
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+/* The fixtures have chains that are drawn and fixed, coins for those who take them, texts, and rows that are known
+ * before the draft. */
+static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validate_verdict verdict)
+{
+    static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "coins-8", "text-5-3", NULL};
+    spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    spec_validation result;
+    spec_error error = {{0}};
+    plan.seed = spec_test_seed();
+    plan.draws = spec_test_samples(draws);
+    plan.scopes = scopes;
+    plan.threads = 1;
+    plan.opt_only = only;
+    plan.limits.timeout = patience;
+    if (spec_validate(&result, spec, &plan, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (result.verdict != verdict) fail_msg("%s: %s", spec, result.reason);
+    spec_validation_free(&result);
+    nobody_is_left();
+}
+
+/* Right passes, and wrong fails, in every scope alone. */
+static void a_pair_gets_its_verdicts(const char *command, uint32_t scopes, uint64_t draws)
+{
+    char spec[PATH_MAX + 64];
+    snprintf(spec, sizeof spec, "exec:%s", command);
+    gets(spec, scopes, draws, SPEC_VERDICT_PASS);
+    snprintf(spec, sizeof spec, "exec:%s wrong", command);
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope *= 2)
+        if (scopes & scope) gets(spec, scope, draws, SPEC_VERDICT_FAIL);
+}
+
+enum { ALL = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM };
+
+static void the_client_in_c_gets_its_verdicts(void **state)
+{
+    (void)state;
+    char command[PATH_MAX + 32];
+    snprintf(command, sizeof command, "%s/token_client", clients);
+    a_pair_gets_its_verdicts(command, ALL, 100000);
+}
+
+static void the_client_in_python_gets_its_verdicts(void **state)
+{
+    (void)state;
+    needs_program("python3", "python3 -c ''");
+    a_pair_gets_its_verdicts("python3 experiments/adapters/token_sampler.py", ALL, 60000);
+    a_pair_gets_its_verdicts("python3 experiments/adapters/token_sampler.py json", ALL, 60000);
+}
+
+static void the_client_in_perl_gets_its_verdicts(void **state)
+{
+    (void)state;
+    needs_program("perl with JSON::PP", "perl -MJSON::PP -e ''");
+    a_pair_gets_its_verdicts("perl experiments/adapters/token_sampler.pl", SPEC_SCOPE_VERIFY, 20000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_that_ends_or_hangs_is_told_in_one_line),
+        cmocka_unit_test(one_that_reads_nothing_is_not_written_to_for_ever),
+        cmocka_unit_test(frames_that_make_no_sense_end_the_run),
+        cmocka_unit_test(commands_that_say_no_hello_are_told),
+        cmocka_unit_test(what_a_sampler_may_say_is_handed_on_unchecked),
+        cmocka_unit_test(one_that_will_not_go_is_ended_when_it_is_closed),
+        cmocka_unit_test(options_are_the_commands_own),
+        cmocka_unit_test(counters_are_asked_of_those_who_have_them),
+        cmocka_unit_test(the_client_in_c_gets_its_verdicts),
+        cmocka_unit_test(the_client_in_python_gets_its_verdicts),
+        cmocka_unit_test(the_client_in_perl_gets_its_verdicts),
+    };
+    return cmocka_run_group_tests(tests, find_clients, NULL);
+}

@@ -1,0 +1,355 @@
+#include "experiments/measures/pair_theory.h"
+
+#include "analysis/ahead.h"
+#include "analysis/capped_geometric.h"
+#include "analysis/rules/rrsw.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    spec_model *target, *draft;
+    spec_decoder_config config;
+} pair;
+
+static void pair_open(pair *p, const char *target, const char *draft, const char *rule, const char *drafting, int K)
+{
+    spec_error error;
+    p->config = SPEC_DECODER_DEFAULT;
+    if (spec_model_open(&p->target, target, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_model_open(&p->draft, draft, p->target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    p->config.target = p->target;
+    p->config.opt_draft = p->draft;
+    p->config.rule = rule;
+    p->config.drafting = drafting;
+    p->config.K = K;
+}
+
+static void pair_close(pair *p)
+{
+    spec_model_close(p->draft);
+    spec_model_close(p->target);
+}
+
+static double theory_of(const pair *p)
+{
+    double mean;
+    spec_error error;
+    if (spec_pair_theory_emitted(&mean, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return mean;
+}
+
+static double enumerated(const pair *p, uint64_t limit)
+{
+    double mean;
+    spec_error error;
+    if (spec_pair_theory_enumerated(&mean, &p->config, limit, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return mean;
+}
+
+/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x.
+ */
+static void theory_is_the_stationary_mean_over_contexts(void **state)
+{
+    enum { V = 4 };
+    spec_decoder_config config = SPEC_DECODER_DEFAULT;
+    spec_model *target, *draft;
+    spec_error error;
+    double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
+    (void)state;
+    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error), GSL_SUCCESS);
+    config.target = target;
+    config.opt_draft = draft;
+    config.K = 1;
+    spec_session a, b;
+    assert_int_equal(spec_session_init(&a, target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&b, draft, &error), GSL_SUCCESS);
+    for (int s = 0; s < V; s++) {
+        double scratch[V];
+        memcpy(target_law[s], spec_session_row(&a, &s, 1, scratch, &error), sizeof target_law[s]);
+        memcpy(draft_law[s], spec_session_row(&b, &s, 1, scratch, &error), sizeof draft_law[s]);
+    }
+    for (int i = 0; i < 200; i++) {
+        memset(next, 0, sizeof next);
+        for (int s = 0; s < V; s++) {
+            for (int x = 0; x < V; x++) {
+                next[x] += start[s] * fmax(target_law[s][x] - draft_law[s][x], 0.0);
+                for (int t = 0; t < V; t++)
+                    next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
+            }
+        }
+        memcpy(start, next, sizeof start);
+    }
+    for (int s = 0; s < V; s++)
+        for (int x = 0; x < V; x++) mean += start[s] * fmin(target_law[s][x], draft_law[s][x]);
+    assert_int_equal(spec_pair_theory_emitted(&theory, &config, &error), GSL_SUCCESS);
+    assert_within(theory, 1.0 + mean, 1e-12);
+    spec_session_free(&a);
+    spec_session_free(&b);
+    spec_model_close(target);
+    spec_model_close(draft);
+}
+
+/* Two routes: the rules' definitions over a chain of contexts, and their code, walked branch by branch. */
+static void enumeration_agrees_with_the_chain_of_contexts(void **state)
+{
+    const char *const rules[] = {"token", "match"}, *const draftings[] = {"chain", "greedy"};
+    const char *const targets[] = {"probs:0.55,0.27,0.18", "markov?V=3&order=1&seed=3", "markov?V=3&order=2&seed=5"};
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < 4; i++) {
+            pair p;
+            pair_open(&p, targets[t], "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], 3);
+            assert_within(enumerated(&p, 1000000), theory_of(&p), 1e-12);
+            pair_close(&p);
+        }
+    }
+}
+
+/* ---- drafting ahead ---------------------------------------------------------------------------------------------- */
+
+static double hit_of(const pair *p)
+{
+    double hit;
+    spec_error error;
+    if (spec_pair_theory_hit(&hit, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return hit;
+}
+
+/* The decoder that drafts ahead, every branch of a round from each context of one token: where the text is then, and
+ * whether the chain is there. The law of starts is iterated. */
+static double hit_by_rounds(const pair *p, int vocab)
+{
+    enum { V = 3 };
+    spec_decoder_config config = p->config;
+    double next[V][V] = {{0}}, right[V] = {0}, start[V] = {1.0}, hit = 0.0;
+    config.ahead = true;
+    assert_true(vocab <= V);
+    for (int s = 0; s < vocab; s++) {
+        spec_decoder decoder;
+        spec_enumeration walk;
+        spec_error error;
+        if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
+        do {
+            assert_int_equal(spec_decoder_reset(&decoder, &s, 1, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
+            next[s][decoder.context[decoder.n_context - 1]] += spec_enumeration_probability(&walk);
+            if (decoder.round.guess_right) right[s] += spec_enumeration_probability(&walk);
+        } while (spec_enumeration_next(&walk));
+        spec_enumeration_free(&walk);
+        spec_decoder_free(&decoder);
+    }
+    for (int i = 0; i < 1000; i++) {
+        double after[V] = {0};
+        for (int s = 0; s < vocab; s++)
+            for (int t = 0; t < vocab; t++) after[t] += start[s] * next[s][t];
+        memcpy(start, after, sizeof start);
+    }
+    for (int s = 0; s < vocab; s++) hit += start[s] * right[s];
+    return hit;
+}
+
+/* Three routes: one pair of rows by alpha^K guessed; the chain over contexts, by formula (token, match) or by rounds
+ * without anything drafted ahead (block, traversal); and the decoder that drafts ahead. */
+static void hits_are_those_of_the_decoder_that_drafts_ahead(void **state)
+{
+    static const char *const rules[] = {"token", "match", "block", "traversal"}, *const draftings[] = {"chain", "greedy"};
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        for (int K = 1; K <= 2; K++) {
+            pair p;
+            pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], K);
+            const double hit = hit_of(&p);
+            assert_true(hit > 1e-4 && hit < 0.9);
+            assert_within(hit, hit_by_rounds(&p, 3), 1e-12);
+            p.config.ahead = true; /* is of no matter */
+            assert_within(hit_of(&p), hit, 0.0);
+            p.config.K = 0;
+            assert_within(hit_of(&p), 0.0, 0.0);
+            pair_close(&p);
+        }
+    for (int K = 1; K <= 9; K++) {
+        pair p;
+        pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", K);
+        const double alpha = 0.16 + 0.27 + 0.18;
+        assert_within(hit_of(&p), spec_ahead_hit(alpha, K, 0.27), 1e-14);
+        pair_close(&p);
+        pair_open(&p, "zipf?V=20&s=1.5", "perturb?of=target&alpha=0.83", "token", "chain", K);
+        const double guessed = hit_of(&p) / pow(0.83, K);
+        p.config.K = 1;
+        assert_within(hit_of(&p), 0.83 * guessed, 1e-13);
+        pair_close(&p);
+    }
+}
+
+static void there_is_no_share_of_hits_where_texts_end_or_lengths_vary(void **state)
+{
+    pair p;
+    (void)state;
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "token", "chain", 2);
+    assert_true(hit_of(&p) > 0.0);
+    p.config.policy = "heuristic";
+    assert_nan(hit_of(&p));
+    p.config.policy = "confidence?threshold=0.4";
+    assert_nan(hit_of(&p));
+    pair_close(&p);
+    pair_open(&p, "cases?V=3&order=0&seed=1&side=target&end=1", "cases?V=3&order=0&seed=1&side=draft", "token", "chain", 2);
+    assert_nan(hit_of(&p));
+    p.config.opt_draft = NULL;
+    assert_nan(hit_of(&p));
+    pair_close(&p);
+}
+
+/* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a chain of it; analysis has
+ * that chance in closed form. */
+static void trees_of_one_context_are_capped_geometric(void **state)
+{
+    const struct {
+        const char *rule, *drafting;
+        double (*acceptance)(const spec_ratio_order *, int);
+    } c[] = {{"rrs", "tree?n=2", spec_rrs_acceptance},
+             {"kseq", "tree?n=2", spec_kseq_acceptance},
+             {"naive-tree", "tree?n=2", spec_naive_tree_acceptance},
+             {"match", "tree?n=2", spec_match_acceptance},
+             {"rrsw", "tree?n=2&siblings=without", spec_rrsw_acceptance},
+             {"spechub", "tree?n=2&siblings=hub", spec_spechub_acceptance},
+             {"token-rest", "tree?n=2&siblings=greedy", spec_greedy_drafting_acceptance},
+             {"match", "tree?n=2&siblings=top", spec_match_top_acceptance}};
+    const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
+    spec_ratio_order order = {0};
+    (void)state;
+    assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
+    assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        pair p;
+        pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", c[i].rule, c[i].drafting, 2);
+        assert_within(theory_of(&p), spec_capped_geometric_mean(c[i].acceptance(&order, 2), 2), 1e-12);
+        pair_close(&p);
+    }
+    spec_ratio_order_free(&order);
+}
+
+/* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of later ratios. */
+static void block_is_the_sum_over_prefixes(void **state)
+{
+    const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
+    double mean = 1.0;
+    pair p;
+    (void)state;
+    for (int x = 0; x < 3; x++) {
+        const double first = target[x] / draft[x];
+        mean += draft[x] * fmin(1.0, first);
+        for (int y = 0; y < 3; y++) {
+            const double second = target[y] / draft[y];
+            mean += draft[x] * draft[y] * fmin(1.0, fmin(second, first * second));
+        }
+    }
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "block", "chain", 2);
+    assert_within(theory_of(&p), mean, 1e-12);
+    pair_close(&p);
+}
+
+static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **state)
+{
+    pair p;
+    (void)state;
+    pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", "rrs", "tree?n=2", 2);
+    assert_true(enumerated(&p, 1000000) > 1.0);
+    assert_nan(enumerated(&p, 1000)); /* three contexts of more than a thousand branches each */
+    p.config.drafting = "chain";
+    p.config.rule = "block";
+    assert_true(theory_of(&p) > 1.0);
+    p.config.policy = "confidence?threshold=0.4";
+    assert_true(theory_of(&p) > 1.0);
+    p.config.policy = "heuristic"; /* its length is what earlier rounds made it */
+    assert_nan(theory_of(&p));
+    p.config.policy = "fixed";
+    p.config.drafting = "lookup"; /* of the whole text */
+    assert_nan(theory_of(&p));
+    p.config.drafting = "chain";
+    p.config.opt_draft = NULL;
+    assert_nan(theory_of(&p));
+    pair_close(&p);
+}
+
+/* Models that alternate between two tokens: rounds of K + 1 = 2 begin in the same context for ever, those of 3 in both
+ * in turn. */
+static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **state)
+{
+    pair p;
+    (void)state;
+    const char *alternating = "markov?V=2&order=1&seed=1&temperature=0";
+    pair_open(&p, alternating, alternating, "block", "chain", 1);
+    assert_nan(theory_of(&p));
+    p.config.K = 2;
+    assert_within(theory_of(&p), 3.0, 1e-12);
+    pair_close(&p);
+}
+
+/* Which chances a seed's rounds have over the texts: those of the coupling only where the strategy has the rule's
+ * noise. tests/experiments/measures/test_measures.c meets them with simulated rounds. */
+static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
+{
+    static const struct {
+        const char *rule, *drafting, *policy, *by_rule, *by_drafting;
+    } c[] = {
+        {"gumbel?seed=7", "gumbel?seed=7", "fixed", "gumbel", "chain"},
+        {"minhash?seed=7", "minhash?seed=7", "confidence", "minhash", "chain"},
+        {"gumbel?seed=7", "gumbel?seed=8", "fixed", "match", "chain"},
+        {"gumbel?seed=7", "minhash?seed=7", "fixed", "match", "chain"},
+        {"gumbel?seed=0", "greedy", "fixed", "match", "greedy"},
+        {"gumbel?seed=7", "tree?n=2", "fixed", "match", "tree?n=2"},
+        {"gumbel", "chain", "fixed", "gumbel", "chain"},
+        {"gumbel?seed=7", "gumbel?seed=7", "confidence-drop", "gumbel?seed=7", "gumbel?seed=7"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        pair p;
+        spec_decoder_config by_chance;
+        spec_error error;
+        pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule, c[i].drafting, 2);
+        p.config.policy = c[i].policy;
+        if (spec_pair_theory_by_chance(&by_chance, &p.config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        assert_string_equal(by_chance.rule, c[i].by_rule);
+        assert_string_equal(by_chance.drafting, c[i].by_drafting);
+        assert_ptr_equal(by_chance.target, p.target);
+        if (p.config.rule[6] == '?') assert_nan(enumerated(&p, 100000)); /* nothing is asked of chance */
+        p.config.drafting = "gumbel?seed=7";
+        p.config.rule = "token";
+        assert_int_equal(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
+        pair_close(&p);
+    }
+}
+
+static void a_config_that_no_decoder_takes_is_refused(void **state)
+{
+    pair p;
+    double mean;
+    spec_error error;
+    (void)state;
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs", "tree?n=2&siblings=without", 1);
+    assert_int_equal(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
+    assert_nan(mean);
+    pair_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(theory_is_the_stationary_mean_over_contexts),
+        cmocka_unit_test(enumeration_agrees_with_the_chain_of_contexts),
+        cmocka_unit_test(hits_are_those_of_the_decoder_that_drafts_ahead),
+        cmocka_unit_test(there_is_no_share_of_hits_where_texts_end_or_lengths_vary),
+        cmocka_unit_test(trees_of_one_context_are_capped_geometric),
+        cmocka_unit_test(block_is_the_sum_over_prefixes),
+        cmocka_unit_test(there_is_no_theory_where_rounds_remember_or_are_too_many),
+        cmocka_unit_test(there_is_no_one_mean_where_the_long_run_depends_on_the_start),
+        cmocka_unit_test(a_seed_has_the_theory_of_its_coupling_or_of_match),
+        cmocka_unit_test(a_config_that_no_decoder_takes_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,369 @@
+#include "models/transformer/engine/backend.h"
+#include "base/noise.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+static const spec_backend *const cpu = &spec_backend_cpu;
+
+/* A number of a triangle on (-2, 2), reproducible. */
+static float draw(uint64_t i)
+{
+    const uint64_t word = spec_noise_word(2385, i);
+    return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
+}
+
+/* One session: keys and values of a text in slots 0.., and a tree's behind it. */
+typedef struct {
+    spec_shape shape;
+    spec_queue queue;
+    spec_kv kv;
+    float *qkv, *o;
+    size_t width; /* of a row of qkv */
+} session;
+
+enum { SLOTS = 1700 };
+
+static session open_session(spec_shape shape)
+{
+    session s = {.shape = shape, .width = (size_t)((shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim)};
+    void *memory;
+    spec_error error;
+    assert_int_equal(cpu->queue_init(cpu, &s.queue, &shape, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->kv_init(cpu, &s.kv, &shape, SPEC_TENSOR_F32, SLOTS, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
+    s.qkv = memory;
+    assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error), GSL_SUCCESS);
+    s.o = memory;
+    return s;
+}
+
+static void close_session(session *s)
+{
+    cpu->free(cpu, s->qkv);
+    cpu->free(cpu, s->o);
+    cpu->kv_free(cpu, &s->kv);
+    cpu->queue_free(&s->queue);
+}
+
+/* Queries, keys and values of the token that stands at a position of text `text`; different texts share nothing. */
+static void fill(float *qkv, size_t width, int text, int position)
+{
+    for (size_t i = 0; i < width; i++)
+        qkv[i] = draw(((uint64_t)text << 40) + ((uint64_t)position << 20) + i) * (i % 7 == 0 ? 3.0f : 1.0f);
+}
+
+static void add_column(spec_batch *batch, int *path, int slot, int past, const int *way, int n_way)
+{
+    const int u = batch->n++, begin = batch->path_begin[u];
+    memcpy(path + begin, way, (size_t)n_way * sizeof *way);
+    batch->path = path;
+    batch->past[u] = past;
+    batch->slot[u] = slot;
+    batch->position[u] = past + n_way - 1;
+    batch->path_begin[u + 1] = begin + n_way;
+}
+
+/* Tokens from..to-1 of text 0 into their slots, a pass at a time. */
+static void read_text(session *s, int from, int to)
+{
+    for (int done = from; done < to;) {
+        spec_batch batch = {.n = 0};
+        int path[SPEC_COLUMNS_MAX];
+        for (; done < to && batch.n < SPEC_COLUMNS_MAX; done++) {
+            fill(s->qkv + (size_t)batch.n * s->width, s->width, 0, done);
+            add_column(&batch, path, done, done, &done, 1);
+        }
+        spec_error error;
+        cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
+        for (int layer = 0; layer < s->shape.n_layers; layer++) {
+            cpu->store(&s->queue, &s->kv, layer, s->qkv);
+            cpu->attend(&s->queue, s->o, s->qkv, &s->kv, layer, NULL);
+        }
+        cpu->end(&s->queue);
+        assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
+    }
+}
+
+static const spec_shape shapes[] = {
+    {.dim = 96, .n_layers = 2, .n_heads = 4, .n_kv_heads = 4, .head_dim = 24, .ffn_dim = 40, .vocab = 1000,
+     .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4},
+    {.dim = 448, .n_layers = 2, .n_heads = 7, .n_kv_heads = 1, .head_dim = 64, .ffn_dim = 40, .vocab = 1000,
+     .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4},
+    {.dim = 64, .n_layers = 2, .n_heads = 8, .n_kv_heads = 4, .head_dim = 8, .ffn_dim = 40, .vocab = 1000,
+     .context = 4096, .norm_eps = 1e-5f, .rope_base = 1e4},
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Second route: double precision, straight from the definition. */
+static void attention_agrees_with_double_precision(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 3, 255, 256, 257, 1000};
+    for (size_t k = 0; k < N_SHAPES; k++) {
+        session s = open_session(shapes[k]);
+        const int hd = s.shape.head_dim, heads = s.shape.n_heads, group = heads / s.shape.n_kv_heads;
+        float *row = malloc(s.width * sizeof *row);
+        double *e = malloc(SLOTS * sizeof *e), mixed[64];
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            const int n = lengths[i], last = n - 1;
+            read_text(&s, 0, last);
+            read_text(&s, last, n);
+            for (int h = 0; h < heads; h++) {
+                const size_t key_at = (size_t)((heads + h / group) * hd);
+                const size_t value_at = key_at + (size_t)((heads / group) * hd);
+                double sum = 0.0;
+                memset(mixed, 0, sizeof mixed);
+                for (int t = 0; t < n; t++) {
+                    fill(row, s.width, 0, t);
+                    double score = 0.0;
+                    for (int d = 0; d < hd; d++)
+                        score += (double)s.qkv[h * hd + d] * (double)row[key_at + (size_t)d] / sqrt(hd);
+                    e[t] = exp(score);
+                    sum += e[t];
+                    for (int d = 0; d < hd; d++) mixed[d] += e[t] * (double)row[value_at + (size_t)d];
+                }
+                for (int d = 0; d < hd; d++) assert_true(fabs(mixed[d] / sum - (double)s.o[h * hd + d]) < 4e-6);
+            }
+        }
+        free(row);
+        free(e);
+        close_session(&s);
+    }
+}
+
+/* A tree of NODES on a text of `past` tokens: its columns, in the slots behind the text in the order of the nodes.
+ * Tokens are those of text `text` at their positions, so that a path is a text. */
+enum { NODES = 20 };
+static const int parent[NODES] = {-1, -1, 0, 1, 0, 2, 2, 5, 3, 7, 9, 10, 4, 11, 13, 6, 14, 16, 17, 18};
+
+static int way_to(int *way, int node, int past)
+{
+    int depth = 0;
+    for (int at = node; at >= 0; at = parent[at]) depth++;
+    for (int at = node, i = depth; at >= 0; at = parent[at]) way[--i] = past + at;
+    return depth;
+}
+
+static void score_tree(session *s, int past, int first, int end)
+{
+    spec_batch batch = {.n = 0};
+    int path[NODES * NODES], way[NODES];
+    spec_error error;
+    for (int node = first; node < end; node++) {
+        const int depth = way_to(way, node, past);
+        fill(s->qkv + (size_t)batch.n * s->width, s->width, 1 + node, past + depth - 1);
+        add_column(&batch, path, past + node, past, way, depth);
+    }
+    cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
+    cpu->rope(&s->queue, s->qkv);
+    cpu->store(&s->queue, &s->kv, 1, s->qkv);
+    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+    cpu->end(&s->queue);
+    assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
+}
+
+/* A path as a text: token by token, each in the slot of its position. */
+static void score_straight(session *s, int past, int node)
+{
+    int way[NODES];
+    const int depth = way_to(way, node, past);
+    for (int i = 0; i < depth; i++) {
+        spec_batch batch = {.n = 0};
+        int path[1], place = past + i;
+        spec_error error;
+        fill(s->qkv, s->width, 1 + way[i] - past, place);
+        add_column(&batch, path, place, place, &place, 1);
+        cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
+        cpu->rope(&s->queue, s->qkv);
+        cpu->store(&s->queue, &s->kv, 1, s->qkv);
+        cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, NULL);
+        cpu->end(&s->queue);
+        assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
+    }
+}
+
+static void a_tree_in_its_slots_equals_its_paths_as_texts(void **state)
+{
+    (void)state;
+    static const int pasts[] = {1, 30, 250, 256, 509, 700};
+    for (size_t k = 0; k < N_SHAPES; k++) {
+        session tree = open_session(shapes[k]), text = open_session(shapes[k]);
+        const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
+        read_text(&tree, 0, 700);
+        read_text(&text, 0, 700);
+        for (size_t i = 0; i < sizeof pasts / sizeof pasts[0]; i++) {
+            /* Slots behind the text hold what earlier ones left there: nobody may look. */
+            for (int cut = 1; cut <= NODES; cut += 9) { /* the tree in one pass, or in two */
+                if (cut < NODES) score_tree(&tree, pasts[i], 0, cut);
+                const int first = cut < NODES ? cut : 0;
+                score_tree(&tree, pasts[i], first, NODES);
+                for (int node = first; node < NODES; node += 3) {
+                    score_straight(&text, pasts[i], node);
+                    assert_memory_equal(text.o, tree.o + (size_t)(node - first) * o, o * sizeof *text.o);
+                }
+            }
+            read_text(&tree, pasts[i], 700);
+            read_text(&text, pasts[i], 700);
+        }
+        close_session(&tree);
+        close_session(&text);
+    }
+}
+
+/* What several passes compute, for comparison. */
+static void compute(float *result, const spec_shape *shape)
+{
+    session s = open_session(*shape);
+    const size_t o = (size_t)(shape->n_heads * shape->head_dim);
+    for (int done = 0; done < 320; done += SPEC_COLUMNS_MAX) {
+        read_text(&s, done, done + SPEC_COLUMNS_MAX);
+        memcpy(result, s.o, SPEC_COLUMNS_MAX * o * sizeof *result);
+        result += SPEC_COLUMNS_MAX * o;
+    }
+    read_text(&s, 319, 320);
+    memcpy(result, s.o, o * sizeof *result);
+    close_session(&s);
+}
+
+static void results_do_not_depend_on_threads_or_instructions(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 3, 5};
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    for (size_t k = 0; k < N_SHAPES; k++) {
+        const size_t n = 321 * (size_t)(shapes[k].n_heads * shapes[k].head_dim);
+        float *first = malloc(n * sizeof *first), *other = malloc(n * sizeof *other);
+        omp_set_num_threads(1);
+        compute(first, &shapes[k]);
+        /* The last column came twice: among 64, and alone. */
+        const size_t o = n / 321;
+        assert_memory_equal(first + 319 * o, first + 320 * o, o * sizeof *first);
+        for (size_t t = 1; t < 4; t++) {
+            omp_set_num_threads(threads[t]);
+            compute(other, &shapes[k]);
+            assert_memory_equal(first, other, n * sizeof *first);
+        }
+        omp_set_num_threads(2);
+        for (size_t i = 0; i < 3; i++) {
+            setenv("SPECLAB_ISA", names[i], 1);
+            compute(other, &shapes[k]);
+            assert_memory_equal(first, other, n * sizeof *first);
+        }
+        unsetenv("SPECLAB_ISA");
+        free(first);
+        free(other);
+    }
+}
+
+/* There is room for partial sums of the context that the model says; a text may be longer. */
+static void a_text_longer_than_the_context_is_attended_all_the_same(void **state)
+{
+    (void)state;
+    spec_shape narrow = shapes[2];
+    narrow.context = 2;
+    session s = open_session(narrow), wide = open_session(shapes[2]);
+    read_text(&s, 0, 1600);
+    read_text(&wide, 0, 1600);
+    read_text(&s, 1600, 1601);
+    read_text(&wide, 1600, 1601);
+    assert_memory_equal(s.o, wide.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
+    close_session(&s);
+    close_session(&wide);
+}
+
+/* A path that is kept lies behind the text as if it had been read there. */
+static void what_is_kept_moves_in_order(void **state)
+{
+    (void)state;
+    session s = open_session(shapes[1]), text = open_session(shapes[1]);
+    const int past = 254, node = 18;
+    int way[NODES];
+    read_text(&s, 0, past);
+    read_text(&text, 0, past);
+    score_tree(&s, past, 0, NODES);
+    cpu->keep(&s.queue, &s.kv, way, past, way_to(way, node, past));
+    score_straight(&text, past, node);
+    const int at = past + way_to(way, node, past);
+    for (session *each = &s; each != NULL; each = each == &s ? &text : NULL) {
+        spec_batch batch = {.n = 0};
+        int path[1];
+        spec_error error;
+        fill(each->qkv, each->width, 0, at);
+        add_column(&batch, path, at, at, &at, 1);
+        cpu->begin(&each->queue, &batch, &each->kv, NULL, 0);
+        cpu->store(&each->queue, &each->kv, 1, each->qkv);
+        cpu->attend(&each->queue, each->o, each->qkv, &each->kv, 1, NULL);
+        cpu->end(&each->queue);
+        assert_int_equal(cpu->wait(&each->queue, &error), GSL_SUCCESS);
+    }
+    assert_memory_equal(s.o, text.o, (size_t)(s.shape.n_heads * s.shape.head_dim) * sizeof *s.o);
+    close_session(&s);
+    close_session(&text);
+}
+
+/* Positions turn queries and keys, values stay. */
+static void positions_turn_queries_and_keys(void **state)
+{
+    (void)state;
+    float factor[12];
+    for (int i = 0; i < 12; i++) factor[i] = 1.0f + 0.27f * (float)i;
+    spec_shape shape = shapes[0];
+    for (int scaled = 0; scaled < 2; scaled++) {
+        shape.opt_rope_factor = scaled ? factor : NULL;
+        session s = open_session(shape);
+        float *before = malloc(s.width * sizeof *before);
+        spec_batch batch = {.n = 0};
+        spec_error error;
+        int path[2], at = 2385;
+        add_column(&batch, path, 0, 0, &at, 1);
+        batch.position[0] = at;
+        fill(before, s.width, 0, at);
+        memcpy(s.qkv, before, s.width * sizeof *before);
+        cpu->begin(&s.queue, &batch, &s.kv, NULL, 0);
+        cpu->rope(&s.queue, s.qkv);
+        cpu->end(&s.queue);
+        assert_int_equal(cpu->wait(&s.queue, &error), GSL_SUCCESS);
+        for (int h = 0; h < 12; h++)
+            for (int i = 0; i < 12; i++) {
+                const int where = h * 24 + 2 * i;
+                const double a = (double)before[where], b = (double)before[where + 1];
+                const double angle = h < 8 ? at * pow(1e4, -2.0 * i / 24.0) / (scaled ? (double)factor[i] : 1.0) : 0.0;
+                assert_true(fabs((double)s.qkv[where] - (a * cos(angle) - b * sin(angle))) < 2e-6);
+                assert_true(fabs((double)s.qkv[where + 1] - (a * sin(angle) + b * cos(angle))) < 2e-6);
+            }
+        free(before);
+        close_session(&s);
+    }
+}
+
+static void a_long_window_takes_no_memory_before_it_is_read(void **state)
+{
+    (void)state;
+    const spec_shape shape = {.dim = 4096, .n_layers = 32, .n_heads = 32, .n_kv_heads = 8, .head_dim = 128,
+                              .ffn_dim = 40, .vocab = 1000, .context = 1 << 17, .norm_eps = 1e-5f,
+                              .rope_base = 1e4};
+    spec_kv kv;
+    spec_queue queue;
+    spec_error error;
+    assert_int_equal(cpu->kv_init(cpu, &kv, &shape, SPEC_TENSOR_F32, 1 << 17, &error), GSL_SUCCESS); /* 34 GB */
+    assert_int_equal(cpu->queue_init(cpu, &queue, &shape, &error), GSL_SUCCESS);
+    cpu->queue_free(&queue);
+    cpu->kv_free(cpu, &kv);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_agrees_with_double_precision),
+        cmocka_unit_test(a_tree_in_its_slots_equals_its_paths_as_texts),
+        cmocka_unit_test(results_do_not_depend_on_threads_or_instructions),
+        cmocka_unit_test(a_text_longer_than_the_context_is_attended_all_the_same),
+        cmocka_unit_test(what_is_kept_moves_in_order),
+        cmocka_unit_test(positions_turn_queries_and_keys),
+        cmocka_unit_test(a_long_window_takes_no_memory_before_it_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

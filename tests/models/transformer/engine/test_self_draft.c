@@ -1,0 +1,329 @@
+/* Drafts made of the target: a cache that is shared gives the same rows and is computed once, by counting what the
+ * backend stores. */
+#include "models/model_kinds.h"
+#include "base/noise.h"
+#include "models/transformer/engine/transformer.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { V = 11, LAYERS = 3, CONTEXT = 200, PROMPT = 9 };
+static const char target_spec[] = "random?dim=32&layers=3&heads=2&ffn=64&vocab=11&context=200&type=f32";
+
+/* ---- a backend that counts --------------------------------------------------------------------------------------- */
+
+static int columns, stored[LAYERS], n_passes;
+
+static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
+{
+    columns = batch->n;
+    n_passes++;
+    return spec_backend_cpu.begin(queue, batch, kv, layer, n_layers);
+}
+
+static void count_store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
+{
+    stored[layer] += columns;
+    spec_backend_cpu.store(queue, kv, layer, qkv);
+}
+
+static spec_transformer *open_target(const spec_backend *backend)
+{
+    spec_settings settings;
+    spec_error error = {""};
+    spec_transformer *model = calloc(1, sizeof *model);
+    assert_non_null(model);
+    assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
+    assert_int_equal(spec_random_load(&model->own_checkpoint, &settings, &error), GSL_SUCCESS);
+    spec_checkpoint_draw(&model->own_checkpoint);
+    assert_int_equal(
+        spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, backend, &error),
+        GSL_SUCCESS);
+    assert_int_equal(
+        spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, &settings, &error), GSL_SUCCESS);
+    model->head.kind = &spec_model_random;
+    model->head.spec = strdup(target_spec);
+    spec_settings_free(&settings);
+    return model;
+}
+
+/* ---- a text, by rounds ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    spec_session draft, target;
+    int context[CONTEXT];
+    size_t n;
+    uint64_t noise;
+} reading;
+
+static void open_reading(reading *r, const spec_model *draft, const spec_model *target, bool share)
+{
+    spec_error error = {""};
+    assert_int_equal(spec_session_init(&r->draft, draft, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&r->target, target, &error), GSL_SUCCESS);
+    if (share) assert_true(spec_session_share(&r->draft, &r->target));
+    r->n = PROMPT;
+    r->noise = 42;
+    for (int i = 0; i < PROMPT; i++) r->context[i] = i * 7 % V;
+}
+
+static void close_reading(reading *r)
+{
+    spec_session_free(&r->draft);
+    spec_session_free(&r->target);
+}
+
+static int draw(reading *r, int n)
+{
+    return (int)((r->noise = spec_noise_mix(r->noise)) % (uint64_t)n);
+}
+
+enum { K = 4, NODES = 6 };
+static const int tree[NODES] = {-1, -1, 0, 0, 1, 2}; /* in levels that end with nodes 1, 4 and 5 */
+
+/* One round: a chain or a tree of random tokens, level by level; the target's rows; and a path of it kept. Rows of the
+ * draft and then of the target go into `rows` (2, NODES + 1, V). */
+static void go_round(reading *r, bool branches, double *rows)
+{
+    static const int ends[] = {0, 2, 5, NODES};
+    int token[NODES];
+    const double *row[NODES + 1];
+    spec_error error = {""};
+    const int n_nodes = branches ? NODES : K, *parent = branches ? tree : NULL;
+    double scratch[(NODES + 1) * V];
+    for (int i = 0; i < n_nodes; i++) token[i] = draw(r, V);
+    for (int level = 0, first = 0; level < (branches ? 3 : K); level++) {
+        const int end = branches ? ends[level] : level;
+        assert_int_equal(
+            spec_session_score(&r->draft, r->context, r->n, token, parent, end, first, row, scratch, &error),
+            GSL_SUCCESS);
+        for (int i = first; i <= end; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
+        first = end + 1;
+    }
+    rows += (NODES + 1) * V;
+    assert_int_equal(
+        spec_session_score(&r->target, r->context, r->n, token, parent, n_nodes, 0, row, scratch, &error), GSL_SUCCESS);
+    for (int i = 0; i <= n_nodes; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
+    if (branches) {
+        static const int path[] = {0, 2, 5};
+        const int kept = draw(r, 4);
+        for (int i = 0; i < kept; i++) r->context[r->n++] = token[path[i]];
+    } else {
+        const int kept = draw(r, K + 1);
+        for (int i = 0; i < kept; i++) r->context[r->n++] = token[i];
+    }
+    r->context[r->n++] = draw(r, V);
+}
+
+enum { ROUNDS = 25, ROWS = 2 * (NODES + 1) * V };
+
+static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once(void **state)
+{
+    (void)state;
+    spec_backend counting = spec_backend_cpu;
+    counting.begin = count_begin;
+    counting.store = count_store;
+    spec_transformer *target = open_target(&counting);
+    spec_model *draft;
+    spec_error error = {""};
+    assert_int_equal(spec_model_open(&draft, "layers?exit=2", &target->head, &error), GSL_SUCCESS);
+    for (int branches = 0; branches <= 1; branches++) {
+        static double alone[ROUNDS][ROWS], shared[ROUNDS][ROWS];
+        memset(alone, 0, sizeof alone);
+        memset(shared, 0, sizeof shared);
+        reading r;
+        open_reading(&r, draft, &target->head, false);
+        for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, alone[i]);
+        close_reading(&r);
+
+        memset(stored, 0, sizeof stored);
+        n_passes = 0;
+        open_reading(&r, draft, &target->head, true);
+        for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, shared[i]);
+        close_reading(&r);
+        assert_memory_equal(alone, shared, sizeof alone);
+        /* The target computes a token of the text once, besides what it verifies; the draft its own part of a round:
+         * the last token and all nodes that have children. */
+        const int begin = target->checkpoint->adds_begin ? 1 : 0;
+        const int verified = begin + PROMPT - 1 + ROUNDS * (1 + (branches ? NODES : K));
+        const int drafted = ROUNDS * (branches ? 1 + 5 : K), levels = branches ? 3 : K;
+        assert_int_equal(stored[2], verified);
+        assert_int_equal(stored[1], verified + drafted);
+        assert_int_equal(stored[0], verified + drafted);
+        assert_int_equal(n_passes, 1 + ROUNDS * (1 + levels));
+    }
+    spec_model_close(draft);
+    spec_model_close(&target->head);
+}
+
+/* Layers behind a skipped one see the text as the target computed it: other rows than those of a draft on its own, but a
+ * function of context and draft, whatever was read before. */
+static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void **state)
+{
+    (void)state;
+    spec_transformer *target = open_target(&spec_backend_cpu);
+    spec_model *draft;
+    spec_error error = {""};
+    assert_int_equal(spec_model_open(&draft, "layers?skip=1", &target->head, &error), GSL_SUCCESS);
+    static double after[ROWS], fresh[ROWS], alone[ROWS];
+    reading r, f;
+    open_reading(&r, draft, &target->head, true);
+    for (int i = 0; i < ROUNDS; i++) {
+        const bool branches = i % 3 == 1;
+        memset(after, 0, sizeof after);
+        memset(fresh, 0, sizeof fresh);
+        memset(alone, 0, sizeof alone);
+        for (int share = 0; share <= 1; share++) {
+            open_reading(&f, draft, &target->head, share);
+            memcpy(f.context, r.context, sizeof f.context);
+            f.n = r.n;
+            f.noise = r.noise;
+            go_round(&f, branches, share ? fresh : alone);
+            close_reading(&f);
+        }
+        if (i % 4 == 3) { /* the target was asked first, and about something else */
+            const double *row;
+            double scratch[V];
+            assert_int_equal(
+                spec_session_score(&r.target, r.context, r.n - 2, NULL, NULL, 0, 0, &row, scratch, &error), GSL_SUCCESS);
+        }
+        go_round(&r, branches, after);
+        assert_memory_equal(after, fresh, sizeof after);
+        assert_true(memcmp(after, alone, sizeof after / 2) != 0);                                /* the draft's */
+        assert_memory_equal(after + ROWS / 2, alone + ROWS / 2, sizeof after - sizeof after / 2); /* the target's */
+    }
+    close_reading(&r);
+    spec_model_close(draft);
+    spec_model_close(&target->head);
+}
+
+/* ---- specs ------------------------------------------------------------------------------------------------------- */
+
+static void row_of(double *ret_row, const char *spec, const spec_model *opt_target)
+{
+    spec_model *model;
+    spec_session session;
+    spec_error error = {""};
+    double scratch[V];
+    const int context[] = {3, 1, 4, 1, 5};
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
+    const double *row = spec_session_row(&session, context, 5, scratch, &error);
+    assert_non_null(row);
+    memcpy(ret_row, row, V * sizeof *row);
+    spec_session_free(&session);
+    spec_model_close(model);
+}
+
+static void layers_and_types_are_what_their_specs_say(void **state)
+{
+    (void)state;
+    spec_model *target;
+    spec_error error = {""};
+    double whole[V], same[V], other[V];
+    assert_int_equal(spec_model_open(&target, target_spec, NULL, &error), GSL_SUCCESS);
+    row_of(whole, target_spec, NULL);
+    static const char *const all[] = {"layers", "layers?exit=3", "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        row_of(same, all[i], target);
+        assert_memory_equal(whole, same, sizeof whole);
+    }
+    row_of(same, "layers?exit=1", target);
+    row_of(other, "layers?skip=2.1", target);
+    assert_memory_equal(same, other, sizeof same);
+    row_of(other, "layers?exit=2&skip=1", target);
+    assert_memory_equal(same, other, sizeof same);
+    row_of(other, "layers?skip=0.1", target);
+    assert_true(memcmp(same, other, sizeof same) != 0);
+    assert_true(memcmp(same, whole, sizeof same) != 0);
+
+    /* Another type is near, and the nearer the more bits it has. */
+    double off[3] = {0.0, 0.0, 0.0};
+    static const char *const types[] = {"quantised?type=bf16", "quantised", "quantised?type=q4_0"};
+    for (int t = 0; t < 3; t++) {
+        row_of(other, types[t], target);
+        for (int i = 0; i < V; i++) off[t] += other[i] > whole[i] ? other[i] - whole[i] : 0.0;
+    }
+    print_message("total variation of bf16 %.2g, q8_0 %.2g, q4_0 %.2g\n", off[0], off[1], off[2]);
+    assert_true(off[0] > 0.0 && off[1] > 0.0 && off[0] < 0.02 && off[1] < 0.02 && off[2] > off[1] && off[2] < 0.2);
+
+    /* Temperatures are a draft's own. */
+    spec_model *cold;
+    assert_int_equal(spec_model_open(&cold, "layers?exit=2&temperature=0", target, &error), GSL_SUCCESS);
+    assert_true(cold->one_hot);
+    assert_int_equal(cold->vocab, V);
+    assert_int_equal(cold->window, target->window);
+    spec_model_close(cold);
+    spec_model_close(target);
+}
+
+static void a_draft_of_a_wrapped_target_is_of_the_model_inside(void **state)
+{
+    (void)state;
+    spec_model *target, *draft;
+    spec_error error = {""};
+    char spec[128];
+    double inside[V], whole[V];
+    reading r;
+    snprintf(spec, sizeof spec, "%s&temperature=0.7&top_k=3", target_spec);
+    assert_int_equal(spec_model_open(&target, spec, NULL, &error), GSL_SUCCESS);
+    row_of(inside, "layers", target);
+    row_of(whole, target_spec, NULL);
+    assert_memory_equal(inside, whole, sizeof whole);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, &error), GSL_SUCCESS);
+    open_reading(&r, draft, target, true); /* through the wrappers of both */
+    double rows[ROWS];
+    for (int i = 0; i < 5; i++) go_round(&r, false, rows);
+    close_reading(&r);
+    spec_model_close(draft);
+    assert_int_equal(spec_model_open(&draft, "quantised", target, &error), GSL_SUCCESS);
+    spec_session one, other;
+    assert_int_equal(spec_session_init(&one, draft, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_init(&other, target, &error), GSL_SUCCESS);
+    assert_false(spec_session_share(&one, &other)); /* other weights */
+    spec_session_free(&one);
+    spec_session_free(&other);
+    spec_model_close(draft);
+    spec_model_close(target);
+}
+
+static void bad_specs_are_refused_with_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *says;
+    } bad[] = {
+        {"layers?exit=4", "exit=4"},       {"layers?exit=-1", "exit=-1"},   {"layers?skip=3", "'3'"},
+        {"layers?skip=", "''"},            {"layers?skip=0.x", "'x'"},      {"layers?skip=0.", "''"},
+        {"layers?skip=0.1.2", "no layer"}, {"layers?exit=1&skip=1", "'1'"}, {"layers?skip=-1", "'-1'"},
+        {"layers?of=draft", "of"},         {"quantised?type=q5", "q5"},     {"quantised?exit=1", "exit"},
+    };
+    spec_model *target, *draft, *zipf;
+    spec_error error = {""};
+    assert_int_equal(spec_model_open(&target, target_spec, NULL, &error), GSL_SUCCESS);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(spec_model_open(&draft, bad[i].spec, target, &error), GSL_EINVAL);
+        if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
+        assert_null(draft);
+    }
+    assert_int_equal(spec_model_open(&zipf, "zipf?V=11", NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1", zipf, &error), GSL_EINVAL);
+    assert_non_null(strstr(error.text, "zipf"));
+    assert_int_equal(spec_model_open(&draft, "quantised", NULL, &error), GSL_EINVAL);
+    spec_model_close(zipf);
+    spec_model_close(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once),
+        cmocka_unit_test(a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone),
+        cmocka_unit_test(layers_and_types_are_what_their_specs_say),
+        cmocka_unit_test(a_draft_of_a_wrapped_target_is_of_the_model_inside),
+        cmocka_unit_test(bad_specs_are_refused_with_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+#include "models/transformer/engine/transformer.h"
+
+#include "base/noise.h"
+#include "speclab/round.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { VOCAB = 37, CONTEXT = 300, NODES = 150 };
+
+#define SMALL "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3"
+
+static spec_model *open_model(const char *spec)
+{
+    spec_model *model;
+    spec_error error = {""};
+    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return model;
+}
+
+static uint64_t noise_word;
+
+static int noise(int n)
+{
+    return (int)(spec_noise_word(noise_word++, 5) % (uint64_t)n);
+}
+
+/* A session that has read other things, and a fresh one that computes one row in one pass. */
+typedef struct {
+    spec_model *model;
+    spec_session used;
+    double *scratch, *fresh_row;
+    const double **row;
+} fixture;
+
+static void open_fixture(fixture *f, const char *spec)
+{
+    f->model = open_model(spec);
+    assert_int_equal(spec_session_init(&f->used, f->model, NULL), GSL_SUCCESS);
+    f->scratch = malloc((NODES + 1) * VOCAB * sizeof *f->scratch);
+    f->fresh_row = malloc(VOCAB * sizeof *f->fresh_row);
+    f->row = calloc(NODES + 1, sizeof *f->row);
+}
+
+static void close_fixture(fixture *f)
+{
+    spec_session_free(&f->used);
+    spec_model_close(f->model);
+    free(f->scratch);
+    free(f->fresh_row);
+    free(f->row);
+}
+
+/* Token after token from nothing: passes of one column. */
+static const double *plain_row(fixture *f, const int *text, size_t n)
+{
+    spec_session session;
+    assert_int_equal(spec_session_init(&session, f->model, NULL), GSL_SUCCESS);
+    const double *row = NULL;
+    for (size_t i = 0; i <= n; i++) row = spec_session_row(&session, text, i, f->fresh_row, NULL);
+    assert_non_null(row);
+    spec_session_free(&session);
+    return row;
+}
+
+static size_t path_to(int *text, size_t n, const int *token, const int *parent, int node)
+{
+    size_t depth = 0;
+    for (int at = node; at >= 0; at = parent[at]) depth++;
+    for (int at = node, i = (int)depth; at >= 0; at = parent[at]) text[n + (size_t)--i] = token[at];
+    return n + depth;
+}
+
+/* Texts that go on along drafts, beside them and back; trees whole and level by level: rows are those of the text alone,
+ * bit for bit. */
+static void a_row_depends_on_its_text_alone(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0", SMALL "&type=bf16&temperature=0.7",
+                                        SMALL "&type=q4_0&temperature=0"};
+    for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+        fixture f;
+        open_fixture(&f, specs[s]);
+        int text[CONTEXT], token[NODES], parent[NODES];
+        size_t n = 0;
+        noise_word = 1000 * s;
+        for (int step = 0; step < 25; step++) {
+            const int n_nodes = step % 7 == 6 ? NODES : noise(12), first_half = noise(n_nodes + 1);
+            for (int i = 0; i < n_nodes; i++) {
+                token[i] = noise(VOCAB);
+                parent[i] = step % 3 == 0 ? i - 1 : noise(i + 1) - 1;
+                if (step % 7 == 6) parent[i] = i < 12 ? i - 1 : noise(i < 40 ? i : 40) - 1;
+            }
+            assert_int_equal(spec_session_score(&f.used, text, n, token, parent, first_half, 0, f.row, f.scratch, NULL),
+                             GSL_SUCCESS);
+            if (n_nodes > first_half)
+                assert_int_equal(spec_session_score(&f.used, text, n, token, parent, n_nodes, first_half + 1, f.row,
+                                                    f.scratch, NULL),
+                                 GSL_SUCCESS);
+            for (int look = 0; look < 3; look++) {
+                const int node = noise(n_nodes + 1) - 1;
+                const size_t length = path_to(text, n, token, parent, node);
+                assert_memory_equal(f.row[node + 1], plain_row(&f, text, length), VOCAB * sizeof(double));
+            }
+            if (n_nodes > 0 && noise(4) > 0) n = path_to(text, n, token, parent, noise(n_nodes));
+            if (noise(3) > 0) text[n++] = noise(VOCAB);
+            if (noise(8) == 0) n = (size_t)noise((int)n + 1);
+            if (n > CONTEXT - 160) n = (size_t)noise(20);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* Two sessions begun before one of them is ended, in one pass or several: the rows are those of a score, bit for bit,
+ * through a wrapper too; and a session goes on from what it has computed so. */
+static void a_score_in_two_halves_is_the_same(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0&temperature=0.7&top_k=5"};
+    for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+        fixture f;
+        open_fixture(&f, specs[s]);
+        spec_session other;
+        assert_int_equal(spec_session_init(&other, f.model, NULL), GSL_SUCCESS);
+        double *store = malloc((NODES + 1) * VOCAB * sizeof *store);
+        const double *row[NODES + 1];
+        int text[CONTEXT], longer[CONTEXT], token[NODES];
+        size_t n = 0;
+        noise_word = 1000 * s;
+        for (int step = 0; step < 12; step++) {
+            const int n_nodes = step % 4 == 3 ? NODES - 1 : noise(9), first = noise(n_nodes + 1);
+            for (int i = 0; i < n_nodes; i++) token[i] = noise(VOCAB);
+            memcpy(longer, text, n * sizeof *text);
+            longer[n] = noise(VOCAB);
+            assert_int_equal(spec_session_score_begin(&f.used, text, n, token, NULL, n_nodes, first, f.row, f.scratch,
+                                                      NULL), GSL_SUCCESS);
+            assert_int_equal(spec_session_score_begin(&other, longer, n + 1, token, NULL, n_nodes, 0, row, store, NULL),
+                             GSL_SUCCESS);
+            assert_int_equal(spec_session_score_end(&f.used, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_session_score_end(&other, NULL), GSL_SUCCESS);
+            for (int node = first - 1; node < n_nodes; node++) {
+                memcpy(text + n, token, (size_t)(node + 1) * sizeof *text);
+                memcpy(longer + n + 1, token, (size_t)(node + 1) * sizeof *text);
+                if (node > first && node < n_nodes - 1) continue;
+                assert_memory_equal(f.row[node + 1], plain_row(&f, text, n + (size_t)node + 1), VOCAB * sizeof(double));
+                assert_memory_equal(row[node + 1], plain_row(&f, longer, n + (size_t)node + 2), VOCAB * sizeof(double));
+            }
+            n += (size_t)noise(n_nodes < 9 ? n_nodes + 1 : 9);
+        }
+        assert_int_equal(spec_session_score_begin(&other, text, n, NULL, NULL, 0, 0, row, store, NULL), GSL_SUCCESS);
+        spec_session_free(&other); /* while the pass may be running */
+        free(store);
+        close_fixture(&f);
+    }
+}
+
+static void a_text_beyond_the_context_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    spec_error error = {""};
+    open_fixture(&f, SMALL);
+    int text[CONTEXT + 1] = {0};
+    const size_t window = (size_t)f.model->window;
+    assert_true(window == CONTEXT || window == CONTEXT - 1);
+    assert_non_null(spec_session_row(&f.used, text, window, f.scratch, &error));
+    assert_null(spec_session_row(&f.used, text, window + 1, f.scratch, &error));
+    assert_non_null(strstr(error.text, "too long: the model's context is"));
+    assert_int_equal(spec_session_score(&f.used, text, window - 2, text, NULL, 3, 0, f.row, f.scratch, &error), GSL_EINVAL);
+    assert_int_equal(spec_session_score(&f.used, text, window - 3, text, NULL, 3, 0, f.row, f.scratch, &error), GSL_SUCCESS);
+    const int bush[] = {-1, -1, -1};
+    assert_int_equal(spec_session_score(&f.used, text, window - 1, text, bush, 3, 0, f.row, f.scratch, &error), GSL_SUCCESS);
+    close_fixture(&f);
+}
+
+static void rows_are_distributions(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f, SMALL "&temperature=0.8&top_k=5");
+    const int text[] = {3, 1, 4};
+    const double *row = spec_session_row(&f.used, text, 3, f.scratch, NULL);
+    double sum = 0.0;
+    int kept = 0;
+    for (int i = 0; i < VOCAB; i++) sum += row[i], kept += row[i] > 0.0;
+    assert_true(sum > 1.0 - 1e-12 && sum < 1.0 + 1e-12);
+    assert_int_equal(kept, 5);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_depends_on_its_text_alone),
+        cmocka_unit_test(a_score_in_two_halves_is_the_same),
+        cmocka_unit_test(a_text_beyond_the_context_is_refused),
+        cmocka_unit_test(rows_are_distributions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+#include "models/transformer/kernels/bandwidth.h"
+
+#include "models/transformer/engine/backend.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+/* One bit of one word: it is found wherever it is. */
+static void every_word_is_read(void **state)
+{
+    (void)state;
+    spec_bandwidth bandwidth;
+    spec_bandwidth_init(&bandwidth, 5000000);
+    assert_true(bandwidth.bytes >= 5000000 && bandwidth.bytes % (1 << 21) == 0);
+    const size_t words = bandwidth.bytes / sizeof *bandwidth.memory, at[] = {0, 1, words / 3, words - 2, words - 1};
+    const uint64_t usual = spec_bandwidth_read(&bandwidth);
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        bandwidth.memory[at[i]] ^= (uint64_t)1 << (7 * i + 1);
+        assert_true(spec_bandwidth_read(&bandwidth) == (usual | (uint64_t)1 << (7 * i + 1)));
+        bandwidth.memory[at[i]] ^= (uint64_t)1 << (7 * i + 1);
+    }
+    spec_bandwidth_free(&bandwidth);
+    spec_bandwidth_free(&bandwidth);
+}
+
+/* Between a floppy disk and what no processor has. */
+static void the_processor_knows_how_fast_it_reads(void **state)
+{
+    (void)state;
+    spec_roofline roofline;
+    assert_int_equal(spec_backend_cpu.roofline(&spec_backend_cpu, &roofline, NULL), GSL_SUCCESS);
+    assert_true(roofline.read == 0.0 || (roofline.read > 1e7 && roofline.read < 1e14));
+    assert_true(roofline.bf16 == 0.0 && roofline.int8 == 0.0 && roofline.launch == 0.0);
+    print_message("reads %.3g GB/s\n", 1e-9 * roofline.read);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_word_is_read),
+        cmocka_unit_test(the_processor_knows_how_fast_it_reads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

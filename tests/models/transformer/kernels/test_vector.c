@@ -1,0 +1,236 @@
+#include "models/transformer/kernels/vector.h"
+
+#include "base/noise.h"
+#include "tests/support/support.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 1100 };
+
+/* Uniform on (-1, 1). */
+static float uniform(uint64_t i)
+{
+    return (float)((double)(spec_noise_word(2385, i) >> 11) * 0x1p-52 - 1.0);
+}
+
+static void fill(float *x, int n, uint64_t first, float scale)
+{
+    for (int i = 0; i < n; i++) x[i] = scale * uniform(first + (uint64_t)i);
+}
+
+static const int lengths[] = {1, 2, 7, 15, 16, 17, 31, 48, 63, 64, 65, 100, 255, 256, 257, 511, 512, 1000};
+
+/* Run `check` with every kernel that this machine has, beside the reference. */
+static void with_each(void (*check)(const spec_vector_kernels *fast, int n), int longest)
+{
+    for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++)
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
+            if (lengths[i] <= longest) check(spec_vector_kernels_of(isa), lengths[i]);
+}
+
+static const spec_vector_kernels *const ref = &spec_vector_kernels_ref;
+
+/* ---- exponentials ------------------------------------------------------------------------------------------------ */
+
+static void exponentials_are_those_of_libm_to_the_last_bits(void **state)
+{
+    (void)state;
+    double worst = 0.0;
+    for (int i = 0; i <= 400000; i++) {
+        const float x = (float)(-86.9 + 175.6 * i / 400000.0);
+        worst = fmax(worst, fabs((double)spec_vector_exp(x) / exp((double)x) - 1.0));
+    }
+    assert_true(worst < 1.2e-7);
+    assert_true(spec_vector_exp(0.0f) == 1.0f && spec_vector_exp(-0.0f) == 1.0f);
+    assert_true(spec_vector_exp(-88.0f) == 0.0f && spec_vector_exp(-INFINITY) == 0.0f);
+    assert_true(spec_vector_exp(88.72f) < INFINITY && spec_vector_exp(89.0f) == INFINITY);
+    assert_true(spec_vector_exp(INFINITY) == INFINITY && isnan(spec_vector_exp(NAN)));
+
+    static float x[SPEC_VECTOR_EXPS];
+    static double e[SPEC_VECTOR_EXPS];
+    long double worst_double = 0.0L;
+    for (int part = 0; part < 400; part++) {
+        for (int i = 0; i < SPEC_VECTOR_EXPS; i++) x[i] = 705.0f * (uniform((uint64_t)(part * 512 + i)) - 1.0f) / 2.0f;
+        const double sum = ref->exps(e, x, 0.0f, 1.0, SPEC_VECTOR_EXPS);
+        long double expected = 0.0L;
+        for (int i = 0; i < SPEC_VECTOR_EXPS; i++) {
+            const long double truth = expl((long double)x[i]);
+            worst_double = fmaxl(worst_double, fabsl((long double)e[i] / truth - 1.0L));
+            expected += truth;
+        }
+        assert_true(fabsl((long double)sum / expected - 1.0L) < 4e-15L);
+    }
+    printf("exp: float %.3g, double %.3Lg\n", worst, worst_double);
+    assert_true(worst_double < 4e-16L);
+    const float far[] = {-708.1f, -1e30f, -708.0f, -0.0f};
+    ref->exps(e, far, 0.0f, 1.0, 4);
+    assert_true(e[0] == 0.0 && e[1] == 0.0 && e[2] > 0.0 && e[3] == 1.0);
+}
+
+static void check_exps(const spec_vector_kernels *fast, int n)
+{
+    static float x[MOST];
+    static double e[2][MOST];
+    static const double factors[] = {1.0, 0.27, 200.0, 1e-300, 1e300, 0.0};
+    for (int k = 0; k < 6; k++) {
+        fill(x, n, (uint64_t)n, k == 2 ? 20.0f : 3.0f);
+        x[n / 2] = -FLT_MAX;
+        const double sum = ref->exps(e[0], x, 20.0f, factors[k], n);
+        assert_true(fast->exps(e[1], x, 20.0f, factors[k], n) == sum);
+        assert_memory_equal(e[0], e[1], (size_t)n * sizeof e[0][0]);
+        ref->scale(e[0], 0.27, n);
+        fast->scale(e[1], 0.27, n);
+        assert_memory_equal(e[0], e[1], (size_t)n * sizeof e[0][0]);
+    }
+}
+
+/* ---- norm, gate, rotation ---------------------------------------------------------------------------------------- */
+
+static void check_norm(const spec_vector_kernels *fast, int n)
+{
+    static float x[MOST], gain[MOST], y[2][MOST];
+    fill(x, n, 1, 2.385f);
+    fill(gain, n, 5000, 1.0f);
+    ref->norm(y[0], x, gain, 1e-5f, n);
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    for (int i = 0; i < n; i++) {
+        const double truth = (double)x[i] / sqrt(sum / n + (double)1e-5f) * (double)gain[i];
+        assert_true(fabs((double)y[0][i] - truth) <= 2.0 * FLT_EPSILON * fabs(truth));
+    }
+    fast->norm(y[1], x, gain, 1e-5f, n);
+    assert_memory_equal(y[0], y[1], (size_t)n * sizeof y[0][0]);
+    fast->norm(x, x, gain, 1e-5f, n); /* in place */
+    assert_memory_equal(y[0], x, (size_t)n * sizeof y[0][0]);
+}
+
+static void check_gate(const spec_vector_kernels *fast, int n)
+{
+    static float a[MOST], b[MOST], y[2][MOST];
+    fill(a, n, 1, 20.0f);
+    fill(b, n, 5000, 1.0f);
+    static const float edges[] = {0.0f, -0.0f, 100.0f, -87.0f, -89.0f, -1e30f, 1e30f, FLT_MIN, -1e-30f};
+    for (int i = 0; i < 9 && 3 * i < n; i++) a[3 * i] = edges[i];
+    ref->gate(y[0], a, b, n);
+    for (int i = 0; i < n; i++) {
+        const double truth = (double)a[i] / (1.0 + exp(-(double)a[i])) * (double)b[i];
+        assert_true(fabs((double)y[0][i] - truth) <= 4.0 * FLT_EPSILON * fabs(truth) + 4e-37);
+    }
+    fast->gate(y[1], a, b, n);
+    assert_memory_equal(y[0], y[1], (size_t)n * sizeof y[0][0]);
+}
+
+static void check_rotate(const spec_vector_kernels *fast, int n)
+{
+    static float head[2][2 * MOST], cosine[MOST], sine[MOST], before[2 * MOST];
+    fill(before, 2 * n, 1, 2.385f);
+    for (int i = 0; i < n; i++) {
+        cosine[i] = (float)cos(0.27 * i);
+        sine[i] = (float)sin(0.27 * i);
+    }
+    for (int pairs = SPEC_ROPE_ADJACENT; pairs <= SPEC_ROPE_HALVES; pairs++) {
+        memcpy(head[0], before, sizeof before);
+        memcpy(head[1], before, sizeof before);
+        ref->rotate(head[0], cosine, sine, (spec_rope_pairs)pairs, 2 * n);
+        fast->rotate(head[1], cosine, sine, (spec_rope_pairs)pairs, 2 * n);
+        assert_memory_equal(head[0], head[1], sizeof before);
+        for (int i = 0; i < n; i++) {
+            const int at = pairs == SPEC_ROPE_ADJACENT ? 2 * i : i, with = pairs == SPEC_ROPE_ADJACENT ? at + 1 : i + n;
+            const double a = (double)before[at], b = (double)before[with], angle = 0.27 * i;
+            assert_true(fabs((double)head[0][at] - (a * cos(angle) - b * sin(angle))) < 1e-6);
+            assert_true(fabs((double)head[0][with] - (a * sin(angle) + b * cos(angle))) < 1e-6);
+        }
+    }
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+enum { WIDTH_MOST = 256, SLOTS = 600, HEADS_MOST = 8, BLOCK = SPEC_VECTOR_BLOCK };
+
+static void check_attention(const spec_vector_kernels *fast, int n)
+{
+    static float key[SLOTS * WIDTH_MOST], query[HEADS_MOST * WIDTH_MOST];
+    static float weight[2][HEADS_MOST * BLOCK], mixed[2][HEADS_MOST * WIDTH_MOST];
+    static const int widths[] = {16, 64, 80, 128, 256}, heads[] = {1, 3, 8};
+    int slot[BLOCK];
+    for (int t = 0; t < n; t++) slot[t] = (t * 7 + 3) % SLOTS;
+    for (int w = 0; w < 5; w++)
+        for (int k = 0; k < 3; k++) {
+            const int width = widths[w], used = heads[k] * width;
+            fill(key, SLOTS * width, 1, 1.0f);
+            fill(query, used, 2 << 20, 28.6f / (float)width);
+            for (int i = 0; i < 2; i++) {
+                for (int j = 0; j < heads[k] * BLOCK; j++) weight[i][j] = 27.0f; /* what no score is written to */
+                fill(mixed[i], used, 3 << 20, 1.0f);
+            }
+            ref->score(weight[0], query, heads[k], width, key, slot, n);
+            fast->score(weight[1], query, heads[k], width, key, slot, n);
+            assert_memory_equal(weight[0], weight[1], (size_t)heads[k] * BLOCK * sizeof weight[0][0]);
+            for (int h = 0; h < heads[k]; h++) {
+                float largest[2], sum[2];
+                ref->weigh(&largest[0], &sum[0], weight[0] + h * BLOCK, n);
+                fast->weigh(&largest[1], &sum[1], weight[1] + h * BLOCK, n);
+                assert_true(largest[0] == largest[1] && sum[0] == sum[1]);
+                assert_memory_equal(weight[0] + h * BLOCK, weight[1] + h * BLOCK, (size_t)n * sizeof weight[0][0]);
+            }
+            ref->mix(mixed[0], weight[0], heads[k], width, key, slot, n);
+            fast->mix(mixed[1], weight[1], heads[k], width, key, slot, n);
+            assert_memory_equal(mixed[0], mixed[1], (size_t)used * sizeof mixed[0][0]);
+        }
+}
+
+/* ---- out of logits ----------------------------------------------------------------------------------------------- */
+
+static void check_largest(const spec_vector_kernels *fast, int n)
+{
+    static float x[MOST];
+    float found[2];
+    fill(x, n, 27, 1e30f);
+    assert_true(ref->largest(&found[0], x, n) && fast->largest(&found[1], x, n));
+    assert_true(found[0] == found[1]);
+    int index = 0;
+    while (x[index] != found[0]) index++;
+    assert_int_equal(ref->find(x, found[0], n), index);
+    assert_int_equal(fast->find(x, found[0], n), index);
+    for (int i = 0; i < n; i++) assert_true(x[i] <= found[0]);
+    for (int i = index; i < n; i += 3) x[i] = found[0]; /* ties */
+    assert_int_equal(fast->find(x, found[0], n), index);
+    static const float broken[] = {NAN, INFINITY, -INFINITY};
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < n; i += 1 + n / 9) {
+            const float before = x[i];
+            x[i] = broken[k];
+            assert_false(ref->largest(&found[0], x, n));
+            assert_false(fast->largest(&found[1], x, n));
+            x[i] = before;
+        }
+}
+
+#define EACH(name, check, longest)                                                                                     \
+    static void name(void **state)                                                                                     \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        with_each(check, longest);                                                                                     \
+    }
+EACH(sums_of_exponentials_are_the_same_everywhere, check_exps, SPEC_VECTOR_EXPS)
+EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)
+EACH(gates_are_right_and_the_same_everywhere, check_gate, MOST)
+EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
+EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
+EACH(the_largest_is_found_first_and_what_is_not_finite_is_seen, check_largest, MOST)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exponentials_are_those_of_libm_to_the_last_bits),
+        cmocka_unit_test(sums_of_exponentials_are_the_same_everywhere),
+        cmocka_unit_test(norms_are_right_and_the_same_everywhere),
+        cmocka_unit_test(gates_are_right_and_the_same_everywhere),
+        cmocka_unit_test(rotations_are_right_and_the_same_everywhere),
+        cmocka_unit_test(attention_is_the_same_everywhere),
+        cmocka_unit_test(the_largest_is_found_first_and_what_is_not_finite_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* BPE: pieces of the expressions against another implementation, bytes of every kind, bad vocabularies. */
+#include "models/transformer/tokenizer/tokenizer.h"
+
+#include "tests/models/transformer/tokenizer/small_vocabulary.h"
+
+#include <gsl/gsl_rng.h>
+#include <time.h>
+
+/* All bytes, two characters of two bytes, and every pair of ten characters as a merge: where neighbours are not merged,
+ * the expression cut between them, or they were merged with others before. */
+static void fill(vocabulary *v)
+{
+    static const char *const character[] = {"a", "s", "S", "'", "1", " ", "\n", "!", "\xC3\xA9", "\xC2\xA0"};
+    for (int byte = 0; byte < 256; byte++) vocabulary_add_spelled(v, &(const char){(char)byte}, 1);
+    vocabulary_add_merge(v, "\xC3", "\xA9");
+    vocabulary_add_merge(v, "\xC2", "\xA0");
+    for (int i = 0; i < 100; i++) vocabulary_add_merge(v, character[i / 10], character[i % 10]);
+}
+
+/* Known from Hugging Face's tokenizers 0.23.3: models.BPE with these merges, ByteLevel for gpt-2, Digits before it for
+ * smollm, Split with the expression of the model's tokenizer.json for the others (llama-bpe without ignore_merges). */
+static const struct {
+    const char *pre, *text, *cut;
+} known[] = {
+    {"gpt-2", "aa's as'S 1111  a", "aa|'s| |as|'|S| |11|11| | a"},
+    {"gpt-2", "a  \n\n  a!!\n\na1", "a|  |\n|\n | a|!!|\n|\n|a|1"},
+    {"gpt-2", "\xC3\xA9's\xC3\xA9 a\xC3\xA9\xC3\xA9\xC2\xA0" "aa 11 1",
+     "\xC3\xA9|'s|\xC3\xA9| |a\xC3\xA9|\xC3\xA9|\xC2\xA0|aa| |11| 1"},
+    {"gpt-2", "  1  11!a1\n 1", " | 1| | |11|!|a|1|\n| 1"},
+    {"gpt-2", "a!\n\na '\n!", "a|!|\n|\n|a| '|\n|!"},
+    {"gpt-2", "'s's !'S!!  ", "'s|'s| !|'|S|!!|  "},
+    {"gpt-2", "aa\xC2\xA0\xC2\xA0" "a\n \na 1s", "aa|\xC2\xA0|\xC2\xA0|a|\n |\n|a| 1|s"},
+    {"smollm", "aa's as'S 1111  a", "aa|'s| |as|'|S| |1|1|1|1| | a"},
+    {"smollm", "a  \n\n  a!!\n\na1", "a|  |\n|\n | a|!!|\n|\n|a|1"},
+    {"smollm", "\xC3\xA9's\xC3\xA9 a\xC3\xA9\xC3\xA9\xC2\xA0" "aa 11 1",
+     "\xC3\xA9|'s|\xC3\xA9| |a\xC3\xA9|\xC3\xA9|\xC2\xA0|aa| |1|1| |1"},
+    {"smollm", "  1  11!a1\n 1", "  |1|  |1|1|!|a|1|\n |1"},
+    {"smollm", "a!\n\na '\n!", "a|!|\n|\n|a| '|\n|!"},
+    {"smollm", "'s's !'S!!  ", "'s|'s| !|'|S|!!|  "},
+    {"smollm", "aa\xC2\xA0\xC2\xA0" "a\n \na 1s", "aa|\xC2\xA0|\xC2\xA0|a|\n |\n|a| |1|s"},
+    {"llama-bpe", "aa's as'S 1111  a", "aa|'s| |as|'S| |11|1|1| | a"},
+    {"llama-bpe", "a  \n\n  a!!\n\na1", "a|  |\n\n| | a|!!|\n\n|a|1"},
+    {"llama-bpe", "\xC3\xA9's\xC3\xA9 a\xC3\xA9\xC3\xA9\xC2\xA0" "aa 11 1",
+     "\xC3\xA9|'s|\xC3\xA9| |a\xC3\xA9|\xC3\xA9|\xC2\xA0|aa| |11| |1"},
+    {"llama-bpe", "  1  11!a1\n 1", " | |1| | |11|!a|1|\n| |1"},
+    {"llama-bpe", "a!\n\na '\n!", "a|!|\n\n|a| |'\n|!"},
+    {"llama-bpe", "'s's !'S!!  ", "'s|'s| !|'|S|!!|  "},
+    {"llama-bpe", "aa\xC2\xA0\xC2\xA0" "a\n \na 1s", "aa|\xC2\xA0|\xC2\xA0" "a|\n| \n|a| |1|s"},
+    {"qwen2", "aa's as'S 1111  a", "aa|'s| |as|'S| |1|1|1|1| | a"},
+    {"qwen2", "a  \n\n  a!!\n\na1", "a|  |\n\n| | a|!!|\n\n|a|1"},
+    {"qwen2", "\xC3\xA9's\xC3\xA9 a\xC3\xA9\xC3\xA9\xC2\xA0" "aa 11 1",
+     "\xC3\xA9|'s|\xC3\xA9| |a\xC3\xA9|\xC3\xA9|\xC2\xA0|aa| |1|1| |1"},
+    {"qwen2", "  1  11!a1\n 1", " | |1| | |1|1|!a|1|\n| |1"},
+    {"qwen2", "a!\n\na '\n!", "a|!|\n\n|a| |'\n|!"},
+    {"qwen2", "'s's !'S!!  ", "'s|'s| !|'|S|!!|  "},
+    {"qwen2", "aa\xC2\xA0\xC2\xA0" "a\n \na 1s", "aa|\xC2\xA0|\xC2\xA0" "a|\n| \n|a| |1|s"},
+};
+
+static void pieces_are_those_of_another_implementation(void **state)
+{
+    vocabulary *v = *state;
+    spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        data.pre = known[i].pre;
+        spec_tokenizer *t = vocabulary_open(&data);
+        vocabulary_cuts(t, known[i].text, known[i].cut);
+        spec_tokenizer_free(t);
+    }
+}
+
+/* The names that mean the same expression. */
+static void pre_tokenizers_have_other_names(void **state)
+{
+    vocabulary *v = *state;
+    static const char *const same[][2] = {{"", "gpt-2"}, {"default", "gpt-2"}, {"llama3", "llama-bpe"},
+                                          {"llama-v3", "llama-bpe"}, {"deepseek-r1-qwen", "qwen2"},
+                                          {"starcoder", "smollm"}};
+    spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        data.pre = same[i][0];
+        spec_tokenizer *t = vocabulary_open(&data);
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+            if (strcmp(known[k].pre, same[i][1]) == 0) vocabulary_cuts(t, known[k].text, known[k].cut);
+        }
+        spec_tokenizer_free(t);
+    }
+}
+
+/* Blanks are the characters with Unicode's property White_Space: U+0085 and U+2028 are, U+180E and U+200B are not. */
+static void white_space_is_unicodes(void **state)
+{
+    vocabulary *v = *state;
+    vocabulary_add_merge(v, "\xC2", "\x85");
+    vocabulary_add_merge(v, "\xC2\x85", "\xC2\x85");
+    vocabulary_add_merge(v, "\xC2\x85", "!");
+    vocabulary_add_merge(v, "\xA8", "!");
+    vocabulary_add_merge(v, "\x8E", "!");
+    vocabulary_add_merge(v, "\x8B", "!");
+    const spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    spec_tokenizer *t = vocabulary_open(&data);
+    vocabulary_cuts(t, "\xC2\x85\xC2\x85", "\xC2\x85\xC2\x85");
+    vocabulary_cuts(t, "\xC2\x85!", "\xC2\x85|!");
+    vocabulary_cuts(t, "\xE2\x80\xA8!", "\xE2|\x80|\xA8|!");
+    vocabulary_cuts(t, "\xE1\xA0\x8E!", "\xE1|\xA0|\x8E!");
+    vocabulary_cuts(t, "\xE2\x80\x8B!", "\xE2|\x80|\x8B!");
+    spec_tokenizer_free(t);
+}
+
+/* "sas" is a token that no merges make; Llama 3 takes a piece that is a token whole, GPT-2 merges. */
+static void llama_takes_whole_tokens_first(void **state)
+{
+    vocabulary *v = *state;
+    vocabulary_add_spelled(v, "sas", 3);
+    spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    spec_tokenizer *t = vocabulary_open(&data);
+    vocabulary_cuts(t, "sas sasa", "s|as| s|as|a");
+    spec_tokenizer_free(t);
+    data.pre = "llama-bpe";
+    t = vocabulary_open(&data);
+    vocabulary_cuts(t, "sas sasa", "sas| s|as|a");
+    spec_tokenizer_free(t);
+}
+
+/* Bytes that are no character are pieces of their own: a cut character, a stray byte, an over-long form. */
+static void bytes_that_are_no_characters_stand_alone(void **state)
+{
+    vocabulary *v = *state;
+    vocabulary_add_merge(v, "\xA9", "\xA9");
+    const spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    spec_tokenizer *t = vocabulary_open(&data);
+    vocabulary_cuts(t, "a\xC3 a", "a|\xC3| a");
+    vocabulary_cuts(t, "\xA9\xA9", "\xA9|\xA9");
+    vocabulary_cuts(t, "\xC3\xA9\xA9\xC0\xAF" "aa", "\xC3\xA9|\xA9|\xC0|\xAF|aa");
+    spec_tokenizer_free(t);
+}
+
+/* A user's token is found before all else, as it is spelled, the longest first; it keeps the expression from seeing
+ * across. Control tokens are not found. */
+static void user_pieces_come_first(void **state)
+{
+    vocabulary *v = *state;
+    vocabulary_add(v, " a", 2, 0.0f, SPEC_PIECE_USER);
+    vocabulary_add(v, " a!", 3, 0.0f, SPEC_PIECE_USER);
+    vocabulary_add(v, "aS", 2, 0.0f, SPEC_PIECE_CONTROL);
+    vocabulary_add(v, "\xC3\xA9", 2, 0.0f, SPEC_PIECE_USER);
+    const spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    spec_tokenizer *t = vocabulary_open(&data);
+    int token[8];
+    assert_int_equal(spec_tokenizer_encode(t, "s  a!a aS\xC3\xA9", 11, token, 8), 7);
+    assert_int_equal(token[2], v->n - 3);
+    assert_int_equal(token[4], v->n - 4);
+    assert_int_equal(token[6], v->n - 1);
+    vocabulary_cuts(t, "s  a!a aS\xC3\xA9", "s| | a!|a| a|S|\xC3\xA9");
+    vocabulary_cuts(t, "aS", "aS");
+    assert_int_equal(spec_tokenizer_encode(t, "aS", 2, token, 8), 1);
+    assert_int_equal(token[0], 260); /* the merge, not the control token */
+    spec_tokenizer_free(t);
+}
+
+static void every_text_reads_back(void **state)
+{
+    vocabulary *v = *state;
+    static const char *const pre[] = {"gpt-2", "smollm", "llama-bpe", "qwen2"};
+    static const char *const part[] = {"a", "s", "'S", "1", " ", "  ", "\n", "\r", "\t", "!", "\xC3\xA9",
+                                       "\xC2\xA0", "\xE3\x80\x80", "\xF0\x9F\x8E\x89", "\xE2\x96\x81", "\xC2\xBD",
+                                       "\xCC\x81", "\xFF", "\xC3", "\xE2\x82"};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    gsl_rng_set(rng, spec_test_seed());
+    for (int i = 0; i < 4; i++) {
+        spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+        data.pre = pre[i];
+        spec_tokenizer *t = vocabulary_open(&data);
+        for (int k = 0; k < 2000; k++) {
+            char text[256];
+            size_t length = 0;
+            const size_t wanted = gsl_rng_uniform_int(rng, 200);
+            while (length < wanted) {
+                if (k % 2 == 0) {
+                    text[length++] = (char)gsl_rng_uniform_int(rng, 256);
+                } else {
+                    const char *next = part[gsl_rng_uniform_int(rng, sizeof part / sizeof *part)];
+                    memcpy(text + length, next, strlen(next));
+                    length += strlen(next);
+                }
+            }
+            vocabulary_reads_back(t, text, length, false);
+        }
+        spec_tokenizer_free(t);
+    }
+    gsl_rng_free(rng);
+}
+
+/* A megabyte of one kind of character after another, for every expression. */
+static void no_text_is_a_bad_case(void **state)
+{
+    vocabulary *v = *state;
+    static const char *const unit[] = {"a", " ", "\n", " \n", "\n ", "1", "!", "'", "' ", "\xFF",
+                                       "\xC3\xA9", "\xC2\xA0"};
+    static const char *const pre[] = {"gpt-2", "smollm", "llama-bpe", "qwen2"};
+    enum { BYTES = 1 << 17 };
+    char *text = malloc(BYTES + 1);
+    assert_non_null(text);
+    for (int i = 0; i < 4; i++) {
+        spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+        data.pre = pre[i];
+        spec_tokenizer *t = vocabulary_open(&data);
+        for (size_t k = 0; k < sizeof unit / sizeof *unit; k++) {
+            const size_t n = strlen(unit[k]);
+            for (size_t at = 0; at < BYTES; at++) text[at] = unit[k][at % n];
+            text[BYTES] = 'a';
+            const clock_t before = clock();
+            const size_t tokens = spec_tokenizer_encode(t, text, BYTES + 1, NULL, 0);
+            if (tokens < BYTES / 8 || clock() - before > 5 * CLOCKS_PER_SEC) fail_msg("%s, unit %zu", pre[i], k);
+        }
+        spec_tokenizer_free(t);
+    }
+    free(text);
+}
+
+static void a_byte_without_a_piece_is_unknown(void **state)
+{
+    (void)state;
+    vocabulary *v = calloc(1, sizeof *v);
+    assert_non_null(v);
+    const int a = vocabulary_add_spelled(v, "a", 1);
+    const int unknown = vocabulary_add(v, "<unk>", 5, 0.0f, SPEC_PIECE_UNKNOWN);
+    spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    int token[4] = {-1, -1, -1, -1};
+    spec_tokenizer *t = vocabulary_open(&data);
+    assert_int_equal(spec_tokenizer_encode(t, "aba", 3, token, 4), 2);
+    spec_tokenizer_free(t);
+    data.unknown = unknown;
+    t = vocabulary_open(&data);
+    assert_int_equal(spec_tokenizer_encode(t, "aba", 3, token, 2), 3);
+    assert_int_equal(token[0], a);
+    assert_int_equal(token[1], unknown);
+    assert_int_equal(token[2], -1); /* beyond the capacity */
+    assert_int_equal(spec_tokenizer_encode(t, "", 0, token, 2), 0);
+    spec_tokenizer_free(t);
+    free(v);
+}
+
+static void bad_vocabularies_are_refused_in_a_line(void **state)
+{
+    vocabulary *v = *state;
+    spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
+    data.pre = "tekken";
+    vocabulary_fails(&data, "tokenizer: unknown pre-tokenizer 'tekken'; known are default, gpt-2, llama-bpe, llama3, "
+                            "llama-v3, qwen2, deepseek-r1-qwen, smollm, starcoder");
+    data.pre = "";
+    static const char *const bad[] = {"aa", "", " a", "a ", "a zz", "zz a", "a z", "a\x01 a", "\xFF a"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[128];
+        v->merge[3] = (spec_piece){bad[i], strlen(bad[i])};
+        snprintf(line, sizeof line, "tokenizer: merge 3, \"%s\", is not of two tokens into a third", bad[i]);
+        for (char *c = line; *c != '\0'; c++) {
+            if ((unsigned char)*c < 0x20) *c = '?';
+        }
+        vocabulary_fails(&data, line);
+    }
+    data.n_merges = 0;
+    vocabulary_add_spelled(v, "a", 1);
+    data.vocab = v->n;
+    vocabulary_fails(&data, "tokenizer: tokens 97 and 358 are the same piece \"a\"");
+}
+
+static int set_up(void **state)
+{
+    vocabulary *v = calloc(1, sizeof *v);
+    if (v != NULL) fill(v);
+    *state = v;
+    return v == NULL;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+#define with_vocabulary(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_vocabulary(pieces_are_those_of_another_implementation),
+        with_vocabulary(pre_tokenizers_have_other_names),
+        with_vocabulary(white_space_is_unicodes),
+        with_vocabulary(llama_takes_whole_tokens_first),
+        with_vocabulary(bytes_that_are_no_characters_stand_alone),
+        with_vocabulary(user_pieces_come_first),
+        with_vocabulary(every_text_reads_back),
+        with_vocabulary(no_text_is_a_bad_case),
+        cmocka_unit_test(a_byte_without_a_piece_is_unknown),
+        with_vocabulary(bad_vocabularies_are_refused_in_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* Common noise: what is picked from a row has the row's law over seeds, texts and places; two rows are coupled as the
+ * rules of chance say; and a text is one for its seed, whatever drafted it. */
+#include "sim/output_law.h"
+#include "sim/chance/rng.h"
+#include "tests/support/battery.h"
+#include "tests/support/near.h"
+#include "tests/support/stage.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static const spec_noise_kind kinds[] = {SPEC_NOISE_RACES, SPEC_NOISE_DARTS};
+static const char *const names[] = {"gumbel", "minhash"};
+static const double target[] = {0.27, 0.33, 0.0, 0.15, 0.25}, drafts[] = {0.4, 0.05, 0.1, 0.25, 0.2};
+enum { V = 5 };
+
+/* ---- picks ------------------------------------------------------------------------------------------------------- */
+
+/* Over each of seed, text and place alone, 20,000 picks: a standard error of .003 a token. */
+static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
+{
+    (void)state;
+    const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
+    for (int k = 0; k < 2; k++)
+        for (int over = 0; over < 3; over++) {
+            uint64_t counts[V] = {0}, counted[V];
+            double law[V];
+            size_t cells = 0;
+            for (uint64_t i = 0; i < samples; i++) {
+                spec_shared_noise noise = {.kind = kinds[k], .seed = first, .text = 3, .place = 5};
+                if (over == 0) noise.seed += i;
+                if (over == 1) noise.text += i;
+                if (over == 2) noise.place += i;
+                const uint64_t place = noise.place;
+                counts[spec_shared_noise_pick(&noise, target, V)]++;
+                assert_true(noise.place == place + 1);
+            }
+            assert_true(counts[2] == 0); /* the row has nothing there */
+            for (int x = 0; x < V; x++) {
+                if (!(target[x] > 0.0)) continue;
+                counted[cells] = counts[x];
+                law[cells++] = target[x];
+            }
+            assert_false(spec_battery_rejects(spec_battery_chi_square(counted, law, cells)));
+        }
+}
+
+/* Joint picks of neighbours that should be independent: seeds, texts, places one apart, and the two kinds. Noise that
+ * forgot one of these would give equal picks. */
+static void neighbours_and_kinds_have_noise_of_their_own(void **state)
+{
+    (void)state;
+    const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
+    double law[V * V];
+    for (int i = 0; i < V * V; i++) law[i] = drafts[i / V] * drafts[i % V];
+    for (int other = 0; other < 4; other++) {
+        uint64_t counts[V * V] = {0};
+        for (uint64_t i = 0; i < samples; i++) {
+            spec_shared_noise one = {.kind = SPEC_NOISE_RACES, .seed = first, .text = 7 * i, .place = 11 * i};
+            spec_shared_noise two = one;
+            if (other == 0) two.seed++;
+            if (other == 1) two.text++;
+            if (other == 2) two.place++;
+            if (other == 3) two.kind = SPEC_NOISE_DARTS;
+            const int x = spec_shared_noise_pick(&one, drafts, V), y = spec_shared_noise_pick(&two, drafts, V);
+            counts[x * V + y]++;
+        }
+        assert_false(spec_battery_rejects(spec_battery_chi_square(counts, law, V * V)));
+    }
+}
+
+/* The chance that both take x. */
+static double agreement(int kind, const double *a, const double *b, int vocab)
+{
+    double sum = 0.0, either = 0.0;
+    for (int i = 0; i < vocab; i++) either += fmax(a[i], b[i]);
+    for (int i = 0; i < vocab; i++) {
+        double largest = 0.0;
+        for (int j = 0; j < vocab && a[i] > 0.0 && b[i] > 0.0; j++) largest += fmax(a[j] / a[i], b[j] / b[i]);
+        if (kind == 1) sum += fmin(a[i], b[i]) * (1.0 + fabs(a[i] - b[i])) / either;
+        if (kind == 0 && largest > 0.0) sum += 1.0 / largest;
+    }
+    return sum;
+}
+
+static void a_row_of_one_token_gives_it_and_large_vocabularies_are_served(void **state)
+{
+    (void)state;
+    enum { LARGE = 32000 };
+    static double row[LARGE];
+    for (int k = 0; k < 2; k++) {
+        spec_shared_noise noise = {.kind = kinds[k], .seed = 27};
+        memset(row, 0, sizeof row);
+        row[LARGE - 1] = 1.0;
+        for (int i = 0; i < 3; i++) assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), LARGE - 1);
+        row[0] = 1.0;
+        row[LARGE - 1] = 0.0;
+        assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), 0);
+    }
+    /* Clocks that overflow still have a first. */
+    spec_shared_noise noise = {.kind = SPEC_NOISE_RACES, .seed = 27};
+    assert_int_equal(spec_shared_noise_pick(&noise, (const double[]){0.0, 5e-324, 5e-324}, 3), 1);
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+enum { TOKENS = 400 };
+
+static void decode(int *ret_text, const spec_decoder_config *config, uint64_t text, uint64_t rng_seed, bool plain)
+{
+    static const int prompt[] = {1, 0, 2};
+    spec_decoder decoder;
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    gsl_rng_set(rng, (unsigned long)rng_seed);
+    spec_chance chance = spec_chance_sampled(rng);
+    size_t n;
+    double time;
+    stage_open_decoder(&decoder, config);
+    decoder.text = text;
+    assert_int_equal(spec_decoder_reset(&decoder, prompt, 3, NULL), GSL_SUCCESS);
+    /* In pieces, each cut in the middle of a round. */
+    for (size_t from = 0; from < TOKENS; from += 50) {
+        if (plain)
+            assert_int_equal(spec_decode_plain(&decoder, 50, ret_text + from, &n, &chance, &time, NULL), GSL_SUCCESS);
+        else
+            assert_int_equal(spec_decode(&decoder, 50, ret_text + from, &n, &chance, NULL, NULL), GSL_SUCCESS);
+        assert_int_equal(n, 50);
+    }
+    spec_decoder_free(&decoder);
+    gsl_rng_free(rng);
+}
+
+/* Eleven ways to draft, of another model each, and none; on contexts of two tokens. Another seed or text has another
+ * text. */
+static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *drafting, *policy;
+        int K;
+    } ways[] = {{"gumbel?seed=7", "fixed", 4},      {"minhash?seed=7", "fixed", 4},
+                {"gumbel?seed=8", "fixed", 3},      {"chain", "fixed", 4},
+                {"greedy", "fixed", 2},             {"lookup", "fixed", 5},
+                {"tree?n=2", "fixed", 3},           {"tree?widths=3.2&siblings=without", "fixed", 2},
+                {"chain", "confidence?threshold=0.4", 5}, {"gumbel?seed=7", "confidence-drop?threshold=0.4", 5},
+                {"minhash?seed=7", "heuristic", 5}, {"chain", "fixed", 0}};
+    static const char *const rules[] = {"gumbel?seed=7", "minhash?seed=7"};
+    const uint64_t seed = spec_test_seed();
+    for (int r = 0; r < 2; r++) {
+        int expected[TOKENS], text[TOKENS];
+        stage s;
+        stage_init(&s, 4, PAIR_PLAIN, seed);
+        s.config.rule = rules[r];
+        decode(expected, &s.config, 3, 1, true);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            stage t;
+            stage_init(&t, 4, w % 3 == 0 ? PAIR_PLAIN : PAIR_MIXED, seed + w);
+            s.config.opt_draft = &t.draft.head;
+            s.config.drafting = ways[w].drafting;
+            s.config.policy = ways[w].policy;
+            s.config.K = ways[w].K;
+            decode(text, &s.config, 3, 100 + w, false);
+            for (int i = 0; i < TOKENS; i++)
+                if (text[i] != expected[i]) fail_msg("%s %s: token %d", rules[r], ways[w].drafting, i);
+            stage_free(&t);
+        }
+        s.config.opt_draft = &s.draft.head;
+        s.config.K = 3;
+        decode(text, &s.config, 4, 1, false);
+        assert_memory_not_equal(text, expected, sizeof text);
+        s.config.rule = r == 0 ? "gumbel?seed=8" : "minhash?seed=8";
+        decode(text, &s.config, 3, 1, false);
+        assert_memory_not_equal(text, expected, sizeof text);
+        stage_free(&s);
+    }
+}
+
+/* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds or text numbers: 27
+ * texts, with 740 expected of each on average. Noise that forgot the place would repeat one token where rows agree. */
+static void over_the_seeds_texts_have_the_targets_law(void **state)
+{
+    (void)state;
+    const uint64_t seed = spec_test_seed(), samples = spec_test_samples(20000);
+    for (int c = 0; c < 4; c++) {
+        stage s;
+        spec_decoder decoder;
+        char spec[64];
+        uint64_t counts[27] = {0};
+        double law[27];
+        stage_init(&s, 3, PAIR_LEVELS, seed);
+        s.config.K = 3;
+        s.config.rule = s.config.drafting = spec;
+        snprintf(spec, sizeof spec, "%s?seed=0", names[c % 2]);
+        stage_open_decoder(&decoder, &s.config);
+        for (uint64_t i = 0; i < samples; i++) {
+            int text[3];
+            size_t n;
+            if (c < 2) decoder.text = seed + i;
+            else decoder.rule.noise.seed = decoder.drafter.noise.seed = seed + i;
+            assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
+            counts[text[0] * 9 + text[1] * 3 + text[2]]++;
+        }
+        for (int i = 0; i < 27; i++) {
+            const int text[3] = {i / 9, i / 3 % 3, i % 3};
+            law[i] = 1.0;
+            for (size_t n = 0; n < 3; n++) law[i] *= table_model_row(&s.target, text, n)[text[n]];
+        }
+        assert_false(spec_battery_rejects(spec_battery_chi_square(counts, law, 27)));
+        spec_decoder_free(&decoder);
+        stage_free(&s);
+    }
+}
+
+/* 30,000 rounds of four tokens: places that were drafted in vain before are accepted as often as fresh ones. With
+ * another seed, or drawn by chance, drafts are accepted as by match. The three chances of these rows are .62, .57 and
+ * .26, of standard errors of .002. */
+static void drafts_are_accepted_as_often_as_rows_agree(void **state)
+{
+    (void)state;
+    static const char *const draftings[2][3] = {{"gumbel?seed=7", "gumbel?seed=8", "chain"},
+                                                {"minhash?seed=7", "minhash?seed=8", "chain"}};
+    const uint64_t seed = spec_test_seed(), rounds = spec_test_samples(30000);
+    double match = 0.0;
+    for (int i = 0; i < V; i++) match += target[i] * drafts[i];
+    for (int c = 0; c < 6; c++) {
+        stage s;
+        spec_decoder decoder;
+        spec_tally tally = {0};
+        uint64_t tested = 0, passed = 0;
+        stage_init(&s, V, PAIR_PLAIN, seed);
+        table_model_fill(&s.target, target);
+        table_model_fill(&s.draft, drafts);
+        s.config.K = 4;
+        s.config.rule = draftings[c / 3][0];
+        s.config.drafting = draftings[c / 3][c % 3];
+        stage_open_decoder(&decoder, &s.config);
+        for (uint64_t i = 0; i < rounds; i++) {
+            if (i % 1000 == 0) {
+                decoder.text = seed + i;
+                assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+            }
+            assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
+        }
+        for (int k = 0; k < 4; k++) {
+            tested += tally.tested[k];
+            passed += tally.passed[k];
+        }
+        const double expected = c % 3 == 0 ? agreement(c / 3, target, drafts, V) : match;
+        assert_within((double)passed / (double)tested, expected,
+                      4.9 * sqrt(expected * (1.0 - expected) / (double)tested)); /* p = 1e-6 */
+        spec_decoder_free(&decoder);
+        stage_free(&s);
+    }
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refuses(const char *rule, const char *drafting, bool enumerated, const char *part)
+{
+    stage s;
+    spec_decoder decoder = {0};
+    spec_output_law law;
+    spec_error error = {""};
+    stage_init(&s, 3, PAIR_PLAIN, 1);
+    s.config.rule = rule;
+    s.config.drafting = drafting;
+    s.config.K = 1;
+    const int status = enumerated ? spec_output_law_init(&law, &s.config, NULL, 0, 1, 0, &error)
+                                  : spec_decoder_init(&decoder, &s.config, &error);
+    assert_int_equal(status, GSL_EINVAL);
+    if (strstr(error.text, part) == NULL) fail_msg("'%s' does not say '%s'", error.text, part);
+    stage_free(&s);
+}
+
+static void what_cannot_work_is_refused(void **state)
+{
+    (void)state;
+    refuses("token", "gumbel?seed=7", false, "rule 'token' has no seed");
+    refuses("gumbel", "gumbel?seed=7", false, "rule 'gumbel' has no seed");
+    refuses("gumbel?seed=none", "gumbel?seed=7", false, "rule 'gumbel?seed=none' has no seed");
+    refuses("gumbel?seed=7", "gumbel?seed=none", false, "needs the seed of its rule: gumbel?seed=7");
+    refuses("gumbel?seed=x", "chain", false, "seed");
+    refuses("minhash?seed=7", "minhash?seed=-1", false, "seed");
+    refuses("gumbel", "tree?n=2", false, "does not hold for the iid siblings");
+    refuses("gumbel?seed=7", "chain", true, "'gumbel' has the law over all seeds");
+    refuses("minhash?seed=7", "minhash?seed=7", true, "'minhash' has the law over all seeds");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(picks_have_the_rows_law_over_seeds_texts_and_places),
+        cmocka_unit_test(neighbours_and_kinds_have_noise_of_their_own),
+        cmocka_unit_test(a_row_of_one_token_gives_it_and_large_vocabularies_are_served),
+        cmocka_unit_test(a_text_is_one_for_its_seed_whatever_drafted_it),
+        cmocka_unit_test(over_the_seeds_texts_have_the_targets_law),
+        cmocka_unit_test(drafts_are_accepted_as_often_as_rows_agree),
+        cmocka_unit_test(what_cannot_work_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+#include "sim/draft/policy.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static spec_policy opened(const char *spec, int K)
+{
+    spec_policy policy;
+    spec_error error = {""};
+    if (spec_policy_init(&policy, spec, K, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    return policy;
+}
+
+/* Draft tokens of these confidences, one after another, as long as the policy goes on; returns how many were
+ * included. */
+static int drafted(const spec_policy *policy, const double *confidence, int n)
+{
+    static double row[16][2];
+    spec_draft draft;
+    assert_int_equal(spec_draft_init(&draft, 16, 2, NULL), GSL_SUCCESS);
+    for (int i = 0; i < n; i++) {
+        row[i][0] = confidence[i];
+        row[i][1] = 1.0 - confidence[i];
+        if (!spec_policy_go_on(policy, &draft, policy->kind->looks_ahead ? row[i] : NULL)) break;
+        spec_draft_append(&draft, 0, i - 1, row[i], true);
+        if (spec_policy_retract(policy, &draft)) {
+            spec_draft_retract(&draft);
+            break;
+        }
+    }
+    const int included = draft.n_nodes;
+    spec_draft_free(&draft);
+    return included;
+}
+
+static void see(spec_policy *policy, int n_drafted, int n_accepted)
+{
+    const spec_round round = {.n_drafted = n_drafted, .n_accepted = n_accepted, .n_emitted = n_accepted + 1};
+    spec_policy_observe(policy, &round);
+}
+
+static const double sure[16] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9};
+
+static void fixed_drafts_K_tokens_whatever_happens(void **state)
+{
+    (void)state;
+    for (int K = 0; K <= 6; K += 3) {
+        spec_policy policy = opened("fixed", K);
+        assert_int_equal(drafted(&policy, (const double[]){0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001}, 7), K);
+        see(&policy, K, 0);
+        assert_int_equal(drafted(&policy, sure, 16), K);
+    }
+}
+
+static void heuristic_adds_two_or_takes_one_within_its_bounds(void **state)
+{
+    (void)state;
+    spec_policy policy = opened("heuristic?cap=8", 5);
+    assert_int_equal(policy.K, 8);
+    assert_int_equal(drafted(&policy, sure, 16), 5);
+    see(&policy, 5, 5);
+    assert_int_equal(drafted(&policy, sure, 16), 7);
+    see(&policy, 7, 7);
+    assert_int_equal(policy.now, 8); /* capped */
+    see(&policy, 8, 7);
+    assert_int_equal(policy.now, 7);
+    see(&policy, 7, 0); /* how many were accepted does not matter, unless all */
+    assert_int_equal(policy.now, 6);
+    see(&policy, 3, 3); /* all of a draft that came out shorter is not all that was wished for */
+    assert_int_equal(policy.now, 5);
+    for (int now = 4; now >= 1; now--) {
+        see(&policy, policy.now, 0);
+        assert_int_equal(policy.now, now);
+    }
+    see(&policy, 1, 0);
+    assert_int_equal(policy.now, 1);
+    see(&policy, 1, 1);
+    assert_int_equal(policy.now, 3);
+}
+
+static void heuristic_caps_at_four_times_its_start_unless_told(void **state)
+{
+    (void)state;
+    assert_int_equal(opened("heuristic", 5).K, 20);
+    assert_int_equal(opened("heuristic", 100).K, SPEC_K_MAX);
+    spec_policy policy = opened("heuristic", 0);
+    assert_int_equal(policy.K, 0);
+    see(&policy, 0, 0);
+    assert_int_equal(policy.now, 0);
+    spec_error error;
+    assert_int_equal(spec_policy_init(&policy, "heuristic?cap=4", 5, &error), GSL_EINVAL);
+}
+
+static void confidence_includes_the_low_token_and_stops_after_it(void **state)
+{
+    (void)state;
+    spec_policy policy = opened("confidence?threshold=0.27", 6);
+    assert_int_equal(drafted(&policy, (const double[]){0.9, 0.28, 0.26, 0.9, 0.9, 0.9}, 6), 3);
+    assert_int_equal(drafted(&policy, (const double[]){0.1, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 1);
+    assert_int_equal(drafted(&policy, (const double[]){0.27, 0.27, 0.9, 0.9, 0.9, 0.9}, 6), 6); /* not below */
+    assert_int_equal(drafted(&policy, sure, 16), 6);
+    policy = opened("confidence", 6);
+    assert_within(policy.threshold, 0.4, 0.0);
+}
+
+static void cumulative_stops_when_a_rejection_is_likely_enough(void **state)
+{
+    (void)state;
+    spec_policy policy = opened("cumulative?threshold=0.5", 6);
+    /* 1 - .8 = .2, 1 - .8^2 = .36, 1 - .8^3 = .488, 1 - .8^4 = .5904 > .5: stops with four included. */
+    assert_int_equal(drafted(&policy, (const double[]){0.8, 0.8, 0.8, 0.8, 0.8, 0.8}, 6), 4);
+    assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 2); /* .5 is not above .5 */
+    assert_int_equal(drafted(&policy, (const double[]){0.49, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 1);
+    assert_int_equal(drafted(&policy, (const double[]){1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, 7), 6);
+    assert_within(opened("cumulative", 6).threshold, 0.7, 0.0);
+}
+
+static void peak_stops_before_a_flat_row(void **state)
+{
+    (void)state;
+    spec_policy policy = opened("peak?threshold=0.7", 6);
+    assert_true(policy.kind->looks_ahead);
+    /* The largest of (x, 1-x): .9 .75 .7 .69; which token is drawn from the row does not matter. */
+    assert_int_equal(drafted(&policy, (const double[]){0.1, 0.25, 0.7, 0.69, 0.9, 0.9}, 6), 3);
+    assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9}, 2), 0);
+    assert_int_equal(drafted(&policy, sure, 16), 6);
+    spec_draft draft;
+    assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
+    assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: nothing to be unsure of */
+    policy = opened("peak", 6);
+    assert_within(policy.threshold, 0.4, 0.0);
+    assert_false(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.39, 0.34}));
+    assert_true(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.41, 0.32}));
+    spec_draft_free(&draft);
+}
+
+static void confidence_drop_takes_the_low_token_back(void **state)
+{
+    (void)state;
+    spec_policy policy = opened("confidence-drop?threshold=0.27", 6);
+    assert_true(policy.kind->anticipates);
+    assert_int_equal(drafted(&policy, (const double[]){0.9, 0.27, 0.26, 0.9, 0.9, 0.9}, 6), 2);
+    assert_int_equal(drafted(&policy, (const double[]){0.1, 0.9}, 2), 0);
+    assert_int_equal(drafted(&policy, sure, 16), 6);
+    assert_within(opened("confidence-drop", 6).threshold, 0.4, 0.0);
+}
+
+static void only_the_negative_control_anticipates_or_takes_back(void **state)
+{
+    (void)state;
+    for (int i = 0; spec_policy_kinds[i] != NULL; i++) {
+        const bool control = strcmp(spec_policy_kinds[i]->name, "confidence-drop") == 0;
+        assert_int_equal(spec_policy_kinds[i]->anticipates, control);
+        assert_int_equal(spec_policy_kinds[i]->retract != NULL, control);
+    }
+}
+
+static void the_oracle_is_charged_for_what_was_accepted(void **state)
+{
+    (void)state;
+    const spec_round round = {.n_drafted = 5, .n_accepted = 2, .n_emitted = 3};
+    spec_policy oracle = opened("oracle", 5), fixed = opened("fixed", 5);
+    assert_int_equal(spec_policy_charged(&oracle, &round, 5), 2);
+    assert_int_equal(spec_policy_charged(&oracle, &round, 0), 0); /* no model was called */
+    assert_int_equal(spec_policy_charged(&fixed, &round, 5), 5);
+    assert_int_equal(spec_policy_charged(&fixed, &round, 6), 6); /* a call whose token was not submitted */
+    assert_int_equal(drafted(&oracle, sure, 16), 5);
+}
+
+static void bad_specs_are_refused_with_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int K;
+        const char *says;
+    } bad[] = {
+        {"fixd", 5, "'fixed'"},
+        {"nothing like it", 5, "nothing like it"},
+        {"fixed", -1, "-1"},
+        {"fixed", SPEC_K_MAX + 1, "257"},
+        {"fixed?K=3", 5, "K"},
+        {"fixed:file", 5, "file"},
+        {"confidence?treshold=0.3", 5, "threshold"},
+        {"confidence?threshold=1.5", 5, "threshold"},
+        {"confidence?threshold=nan", 5, "threshold"},
+        {"cumulative?threshold=-0.1", 5, "threshold"},
+        {"heuristic?cap=1000", 5, "cap"},
+        {"", 5, ""},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spec_policy policy;
+        spec_error error = {""};
+        const int status = spec_policy_init(&policy, bad[i].spec, bad[i].K, &error);
+        assert_true(status == GSL_EINVAL || status == GSL_EDOM);
+        if (strstr(error.text, bad[i].says) == NULL || error.text[0] == '\0')
+            fail_msg("%s: '%s'", bad[i].spec, error.text);
+        assert_null(policy.kind);
+        assert_int_equal(policy.K, 0);
+    }
+    assert_int_equal(opened("fixed", SPEC_K_MAX).K, SPEC_K_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_drafts_K_tokens_whatever_happens),
+        cmocka_unit_test(heuristic_adds_two_or_takes_one_within_its_bounds),
+        cmocka_unit_test(heuristic_caps_at_four_times_its_start_unless_told),
+        cmocka_unit_test(confidence_includes_the_low_token_and_stops_after_it),
+        cmocka_unit_test(cumulative_stops_when_a_rejection_is_likely_enough),
+        cmocka_unit_test(peak_stops_before_a_flat_row),
+        cmocka_unit_test(confidence_drop_takes_the_low_token_back),
+        cmocka_unit_test(only_the_negative_control_anticipates_or_takes_back),
+        cmocka_unit_test(the_oracle_is_charged_for_what_was_accepted),
+        cmocka_unit_test(bad_specs_are_refused_with_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

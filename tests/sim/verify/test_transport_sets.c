@@ -1,0 +1,69 @@
+/* Plans of linear programmes: shares that sum to one on every set, a law that is theirs, and the last plans kept. */
+#include "sim/verify/transport_sets.h"
+
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/table_model.h"
+#include "tests/support/tuples.h"
+
+enum { V_MAX = TUPLES_V };
+
+static void the_law_is_that_of_the_shares(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)spec_test_seed());
+    for (int c = 0; c < 200; c++) {
+        const int V = 2 + c % 4, n = 1 + c / 4 % (V - 1);
+        double target[V_MAX], row[V_MAX], law[V_MAX] = {0.0};
+        tuples all = {.n = n};
+        spec_transport_sets sets;
+        tuples_row(target, V, c / 16 % 4, rng);
+        tuples_row(row, V, c / 64 % 4, rng);
+        tuples_without_replacement(&all, row, V, n);
+        assert_int_equal(spec_transport_sets_init(&sets, V, NULL), GSL_SUCCESS);
+        const spec_transport_plan *plan = spec_transport_sets_plan(&sets, target, row, n);
+        for (int i = 0; i < all.size; i++) {
+            int set = 0;
+            double sum = 0.0;
+            for (int k = 0; k < n; k++) set |= 1 << all.token[i][k];
+            for (int x = 0; x < V; x++) {
+                const double share = plan->share[set * V + x];
+                assert_true(share >= 0.0 && (share == 0.0 || set >> x & 1));
+                law[x] += all.chance[i] * share;
+                sum += share;
+            }
+            assert_within(sum, 1.0, 1e-15);
+        }
+        for (int x = 0; x < V; x++) assert_within(plan->law[x], law[x], 1e-15);
+        spec_transport_sets_free(&sets);
+    }
+    gsl_rng_free(rng);
+}
+
+static void the_last_plans_are_kept(void **state)
+{
+    (void)state;
+    static const double target[5][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}, {0.1, 0.1, 0.8}, {0.6, 0.2, 0.2}, {1, 0, 0}};
+    static const double row[3] = {0.2, 0.5, 0.3}, other[3] = {0.2, 0.4, 0.4};
+    const spec_transport_plan *plan[5];
+    spec_transport_sets sets;
+    assert_int_equal(spec_transport_sets_init(&sets, 3, NULL), GSL_SUCCESS);
+    for (int i = 0; i < 4; i++) plan[i] = spec_transport_sets_plan(&sets, target[i], row, 2);
+    for (int i = 0; i < 4; i++) assert_ptr_equal(spec_transport_sets_plan(&sets, target[i], row, 2), plan[i]);
+    /* Another row, number or target is another plan, in place of the oldest. */
+    assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], other, 2), plan[0]);
+    assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 1), plan[1]);
+    assert_ptr_equal(spec_transport_sets_plan(&sets, target[4], row, 2), plan[2]);
+    assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 2), plan[3]);
+    spec_transport_sets_free(&sets);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_law_is_that_of_the_shares),
+        cmocka_unit_test(the_last_plans_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+#include "timing/acceptance_theory.h"
+
+#include "analysis/rules/coincidence.h"
+#include "analysis/rules/coupling.h"
+#include "analysis/rules/optimal.h"
+#include "analysis/rules/overlap.h"
+#include "analysis/rules/rrsw.h"
+#include "analysis/rules/tournament.h"
+#include "models/row.h"
+#include "sim/verify/transport_sets.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one draft token --------------------------------------------------------------------------------------------- */
+
+typedef double single(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab);
+
+static double overlap(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return chosen ? target[spec_row_argmax(draft, vocab)] : spec_overlap(target, draft, (size_t)vocab);
+}
+
+static double coincide(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return chosen ? target[spec_row_argmax(draft, vocab)] : spec_match_probability(target, draft, (size_t)vocab);
+}
+
+static double argmax_drafted(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    const int best = spec_row_argmax(target, vocab);
+    (void)rule;
+    return chosen ? spec_row_argmax(draft, vocab) == best : draft[best];
+}
+
+/* A chosen token judged as if it had been drawn. */
+static double as_if_drawn(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    const int token = spec_row_argmax(draft, vocab);
+    return chosen ? fmin(1.0, target[token] / draft[token]) : overlap(rule, chosen, target, draft, vocab);
+}
+
+/* Both sampled with common noise; a chosen token says nothing of it. */
+static double coupled(double (*acceptance)(const spec_ratio_order *order), bool chosen, const double *target,
+                      const double *draft, int vocab)
+{
+    spec_ratio_order order = {0};
+    double value = NAN;
+    if (chosen) return target[spec_row_argmax(draft, vocab)];
+    if (spec_ratio_order_init(&order, vocab) == GSL_SUCCESS &&
+        spec_ratio_order_sort(&order, target, draft) == GSL_SUCCESS)
+        value = acceptance(&order);
+    spec_ratio_order_free(&order);
+    return value;
+}
+
+static double gumbel(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return coupled(spec_coupling_gumbel, chosen, target, draft, vocab);
+}
+
+static double minhash(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    (void)rule;
+    return coupled(spec_coupling_minhash, chosen, target, draft, vocab);
+}
+
+/* ---- siblings ---------------------------------------------------------------------------------------------------- */
+
+typedef double several(const spec_ratio_order *order, int n);
+
+/* Rules that look at the first sibling alone, which was drawn from the row, or chosen. */
+static double first_drawn(const spec_ratio_order *order, int n)
+{
+    (void)n;
+    return spec_ratio_order_common(order, 1.0);
+}
+
+static double first_chosen(const spec_ratio_order *order, int n)
+{
+    (void)n;
+    return spec_match_top_acceptance(order, 1);
+}
+
+/* In a larger vocabulary it is not optimal. */
+static double ot_without(const spec_ratio_order *order, int n)
+{
+    return order->V <= SPEC_TRANSPORT_SETS_VOCAB ? spec_optimal_without_replacement(order, n) : NAN;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define IID [SPEC_SIBLINGS_IID]
+#define WITHOUT [SPEC_SIBLINGS_WITHOUT]
+#define TOP [SPEC_SIBLINGS_TOP]
+#define HUB [SPEC_SIBLINGS_HUB]
+#define GREEDY [SPEC_SIBLINGS_GREEDY]
+
+static const struct {
+    const char *rule;
+    single *one;
+    several *kind[SPEC_SIBLINGS_KINDS];
+} lines[] = {
+    {"token", overlap,
+     {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen, GREEDY = first_chosen}},
+    {"block", overlap, {0}},
+    {"block-greedy", overlap, {0}},
+    {"match", coincide,
+     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
+    {"greedy", argmax_drafted,
+     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
+    {"naive-tree", overlap,
+     {IID = spec_naive_tree_acceptance, WITHOUT = spec_naive_tree_without_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_naive_tree_hub_acceptance, GREEDY = spec_match_greedy_acceptance}},
+    {"traversal", overlap,
+     {IID = spec_rrs_acceptance, WITHOUT = spec_rrsw_acceptance, TOP = spec_match_top_acceptance,
+      HUB = spec_greedy_drafting_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
+    {"rrs", overlap, {IID = spec_rrs_acceptance}},
+    {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
+    {"kseq", overlap, {IID = spec_kseq_acceptance}},
+    {"ot", overlap, {IID = spec_optimal_iid, WITHOUT = ot_without}},
+    {"khisti", overlap, {IID = spec_khisti_acceptance}},
+    {"spechub", overlap, {HUB = spec_spechub_acceptance}},
+    {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
+    {"gumbel", gumbel, {0}},
+    {"minhash", minhash, {0}},
+    {"hsd", overlap, {0}},
+    {"resample-target", overlap, {0}},
+    {"greedy-softmax", as_if_drawn, {0}},
+};
+
+static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
+                                                      WITHOUT = spec_optimal_without_replacement,
+                                                      TOP = spec_match_top_acceptance,
+                                                      HUB = spec_greedy_drafting_acceptance,
+                                                      GREEDY = spec_greedy_drafting_acceptance};
+
+/* By noise of its own, a rule matches what was drafted by chance or chosen. */
+static int line_of(const spec_rule *rule)
+{
+    const char *name = rule->noise.kind != SPEC_NOISE_NONE ? spec_verify_match.name : rule->name;
+    int i = (int)(sizeof lines / sizeof lines[0]) - 1;
+    while (i >= 0 && strcmp(lines[i].rule, name) != 0) i--;
+    return i;
+}
+
+double spec_single_acceptance(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    const int i = line_of(rule);
+    return i >= 0 ? lines[i].one(rule, chosen, target, draft, vocab) : NAN;
+}
+
+double spec_single_optimum(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+{
+    single *best = rule->claim == SPEC_LOSSLESS_ARGMAX ? argmax_drafted : overlap;
+    return best(rule, chosen, target, draft, vocab);
+}
+
+double spec_siblings_acceptance(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order)
+{
+    const int i = line_of(rule);
+    return i >= 0 && lines[i].kind[siblings] != NULL ? lines[i].kind[siblings](order, n) : NAN;
+}
+
+bool spec_siblings_alike(const spec_rule *rule, const spec_rule *other, spec_siblings siblings)
+{
+    const int i = line_of(rule), j = line_of(other);
+    return i >= 0 && j >= 0 && lines[i].kind[siblings] == lines[j].kind[siblings];
+}
+
+double spec_siblings_steps(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order)
+{
+    const int i = line_of(rule);
+    return i >= 0 && lines[i].kind[siblings] == spec_rrsw_acceptance ? pow(order->n_drafted, n - 1) : 0.0;
+}
+
+double spec_siblings_optimum(spec_siblings siblings, int n, const spec_ratio_order *order)
+{
+    return optimum[siblings](order, n);
+}
