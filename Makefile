@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # speclab: builds everything under build/<CONFIG>/ from wildcards; `make help` lists the targets.
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -10,82 +11,132 @@ PREFIX  ?= /usr/local
 V       ?= 0
 Q       := $(if $(filter 1,$(V)),,@)
 
-CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+# clang for the sanitizers and the fuzzers, gcc for the rest.
+CC_asan := clang
+CC_tsan := clang
+CC_arm64 := aarch64-linux-gnu-gcc
+CC      := $(if $(filter default undefined,$(origin CC)),$(or $(CC_$(CONFIG)),gcc),$(CC))
 VERSION := 0.1.0
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-LIBS    := gsl libconfig jansson libpcre2-8
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+    -Wmissing-prototypes -Wvla
+LIBS    := gsl jansson libpcre2-8
 # Targets that install the libraries first, or need none, are read without them.
-NEEDS_NOTHING := help clean layers libraries demo check sanitize fuzz uninstall
+NEEDS_NOTHING := arm64-check help clean layers map prose libraries demo check sanitize fuzz \
+    uninstall
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(LIBS) 2>/dev/null && echo there),there)
 $(error speclab needs pkg-config and the libraries $(LIBS): type 'make libraries')
 endif
 LIB_CPPFLAGS := $(shell pkg-config --cflags $(LIBS))
 LIB_LDLIBS   := $(shell pkg-config --libs $(LIBS)) -lglpk
+ifeq ($(CONFIG),arm64)
+# Debian's libgsl-dev installs for one architecture at a time. Its headers serve both; the other
+# architecture's library has no short name.
+LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
+    -lpcre2-8 -lglpk
+endif
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"' $(LIB_CPPFLAGS)
-CFLAGS_release  := -O3 -g
-CFLAGS_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS_tsan     := -O1 -g -fsanitize=thread
-CFLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+CFLAGS_release  := -O3 -g1
+TEST_FLAGS      := -O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
+CFLAGS_asan     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+    -fno-omit-frame-pointer
+CFLAGS_tsan     := -O1 -g1 -fsanitize=thread
+CFLAGS_arm64    := -O3 -g1
 CFLAGS_coverage := -O0 -g --coverage
 CFLAGS  ?=
-ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(CFLAGS)
+ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(PIC) $(COUNTED) \
+    $(CFLAGS)
 LDLIBS  += $(LIB_LDLIBS) -lm
 
 FOLDERS := base models sim analysis conformance timing experiments
 LIB_SRC := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB     := $(BUILD)/libspeclab.a
+# The tests link with a shared object of the same modules: a changed source relinks that alone.
+LIB_SO  := $(BUILD)/libspeclab.so
+PIC_FLAGS := -fPIC -fno-semantic-interposition
+$(LIB_OBJ): PIC := $(PIC_FLAGS)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c tests/$(d)/*/*/test_*.c))
+TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c \
+    tests/$(d)/*/*/test_*.c))
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+
+# A variable as the user typed it, as one word of the shell. Make does not export these, because it
+# would expand a '$' in them.
+quoted = '$(subst ','\'',$(value $1))'
+unexport DESTDIR PREFIX TEXT CSV
 
 .PHONY: all
 all: $(BIN) ## build the speclab program
 	@:
 
-# The commit stands in every result's provenance; its file changes, and what reads it is built anew, only when the
-# commit does.
+# Every result's provenance names the commit. This file changes with the commit, and only then are
+# its readers rebuilt.
 GIT := $(shell git describe --always --dirty 2>/dev/null)
 GIT_FILE := $(BUILD)/git-$(GIT)
 $(GIT_FILE):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
-$(BUILD)/experiments/experiment_run.o: $(GIT_FILE)
-$(BUILD)/experiments/experiment_run.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
+$(BUILD)/base/build_info.o: $(GIT_FILE)
+$(BUILD)/base/build_info.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
 
-$(BUILD)/%.o: %.c
+# Objects are built again when the compiler or its options change.
+FLAGS_FILE := $(BUILD)/flags
+ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
+FLAGS_NOW := $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(PIC_FLAGS) $(TEST_FLAGS)
+ifneq ($(strip $(FLAGS_NOW)),$(strip $(if $(wildcard $(FLAGS_FILE)),$(file <$(FLAGS_FILE)))))
+$(shell mkdir -p $(BUILD))$(file >$(FLAGS_FILE),$(FLAGS_NOW))
+endif
+endif
+$(FLAGS_FILE):
+
+$(BUILD)/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c \
+	    -o $@ $<
 
-# Kernels for one instruction set are in files named *_avx2.c, *_avx512.c and *_vnni.c; elsewhere than x86-64 they
-# compile to nothing.
-ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+# Kernels for one instruction set are in files *_avx2.c, *_avx512.c and *_vnni.c. On processors
+# other than x86-64 they compile to nothing.
+ifneq ($(filter x86_64 amd64,$(if $(filter arm64,$(CONFIG)),,$(shell uname -m))),)
 ISA_avx2   := -mavx2 -mfma -mf16c
 ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c
 ISA_vnni   := $(ISA_avx512) -mavx512vnni
 endif
-# The fuzzers look at readers: clang takes some ten minutes to instrument these kernels.
-$(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o: CFLAGS_fuzz := -O1 -g
+# With CONFIG=asan, clang also counts branches for the fuzzers. Only readers need that: elsewhere it
+# costs time.
+READERS := base/% models/model% models/transform.% models/ngram/% models/rows/% \
+    models/transformer/files/% \
+    models/transformer/tokenizer/% conformance/traces/% conformance/samplers/% experiments/%
+COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
+$(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
+# clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
+GCC := $(if $(filter clang,$(CC_$(CONFIG))),gcc,$(CC))
+$(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o: CC := $(GCC)
+# The simulator's table of instructions: at -O3 it alone takes 20 s to compile.
+$(BUILD)/sim/tests/simulator/ptx/ptx_lanes.o: CFLAGS_release := -O1 -g1
 
-# Kernels for NVIDIA cards: nvcc makes one fat binary of each models/gpu/kernels_*.cu, which images.c takes in. Where
-# there is no nvcc the program says so when it is asked for a card. gcc compiles the same files for the simulator.
-NVCC    := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+# Kernels for NVIDIA GPUs: nvcc makes one fat binary of each models/gpu/kernels_*.cu, and images.c
+# includes them. Without nvcc the program reports that it has no GPU kernels. gcc compiles the same
+# files for the simulator.
+NVCC    := $(if $(filter arm64,$(CONFIG)),,$(shell command -v nvcc 2>/dev/null || ls \
+    /usr/local/cuda/bin/nvcc 2>/dev/null))
 KERNELS := $(wildcard models/gpu/kernels_*.cu)
 FATBIN  := $(KERNELS:%.cu=build/gpu/%.fatbin)
-NVCC_FLAGS := -std=c++17 -O3 -fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+NVCC_FLAGS := -std=c++17 -O3 -fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode \
+    arch=compute_90,code=sm_90 \
     -gencode arch=compute_90,code=compute_90
 # On the way nvcc makes PTX, which the simulator runs too: it is kept.
 build/gpu/%.fatbin build/gpu/%.compute_80.ptx build/gpu/%.compute_90.ptx: %.cu
 	@mkdir -p $(@D)/kept
 	@[ $(V) = 1 ] || echo "  NVCC $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF build/gpu/$*.d --keep --keep-dir $(@D)/kept -fatbin \
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF build/gpu/$*.d --keep --keep-dir $(@D)/kept \
+	    -fatbin \
 	    -o build/gpu/$*.fatbin $< 2>build/gpu/$*.ptxas || { cat build/gpu/$*.ptxas; exit 1; }
 	$(Q)mv $(@D)/kept/$(*F).*.ptx $(@D) && rm -f $(@D)/kept/$(*F).*
-# The file of this name is made anew, and what reads it built, when nvcc comes or goes.
+# This file is replaced when nvcc is installed or removed, and its readers are rebuilt.
 NVCC_FILE := $(BUILD)/$(if $(NVCC),with,without)-nvcc
 $(NVCC_FILE):
 	@mkdir -p $(@D) && rm -f $(BUILD)/with-nvcc $(BUILD)/without-nvcc && touch $@
@@ -93,84 +144,112 @@ $(BUILD)/models/gpu/images.o: $(NVCC_FILE)
 ifneq ($(NVCC),)
 NVCC_VERSION = $(shell $(NVCC) --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]\).*/\10\20/p')
 $(BUILD)/models/gpu/images.o: $(FATBIN)
-$(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"' -DSPEC_IMAGES_VERSION=$(NVCC_VERSION)
+$(BUILD)/models/gpu/images.o: CPPFLAGS += -DSPEC_IMAGES='"build/gpu/models/gpu/"' \
+    -DSPEC_IMAGES_VERSION=$(NVCC_VERSION)
 endif
 
 # One test holds names, parameters and numbers against the toolkit's, where there is one.
 TOOLKIT := $(if $(NVCC),$(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC)))))
 $(BUILD)/tests/models/gpu/test_driver_names.o: $(NVCC_FILE)
-$(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard $(TOOLKIT)/include/cuda.h), \
+$(BUILD)/tests/models/gpu/test_driver_names.o: CPPFLAGS += $(if $(wildcard \
+    $(TOOLKIT)/include/cuda.h), \
     -isystem $(TOOLKIT)/include -DSPEC_STUBS='"$(TOOLKIT)/lib64/stubs/libcuda.so"')
 
-# The simulated driver (tests/simulator) with these kernels, as gcc compiles them, and with kernels that have a mistake
-# each, to see that it finds them. The watched ones look at each access to memory: races, ends of allocations. Those of
-# PTX run what nvcc made of the kernels, instruction by instruction.
+# The simulated driver (tests/simulator) with these kernels, compiled by gcc. The planted kernels
+# have one mistake each, which the simulator must find. The watched ones check each memory access
+# for races and array bounds. The PTX ones interpret the code that nvcc made.
 SIMULATOR  := $(BUILD)/tests/simulator
-SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so $(if $(NVCC),libplanted_ptx.so))
-SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. -D_GNU_SOURCE
-SIM_SHARED := $(if $(and $(findstring address,$(CFLAGS_$(CONFIG))),$(findstring gcc,$(CC))),-fsanitize-sections='simt_shared*')
+SIMULATORS := $(addprefix $(SIMULATOR)/,libcuda.so libplanted.so libplanted_watched.so $(if \
+    $(NVCC),libplanted_ptx.so))
+SIM_FLAGS   = -std=c11 -Wall -Wextra -Wno-unused-function -ffp-contract=off -fPIC -Iinclude -I. \
+    -D_GNU_SOURCE
+# gcc compiles it, because clang's address sanitizer does not guard arrays in named sections. The
+# sanitizer's runtime is in the test program.
+SIM_SHARED := $(if $(findstring address,$(CFLAGS_$(CONFIG))),-fsanitize-sections='simt_shared*')
 SIM_KERNEL  = $(SIM_FLAGS) -DSIMT_SECTION=simt_shared_$(*F)_
-SIM_DRIVER := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/kernel_table.c,$(wildcard tests/simulator/*.c)))
-# Under the sanitizers the simulator's own code is optimised all the same; its product of matrices, arithmetic on copies
-# in place, is left alone by them: it would take half of the time.
+SIM_DRIVER := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/kernel_table.c,$(wildcard \
+    tests/simulator/*.c)))
+# The sanitizers leave the simulator optimised. Its matrix product, arithmetic on local copies, is
+# not sanitized: it would take half of the time.
 $(SIM_DRIVER): CFLAGS_asan += -O3
 $(BUILD)/sim/tests/simulator/warp_product.o: CFLAGS_asan := $(CFLAGS_release)
 SIM_WATCH  := $(BUILD)/sim/tests/simulator/watched/access_watch.o
 SIM_TABLE  := $(BUILD)/sim/tests/simulator/kernel_table.o
 SIM_PLANTED_TABLE := $(BUILD)/sim/tests/simulator/planted/planted_table.o
 PLANTED    := $(wildcard tests/simulator/planted/*.cu)
-SIM_PTX    := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/ptx_texts.c,$(wildcard tests/simulator/ptx/*.c)))
+SIM_PTX    := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %/ptx_texts.c,$(wildcard \
+    tests/simulator/ptx/*.c)))
 SIM_TEXTS  := $(BUILD)/sim/tests/simulator/ptx/ptx_texts.o
 SIM_PLANTED_TEXTS := $(BUILD)/sim/tests/simulator/planted/planted_texts.o
-ptx_of      = $(foreach source,$(1:.cu=),build/gpu/$(source).compute_80.ptx build/gpu/$(source).compute_90.ptx)
+ptx_of      = $(foreach source,$(1:.cu=),build/gpu/$(source).compute_80.ptx \
+    build/gpu/$(source).compute_90.ptx)
 $(SIM_TEXTS): $(call ptx_of,$(KERNELS))
 $(SIM_PLANTED_TEXTS): $(call ptx_of,$(PLANTED))
 $(BUILD)/sim/%.o: %.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(GCC) $(SIM_FLAGS) $(CFLAGS_$(CONFIG)) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/sim/%.o: %.cu
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $<"
-	$(Q)$(CC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
+	$(Q)$(GCC) $(SIM_KERNEL) $(CFLAGS_$(CONFIG)) $(CFLAGS) $(SIM_SHARED) -MMD -MP -c -o $@ -x c $<
 $(BUILD)/watched/%.o: %.cu
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  CC $< (watched)"
-	$(Q)$(CC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
+	$(Q)$(GCC) $(SIM_KERNEL) -O1 -g -fsanitize=thread -MMD -MP -c -o $@ -x c $<
 $(SIMULATOR)/libcuda.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o)
-$(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) $(KERNELS:%.cu=$(BUILD)/watched/%.o)
-$(SIMULATOR)/libcuda_ptx.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o) $(SIM_PTX) \
+$(SIMULATOR)/libcuda_watched.so: $(SIM_DRIVER) $(SIM_TABLE) $(SIM_WATCH) \
+    $(KERNELS:%.cu=$(BUILD)/watched/%.o)
+$(SIMULATOR)/libcuda_ptx.so: $(SIM_DRIVER) $(SIM_TABLE) $(KERNELS:%.cu=$(BUILD)/sim/%.o) \
+    $(SIM_PTX) \
     $(SIM_TEXTS)
-$(SIMULATOR)/libplanted_ptx.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o) $(SIM_PTX) \
+$(SIMULATOR)/libplanted_ptx.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) \
+    $(PLANTED:%.cu=$(BUILD)/sim/%.o) $(SIM_PTX) \
     $(SIM_PLANTED_TEXTS)
 $(SIMULATOR)/libplanted.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(PLANTED:%.cu=$(BUILD)/sim/%.o)
-$(SIMULATOR)/libplanted_watched.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(SIM_WATCH) $(PLANTED:%.cu=$(BUILD)/watched/%.o)
+$(SIMULATOR)/libplanted_watched.so: $(SIM_DRIVER) $(SIM_PLANTED_TABLE) $(SIM_WATCH) \
+    $(PLANTED:%.cu=$(BUILD)/watched/%.o)
 $(SIMULATORS) $(SIMULATOR)/libcuda_watched.so $(SIMULATOR)/libcuda_ptx.so:
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $@"
-	$(Q)$(CC) $(CFLAGS_$(CONFIG)) -shared -o $@ $^ -ldl -lm
+	$(Q)$(GCC) -shared -o $@ $^ -ldl -lm
 
 $(LIB): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  AR $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+$(LIB_SO): $(LIB_OBJ)
+	@[ $(V) = 1 ] || echo "  SO $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDLIBS)
+
 $(BIN): $(CLI_OBJ) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Plug-ins are built as anybody would build his own, without sanitizers.
+# Plug-ins are built as users build theirs, without sanitizers.
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 $(BUILD)/tests/plugins/%.so: tests/plugins/%.c include/speclab/sampler.h
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  SO $<"
-	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -Iinclude -fPIC -shared -o $@ $< -ldl
+	$(Q)$(GCC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -Iinclude -fPIC -shared -o $@ $< -ldl
 
 # Processes that speak speclab's protocol: programs of one file.
 CLIENTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/clients/*.c))
 $(BUILD)/tests/clients/%: tests/clients/%.c
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
+	$(Q)$(GCC) -std=c99 -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
+
+# Lets allocations of the program fail, one by one.
+OOM := $(BUILD)/tests/oom
+$(OOM)/failing_alloc.so: tests/oom/failing_alloc.c
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  SO $<"
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -O2 -g -fPIC -shared -o $@ $< -ldl
+$(OOM)/oom_check: tests/oom/oom_check.c
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -O2 -g -o $@ $<
 
 # Measures a card; a test runs it on the simulator.
 BENCH_GPU := $(BUILD)/tests/bench/gpu/bench_gpu
@@ -180,11 +259,26 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c)) $(LIB
 
 # The engine's tests, which the thread sanitizer is for, need nothing of these.
 ENGINE := $(patsubst %,$(BUILD)/tests/%,sim/test_montecarlo sim/test_sources sim/test_acceptance \
-    base/test_team models/transformer/engine/test_backend_cpu)
+    base/test_parallel base/test_thread_pool models/transformer/engine/test_backend_cpu)
+GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l \
+    'spec_simulated_card()' $(TEST_SRC))))
+ARM64_TESTS := $(filter-out $(BUILD)/tests/models/gpu/% $(GPU_TESTS),$(filter \
+    $(BUILD)/tests/base/% \
+    $(BUILD)/tests/models/% $(BUILD)/tests/sim/% $(BUILD)/tests/analysis/%,$(TESTS)))
+ifeq ($(CONFIG),arm64)
+$(TESTS): | $(PLUGINS) $(CLIENTS)
+else
 $(filter-out $(ENGINE),$(TESTS)): | $(PLUGINS) $(CLIENTS) $(SIMULATORS) $(BENCH_GPU)
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
+endif
+# A test of a module of cli/ names it; the others run the program.
+$(BUILD)/tests/cli/test_usage: $(BUILD)/cli/option_hints.o
+$(TESTS:=.o): CFLAGS_release := $(TEST_FLAGS)
+# gcc 12 for arm64 fails on some loops of tests at -O3.
+$(TESTS:=.o): CFLAGS_arm64 := $(TEST_FLAGS)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) $(LDLIBS) \
+	    -lcmocka
 
 .PHONY: tests
 tests: $(TESTS) $(BIN)
@@ -195,58 +289,102 @@ PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: check
 check: ## install what is missing, build, and pass the tests
 	@.ci/libraries
-	@$(MAKE) --no-print-directory layers
+	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) layers prose
 	@$(MAKE) --no-print-directory $(PARALLEL) unit
 	@$(MAKE) --no-print-directory kernels
 	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx-quick
-	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory --output-sync $(PARALLEL) docs installed resume-quick
+	@$(MAKE) --no-print-directory oom-check-quick
+
+# Experiments whose rows show no checked column, and some with many rows per point.
+RESUMED := ahead_text block block_rules draft_or_verify rules_real_text temperature_rules \
+    traversal trees positional_decay
+.PHONY: resume resume-quick
+resume: $(BIN) ## cut a small result of each experiment, resume it and compare, in a minute
+	@tests/resume.sh $(BIN)
+resume-quick: $(BIN)
+	@tests/resume.sh $(BIN) $(RESUMED)
+
+OOM_NEEDS := $(BIN) $(OOM)/oom_check $(OOM)/failing_alloc.so $(BUILD)/tests/clients/token_client
+.PHONY: oom-check oom-check-quick
+oom-check: $(OOM_NEEDS) ## let each of the first 500 and last 50 allocations of 38 commands fail
+	@$(OOM)/oom_check $(BIN) $(OOM)/failing_alloc.so
+oom-check-quick: $(OOM_NEEDS)
+	@$(OOM)/oom_check -q $(BIN) $(OOM)/failing_alloc.so
+
+.PHONY: installed
+installed: $(BIN) ## install into folders of odd names, and uninstall: nothing else may be touched
+	@tests/install.sh $(BIN)
 
 .PHONY: kernels
-kernels: $(if $(NVCC),$(FATBIN)) ## check what nvcc made of the kernels for cards: no registers in memory
+kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU kernels
 	@tests/gpu.sh $(if $(NVCC),$(FATBIN:.fatbin=.ptxas))
 
 .PHONY: docs
-docs: $(BIN) ## check links, references and columns; run the commands of the guide, and compare
+docs: $(BIN) ## check links, the map and man pages; run the commands of the documents
 	@tests/links.sh
-	@tests/docs.sh $(BIN) docs/guide.md docs/ahead.md docs/conformance.md docs/gpu.md
+	@tests/map.sh --check
+	@tests/man.sh $(BIN)
+	@tests/docs.sh $(BIN) README.md docs/guide.md docs/ahead.md docs/conformance.md docs/formats.md \
+	    docs/formulas.md docs/gpu.md
+
+.PHONY: findings
+findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review
+	@experiments/findings.sh $(abspath $(BIN)) $(CONFIRM)
 
 .PHONY: unit
 unit: tests ## build and run the unit tests (CONFIG=asan, CONFIG=tsan for sanitizers)
 	@SPECLAB=$(BIN) tests/run.sh $(TESTS)
 
 .PHONY: check-long
-check-long: tests ## the unit tests with samples 20 times as large
+check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
 	@SPECLAB=$(BIN) SPEC_TEST_LONG=20 tests/run.sh $(TESTS)
+	@$(MAKE) --no-print-directory $(PARALLEL) gpu-full
 
-.PHONY: sanitize
-sanitize: ## the tests under the address and undefined sanitizers, the card's for races, the engine's under the thread sanitizer
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan unit
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse
+# Tests of GPU kernels run here in reverse order alone: `make unit` has the other one.
+.PHONY: sanitize unit-but-gpu
+sanitize: ## the tests under the address, undefined and thread sanitizers
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan unit-but-gpu
+	@if tests/gpu_changed.sh; then rest=; else rest=-quick; fi; \
+	    $(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse$$rest
 	@$(MAKE) --no-print-directory $(PARALLEL) gpu-races-quick
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=tsan CC=clang engine
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=tsan engine
+unit-but-gpu: tests
+	@SPECLAB=$(BIN) tests/run.sh $(filter-out $(GPU_TESTS),$(TESTS))
 
-# On the simulated card: threads, blocks and streams in another order than in the unit tests, and each access watched.
-GPU_TESTS := $(patsubst %.c,$(BUILD)/%,$(filter-out tests/cli/%,$(shell grep -l 'spec_simulated_card()' $(TEST_SRC))))
-.PHONY: gpu-reverse
+.PHONY: gpu-full
+gpu-full: ## all tests of the simulated GPU; records a pass in .ci/gpu_tested
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan gpu-reverse
+	@$(MAKE) --no-print-directory $(PARALLEL) gpu-races
+	@$(MAKE) --no-print-directory $(PARALLEL) gpu-ptx
+	@tests/gpu_changed.sh --record
+
+# The simulated GPU runs threads, blocks and streams in another order than in the unit tests, and
+# can watch each memory access.
+GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product \
+    sampling_gpu backend_gpu \
+    passes_gpu)
+.PHONY: gpu-reverse gpu-reverse-quick
 gpu-reverse: $(GPU_TESTS)
 	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
+gpu-reverse-quick: $(GPU_QUICK)
+	@SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_QUICK)
 
 .PHONY: gpu-races gpu-races-quick
-GPU_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,launch_columns launch_product sampling_gpu backend_gpu \
-    passes_gpu)
-gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## the tests of GPU kernels with each access watched for races, in some minutes
+gpu-races: $(GPU_TESTS) $(SIMULATOR)/libcuda_watched.so ## GPU kernel tests, with a check for races
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_TESTS)
 gpu-races-quick: $(GPU_QUICK) $(SIMULATOR)/libcuda_watched.so
 	@SIM_LIBRARY=libcuda_watched.so SIM_ORDER=shuffled tests/run.sh $(GPU_QUICK)
 
-# What nvcc made of the kernels, in place of what gcc did, for cards of capability 9.0 and 8.0; or beside it, where that
-# does not take long.
+# The code that nvcc made runs in place of gcc's, for capabilities 9.0 and 8.0, or beside it in
+# tests that are short.
 PTX_QUICK := $(patsubst %,$(BUILD)/tests/models/gpu/test_%,card card_recordings transformer_gpu)
 .PHONY: gpu-ptx gpu-ptx-quick
 ifneq ($(NVCC),)
-gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## the tests of GPU kernels with the code that nvcc makes of them, in some minutes
+gpu-ptx: $(GPU_TESTS) $(SIMULATOR)/libcuda_ptx.so ## GPU kernel tests on nvcc's code
 	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(GPU_TESTS)
-	@SIM_LIBRARY=libcuda_ptx.so SIM_CAPABILITY=8.0 SIM_ORDER=reverse SIM_SEED=1 tests/run.sh $(GPU_TESTS)
+	@SIM_LIBRARY=libcuda_ptx.so SIM_CAPABILITY=8.0 SIM_ORDER=reverse SIM_SEED=1 tests/run.sh \
+	    $(GPU_TESTS)
 gpu-ptx-quick: $(PTX_QUICK) $(GPU_QUICK) $(SIMULATOR)/libcuda_ptx.so
 	@SIM_LIBRARY=libcuda_ptx.so tests/run.sh $(PTX_QUICK)
 	@SIM_LIBRARY=libcuda_ptx.so SIM_COMPARE=2 tests/run.sh $(GPU_QUICK)
@@ -256,24 +394,39 @@ gpu-ptx:
 gpu-ptx-quick: gpu-ptx
 endif
 
-# libomp and its Archer tell the sanitizer of the barriers; what libomp itself does is not instrumented.
+# libomp with Archer reports barriers to the sanitizer; the code of libomp itself is not
+# instrumented.
 .PHONY: engine
 engine: $(ENGINE)
 	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $(ENGINE)
 
+.PHONY: arm64-check arm64-tests
+arm64-check: ## build for arm64, test under qemu and compare results
+	@tests/arm64.sh $(PARALLEL)
+arm64-tests: $(ARM64_TESTS) $(BIN)
+	@RUNNER=qemu-aarch64 tests/run.sh $(ARM64_TESTS)
+
 .PHONY: layers
-layers: ## check the dependency law of the folders
+layers: ## check the dependency rule of the folders
 	@tests/layers.sh
+
+.PHONY: map
+map: ## print docs/map.md: every folder and header with its line
+	@tests/map.sh
+
+.PHONY: prose
+prose: ## check the English of comments, messages and documents, and the length of lines
+	@tests/prose.pl
 
 .PHONY: libraries
 libraries: ## install the libraries speclab builds with
 	@.ci/libraries
 
 .PHONY: demo
-demo: ## the main job in 90 s: prove, simulate, sweep and plot into out/report.md (TEXT=file for a text of yours)
+demo: ## prove, simulate, sweep and plot into out/report.md, in 90 s (TEXT=FILE)
 	@.ci/libraries
 	@$(MAKE) --no-print-directory $(PARALLEL) all
-	@cli/demo.sh $(BIN) out $(if $(TEXT),'$(TEXT)')
+	@cli/demo.sh $(BIN) out $(call quoted,TEXT)
 
 BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
@@ -285,70 +438,51 @@ bench: $(BUILD)/tests/bench/bench ## measure speed, as ratios against yardsticks
 
 
 .PHONY: bench-gpu
-bench-gpu: $(BENCH_GPU) ## measure an NVIDIA card and its passes, in some minutes, into CSV=bench-gpu.csv
-	@$(BENCH_GPU) $(or $(CSV),bench-gpu.csv)
+bench-gpu: $(BENCH_GPU) ## measure an NVIDIA GPU and its passes into CSV=bench-gpu.csv
+	@$(BENCH_GPU) $(if $(value CSV),$(call quoted,CSV),bench-gpu.csv)
 
 .PHONY: gpu-report
-gpu-report: $(if $(NVCC),$(FATBIN)) ## registers, shared memory and occupancy of the kernels for cards, by the compiler
+gpu-report: $(if $(NVCC),$(FATBIN)) ## registers, shared memory and occupancy of GPU kernels
 	@tests/gpu_report.sh build/gpu/models/gpu
 
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
-fuzz: ## fuzz the parsers, FUZZ_SECONDS=600 each (clang)
-	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=fuzz CC=clang run-fuzzers
+fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
+	@$(MAKE) --no-print-directory $(PARALLEL) CONFIG=asan run-fuzzers
 
+$(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: run-fuzzers
 run-fuzzers: $(FUZZERS)
-	@for fuzzer in $(FUZZERS); do name=$$(basename $$fuzzer); mkdir -p $(BUILD)/corpus/$$name; \
-	    seeds=$$(ls -d tests/fuzz/seeds/$${name#fuzz_} tests/fuzz/seeds/$$name 2>/dev/null); \
-	    $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
-	        -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name $$seeds >$(BUILD)/$$name.log 2>&1 \
-	        || { cat $(BUILD)/$$name.log; exit 1; }; \
-	    runs=$$(sed -n 's/^stat::number_of_executed_units: //p' $(BUILD)/$$name.log); \
-	    echo "fuzz: $$name: $$runs runs, nothing found"; done
+	@tests/fuzz.sh $(FUZZ_SECONDS) $(BUILD) $(FUZZERS)
 
 .PHONY: mutate
-mutate: tests ## break one line at a time in the rules and the formulas, and count the breaks that a test sees
+mutate: tests ## break the rules and formulas line by line; count breaks that tests see
 	@python3 tests/mutate/mutate.py
 
-MAN := $(patsubst cli/verb_%.c,build/man/speclab-%.1,$(wildcard cli/verb_*.c)) build/man/speclab.1
-build/man/speclab.1: $(BIN) cli/man.inc
-	@mkdir -p $(@D)
-	$(Q)help2man --no-info --include=cli/man.inc --name='a laboratory for speculative decoding' --output=$@ $(BIN)
-build/man/speclab-%.1: $(BIN) cli/man.inc
-	@mkdir -p $(@D)
-	$(Q)help2man --no-info --include=cli/man.inc --name="$$($(BIN) $* --help | sed -n 2p)" '$(BIN) $*' \
-	    | sed 's/^\.TH SPECLAB /.TH SPECLAB-$(shell echo $* | tr a-z A-Z) /;s/^speclab \\- /speclab-$* \\- /' >$@
-
 .PHONY: man
-man: $(MAN) ## man pages, from --help
+man: $(BIN) ## man pages in build/man, from --help
+	@cli/man.sh $(BIN) build/man
 
-TO    := $(DESTDIR)$(PREFIX)
-SHARE := $(TO)/share/speclab
+define line_break
+
+
+endef
+INSTALL = $(if $(findstring $(line_break),$(value DESTDIR)$(value PREFIX)),$(error DESTDIR or \
+    PREFIX has a line break)) \
+    DESTDIR=$(call quoted,DESTDIR) PREFIX=$(call quoted,PREFIX) cli/install.sh
+
 .PHONY: install
-install: $(BIN) $(if $(shell command -v help2man),man) ## install under PREFIX (/usr/local), below DESTDIR
-	install -d $(TO)/bin $(addprefix $(SHARE)/,experiments plots docs sim adapters) \
-	    $(TO)/share/man/man1 $(TO)/share/bash-completion/completions
-	install -d $(TO)/include/speclab
-	install -m 755 $(BIN) $(TO)/bin/speclab
-	install -m 644 include/speclab/sampler.h $(TO)/include/speclab # what plug-ins are made from
-	install -m 644 experiments/adapters/*.* $(SHARE)/adapters
-	install -m 644 experiments/*.cfg $(SHARE)/experiments
-	install -m 644 plots/*.gp $(SHARE)/plots
-	install -m 644 docs/*.md $(SHARE)/docs
-	install -m 644 sim/*.c $(SHARE)/sim # the code that real_text learns from
-	install -m 644 cli/completion.bash $(TO)/share/bash-completion/completions/speclab
-	[ ! -d build/man ] || install -m 644 build/man/*.1 $(TO)/share/man/man1
+install: $(BIN) man ## install under PREFIX (/usr/local), below DESTDIR
+	@$(INSTALL) install $(BIN)
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	rm -rf $(TO)/bin/speclab $(TO)/include/speclab $(SHARE) $(TO)/share/man/man1/speclab*.1 \
-	    $(TO)/share/bash-completion/completions/speclab
+	@$(INSTALL) uninstall $(BIN)
 
 .PHONY: clean
 clean: ## remove everything that was built
@@ -358,6 +492,7 @@ clean: ## remove everything that was built
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-# Kept for the next build. (Without a list make would not miss the commit's file, and show an old commit in results.)
+# Kept for the next build. Without this list make would not notice the missing file of the commit,
+# and results would name an old commit.
 .SECONDARY: $(SUPPORT_OBJ) $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZERS:%=%.o)
 -include $(shell find build/$(CONFIG) build/gpu -name '*.d' 2>/dev/null)

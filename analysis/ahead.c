@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/ahead.h"
 
 #include "analysis/capped_geometric.h"
+#include "analysis/speedup.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -15,27 +17,30 @@ static bool is_amount(double x)
     return x >= 0.0 && isfinite(x);
 }
 
-double spec_ahead_hit(double alpha, int K, double guessed)
+double spec_ahead_hit(double alpha, double K, double guessed)
 {
-    if (!is_share(alpha) || !is_share(guessed) || K < 0) return NAN;
-    return K > 0 ? pow(alpha, K) * guessed : 0.0;
+    if (!is_share(alpha) || !is_share(guessed) || !(K >= 0.0)) return NAN;
+    return K > 0.0 ? pow(alpha, K) * guessed : 0.0;
 }
 
 double spec_ahead_round(double hit, double before, double during, double verify, double handed)
 {
-    if (!is_share(hit) || !is_amount(before) || !is_amount(during) || !is_amount(verify) || !(handed >= 0.0) ||
-        !(handed <= verify))
+    if (!is_share(hit) || !is_amount(before) || !is_amount(during) || !is_amount(verify) ||
+        !(handed >= 0.0) || !(handed <= verify))
         return NAN;
     return handed + fmax(verify - handed, during) + (1.0 - hit) * before;
 }
 
-double spec_ahead_speedup(double alpha, int K, double c, double guessed, double handed)
+double spec_ahead_speedup(double alpha, double K, double c, double guessed, double handed)
 {
-    const double emitted = spec_capped_geometric_mean(alpha, K), during = K > 0 ? (K + 1) * c : 0.0;
-    return emitted / spec_ahead_round(spec_ahead_hit(alpha, K, guessed), K * c, during, 1.0, handed);
+    const double emitted = spec_capped_geometric_mean(alpha, K),
+                 during = K > 0.0 ? (K + 1.0) * c : 0.0;
+    return emitted /
+           spec_ahead_round(spec_ahead_hit(alpha, K, guessed), K * c, during, 1.0, handed);
 }
 
-double spec_ahead_rounds(int n, double hit, double before, double during, double verify, double handed)
+double spec_ahead_rounds(int n, double hit, double before, double during, double verify,
+                         double handed)
 {
     if (n < 1) return NAN;
     return n * spec_ahead_round(hit, before, during, verify, handed) + hit * before;
@@ -53,24 +58,37 @@ double spec_ahead_break_even_cost(double alpha, int K, double guessed)
     return 1.0 / (1.0 + (1.0 - spec_ahead_hit(alpha, K, guessed)) * K);
 }
 
-int spec_ahead_best_K(double alpha, double c, double guessed, double handed, int K_max)
+/* The speed-up, or its limit as K grows without bound. */
+static double speedup_at(double alpha, double K, double c, double guessed, double handed)
 {
-    if (K_max < 0 || isnan(spec_ahead_speedup(alpha, 0, c, guessed, handed))) return -1;
-    if (c == 0.0) return alpha > 0.0 ? K_max : 0; /* the last gains are lost in rounding */
-    int best = 0;
-    double most = 1.0;
-    for (int K = 1; K <= K_max; K++) {
-        const double speedup = spec_ahead_speedup(alpha, K, c, guessed, handed);
-        if (speedup > most) {
-            most = speedup;
-            best = K;
-        }
-    }
-    return best;
+    if (!isinf(K)) return spec_ahead_speedup(alpha, K, c, guessed, handed);
+    return 1.0 / ((1.0 - alpha) + c * (2.0 - guessed)); /* c = 0 or alpha = 1: no other K is inf */
+}
+
+double spec_ahead_best_K(double alpha, double c, double guessed, double handed)
+{
+    if (isnan(spec_ahead_speedup(alpha, 1.0, c, guessed, handed))) return NAN;
+    const spec_round_time within = {.fixed = 1.0, .calls = 1.0, .guessed = guessed},
+                          beyond = {.fixed = handed + c, .calls = 2.0, .guessed = guessed};
+    /* At c = 0 every chain fits. */
+    const double fits = fmax(0.0, floor((1.0 - handed) / c - 1.0)),
+                 shorter = spec_speedup_best_K_between(alpha, c, within, 0.0, fits);
+    if (isinf(fits)) return shorter;
+    const double longer = spec_speedup_best_K_between(alpha, c, beyond, fits + 1.0, INFINITY);
+    const double at_longer = speedup_at(alpha, longer, c, guessed, handed),
+                 at_shorter = speedup_at(alpha, shorter, c, guessed, handed);
+    return at_longer > at_shorter ? longer : shorter;
+}
+
+double spec_ahead_best_speedup(double alpha, double c, double guessed, double handed)
+{
+    return speedup_at(alpha, spec_ahead_best_K(alpha, c, guessed, handed), c, guessed, handed);
 }
 
 double spec_ahead_pearl_speedup(double alpha, int K, double c)
 {
-    if (!is_amount(c)) return NAN; /* as is the mean, of the others outside their domains */
-    return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) / fmax(1.0, K * c);
+    /* NaN like the mean of the other arguments outside their domains */
+    if (!is_amount(c)) return NAN;
+    return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) /
+           fmax(1.0, K * c);
 }

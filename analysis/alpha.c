@@ -1,17 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/alpha.h"
 
+#include "analysis/brent.h"
 #include "speclab/round.h"
 
 #include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_gamma.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 
-static const int most_steps = 200;               /* of a root finder: Brent needs about ten */
+static const int most_steps = 200; /* of a root finder: Brent's method needs about ten */
 static const uint64_t most_draws = 1u << 31;     /* GSL's multinomial counts in unsigned int */
 
 static uint64_t rounds_of(const uint64_t *counts, int K)
@@ -61,28 +62,28 @@ double spec_alpha_emitted_over_K1(const uint64_t *counts, int K)
     return (double)(passed + rounds) / ((double)rounds * (K + 1));
 }
 
-/* ---- inversion --------------------------------------------------------------------------------------------------- */
+/* ---- inversion ------------------------------------------------------------------------------- */
 
-/* The root of an increasing function in [low, high], by Brent's method. An end where the sign is already reached, as
- * rounding may have it, is the root. NaN without memory. */
+/* The root of an increasing function in [low, high], by Brent's method. If rounding gives an end
+ * the other sign already, the root is that end. */
 static double increasing_root(gsl_function *function, double low, double high)
 {
     if (GSL_FN_EVAL(function, low) >= 0) return low;
     if (GSL_FN_EVAL(function, high) <= 0) return high;
-    gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
-    if (solver == NULL) return NAN;
+    spec_brent room;
+    gsl_root_fsolver *solver = spec_brent_init(&room);
     double root = NAN;
     if (gsl_root_fsolver_set(solver, function, low, high) == GSL_SUCCESS) {
         for (int step = 0; step < most_steps; step++) {
             if (gsl_root_fsolver_iterate(solver) != GSL_SUCCESS) break;
             root = gsl_root_fsolver_root(solver);
-            if (gsl_root_test_interval(gsl_root_fsolver_x_lower(solver), gsl_root_fsolver_x_upper(solver), 0,
+            if (gsl_root_test_interval(gsl_root_fsolver_x_lower(solver),
+                                       gsl_root_fsolver_x_upper(solver), 0,
                                        4 * DBL_EPSILON) == GSL_SUCCESS) {
                 break;
             }
         }
     }
-    gsl_root_fsolver_free(solver);
     return root;
 }
 
@@ -113,26 +114,29 @@ double spec_alpha_from_emitted(double emitted, int K)
     return spec_alpha_from_accepted_over_drafted((emitted - 1) / K, K);
 }
 
-/* ---- intervals --------------------------------------------------------------------------------------------------- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 static int interval_defined(uint64_t passed, uint64_t tested, double error)
 {
     return passed <= tested && error > 0 && error < 1;
 }
 
-void spec_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error)
+void spec_alpha_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested,
+                                double error)
 {
     *ret_low = *ret_high = NAN;
     if (!interval_defined(passed, tested, error)) return;
-    double z = gsl_cdf_ugaussian_Qinv(error / 2), n = (double)tested, failed = (double)(tested - passed);
+    double z = gsl_cdf_ugaussian_Qinv(error / 2), n = (double)tested,
+           failed = (double)(tested - passed);
     double centre = (double)passed + z * z / 2;
     double half = z * sqrt((double)passed * failed / n + z * z / 4);
     *ret_low = passed == 0 ? 0 : (centre - half) / (n + z * z);
     *ret_high = passed == tested ? 1 : (centre + half) / (n + z * z);
 }
 
-/* The continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method. It converges within
- * O(sqrt(a + b)) terms for x < (a+1)/(a+b+2); GSL's own stops at 512 of them, too few for ten million tests. */
+/* The continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method. It
+ * converges within O(sqrt(a + b)) terms for x < (a+1)/(a+b+2). GSL's own stops at 512 terms, too
+ * few for ten million tests. */
 static double beta_fraction(double a, double b, double x)
 {
     double most = 1000 + sqrt(a + b);
@@ -151,7 +155,8 @@ static double beta_fraction(double a, double b, double x)
     return f;
 }
 
-/* Lower and upper tail of Beta(a, b) at x, each without cancellation on its own side of the mean. */
+/* Lower and upper tail of Beta(a, b) at x, each without cancellation on its own side of the mean.
+ */
 static void beta_tails(double *ret_lower, double *ret_upper, double a, double b, double x)
 {
     double front = exp(a * log(x) + b * log1p(-x) - gsl_sf_lnbeta(a, b));
@@ -184,7 +189,8 @@ static double upper_shortfall(double x, void *params)
     return wanted->tail - upper;
 }
 
-void spec_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error)
+void spec_alpha_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed,
+                                         uint64_t tested, double error)
 {
     *ret_low = *ret_high = NAN;
     if (!interval_defined(passed, tested, error)) return;
@@ -195,7 +201,7 @@ void spec_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t p
     *ret_high = passed == tested ? 1 : increasing_root(&high_function, 0, 1);
 }
 
-/* ---- bootstrap --------------------------------------------------------------------------------------------------- */
+/* ---- bootstrap ------------------------------------------------------------------------------- */
 
 static double resampled_alpha(const double *weight, int K, uint64_t rounds, gsl_rng *rng)
 {
@@ -210,8 +216,8 @@ static double resampled_alpha(const double *weight, int K, uint64_t rounds, gsl_
     return spec_alpha_mle(counts, K);
 }
 
-int spec_alpha_bootstrap(double *ret_low, double *ret_high, const uint64_t *counts, int K, double error, int resamples,
-                         double *work, gsl_rng *rng)
+int spec_alpha_bootstrap(double *ret_low, double *ret_high, const uint64_t *counts, int K,
+                         double error, int resamples, double *work, gsl_rng *rng)
 {
     *ret_low = *ret_high = 0;
     if (K < 0 || K > SPEC_K_MAX || resamples < 1 || !(error > 0 && error < 1)) return GSL_EDOM;

@@ -1,7 +1,9 @@
-/* alpha: four numbers that are all called the acceptance rate, and how to estimate each.
- * (i) alpha: mean overlap along the target's trajectory; (ii) conditional: chance that position i is accepted, given
- * that it is tested; (iii) accepted over drafted tokens; (iv) emitted over K + 1. Under iid acceptance (i) and (ii)
- * agree; (iii) only at 0, 1 or K = 1, (iv) only by chance. docs/formulas.md#four-alphas. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* alpha: four numbers that are all called the acceptance rate, with estimators of each.
+ * (i) alpha: mean overlap along the target's trajectory. (ii) conditional: the chance that position
+ * i is accepted, given that it is tested. (iii) accepted over drafted tokens. (iv) emitted over K +
+ * 1. Under iid acceptance (i) and (ii) agree, (iii) only at 0, 1 or K = 1, (iv) only by chance.
+ * docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_ALPHA_H
 #define SPECLAB_ALPHA_H
 
@@ -10,68 +12,74 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Everywhere: counts[k], k = 0..K, is the number of rounds with n_accepted = k; 0 <= K <= SPEC_K_MAX. */
+/* Everywhere: counts[k], k = 0..K, is the number of rounds with n_accepted = k; 0 <= K <=
+ * SPEC_K_MAX. */
 
-/* Tests and passes behind the counts.
+/* Numbers of tested and of accepted tokens behind the counts.
  *
  *     passed = sum_k k counts[k],   tested = passed + (rounds with n_accepted < K)
  *
- * A round tests draft tokens until one fails, and is censored at K: the test that would follow was never made. Under
- * iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed). Source: docs/formulas.md#four-alphas.
- * Checked by: the sum of the tally's tested[] and passed[]; the likelihood's maximum, found numerically. */
+ * A round tests draft tokens until one fails, and is censored at K: the next test was never made.
+ * Under iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed). Source:
+ * docs/formulas.md#four-alphas. Checked by: the sums of the tally's tested[] and passed[]; the
+ * likelihood's maximum, found numerically. */
 void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_t *counts, int K);
 
-/* Maximum likelihood estimate of (ii) pooled over positions, which under iid acceptance is alpha: passed / tested.
- * NaN without tests. */
+/* Maximum likelihood estimate of (ii) pooled over positions: passed / tested. Under iid acceptance
+ * it estimates alpha. NaN without tests. */
 double spec_alpha_mle(const uint64_t *counts, int K);
 
-/* The same where drafts had no one length, because a policy, a window or an end of text cut them, or were trees: over
- * all depths i < n, rounds in which a draft token at depth i was accepted over rounds in which one was tested. NaN
- * without tests. Checked by: spec_alpha_mle, which it is where all drafts have K tokens. */
+/* The same for drafts of varying lengths, cut by a policy, a window or an end of text, and for
+ * trees. Sums over all depths i < n: rounds with an accepted draft token at depth i, over rounds
+ * with a tested one. NaN without tests. Checked by: spec_alpha_mle, which it equals if all drafts
+ * have K tokens. */
 double spec_alpha_tested(const uint64_t *passed, const uint64_t *tested, int n);
 
-/* (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1) rounds). Not estimates of
- * alpha. NaN without rounds; (iii) NaN at K = 0. */
+/* (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1) rounds).
+ * Not estimates of alpha. NaN without rounds; (iii) NaN at K = 0. */
 double spec_alpha_accepted_over_drafted(const uint64_t *counts, int K);
 double spec_alpha_emitted_over_K1(const uint64_t *counts, int K);
 
-/* The alpha for which accepted over drafted is `ratio` in the mean, under iid acceptance.
+/* The alpha at which the mean of accepted over drafted is `ratio`, under iid acceptance.
  *
  *     ratio = alpha (1 - alpha^K) / ((1 - alpha) K) = (alpha + alpha^2 + ... + alpha^K) / K
  *
  *   ratio   in [0,1]
  *   K       draft length, tokens, >= 1
- *   returns alpha in [0,1], to 1e-14 or so. NaN outside the domain, K = 0 included.
- * Checked by: the round trip; quadratic formula at K = 2. */
+ *   returns alpha in [0,1], to about 1e-14. NaN outside the domain, K = 0 included
+ * Checked by: the round trip; the quadratic formula at K = 2. */
 double spec_alpha_from_accepted_over_drafted(double ratio, int K);
 
-/* The alpha for which a round emits `emitted` tokens in the mean: inverts spec_capped_geometric_mean. emitted in
- * [1, K+1], K >= 1; NaN outside the domain, K = 0 included, where every alpha emits 1. For (iv), pass (K+1) times
- * it. */
+/* The alpha at which a round emits `emitted` tokens in the mean: the inverse of
+ * spec_capped_geometric_mean. emitted in [1, K+1], K >= 1. NaN outside the domain, K = 0 included,
+ * where every alpha emits 1. For (iv), pass (K+1) times it. */
 double spec_alpha_from_emitted(double emitted, int K);
 
-/* Intervals for a probability from `passed` of `tested` at confidence 1 - error, 0 < error < 1, within [0,1].
- * tested = 0 gives [0,1]; the low end is exactly 0 where passed = 0, the high end exactly 1 where passed = tested.
- * NaN for passed > tested or another error. A simultaneous statement over several intervals needs a smaller error
- * for each.
+/* Intervals for a probability from `passed` of `tested` at confidence 1 - error, 0 < error < 1,
+ * within [0,1]. tested = 0 gives [0,1]. The low end is exactly 0 if passed = 0, the high end
+ * exactly 1 if passed = tested. NaN for passed > tested or another error. A simultaneous statement
+ * over several intervals needs a smaller error for each.
  *
- * Wilson: the p with |passed/tested - p| <= z sqrt(p (1-p) / tested), z the normal quantile [Wilson27]. Coverage
- * near nominal on average, sometimes below it.
- * Clopper-Pearson: the p under which neither binomial tail, `passed` included, has less than error/2 [Clopper34].
- * Coverage never below nominal. By root finding on the incomplete beta function; relative error of the tail below
- * 1e-6 up to tested = 1e9. */
-void spec_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error);
-void spec_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested, double error);
+ * Wilson: the p with |passed/tested - p| <= z sqrt(p (1-p) / tested), z the normal quantile
+ * [Wilson27]. Coverage is near nominal on average, sometimes below it. Clopper-Pearson: the p under
+ * which neither binomial tail, `passed` included, has less than error/2 [Clopper34]. Coverage is
+ * never below nominal. Root finding on the incomplete beta function; relative error of the tail
+ * below 1e-6 up to tested = 1e9. */
+void spec_alpha_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested,
+                                double error);
+void spec_alpha_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed,
+                                         uint64_t tested, double error);
 
-/* Percentile bootstrap of spec_alpha_mle over rounds [Efron79]: resample the counts `resamples` times, and take the
- * quantiles error/2 and 1 - error/2 (interpolated) of the estimates. Rounds are resampled, not tests, so it stands
- * where tests within a round are dependent.
+/* Percentile bootstrap of spec_alpha_mle over rounds [Efron79]: resamples the counts `resamples`
+ * times, and takes the quantiles error/2 and 1 - error/2 (interpolated) of the estimates. Rounds
+ * are resampled, not tests, so tests within a round may be dependent.
  *
  *   work    (resamples), overwritten by the sorted estimates
- *   returns GSL_EDOM, and zeros, for K outside 0..SPEC_K_MAX, resamples < 1 or error outside (0,1). NaN ends
- *           without tests.
- * Deterministic given the generator's state; one multinomial draw a resample (more only past 2^31 rounds). */
-int spec_alpha_bootstrap(double *ret_low, double *ret_high, const uint64_t *counts, int K, double error, int resamples,
-                         double *work, gsl_rng *rng);
+ *   returns GSL_EDOM, and zeros, for K outside 0..SPEC_K_MAX, resamples < 1 or error outside (0,1).
+ *           NaN ends without tests
+ * Deterministic given the generator's state; one multinomial draw per resample (more only beyond
+ * 2^31 rounds). */
+int spec_alpha_bootstrap(double *ret_low, double *ret_high, const uint64_t *counts, int K,
+                         double error, int resamples, double *work, gsl_rng *rng);
 
 #endif

@@ -1,7 +1,8 @@
-/* capped_geometric: the law of n_accepted when every draft token is accepted with the same chance, independently (A1).
- * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K; n_emitted = n_accepted + 1: the correction or
- * bonus counts. Pure functions, NaN outside 0 <= alpha <= 1, K >= 0. [Leviathan23] section 3.1;
- * docs/formulas.md#capped-geometric. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* capped_geometric: the law of n_accepted under iid acceptance (A1).
+ * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K. n_emitted = n_accepted + 1:
+ * the correction or bonus counts. Pure functions, NaN outside 0 <= alpha <= 1, K >= 0.
+ * [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */
 #ifndef SPECLAB_CAPPED_GEOMETRIC_H
 #define SPECLAB_CAPPED_GEOMETRIC_H
 
@@ -27,20 +28,23 @@ double spec_capped_geometric_tail(double alpha, int K, int k);
 
 /* Expected tokens per round.
  *
- *     E[n_emitted] = (1 - alpha^(K+1)) / (1 - alpha)                                  [Leviathan23] Eq. (1)
+ *     E[n_emitted] = (1 - alpha^(K+1)) / (1 - alpha)                     [Leviathan23] Eq. (1)
  *
- *   returns tokens per target call, in [1, K+1]; K+1 at alpha = 1, the limit. Some 1e-15 of it are rounding, for every
- *           alpha and K.
+ *   K       draft length, tokens, >= 0; a double, because the best K may exceed every int
+ *   returns tokens per target call, in [1, K+1]; K+1 at alpha = 1, the limit. The relative error
+ *           is about 1e-15 for every alpha and K
  * Assumes A1. Checked by: sum over the law in extended precision; Monte Carlo (speclab sweep). */
-double spec_capped_geometric_mean(double alpha, int K);
+double spec_capped_geometric_mean(double alpha, double K);
 
 /* Variance of the tokens per round: Var[n_emitted] = Var[n_accepted].
  *
- *     Var = alpha (1 - alpha^m - m alpha^K (1-alpha)) / (1-alpha)^2,   m = 2K+1       docs/formulas.md#capped-geometric
+ *     Var = alpha (1 - alpha^m - m alpha^K (1-alpha)) / (1-alpha)^2,   m = 2K+1
+ *                                                               docs/formulas.md#capped-geometric
  *
- *   returns tokens^2; 0 at alpha = 0, alpha = 1 and K = 0. It does not cancel where alpha nears 1: a few 1e-15 of it
- *           are rounding.
- * Assumes A1. Checked by: sum over the law and the recursion over positions, both in extended precision. */
+ *   returns tokens^2; 0 at alpha = 0, alpha = 1 and K = 0. It does not cancel near alpha = 1: the
+ *           relative error is a few 1e-15
+ * Assumes A1. Checked by: sum over the law and the recursion over positions, both in extended
+ * precision. */
 double spec_capped_geometric_variance(double alpha, int K);
 
 /* Probability generating function of n_accepted.
@@ -49,19 +53,20 @@ double spec_capped_geometric_variance(double alpha, int K);
  *
  *   z       any finite number; the function is a polynomial of degree K
  *   returns the sum, by Horner's rule in K steps; 1 at z = 1. NaN for z not finite.
- * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at 1 is
- * E[n_accepted]. */
+ * Assumes A1. Checked by: sum over the law; the closed form of the geometric sum; its derivative at
+ * 1 is E[n_accepted]. */
 double spec_capped_geometric_pgf(double alpha, int K, double z);
 
-/* Expected tokens per round when the chance depends on the position, and on nothing else.
+/* Expected tokens per round when the chance depends on the position alone.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} a[0] ... a[k-1]
  *
- *   a       (K) chance that draft token i is accepted, given that all before it were, in [0,1]; not read for K = 0
- *   returns tokens per target call, in [1, K+1]. NaN where an a[i] is outside [0,1] or K < 0.
- * Assumes A2 (acceptance by position), docs/formulas.md#A2. Checked by: spec_capped_geometric_mean for equal chances;
- * sum over the law. */
-double spec_positional_mean(const double *a, int K);
+ *   a       (K) chance that draft token i is accepted, given that all before it were, in [0,1];
+ *           not read for K = 0
+ *   returns tokens per target call, in [1, K+1]. NaN if an a[i] is outside [0,1] or K < 0
+ * Assumes A2 (acceptance by position), docs/formulas.md#A2. Checked by: spec_capped_geometric_mean
+ * for equal chances; sum over the law. */
+double spec_capped_geometric_positional_mean(const double *a, int K);
 
 /* Variance of the tokens per round in the same model, from the last position to the first:
  *
@@ -69,6 +74,6 @@ double spec_positional_mean(const double *a, int K);
  *
  *   returns tokens^2, a sum without a negative term. NaN as above.
  * Assumes A2. Checked by: spec_capped_geometric_variance for equal chances; sum over the law. */
-double spec_positional_variance(const double *a, int K);
+double spec_capped_geometric_positional_variance(const double *a, int K);
 
 #endif

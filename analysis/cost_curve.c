@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/cost_curve.h"
 
 #include "analysis/statistics/compensated.h"
@@ -12,7 +13,8 @@ double spec_cost_curve_time(const spec_cost_curve *curve, double width)
     if (n == 1 || width < curve->width[0]) return curve->time[0];
     int right = 1;
     while (right < n - 1 && width > curve->width[right]) right++;
-    const double from = curve->width[right - 1], to = curve->width[right], share = (width - from) / (to - from);
+    const double from = curve->width[right - 1], to = curve->width[right],
+                 share = (width - from) / (to - from);
     return (1.0 - share) * curve->time[right - 1] + share * curve->time[right];
 }
 
@@ -32,9 +34,12 @@ static bool is_time(double time)
     return time >= 0.0 && isfinite(time);
 }
 
-double spec_speedup_of_round(double emitted, double plain, double draft, double verify, double rest)
+double spec_cost_curve_speedup(double emitted, double plain, double draft, double verify,
+                               double rest)
 {
-    if (!(emitted >= 0.0) || !is_time(plain) || !is_time(draft) || !is_time(verify) || !is_time(rest)) return NAN;
+    if (!(emitted >= 0.0) || !is_time(plain) || !is_time(draft) || !is_time(verify) ||
+        !is_time(rest))
+        return NAN;
     const double round = draft + verify + rest;
     return round > 0.0 ? emitted * plain / round : NAN;
 }

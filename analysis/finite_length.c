@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/finite_length.h"
 
 #include "analysis/law.h"
@@ -5,7 +6,7 @@
 #include <gsl/gsl_minmax.h>
 #include <math.h>
 
-double spec_rounds_to_length(const double *law, int n, int L, double *work)
+double spec_finite_length_rounds(const double *law, int n, int L, double *work)
 {
     if (L < 0 || !spec_law_is_whole(spec_law_sum(law, n))) return NAN;
 
@@ -19,7 +20,7 @@ double spec_rounds_to_length(const double *law, int n, int L, double *work)
     return work[L];
 }
 
-double spec_rounds_to_length_renewal(double mean, double variance, double L)
+double spec_finite_length_rounds_renewal(double mean, double variance, double L)
 {
     if (!(mean >= 1.0 && variance >= 0.0 && L >= 1.0)) return NAN;
     return (L - 1.0) / mean + (variance + mean * mean + mean) / (2.0 * mean * mean);

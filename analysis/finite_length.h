@@ -1,7 +1,8 @@
-/* finite_length: rounds needed for a text of L tokens, which is more than L / E[n_emitted].
- * The last round overshoots; renewal theory gives its mean. Rounds are independent with one law (A4): law (n) is
- * P(n_emitted = 1..n), with law[0] for one token. Pure functions, NaN outside the domain; the caller owns the arrays.
- * docs/formulas.md#finite-length. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* finite_length: rounds needed for a text of L tokens, which exceed L / E[n_emitted].
+ * The last round overshoots; renewal theory gives its mean. Rounds are independent with one law
+ * (A4): law (n) is P(n_emitted = 1..n), law[0] for one token. Pure functions, NaN outside the
+ * domain; the caller owns the arrays. docs/formulas.md#finite-length. */
 #ifndef SPECLAB_FINITE_LENGTH_H
 #define SPECLAB_FINITE_LENGTH_H
 
@@ -11,23 +12,25 @@
  *
  *   law     (n) chances of 1..n tokens per round, >= 0, summing to 1 within 1e-9
  *   n       most tokens per round, >= 1
- *   L       tokens wanted, >= 0
+ *   L       tokens, >= 0
  *   work    (L+1) filled with R(0..L)
- *   returns rounds, in [L/n, L]; 0 for L = 0. NaN for a law that is none, n < 1 or L < 0; work is then not
- *           written. O(L n).
- * Assumes A4 (independent rounds), docs/formulas.md#A4.
- * Checked by: the sum over rounds of P(fewer than L tokens so far). */
-double spec_rounds_to_length(const double *law, int n, int L, double *work);
+ *   returns rounds, in [L/n, L]; 0 for L = 0. NaN for an invalid law, n < 1 or L < 0; work is then
+ *           not written. O(L n)
+ * Assumes A4 (independent rounds), docs/formulas.md#A4. Checked by: the sum over rounds of P(fewer
+ * than L tokens so far). */
+double spec_finite_length_rounds(const double *law, int n, int L, double *work);
 
 /* The same from mean and variance alone, for long texts.
  *
- *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)                        docs/formulas.md#finite-length
+ *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)       docs/formulas.md#finite-length
  *
- *   mean      of n_emitted, >= 1;  variance of n_emitted, >= 0;  L tokens, >= 1
- *   returns rounds; the error falls exponentially with L where lengths 1 and 2 are both possible (5e-6 at L = 50 for
- *           alpha .8, K 5). Where every round adds m tokens (alpha = 1) it is the mean over L of the exact ceil(L/m),
- *           and not exact.
- * Assumes A4. Checked by: spec_rounds_to_length. */
-double spec_rounds_to_length_renewal(double mean, double variance, double L);
+ *   mean      of n_emitted, >= 1
+ *   variance  of n_emitted, >= 0
+ *   L         tokens, >= 1
+ *   returns rounds. The error falls exponentially with L if lengths 1 and 2 are both possible
+ *             (5e-6 at L = 50 for alpha .8, K 5). If every round adds m tokens (alpha = 1), it is
+ *             the mean over L of the exact ceil(L/m), and not exact
+ * Assumes A4. Checked by: spec_finite_length_rounds. */
+double spec_finite_length_rounds_renewal(double mean, double variance, double L);
 
 #endif

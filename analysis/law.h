@@ -1,6 +1,7 @@
-/* law: is this array a probability law?
- * One tolerance for all of analysis: sums may be off 1 by 1e-9, what rounding of a long law or of printed digits
- * leaves. Pure functions. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* law: checks that an array is a probability law.
+ * All of analysis uses one tolerance: a sum may differ from 1 by 1e-9, to allow for rounding of a
+ * long law or of printed digits. Pure functions. */
 #ifndef SPECLAB_LAW_H
 #define SPECLAB_LAW_H
 

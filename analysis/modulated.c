@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/modulated.h"
 
 #include "analysis/law.h"
@@ -25,11 +26,11 @@ static double *rows_alloc(int rows, int S)
     return calloc((size_t)rows, (size_t)S * sizeof(double));
 }
 
-/* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total variance from the last
- * token to the first: with probability accept[s*S+t] one token and the rest of the round from t, with probability
- * lost[s] nothing. No term is negative. work (2S). */
-static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept, const double *lost, int S,
-                             int K, double *work)
+/* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total
+ * variance from the last token. From state s, a round accepts a token and goes on from t with
+ * chance accept[s*S+t], and ends with chance lost[s]. No term is negative. work (2S). */
+static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept,
+                             const double *lost, int S, int K, double *work)
 {
     double *mean = work, *variance = row_of(work, 1, S);
     size_t bytes = (size_t)S * sizeof(double);
@@ -51,8 +52,8 @@ static void accepted_moments(double *ret_mean, double *ret_variance, const doubl
 }
 
 /* n_emitted of a round whose starting state has the law `start`, from n_accepted in each state. */
-static void mix(double *ret_mean, double *ret_variance, const double *start, const double *mean, const double *variance,
-                int S)
+static void mix(double *ret_mean, double *ret_variance, const double *start, const double *mean,
+                const double *variance, int S)
 {
     double m = 0.0, v = 0.0;
     for (int s = 0; s < S; s++) m += start[s] * mean[s];
@@ -61,8 +62,8 @@ static void mix(double *ret_mean, double *ret_variance, const double *start, con
     *ret_variance = v;
 }
 
-int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const double *start, const double *stay,
-                                 const double *accept, int S, int K)
+int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const double *start,
+                                 const double *stay, const double *accept, int S, int K)
 {
     *ret_mean = *ret_variance = 0.0;
     if (K < 0 || !spec_law_is_whole(spec_law_sum(start, S))) return GSL_EDOM;
@@ -73,8 +74,9 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
 
     double *rows = rows_alloc(S + 5, S);
     if (rows == NULL) return GSL_ENOMEM;
-    double *mean = rows, *variance = row_of(rows, 1, S), *lost = row_of(rows, 2, S), *work = row_of(rows, 3, S);
-    double *moving = row_of(rows, 5, S); /* (S,S) accepted here, and where the state goes */
+    double *mean = rows, *variance = row_of(rows, 1, S), *lost = row_of(rows, 2, S),
+           *work = row_of(rows, 3, S);
+    double *moving = row_of(rows, 5, S); /* (S,S) chance to accept here and move to a state */
     for (int s = 0; s < S; s++) {
         for (int t = 0; t < S; t++) moving[index_of(s, t, S)] = accept[s] * stay[index_of(s, t, S)];
         lost[s] = 1.0 - accept[s];
@@ -85,15 +87,18 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
     return GSL_SUCCESS;
 }
 
-int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, double spread, double rho, int K)
+int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, double spread,
+                        double rho, int K)
 {
     double same = 0.5 * (1.0 + rho), other = 0.5 * (1.0 - rho);
-    double start[2] = {0.5, 0.5}, stay[4] = {same, other, other, same}, accept[2] = {alpha + spread, alpha - spread};
+    double start[2] = {0.5, 0.5}, stay[4] = {same, other, other, same},
+           accept[2] = {alpha + spread, alpha - spread};
     return spec_modulated_mean_variance(ret_mean, ret_variance, start, stay, accept, 2, K);
 }
 
-/* product = left right + added (S,S); rows of zeros on the left cost nothing. */
-static void multiply_add(double *product, const double *left, const double *right, const double *added, int S)
+/* product = left right + added (S,S); zero rows on the left cost nothing. */
+static void multiply_add(double *product, const double *left, const double *right,
+                         const double *added, int S)
 {
     memcpy(product, added, (size_t)S * (size_t)S * sizeof(double));
     for (int i = 0; i < S; i++) {
@@ -107,8 +112,9 @@ static void multiply_add(double *product, const double *left, const double *righ
     }
 }
 
-int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, const double *accept,
-                    const double *reject, const double *bonus, int S, int K)
+int spec_modulated_pair_chain(double *ret_mean, double *ret_variance, double *opt_start,
+                              const double *accept, const double *reject, const double *bonus,
+                              int S, int K)
 {
     *ret_mean = *ret_variance = 0.0;
     if (S < 1) return GSL_EDOM;
@@ -118,7 +124,8 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
     int status;
     double *rows = rows_alloc(S + S + 6, S);
     if (rows == NULL) return GSL_ENOMEM;
-    double *kernel = rows, *next = row_of(kernel, S, S), *mean = row_of(next, S, S), *variance = row_of(mean, 1, S);
+    double *kernel = rows, *next = row_of(kernel, S, S), *mean = row_of(next, S, S),
+           *variance = row_of(mean, 1, S);
     double *lost = row_of(mean, 2, S), *start = row_of(mean, 3, S), *work = row_of(mean, 4, S);
     for (int s = 0; s < S; s++) {
         size_t row = index_of(s, 0, S);
@@ -127,8 +134,8 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
         if (!spec_law_is_whole(spec_law_sum(bonus + row, S))) SPEC_TRY(GSL_EDOM);
     }
 
-    /* Horner from the bonus backwards: the kernel of the last k tokens is reject + accept times that of the last k - 1.
-     * */
+    /* Horner's rule from the bonus backwards: the kernel of the last k tokens is reject + accept
+     * times that of the last k - 1. */
     memcpy(kernel, bonus, (size_t)S * (size_t)S * sizeof(double));
     for (int k = 0; k < K; k++) {
         multiply_add(next, accept, kernel, reject, S);
@@ -136,7 +143,7 @@ int spec_pair_chain(double *ret_mean, double *ret_variance, double *opt_start, c
         kernel = next;
         next = swap;
     }
-    for (int s = 0; s < S; s++) { /* the rows' errors, up to 1e-9 in each of K + 1 steps */
+    for (int s = 0; s < S; s++) { /* corrects the rows' errors, up to 1e-9 in each of K + 1 steps */
         double *row = kernel + index_of(s, 0, S), sum = spec_law_sum(row, S);
         for (int t = 0; t < S; t++) row[t] /= sum;
     }

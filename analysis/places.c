@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/places.h"
 
 #include "analysis/law.h"
@@ -5,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds that are under way, by the place of their next token, take one draft token more: `under_way` moves on by a
- * place with those that accept; `ended` takes those that do not, at the place after. Returns how many go on. */
+/* Advance the rounds in progress, stored by the place of their next token, by one draft token:
+ * `under_way` moves on by a place with those that accept; `ended` takes the others, at the place
+ * after. Returns the mass that goes on. */
 static double test_token(double *under_way, double *next, double *ended, const double *beta, int n)
 {
     double accepted = 0.0;
@@ -27,8 +29,8 @@ static void move_on(double *ended, const double *under_way, int n)
     ended[0] += under_way[n - 1];
 }
 
-int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K, size_t burn_in,
-                     size_t rounds)
+int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K,
+                     size_t burn_in, size_t rounds)
 {
     *ret_mean = 0.0;
     if (K < 0 || rounds < 1 || !spec_law_is_whole(spec_law_sum(start, n))) return GSL_EDOM;

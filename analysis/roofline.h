@@ -1,11 +1,12 @@
-/* roofline: what hardware allows: arithmetic intensity, and the time of one pass of n tokens.
- * FLOP and bytes are counted per pass; time is the larger of compute and memory time (A7). Pure functions, NaN outside
- * the domain: hardware, parameters, bytes per weight and n_tokens > 0, all else >= 0, all finite.
- * docs/formulas.md#roofline. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* roofline: the time of one pass of n tokens that the hardware allows, and its intensity.
+ * FLOP and bytes are counted per pass; the time is the larger of compute and memory time (A7). Pure
+ * functions, NaN outside the domain: hardware, parameters, bytes per weight and n_tokens > 0, all
+ * others >= 0, all finite. docs/formulas.md#roofline. */
 #ifndef SPECLAB_ROOFLINE_H
 #define SPECLAB_ROOFLINE_H
 
-/* A machine; the caller may fill in one of his own (name and source are not read). */
+/* A machine; the caller may fill in another one (name and source are not read). */
 typedef struct {
     const char *name, *source;
     double flops;     /* dense peak, FLOP/s, 16-bit */
@@ -13,44 +14,51 @@ typedef struct {
 } spec_hardware;
 extern const spec_hardware spec_hardware_known[]; /* ends with a NULL name: A100, H100, H200 */
 
-/* The known machine of that name, in any case of letters; NULL where there is none. */
-const spec_hardware *spec_hardware_find(const char *name);
+/* The known machine of that name, in upper or lower case; NULL if unknown. */
+const spec_hardware *spec_roofline_hardware_find(const char *name);
 
 /* A dense transformer. */
 typedef struct {
     double parameters;       /* of the model */
     double bytes_per_weight; /* 2 for FP16 and BF16 */
-    double layers, width;    /* for attention; 0 leaves attention out */
-    double kv_bytes;         /* of the cache, per token of context */
+    double layers, width;    /* for attention; 0 omits attention */
+    double kv_bytes;         /* of the KV cache, per token of context */
 } spec_transformer_shape;
 
-/* FLOP of one pass over n_tokens new tokens after `context` cached ones: two per parameter and token, and attention.
+/* FLOP of one pass over n_tokens new tokens after `context` cached ones: two per parameter and
+ * token, and attention.
  *
- *     2 parameters n + 4 layers width (n context + n (n+1)/2)                       docs/formulas.md#roofline
+ *     2 parameters n + 4 layers width (n context + n (n+1)/2)      docs/formulas.md#roofline
  *
- * New token i (from 1) attends to context + i positions, itself included: two products of `width` each in
- * every layer. */
-double spec_pass_flops(const spec_transformer_shape *shape, double n_tokens, double context);
+ * New token i (from 1) attends to context + i positions, including itself, with two products of
+ * `width` each per layer. */
+double spec_roofline_pass_flops(const spec_transformer_shape *shape, double n_tokens,
+                                double context);
 
-/* Bytes of the same pass: every weight is read once, the cache is read once and n entries are written.
+/* Bytes of the same pass: every weight is read once, the KV cache is read once, and n entries are
+ * written.
  *
  *     parameters bytes_per_weight + kv_bytes (context + n)
  *
- * Activations are left out: they stay on the chip. */
-double spec_pass_bytes(const spec_transformer_shape *shape, double n_tokens, double context);
+ * Activations do not count, because they stay on the chip. */
+double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_tokens,
+                                double context);
 
 /* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
-double spec_arithmetic_intensity(const spec_transformer_shape *shape, double n_tokens, double context);
+double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens,
+                               double context);
 
-/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A bound from below; kernels take longer. */
-double spec_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape, double n_tokens,
-                      double context);
+/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A lower bound; kernels take
+ * longer. */
+double spec_roofline_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape,
+                               double n_tokens, double context);
 
-/* Share of the peak that an intensity (FLOP/byte, >= 0) can keep busy: min(1, intensity * bandwidth / flops). */
-double spec_utilization(const spec_hardware *hardware, double intensity);
+/* Share of the peak that an intensity (FLOP/byte, >= 0) can use: min(1, intensity * bandwidth /
+ * flops). */
+double spec_roofline_utilization(const spec_hardware *hardware, double intensity);
 
-/* Tokens in a pass at which compute time overtakes memory time, without attention: (flops / bandwidth)
- * (bytes_per_weight / 2). Up to there the verification of more draft tokens is free. */
-double spec_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight);
+/* Tokens in a pass at which compute time exceeds memory time, without attention: (flops /
+ * bandwidth) (bytes_per_weight / 2). Below it, verifying more draft tokens costs no time. */
+double spec_roofline_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight);
 
 #endif

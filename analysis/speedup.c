@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/speedup.h"
 
+#include "analysis/brent.h"
 #include "analysis/capped_geometric.h"
 
 #include <float.h>
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_log.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A cost or a count: not negative, not NaN, not infinite (inf * 0 calls would be NaN by another way). */
+/* A cost or a count: not negative, not NaN, not infinite (inf * 0 calls would be NaN). */
 static bool is_amount(double x)
 {
     return x >= 0.0 && isfinite(x);
@@ -22,7 +23,7 @@ double spec_speedup_from_emitted(double emitted, double K, double c)
     return emitted / (K * c + 1.0);
 }
 
-double spec_speedup(double alpha, int K, double c)
+double spec_speedup(double alpha, double K, double c)
 {
     return spec_speedup_from_emitted(spec_capped_geometric_mean(alpha, K), K, c);
 }
@@ -33,48 +34,79 @@ double spec_speedup_bound(double alpha, double c)
     return isnan(one_token) ? NAN : fmax(1.0, one_token);
 }
 
-double spec_ops_factor(double alpha, int K, double ops_ratio)
+double spec_speedup_ops_factor(double alpha, int K, double ops_ratio)
 {
     if (!is_amount(ops_ratio)) return NAN;
     return (K * ops_ratio + K + 1.0) / spec_capped_geometric_mean(alpha, K);
 }
 
-double spec_memory_factor(double alpha, int K)
+double spec_speedup_memory_factor(double alpha, int K)
 {
     return 1.0 / spec_capped_geometric_mean(alpha, K);
 }
 
-double spec_oracle_emitted(double alpha)
+double spec_speedup_oracle_emitted(double alpha)
 {
-    return spec_oracle_speedup(alpha, 0.0);
+    return spec_speedup_oracle(alpha, 0.0);
 }
 
-double spec_oracle_speedup(double alpha, double c)
+double spec_speedup_oracle(double alpha, double c)
 {
     if (!is_amount(c) || !(alpha >= 0.0 && alpha <= 1.0)) return NAN;
     return 1.0 / ((1.0 - alpha) + c * alpha);
 }
 
-int spec_best_K(double alpha, double c, int K_max)
+/* Whether a round of K + 1 draft tokens gains over one of K. */
+static bool one_more_gains(double alpha, double c, spec_round_time time, double K)
 {
-    if (!is_amount(c) || !(alpha >= 0.0 && alpha <= 1.0) || K_max < 0) return -1;
-    if (c == 0.0) return alpha == 0.0 ? 0 : K_max; /* alpha^(K+1) would underflow and end the climb */
-    int K = 0;
-    double next = alpha, emitted = 1.0; /* alpha^(K+1), E[n_emitted at K] */
-    while (K < K_max && next * (1.0 + c * K) > c * emitted) {
-        K++;
-        emitted += next;
-        next *= alpha;
-    }
-    return K;
+    /* At these two edges rounding would decide: alpha^K underflows, or c K absorbs `fixed`. */
+    if (c == 0.0) return alpha > 0.0;
+    if (alpha == 1.0) return time.fixed > c * (time.calls - time.guessed);
+    const double all = pow(alpha, K), emitted = spec_capped_geometric_mean(alpha, K),
+                 round = time.fixed + c * K * (time.calls - time.guessed * all),
+                 longer = c * (time.calls - time.guessed * all * (alpha - K * (1.0 - alpha)));
+    return pow(alpha, K + 1.0) * round > longer * emitted;
 }
 
-double spec_best_K_lambert(double alpha, double c)
+double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
+                                   double high)
 {
-    if (!(alpha <= 1.0 && c > 0.0)) return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
-    /* v = u - 1 solves v - log(1+v) = d. Newton on this instead of W_-1(-exp(-1-d)): the exponential underflows for d >
-     * 744, and near d = 0, the branch point, W_-1 would know only half of the digits. The function is convex and the
-     * start lies right of the root (sqrt(2d) + d > v), so the steps fall until rounding stops them. */
+    /* Once one more token does not gain at top, the maximum is in low..top. */
+    double top = low;
+    for (double step = 1.0; top < high && one_more_gains(alpha, c, time, top); step *= 2.0)
+        top = fmin(top + step, high);
+    while (low < top) {
+        const double middle = floor(low + 0.5 * (top - low));
+        if (middle == top) break; /* beyond 2^53, and from inf, no double is between */
+        if (one_more_gains(alpha, c, time, middle))
+            low = fmax(middle + 1.0, nextafter(middle, INFINITY));
+        else
+            top = middle;
+    }
+    return top;
+}
+
+double spec_speedup_best_K(double alpha, double c)
+{
+    if (isnan(spec_speedup(alpha, 0.0, c))) return NAN;
+    return spec_speedup_best_K_between(alpha, c, (spec_round_time){.fixed = 1.0, .calls = 1.0}, 0.0,
+                                       INFINITY);
+}
+
+double spec_speedup_best(double alpha, double c)
+{
+    const double K = spec_speedup_best_K(alpha, c);
+    return isinf(K) ? spec_speedup_oracle(alpha, c) : spec_speedup(alpha, K, c);
+}
+
+double spec_speedup_best_K_lambert(double alpha, double c)
+{
+    if (!(alpha <= 1.0 && c > 0.0))
+        return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
+    /* v = u - 1 solves v - log(1+v) = d. Newton's method on this instead of W_-1(-exp(-1-d)): the
+     * exponential underflows for d > 744, and near d = 0, the branch point, W_-1 would have only
+     * half of the digits. The function is convex and the start is right of the root (sqrt(2d) + d >
+     * v), so the steps fall until rounding stops them. */
     double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
     do {
         v = next;
@@ -88,20 +120,19 @@ typedef struct {
     double c;
 } break_even;
 
-/* alpha + ... + alpha^K - c K: E[n_emitted] less the cost, with the 1 taken from both. */
+/* alpha + ... + alpha^K - c K: E[n_emitted] less the cost, both without their 1. */
 static double gain(double alpha, void *params)
 {
     const break_even *at = params;
     return alpha * spec_capped_geometric_mean(alpha, at->K - 1) - at->c * at->K;
 }
 
-double spec_break_even_alpha(int K, double c)
+double spec_speedup_break_even_alpha(int K, double c)
 {
     if (K < 1 || !(c >= 0.0 && c <= 1.0)) return NAN;
-    if (c == 0.0) return 0.0; /* the bracket below would shrink to a point without length */
-    double alpha = NAN;
-    gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
-    if (solver == NULL) return alpha;
+    if (c == 0.0) return 0.0; /* the bracket below would shrink to an interval of length 0 */
+    spec_brent room;
+    gsl_root_fsolver *solver = spec_brent_init(&room);
     break_even at = {.K = K, .c = c};
     gsl_function function = {.function = gain, .params = &at};
     gsl_root_fsolver_set(solver, &function, 0.0, 1.0); /* gain(0) = -cK <= 0 <= K - cK = gain(1) */
@@ -110,10 +141,9 @@ double spec_break_even_alpha(int K, double c)
         gsl_root_fsolver_iterate(solver);
         lower = gsl_root_fsolver_x_lower(solver);
         upper = gsl_root_fsolver_x_upper(solver);
-    } while (gsl_root_test_interval(lower, upper, DBL_MIN, 1e-15) == GSL_CONTINUE); /* 0 would not end at c < 1e-308 */
-    alpha = gsl_root_fsolver_root(solver);
-    gsl_root_fsolver_free(solver);
-    return alpha;
+    } while (gsl_root_test_interval(lower, upper, DBL_MIN, 1e-15) ==
+             GSL_CONTINUE); /* an absolute tolerance of 0 would not end at c < 1e-308 */
+    return gsl_root_fsolver_root(solver);
 }
 
 static double saved_passes(double alpha, int K, double c)
@@ -144,13 +174,17 @@ static double free_draft(double alpha, int K, double c)
 
 const spec_folklore spec_folklore_rules[] = {
     {"saved-passes", "1 + alpha (K-1)",
-     "forgets that a rejection ends the round, the correction token and the cost of drafting", saved_passes},
+     "forgets that a rejection ends the round, the correction token and the cost of drafting",
+     saved_passes},
     {"all-positions", "1 + alpha K",
-     "forgets that a rejection ends the round and the cost of drafting; E[n_emitted] if alpha is accepted over drafted",
+     "forgets that a rejection ends the round and the cost of drafting; E[n_emitted] if alpha is "
+     "accepted over drafted",
      all_positions},
-    {"no-bonus", "E[n_accepted] / (1 + K c)", "forgets the correction or bonus token that every round adds", no_bonus},
+    {"no-bonus", "E[n_accepted] / (1 + K c)",
+     "forgets the correction or bonus token that every round adds", no_bonus},
     {"run-length", "L / (1 + L c), L = E[n_emitted]",
-     "forgets the cost of the draft tokens that are thrown away: a round drafts K tokens, not L", run_length},
+     "forgets the cost of the draft tokens that are thrown away: a round drafts K tokens, not L",
+     run_length},
     {"free-draft", "E[n_emitted]", "forgets the cost of drafting", free_draft},
     {NULL, NULL, NULL, NULL},
 };

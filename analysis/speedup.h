@@ -1,91 +1,119 @@
-/* speedup: what speculation gains and costs, from alpha, K and c, under iid acceptance (A1).
- * Times are in target calls (A3): a round costs K draft calls of c each and one verification, whatever K. Pure
- * functions, NaN outside alpha in [0,1], K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9,
- * section 3.4; docs/formulas.md#speedup. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speedup: gain and cost of speculation, from alpha, K and c, under iid acceptance (A1).
+ * Times are in target calls (A3): a round costs K draft calls of c each and one verification, for
+ * every K. Pure functions, NaN outside alpha in [0,1], K >= 0, 0 <= c < inf. [Leviathan23] Theorems
+ * 3.8 and 3.11, Corollary 3.9, section 3.4; docs/formulas.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
 
-/* Expected factor by which speculation shortens the time for a long text.
+/* Speed-up over plain decoding, for a long text.
  *
- *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (K c + 1))                         [Leviathan23] Theorem 3.8
+ *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (K c + 1))          [Leviathan23] Theorem 3.8
  *
  *   alpha   acceptance rate, in [0,1]
  *   K       draft length, tokens, >= 0
  *   c       time of a draft call, in target calls, >= 0
- *   returns the factor; exactly 1 at K = 0; (K+1)/(K c + 1) at alpha = 1, the limit.
- * Assumes A1, A3 and a long text (finite_length corrects short ones). Checked by: [Leviathan23] Tables 1, 2 and 4. */
-double spec_speedup(double alpha, int K, double c);
+ *   returns the factor; exactly 1 at K = 0; (K+1)/(K c + 1) at alpha = 1, the limit
+ * Assumes A1, A3 and a long text (finite_length corrects short ones). Checked by: [Leviathan23]
+ * Tables 1, 2 and 4. */
+double spec_speedup(double alpha, double K, double c);
 
-/* The same from a known or measured mean of n_emitted, which needs no A1.
+/* The same from a known or measured mean of n_emitted, without A1.
  *
  *     speedup = emitted / (K c + 1)
  *
- *   emitted tokens per round, >= 0;  K  draft tokens per round, >= 0, not always whole (a mean);  c >= 0. */
+ *   emitted tokens per round, >= 0
+ *   K       draft tokens per round, >= 0; a mean, so not always whole
+ *   c       >= 0 */
 double spec_speedup_from_emitted(double emitted, double K, double c);
 
-/* What the better of K = 0 and K = 1 gives: a bound from below on the speed-up of the best K.
+/* The better of K = 0 and K = 1: a lower bound on the speed-up of the best K.
  *
- *     max(1, (1 + alpha) / (1 + c))                                                 [Leviathan23] Corollary 3.9
+ *     max(1, (1 + alpha) / (1 + c))                                  [Leviathan23] Corollary 3.9
  *
- *   returns the factor; above 1 exactly where alpha > c, which is where some K >= 1 gains. */
+ *   returns the factor; above 1 exactly if alpha > c, which is when some K >= 1 gains */
 double spec_speedup_bound(double alpha, double c);
 
-/* Expected factor by which speculation multiplies arithmetic operations per token.
+/* Factor by which speculation multiplies the expected arithmetic operations per token.
  *
- *     (1 - alpha) (K ops_ratio + K + 1) / (1 - alpha^(K+1))                         [Leviathan23] Theorem 3.11
+ *     (1 - alpha) (K ops_ratio + K + 1) / (1 - alpha^(K+1))          [Leviathan23] Theorem 3.11
  *
  *   ops_ratio   operations of the draft per token, over the target's, >= 0; finite
- *   returns the factor, 1 at K = 0; 1 + K ops_ratio / (K+1) at alpha = 1, the limit. */
-double spec_ops_factor(double alpha, int K, double ops_ratio);
+ *   returns the factor, 1 at K = 0; 1 + K ops_ratio / (K+1) at alpha = 1, the limit */
+double spec_speedup_ops_factor(double alpha, int K, double ops_ratio);
 
-/* Reads of the target's weights and cache per token, over plain decoding: one pass serves a round.
+/* Reads of the target's weights and KV cache per token, over plain decoding: one pass serves a
+ * round.
  *
- *     1 / E[n_emitted]                                                              [Leviathan23] section 3.4
+ *     1 / E[n_emitted]                                               [Leviathan23] section 3.4
  *
- *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted. */
-double spec_memory_factor(double alpha, int K);
+ *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted */
+double spec_speedup_memory_factor(double alpha, int K);
 
-/* Expected tokens per round of an oracle that drafts until just before the first rejection: 1/(1-alpha), and +inf at
- * alpha = 1. [Leviathan23] section 3.5. */
-double spec_oracle_emitted(double alpha);
+/* Expected tokens per round of an oracle that drafts until just before the first rejection:
+ * 1/(1-alpha), and +inf at alpha = 1. [Leviathan23] section 3.5. */
+double spec_speedup_oracle_emitted(double alpha);
 
 /* Speed-up of that oracle, which pays c for accepted draft tokens only.
  *
- *     1 / ((1-alpha) + c alpha)                                                     docs/formulas.md#speedup
+ *     1 / ((1-alpha) + c alpha)                                      docs/formulas.md#speedup
  *
- *   returns the factor, for c <= 1 an upper bound on that of every K; +inf at alpha = 1, c = 0. */
-double spec_oracle_speedup(double alpha, double c);
+ *   returns the factor, for c <= 1 an upper bound on that of every K; +inf at alpha = 1, c = 0 */
+double spec_speedup_oracle(double alpha, double c);
 
-/* The smallest K in 0..K_max that maximises the speed-up: one more token pays while
+/* The smallest K that maximises the speed-up. One more token gains while
  *
- *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                                   docs/formulas.md#best-K
+ *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                    docs/formulas.md#best-K
  *
- * whose two sides part for good once they have met, so that the first failure is the maximum.
- *   returns K; 0 where nothing gains (alpha <= c); K_max at c = 0 < alpha. -1 outside the domain or K_max < 0.
- *           Takes as many steps as it returns.
- * Checked by: the largest of all speed-ups; spec_best_K_lambert within 1. */
-int spec_best_K(double alpha, double c, int K_max);
+ * and never again after that, so bisection finds the maximum in O(log K) steps.
+ *   returns a whole number; 0 if no K gains (alpha <= c). inf if every further token gains: at
+ *           c = 0 < alpha, and at alpha = 1 > c. NaN outside the domain. Within 1e-15 of alpha = 1,
+ *           and beyond 2^53, rounding may choose a near neighbour, whose speed-up is the same to
+ *           all digits of a double
+ * Checked by: the largest of all speed-ups in extended precision; spec_speedup_best_K_lambert
+ * within 1. */
+double spec_speedup_best_K(double alpha, double c);
+
+/* The speed-up at the best K, or the supremum over K if that is inf: 1/(1-alpha) at c = 0, 1/c at
+ * alpha = 1. */
+double spec_speedup_best(double alpha, double c);
+
+/* The same search for any round that takes `fixed` + c K (calls - guessed alpha^K) target calls:
+ * the smallest K in low..high that maximises E[n_emitted] over this time.
+ *
+ *   time    fixed > 0, the part without K; calls of the draft per token, >= 1; guessed alpha^K, the
+ *           share of rounds that save K calls, with guessed in [0,1]
+ *   low     a whole number, >= 0
+ *   high    a whole number, >= low, or inf
+ *   returns a whole number, or inf if high is inf and every further token gains
+ * The quotient rises up to its maximum and falls after it: docs/formulas.md#best-K. */
+typedef struct {
+    double fixed, calls, guessed;
+} spec_round_time;
+double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
+                                   double high);
 
 /* The draft length at which the speed-up, as a function of a real K, is largest.
  *
- *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha)   [Corless96]
+ *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]
  *
- *   returns a real, < 0 where even K = 0 is too long (-1 at c = 1). NaN at alpha = 0, alpha = 1, c = 0 and c > 1, where
- *           the speed-up has no stationary point, and outside the domain. Derivation: docs/formulas.md#best-K.
- * Checked by: the derivative there is 0; GSL's Lambert function where its argument does not underflow. */
-double spec_best_K_lambert(double alpha, double c);
+ *   returns a real, < 0 if even K = 0 is too long (-1 at c = 1). NaN at alpha = 0, alpha = 1, c = 0
+ *           and c > 1, where the speed-up has no stationary point, and outside the domain
+ * Derivation: docs/formulas.md#best-K. Checked by: the derivative there is 0; GSL's Lambert
+ * function where its argument does not underflow. */
+double spec_speedup_best_K_lambert(double alpha, double c);
 
-/* The alpha above which speculation with this K and c gains: where the speed-up is 1.
+/* The alpha above which speculation with this K and c gains: there the speed-up is 1.
  *
- *     root of  alpha + alpha^2 + ... + alpha^K = c K                                docs/formulas.md#break-even
+ *     root of  alpha + alpha^2 + ... + alpha^K = c K                 docs/formulas.md#break-even
  *
- *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN where there is none
- *           (c > 1) or no single one (K = 0, where the speed-up is 1 whatever alpha is), and outside the domain.
- * Allocates GSL's root finder, once a call: not for inner loops. NaN without memory.
+ *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN
+ *           if no alpha has it (c > 1) or every alpha (K = 0), and outside the domain
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
-double spec_break_even_alpha(int K, double c);
+double spec_speedup_break_even_alpha(int K, double c);
 
-/* Formulas that circulate and are not Theorem 3.8; kept to be measured against it. Each names what it forgets. */
+/* Formulas in circulation that differ from Theorem 3.8, for comparison with it. Each names what it
+ * omits. */
 typedef struct {
     const char *name, *formula, *mistake;
     double (*speedup)(double alpha, int K, double c); /* NaN outside the domain of spec_speedup */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/stationary.h"
 
 #include "analysis/law.h"
@@ -13,8 +14,10 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
-/* Mark with `pass` the states that can be reached from `from` (forward), or from which it can be reached. stack (S). */
-static void mark_reachable(int *mark, int pass, const double *matrix, int S, int from, bool forward, int *stack)
+/* Mark with `pass` the states that can be reached from `from` (forward), or that can reach it.
+ * stack (S). */
+static void mark_reachable(int *mark, int pass, const double *matrix, int S, int from, bool forward,
+                           int *stack)
 {
     int depth = 0;
     mark[from] = pass;
@@ -22,21 +25,22 @@ static void mark_reachable(int *mark, int pass, const double *matrix, int S, int
     while (depth > 0) {
         int s = stack[--depth];
         for (int t = 0; t < S; t++) {
-            if (mark[t] == pass || matrix[forward ? index_of(s, t, S) : index_of(t, s, S)] == 0.0) continue;
+            if (mark[t] == pass || matrix[forward ? index_of(s, t, S) : index_of(t, s, S)] == 0.0)
+                continue;
             mark[t] = pass;
             stack[depth++] = t;
         }
     }
 }
 
-/* The class of states that is never left: those reachable from a state that all states reach. Returns its size, 0 where
- * there is no such state, that is, where two classes are never left. member (S); mark (S), zeroed, and stack (S) are
- * workspace. */
+/* The class of states that is never left: those reachable from a state that all states reach.
+ * Returns its size; 0 if no such state exists, that is, if two classes are never left. member (S);
+ * mark (S), zeroed, and stack (S) are workspace. */
 static int closed_class(int *ret_member, const double *matrix, int S, int *mark, int *stack)
 {
     enum { UNMARKED, FOREST, BACKWARD, FORWARD };
-    /* Walking backwards from unmarked states in turn, only the last walk can have begun at a state that all states
-     * reach. */
+    /* Of the backward walks from unmarked states, only the last can have begun at a state that all
+     * states reach. */
     int candidate = 0, n = 0;
     for (int s = 0; s < S; s++) {
         if (mark[s] != UNMARKED) continue;
@@ -54,8 +58,9 @@ static int closed_class(int *ret_member, const double *matrix, int S, int *mark,
     return n;
 }
 
-/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the law (n) up again, up
- * to a factor. The matrix is used up. Returns the sum of the law, infinite or NaN where a probability underflowed. */
+/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the
+ * unnormalised law (n) from the first. Overwrites the matrix. Returns the sum of the law, infinite
+ * or NaN if a probability underflowed. */
 static double eliminate(double *ret_law, double *matrix, int n)
 {
     for (int k = n - 1; k > 0; k--) {
@@ -63,7 +68,7 @@ static double eliminate(double *ret_law, double *matrix, int n)
         double leave = spec_law_sum(last, k);
         for (int i = 0; i < k; i++) {
             double *row = matrix + index_of(i, 0, n);
-            row[k] /= leave; /* mean visits to k for each visit to i, before any state below k */
+            row[k] /= leave; /* mean visits to k per visit to i, before any state below k */
             for (int j = 0; j < k; j++) row[j] += row[k] * last[j];
         }
     }
@@ -85,8 +90,10 @@ int spec_stationary_law(double *ret_law, const double *matrix, int S)
 
     int status, n;
     double total;
-    double *within = calloc((size_t)S + 1, (size_t)S * sizeof *within), *law = NULL; /* (S,S), law (S) behind it */
-    int *member = calloc(3, (size_t)S * sizeof *member), *mark = NULL; /* member, mark and stack, (S) each */
+    double *within = calloc((size_t)S + 1, (size_t)S * sizeof *within),
+           *law = NULL; /* (S,S), law (S) behind it */
+    int *member = calloc(3, (size_t)S * sizeof *member),
+        *mark = NULL; /* member, mark and stack, (S) each */
     SPEC_TRY(within == NULL ? GSL_ENOMEM : GSL_SUCCESS);
     SPEC_TRY(member == NULL ? GSL_ENOMEM : GSL_SUCCESS);
     law = within + index_of(S, 0, S);
@@ -95,7 +102,8 @@ int spec_stationary_law(double *ret_law, const double *matrix, int S)
     n = closed_class(member, matrix, S, mark, mark + S);
     SPEC_TRY(n == 0 ? GSL_ESING : GSL_SUCCESS);
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) within[index_of(i, j, n)] = matrix[index_of(member[i], member[j], S)];
+        for (int j = 0; j < n; j++)
+            within[index_of(i, j, n)] = matrix[index_of(member[i], member[j], S)];
     }
     total = eliminate(law, within, n);
     SPEC_TRY(isfinite(total) ? GSL_SUCCESS : GSL_ESING);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/tree_plan.h"
 
 #include "analysis/statistics/compensated.h"
@@ -7,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double sum_slack = 1e-9; /* of chances that exclude each other */
+static const double sum_slack = 1e-9; /* of chances of exclusive events */
 
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work)
 {
     if (n < 0) return NAN;
-    double *product = work, *children = work + n; /* children[v+1]: sum of the chances of v's, the root's first */
+    double *product = work,
+           *children = work + n; /* children[v+1]: sum of the chances of v's, the root's first */
     for (int v = 0; v <= n; v++) children[v] = 0;
     spec_compensated sum = {1, 0};
     for (int v = 0; v < n; v++) {
@@ -25,7 +27,7 @@ double spec_tree_emitted(const int *parent, const double *accept, int n, double 
     return spec_compensated_value(&sum);
 }
 
-double spec_parallel_chains_emitted(double alpha, int K, int b)
+double spec_tree_plan_parallel_chains(double alpha, int K, int b)
 {
     if (!(alpha >= 0 && alpha <= 1) || K < 0 || b < 0) return NAN;
     if (b == 0) return 1;
@@ -33,12 +35,12 @@ double spec_parallel_chains_emitted(double alpha, int K, int b)
     double power = 1;
     for (int i = 1; i <= K; i++) {
         power *= alpha;
-        spec_compensated_add(&sum, -expm1(b * log1p(-power))); /* some chain is accepted to i */
+        spec_compensated_add(&sum, -expm1(b * log1p(-power))); /* some chain is accepted up to i */
     }
     return spec_compensated_value(&sum);
 }
 
-/* ---- Medusa ------------------------------------------------------------------------------------------------------ */
+/* ---- Medusa ---------------------------------------------------------------------------------- */
 
 /* Whether the chances (n) are in [0,1] and sum to at most 1. */
 static bool exclusive(const double *chance, int n)
@@ -51,21 +53,24 @@ static bool exclusive(const double *chance, int n)
     return sum <= 1 + sum_slack;
 }
 
-/* The ranks (n) by falling accuracy, of equal ones the lower first, by insertion. */
+/* The ranks (n) by descending accuracy, of equal ones the lower first, by insertion sort. */
 static void order_ranks(int *ret_ranks, const double *accuracy, int n)
 {
     for (int r = 0; r < n; r++) {
         int i = r;
-        for (; i > 0 && accuracy[ret_ranks[i - 1]] < accuracy[r]; i--) ret_ranks[i] = ret_ranks[i - 1];
+        for (; i > 0 && accuracy[ret_ranks[i - 1]] < accuracy[r]; i--)
+            ret_ranks[i] = ret_ranks[i - 1];
         ret_ranks[i] = r;
     }
 }
 
-int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n, const double *accuracy, int heads,
-                     int ranks, int *work)
+int spec_tree_plan_medusa(int *ret_parent, int *ret_rank, double *ret_product, int n,
+                          const double *accuracy, int heads, int ranks, int *work)
 {
     if (n < 0 || heads < 1 || ranks < 1) return -1;
-    int *tried = work, *by_accuracy = work + n + 1; /* tried[v+1]: children that v has; by_accuracy (heads, ranks) */
+    int *tried = work,
+        *by_accuracy =
+            work + n + 1; /* tried[v+1]: children that v has; by_accuracy (heads, ranks) */
     for (int k = 0; k < heads; k++) {
         if (!exclusive(accuracy + k * ranks, ranks)) return -1;
         order_ranks(by_accuracy + k * ranks, accuracy + k * ranks, ranks);
@@ -95,7 +100,7 @@ int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n,
     return n;
 }
 
-/* ---- Sequoia ----------------------------------------------------------------------------------------------------- */
+/* ---- Sequoia --------------------------------------------------------------------------------- */
 
 /* forest(m, l, r), l >= 1 */
 static double *forest_at(const spec_tree_plan *plan, int m, int l, int r)
@@ -110,7 +115,8 @@ static double best_tree(const spec_tree_plan *plan, int m, int l)
     return l == 0 ? 1 : 1 + *forest_at(plan, m, l, 0);
 }
 
-/* Tokens from children r, r+1, ... with m nodes in all, if child r and what hangs from it get y of them. */
+/* Tokens from children r, r+1, ... with m nodes in all, if child r and its subtree have y of
+ * them. */
 static double split(const spec_tree_plan *plan, int m, int l, int r, int y)
 {
     return plan->accept[r] * best_tree(plan, y - 1, l - 1) + *forest_at(plan, m - y, l, r + 1);
@@ -121,7 +127,8 @@ int spec_tree_plan_init(spec_tree_plan *plan, const double *accept, int width, i
     memset(plan, 0, sizeof *plan);
     if (width < 1 || nodes < 0 || depth < 0 || !exclusive(accept, width)) return GSL_EDOM;
     plan->accept = malloc((size_t)width * sizeof *plan->accept);
-    plan->forest = calloc(((size_t)depth + 1) * ((size_t)width + 1), ((size_t)nodes + 1) * sizeof *plan->forest);
+    plan->forest = calloc(((size_t)depth + 1) * ((size_t)width + 1),
+                          ((size_t)nodes + 1) * sizeof *plan->forest);
     if (plan->accept == NULL || plan->forest == NULL) {
         spec_tree_plan_free(plan);
         return GSL_ENOMEM;
@@ -131,7 +138,8 @@ int spec_tree_plan_init(spec_tree_plan *plan, const double *accept, int width, i
     plan->depth = depth;
     plan->width = width;
     for (int l = 1; l <= depth; l++) {
-        for (int r = width - 1; r >= 0; r--) { /* no child beyond the last: forest(., ., width) is 0 */
+        for (int r = width - 1; r >= 0;
+             r--) { /* no child beyond the last: forest(., ., width) is 0 */
             for (int m = 1; m <= nodes; m++) {
                 double best = 0;
                 for (int y = 1; y <= m; y++) best = fmax(best, split(plan, m, l, r, y));
@@ -151,7 +159,8 @@ void spec_tree_plan_free(spec_tree_plan *plan)
 
 static bool planned(const spec_tree_plan *plan, int nodes, int depth)
 {
-    return plan->forest != NULL && nodes >= 0 && nodes <= plan->nodes && depth >= 0 && depth <= plan->depth;
+    return plan->forest != NULL && nodes >= 0 && nodes <= plan->nodes && depth >= 0 &&
+           depth <= plan->depth;
 }
 
 double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth)
@@ -159,8 +168,10 @@ double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth)
     return planned(plan, nodes, depth) ? best_tree(plan, nodes, depth) : NAN;
 }
 
-/* Hang the best m nodes on l levels below a parent; n nodes stand already. Returns how many stand then. */
-static int hang(int *ret_parent, int *ret_rank, int n, const spec_tree_plan *plan, int m, int l, int parent)
+/* Attach the best m nodes on l levels below a parent, after the n existing nodes. Returns the new
+ * number of nodes. */
+static int hang(int *ret_parent, int *ret_rank, int n, const spec_tree_plan *plan, int m, int l,
+                int parent)
 {
     for (int r = 0; l > 0 && r < plan->width; r++) {
         double best = *forest_at(plan, m, l, r);
@@ -175,7 +186,8 @@ static int hang(int *ret_parent, int *ret_rank, int n, const spec_tree_plan *pla
     return n;
 }
 
-int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes, int depth)
+int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes,
+                         int depth)
 {
     return planned(plan, nodes, depth) ? hang(ret_parent, ret_rank, 0, plan, nodes, depth, -1) : -1;
 }

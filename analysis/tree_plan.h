@@ -1,8 +1,9 @@
-/* tree_plan: how many tokens a tree of draft tokens yields, and which tree yields most.
- * A tree is an array of nodes: node v hangs from parent[v] < v, or from the root, -1, which is no draft token. A plan
- * assumes that the chance to accept a node, given that its parent is accepted, is known and does not depend on the
- * tokens (A8). The chances of siblings are of events that exclude each other, so they sum to at most 1.
- * docs/formulas.md#trees. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tree_plan: expected tokens per round of a draft tree, and the trees that maximise them.
+ * A tree is an array of nodes: node v has the parent parent[v] < v, or the root, -1, which is not a
+ * draft token. A plan assumes that the chance to accept a node, given that its parent is, is known
+ * and independent of the tokens (A8). Acceptances of siblings exclude each other, so their chances
+ * sum to at most 1. docs/formulas.md#trees. */
 #ifndef SPECLAB_TREE_PLAN_H
 #define SPECLAB_TREE_PLAN_H
 
@@ -10,78 +11,88 @@
 
 /* Expected tokens per round of a tree.
  *
- *     E[n_emitted] = 1 + sum over nodes v of the product of accept along the path from the root to v     [Cai24]
- * section 2.3.3
+ *     E[n_emitted] = 1 + sum over nodes v of the product of accept along the path
+ *                        from the root to v                            [Cai24] section 2.3.3
  *
  *   accept  (n) chance that v is accepted, given that its parent is
  *   parent  (n) -1 <= parent[v] < v
  *   n       nodes, >= 0
  *   work    (2n+1)
- *   returns tokens per target call, the correction or bonus counted; 1 at n = 0. NaN for a chance outside [0,1],
- *           siblings that sum to more than 1 (by 1e-9), a parent that does not precede. O(n).
+ *   returns tokens per target call, the correction or bonus counted; 1 at n = 0. NaN for a chance
+ *           outside [0,1], siblings that sum to more than 1 (by 1e-9), a parent that does not
+ *           precede. O(n)
  * Checked by: a chain is spec_capped_geometric_mean; a walk over every outcome. */
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work);
 
-/* Expected tokens per round of b independent chains of K draft tokens each, of which the longest accepted prefix
- * counts, as for Lookahead's n-grams: 1 + the mean of the largest of b capped geometrics.
+/* Expected tokens per round of b independent chains of K draft tokens each, of which the longest
+ * accepted prefix counts, as for Lookahead's n-grams: 1 + the mean of the largest of b capped
+ * geometrics.
  *
- *     E[n_emitted] = (K + 1) - sum_{i=1..K} (1 - alpha^i)^b                        [Fu24]
+ *     E[n_emitted] = (K + 1) - sum_{i=1..K} (1 - alpha^i)^b              [Fu24]
  *
- *   alpha   acceptance rate, in [0,1];  K  tokens of a chain, >= 0;  b  chains, >= 0
- *   returns tokens per target call, in [1, K+1]. NaN outside the domain. O(K).
+ *   alpha   acceptance rate, in [0,1]
+ *   K       tokens of a chain, >= 0
+ *   b       chains, >= 0
+ *   returns tokens per target call, in [1, K+1]. NaN outside the domain. O(K)
  * Checked by: spec_capped_geometric_mean at b = 1; the law of the largest. */
-double spec_parallel_chains_emitted(double alpha, int K, int b);
+double spec_tree_plan_parallel_chains(double alpha, int K, int b);
 
-/* Medusa's static tree: the n nodes of largest path product, when the token of rank r (from 0) that head k proposes is
- * right with chance accuracy[k*ranks+r], independently of the other heads.
+/* Medusa's static tree: the n nodes of largest path product. The token of rank r (from 0) of head k
+ * is right with chance accuracy[k*ranks+r], independently of the other heads.
  *
- * A node's product is at most its parent's, so that these nodes form a tree: no other tree of n nodes has a larger
- * E[n_emitted].
- *   ret_parent, ret_rank   (n) nodes in the order of their products, of equal ones the earlier parent's, then the lower
- *                          rank; the head is the depth
+ * A node's product is at most its parent's, so these nodes form a tree. No other tree of n nodes
+ * has a larger E[n_emitted].
+ *   ret_parent, ret_rank   (n) nodes by descending product, of equal ones the earlier parent's,
+ *                          then the lower rank; the head is the depth
  *   ret_product            (n) chance that the node is accepted
  *   accuracy               (heads, ranks), in [0,1]; rows need not fall
  *   work                   (n + 1 + heads ranks) ints
- *   returns the number of nodes: fewer than n where no other has a product > 0. -1 outside the domain (also heads or
- *           ranks < 1, rows that sum to more than 1). O(n^2 heads + heads ranks^2).
- * Checked by: all trees of up to seven nodes. */
-int spec_medusa_tree(int *ret_parent, int *ret_rank, double *ret_product, int n, const double *accuracy, int heads,
-                     int ranks, int *work);
+ *   returns the number of nodes, below n if no other product is > 0. -1 outside the domain (also
+ *           heads or ranks < 1, rows that sum to more than 1)
+ * O(n^2 heads + heads ranks^2). Checked by: all trees of up to seven nodes. */
+int spec_tree_plan_medusa(int *ret_parent, int *ret_rank, double *ret_product, int n,
+                          const double *accuracy, int heads, int ranks, int *work);
 
-/* The best trees of up to `nodes` nodes and `depth` levels when the r-th child tried (from 0) of any node is accepted
- * with chance accept[r]: Sequoia's dynamic programme [Chen24]. Zero it or init it; free it. */
+/* The best trees of up to `nodes` nodes and `depth` levels when the r-th child (from 0) of any node
+ * is accepted with chance accept[r]: Sequoia's dynamic program [Chen24]. Zero it or init it; free
+ * it. */
 typedef struct {
     int nodes, depth, width;
     double *accept; /* (width) */
-    double *forest; /* (depth, width+1, nodes+1): most tokens from children r, r+1, ... of a node on so many levels */
+    /* (depth, width+1, nodes+1): most tokens from children r, r+1, ... of a node, by levels */
+    double *forest;
 } spec_tree_plan;
 
 /*   accept  (width) chances that sum to at most 1
- *   returns GSL_SUCCESS; GSL_EDOM for a chance outside [0,1], a sum above 1 (by 1e-9), nodes or depth < 0, width < 1;
- *           GSL_ENOMEM.
- * O(nodes^2 depth width). Checked by: every tree of up to seven nodes. */
-int spec_tree_plan_init(spec_tree_plan *plan, const double *accept, int width, int nodes, int depth);
+ *   returns GSL_SUCCESS; GSL_EDOM for a chance outside [0,1], a sum above 1 (by 1e-9), nodes or
+ *           depth < 0, width < 1; GSL_ENOMEM. O(nodes^2 depth width)
+ * Checked by: every tree of up to seven nodes. */
+int spec_tree_plan_init(spec_tree_plan *plan, const double *accept, int width, int nodes,
+                        int depth);
 void spec_tree_plan_free(spec_tree_plan *plan);
 
-/* E[n_emitted] of the best tree of at most that many nodes and levels, 0 <= nodes <= plan->nodes, 0 <= depth <=
- * plan->depth; NaN outside.
+/* E[n_emitted] of the best tree of at most that many nodes and levels, 0 <= nodes <= plan->nodes, 0
+ * <= depth <= plan->depth; NaN outside.
  *
  *     T(m, l) = 1 + F(m, l, 0),   T(m, 0) = 1
  *     F(m, l, r) = max(0, max_{1<=y<=m} accept[r] T(y-1, l-1) + F(m-y, l, r+1)) */
 double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth);
 
-/* That tree. ret_parent, ret_rank (nodes): parents precede, children of a node by rank, which is the index into accept.
- *   returns its number of nodes, which is less than `nodes` where more would not help; -1 outside the domain. */
-int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes, int depth);
+/* That tree. ret_parent, ret_rank (nodes): parents come first, children of a node by rank, which is
+ * the index into accept. Returns its number of nodes, less than `nodes` if more would not help; -1
+ * outside the domain. */
+int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes,
+                         int depth);
 
-/* The tree that is fastest on a machine: of m nodes and l levels, the largest
+/* The fastest tree on a machine: over m nodes and l levels, the largest
  *
  *     speedup = T(m, l) / (l c + verify[m])
  *
  *   c       time of one draft call, a level of the tree, in plain target calls, >= 0
- *   verify  (plan->nodes+1) time to verify m draft tokens, in plain target calls, > 0; verify[0] is 1 by that measure
+ *   verify  (plan->nodes+1) time to verify m draft tokens, in plain target calls, > 0; so
+ *           verify[0] is 1
  *   ret_nodes, ret_depth   the smallest m, and then l, that attain it
- *   returns the speed-up; NaN outside the domain. */
+ *   returns the speed-up; NaN outside the domain */
 double spec_tree_plan_fastest(int *ret_nodes, int *ret_depth, const spec_tree_plan *plan, double c,
                               const double *verify);
 

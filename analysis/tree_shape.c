@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/tree_shape.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-static const double sum_slack = 1e-9; /* of chances that exclude each other */
+static const double sum_slack = 1e-9; /* of chances of exclusive events */
 
-int spec_widths_nodes(const int *width, int depth, int most)
+int spec_tree_shape_nodes(const int *width, int depth, int most)
 {
     long level = 1, all = 0;
     if (depth < 0) return -1;
@@ -18,12 +19,12 @@ int spec_widths_nodes(const int *width, int depth, int most)
     return (int)all;
 }
 
-double spec_widths_emitted(const int *width, int depth, const double *accept, int ranks)
+double spec_tree_shape_emitted(const int *width, int depth, const double *accept, int ranks)
 {
     double product = 1, sum = 1;
     if (depth < 0) return NAN;
     for (int l = 0; l < depth; l++) {
-        double some = 0; /* child of a node is accepted */
+        double some = 0; /* a child of a node is accepted */
         if (width[l] < 0 || width[l] > ranks) return NAN;
         for (int r = 0; r < width[l]; r++) {
             const double chance = accept[l * ranks + r];
@@ -37,51 +38,50 @@ double spec_widths_emitted(const int *width, int depth, const double *accept, in
     return sum;
 }
 
-/* Does this level of the form have n children a node, and not one? */
+/* Whether this level of the form has n children per node, and not one. */
 static bool is_wide(spec_form form, int level, int trunk)
 {
     return form == SPEC_FORM_K_ARY || (form == SPEC_FORM_BRANCHES && level == 0) ||
            (form == SPEC_FORM_DELAYED && level == trunk);
 }
 
-double spec_form_fastest(int *ret_width, int *ret_nodes, int *ret_depth, double *ret_emitted, spec_form form,
-                         const double *accept, int levels, int ranks, int nodes, double c, const double *verify)
+spec_tree_shape_found spec_tree_shape_fastest(int *ret_width, const spec_tree_shape_search *search)
 {
-    double fastest = 0;
+    const spec_form form = search->form;
+    const int levels = search->levels, ranks = search->ranks, nodes = search->nodes;
+    const spec_tree_shape_found none = {.speedup = NAN};
+    spec_tree_shape_found found = {0};
     int best_n = 1, best_trunk = 0;
-    *ret_nodes = *ret_depth = 0;
-    *ret_emitted = 0;
-    if (levels < 0 || ranks < 1 || nodes < 0 || !(c >= 0) || isinf(c)) return NAN;
+    if (levels < 0 || ranks < 1 || nodes < 0 || !(search->c >= 0) || isinf(search->c)) return none;
     for (int m = 0; m <= nodes; m++) {
-        if (!(verify[m] > 0) || isinf(verify[m])) return NAN;
+        if (!(search->verify[m] > 0) || isinf(search->verify[m])) return none;
     }
     for (int l = 0; l < levels; l++) ret_width[l] = ranks;
-    if (isnan(spec_widths_emitted(ret_width, levels, accept, ranks))) return NAN;
+    if (isnan(spec_tree_shape_emitted(ret_width, levels, search->accept, ranks))) return none;
     for (int n = 1; n <= (form == SPEC_FORM_CHAIN ? 1 : ranks); n++) {
         for (int trunk = 0; trunk == 0 || (form == SPEC_FORM_DELAYED && trunk < levels); trunk++) {
             for (int depth = 0; depth <= levels; depth++) {
                 if (depth > 0) ret_width[depth - 1] = is_wide(form, depth - 1, trunk) ? n : 1;
-                const int size = spec_widths_nodes(ret_width, depth, nodes);
+                const int size = spec_tree_shape_nodes(ret_width, depth, nodes);
                 if (size < 0) break;
-                const double emitted = spec_widths_emitted(ret_width, depth, accept, ranks);
-                const double speedup = emitted / (depth * c + verify[size]);
-                if (speedup <= fastest) continue;
-                fastest = speedup;
-                *ret_nodes = size;
-                *ret_depth = depth;
-                *ret_emitted = emitted;
+                const double emitted =
+                    spec_tree_shape_emitted(ret_width, depth, search->accept, ranks);
+                const double speedup = emitted / (depth * search->c + search->verify[size]);
+                if (speedup <= found.speedup) continue;
+                found = (spec_tree_shape_found){size, depth, emitted, speedup};
                 best_n = n;
                 best_trunk = trunk;
             }
         }
     }
-    for (int l = 0; l < *ret_depth; l++) ret_width[l] = is_wide(form, l, best_trunk) ? best_n : 1;
-    return fastest;
+    for (int l = 0; l < found.depth; l++) ret_width[l] = is_wide(form, l, best_trunk) ? best_n : 1;
+    return found;
 }
 
 int spec_tree_children(int *ret_children, const int *parent, int n, int *work)
 {
-    int depth = 0, end = 0; /* work: nodes breadth first, `end` of them so far, one level after another */
+    int depth = 0,
+        end = 0; /* work: nodes breadth first, `end` of them so far, level by level */
     for (int v = 0; v < n; v++) {
         if (parent[v] < -1 || parent[v] >= v) return -1;
     }

@@ -1,5 +1,6 @@
-/* bytes: how much memory, in words: "1.5 GiB", "640 MiB".
- * Three digits, in the unit in which they are below 1000. The text is the caller's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* bytes: a number of bytes as text, such as "1.5 GiB" or "640 MiB".
+ * Three digits, in the unit that keeps the number below 1000. The caller owns the text. */
 #ifndef SPECLAB_BYTES_H
 #define SPECLAB_BYTES_H
 

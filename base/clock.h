@@ -1,5 +1,6 @@
-/* clock: what time is measured by: seconds since some beginning, from a function, so that a test runs on time of its
- * own making. A clock without a function is off and is never asked. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* clock: seconds from a function, so that tests can supply their own time.
+ * A clock without a function is off: its time is 0. */
 #ifndef SPECLAB_CLOCK_H
 #define SPECLAB_CLOCK_H
 
@@ -8,13 +9,20 @@ typedef struct {
     void *self;
 } spec_clock;
 
-/* The wall's, which never goes back. */
+/* Wall-clock time, which never goes back. */
 spec_clock spec_clock_wall(void);
 
-/* The time that this process has computed, all its threads together: what other programs do meanwhile is left out. */
+/* Processor time of this process, summed over its threads; other programs do not affect it. */
 spec_clock spec_clock_processor(void);
 
-/* The time; 0 where the clock is off. */
+/* Seconds of the system's monotonic clock, which spec_clock_wall reads. */
+double spec_clock_monotonic(void);
+
+/* Seconds since some fixed moment; 0 if the clock is off. */
 double spec_clock_read(const spec_clock *clock);
+
+/* A duration for a reader: "40 s", "3 min 20 s", "2 h 5 min", "12 days", "over 100 years". */
+enum { SPEC_CLOCK_TEXT = 40 };
+const char *spec_clock_text(char text[SPEC_CLOCK_TEXT], double seconds);
 
 #endif

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/names.h"
 
-#include "base/least.h"
+#include "base/int_math.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -8,15 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LENGTH_MAX = 64 };
+enum { LENGTH_MAX = 64, ALL_SIZE = 100 };
 
 static bool same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, deletions, substitutions and transpositions of neighbours that turn a into b, whatever the case. Three
- * rows of the usual table are enough. Both are at most LENGTH_MAX long. */
+/* The number of insertions, deletions, substitutions and transpositions of neighbours that turn a
+ * into b, ignoring case. Three rows of the usual table are enough. Both have at most LENGTH_MAX
+ * bytes. */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
 {
     int row[3][LENGTH_MAX + 1];
@@ -25,10 +27,11 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
     for (int i = 1; i <= n_a; i++) {
         here[0] = i;
         for (int j = 1; j <= n_b; j++) {
-            here[j] = spec_least(spec_least(above[j], here[j - 1]) + 1,
-                                 above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) {
-                here[j] = spec_least(here[j], before[j - 2] + 1);
+            here[j] = spec_int_min(spec_int_min(above[j], here[j - 1]) + 1,
+                                   above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1])) {
+                here[j] = spec_int_min(here[j], before[j - 2] + 1);
             }
         }
         int *const oldest = before;
@@ -39,7 +42,7 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
     return above[n_b];
 }
 
-/* The nearest candidate so far, and how far it is. */
+/* The nearest candidate so far, and its distance. */
 typedef struct {
     const char *name;
     int distance;
@@ -47,12 +50,40 @@ typedef struct {
 
 static void consider(nearest *best, const char *name, const char *candidate)
 {
-    const int n_name = (int)strnlen(name, LENGTH_MAX + 1), n = (int)strnlen(candidate, LENGTH_MAX + 1);
+    const int n_name = (int)strnlen(name, LENGTH_MAX + 1),
+              n = (int)strnlen(candidate, LENGTH_MAX + 1);
     if (n_name > LENGTH_MAX || n > LENGTH_MAX) return;
     const int longer = n > n_name ? n : n_name;
     const int distance = edit_distance(name, n_name, candidate, n);
-    if (distance >= longer || distance > (longer > 3 ? longer / 3 : 1) || distance >= best->distance) return;
+    if (distance >= longer || distance > (longer > 3 ? longer / 3 : 1) ||
+        distance >= best->distance)
+        return;
     *best = (nearest){candidate, distance};
+}
+
+/* The command that lists the names of this kind. */
+static const char *list_of(const char *what)
+{
+    static const char *const of_validate[] = {"fixture", "kind of sampler", "known mistake"};
+    for (size_t i = 0; i < sizeof of_validate / sizeof of_validate[0]; i++)
+        if (strcmp(what, of_validate[i]) == 0) return "speclab validate --list";
+    return "speclab list";
+}
+
+/* "they are a, b and c" for a few names, else the command that lists them. */
+static const char *all_names(char text[ALL_SIZE], spec_name_of *name_of, const char *what)
+{
+    size_t used = 0;
+    int n = 0;
+    while (name_of(n) != NULL) n++;
+    for (int i = 0; i < n && used < ALL_SIZE; i++)
+        used += (size_t)snprintf(text + used, ALL_SIZE - used, "%s%s",
+                                 i == 0       ? "they are "
+                                 : i == n - 1 ? " and "
+                                              : ", ",
+                                 name_of(i));
+    if (n == 0 || used >= ALL_SIZE) snprintf(text, ALL_SIZE, "'%s' shows them all", list_of(what));
+    return text;
 }
 
 int spec_names_find(spec_name_of *name_of, const char *name, const char *what, spec_error *error)
@@ -64,9 +95,12 @@ int spec_names_find(spec_name_of *name_of, const char *name, const char *what, s
         consider(&best, name, line);
     }
     if (best.name != NULL) {
-        spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'; did you mean '%s'?", what, name, best.name);
+        spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'; did you mean '%s'?", what, name,
+                  best.name);
     } else {
-        spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'; speclab list shows them all", what, name);
+        char all[ALL_SIZE];
+        spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'; %s", what, name,
+                  all_names(all, name_of, what));
     }
     return -1;
 }
@@ -78,8 +112,8 @@ const char *spec_names_nearest(const char *name, const char *const *candidates)
     return best.name;
 }
 
-const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name, const char *const *candidates,
-                             const char *otherwise)
+const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name,
+                             const char *const *candidates, const char *otherwise)
 {
     const char *near = spec_names_nearest(name, candidates);
     if (near != NULL) snprintf(buffer, SPEC_NAMES_MEANT_SIZE, "; did you mean '%s'?", near);

@@ -1,23 +1,54 @@
-/* new_file: a file that is written beside its name, and takes the name when it is whole, so that nobody ever sees a
- * part. It owns the stream and the two names. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* new_file: an output file, written beside its name and renamed when it is complete.
+ * Follows symbolic links. Keeps the mode and owner of an older file of that name. Keeps the older
+ * file itself as NAME.bak, unless the new file begins with all its bytes. It owns the stream and
+ * the names. */
 #ifndef SPECLAB_NEW_FILE_H
 #define SPECLAB_NEW_FILE_H
 
 #include "speclab/status.h"
 
+#include <sys/types.h>
+
 typedef struct {
-    FILE *out;            /* NULL: it is not open */
-    char *path, *partial; /* where it will be; where it is, PATH.PID.partial */
+    FILE *out;     /* NULL: not open */
+    char *path;    /* as given; messages begin with it */
+    char *target;  /* the final name: the path with its links followed */
+    char *partial; /* the current name: TARGET.XXXXXX.partial, locked (flock) while open; NULL once
+                      published */
+    dev_t device;  /* of the older file at _open; inode 0: none */
+    ino_t inode;
+    int kept; /* the number of the kept older file (see _former); 0: none was kept */
 } spec_new_file;
 
-/* GSL_EINVAL where something else than a regular file has the name, GSL_EFAILED where none can be made; one line that
- * begins with the path. A file that has the name stays as it is until _close. */
+/* Open the stream. GSL_EINVAL if the name belongs to anything but a regular file, GSL_EFAILED if no
+ * file can be created or the older file is not writable; one line that begins with the path. */
 int spec_new_file_open(spec_new_file *file, const char *path, spec_error *error);
 
-/* Put it to the disk, and give it its name. GSL_EFAILED where not all of it could be written. _free comes after it. */
+/* Flush the file to disk and rename it to its final name; it stays open. GSL_EFAILED if that fails,
+ * also if another program has created a file there since _open: the new file then stays at
+ * `partial`, which the message names. */
+int spec_new_file_publish(spec_new_file *file, spec_error *error);
+
+/* A file that grew after it was published is now complete: if it begins with all bytes of the kept
+ * older file, remove that. */
+void spec_new_file_settle(spec_new_file *file);
+
+/* Rename the older file to its former name (_former), although no new file takes its place. */
+int spec_new_file_retire(spec_new_file *file, spec_error *error);
+
+/* Publish the file unless that is done, and close it. Call _free afterwards. */
 int spec_new_file_close(spec_new_file *file, spec_error *error);
 
-/* A file that has not got its name is removed. A zeroed one is fine. */
+/* Release everything, and remove a file that was not published. Accepts a zeroed object. */
 void spec_new_file_free(spec_new_file *file);
+
+/* The name of a kept older file: PATH.bak for 1, PATH.bak2 and so on, beside the file that PATH
+ * leads to. The caller frees; NULL without memory. */
+char *spec_new_file_former(const char *path, int number);
+
+/* The name of an incomplete file that a killed program left for this path, or NULL. The caller
+ * frees. */
+char *spec_new_file_left_over(const char *path);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
 
 #include <limits.h>
@@ -16,7 +17,8 @@ uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order)
     const size_t used = order >= 0 && n > (size_t)order ? (size_t)order : n;
     uint64_t key = spec_noise_mix(seed + golden);
     key = spec_noise_mix(key + golden * (used + 1));
-    for (size_t i = n - used; i < n; i++) key = spec_noise_mix((key + golden) ^ (uint64_t)(uint32_t)context[i]);
+    for (size_t i = n - used; i < n; i++)
+        key = spec_noise_mix((key + golden) ^ (uint64_t)(uint32_t)context[i]);
     return key;
 }
 
@@ -37,7 +39,7 @@ static void rng_set(void *state, unsigned long seed)
     *(uint64_t *)state = seed;
 }
 
-/* The high bits, where unsigned long has fewer than 64. */
+/* Returns the high bits if unsigned long has fewer than 64. */
 static unsigned long rng_get(void *state)
 {
     return (unsigned long)(next(state) >> (64 - CHAR_BIT * sizeof(unsigned long)));

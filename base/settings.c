@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/settings.h"
 
 #include "base/names.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -12,13 +14,14 @@
 
 enum { TEXT_MAX = 65536, CANDIDATES_MAX = 64, KEYS_MAX = 512 };
 
-/* ---- splitting --------------------------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 static int refuse_control_characters(const char *text, spec_error *error)
 {
     for (const char *c = text; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            return spec_fail(error, GSL_EINVAL, "a name may not hold control characters: byte %d is 0x%02x",
+            return spec_fail(error, GSL_EINVAL,
+                             "a name may not hold control characters: byte %d is 0x%02x",
                              (int)(c - text) + 1, (unsigned)(unsigned char)*c);
         }
     }
@@ -30,16 +33,19 @@ static int add_pair(spec_settings *settings, char *pair, spec_error *error)
 {
     char *equals = strchr(pair, '=');
     if (equals == NULL || equals == pair) {
-        return spec_fail(error, GSL_EINVAL, "%.80s: '%.60s' is not of the form key=value", settings->text, pair);
+        return spec_fail(error, GSL_EINVAL, "%.80s: '%.60s' is not of the form key=value",
+                         settings->text, pair);
     }
     *equals = '\0';
     for (int i = 0; i < settings->n; i++) {
         if (strcmp(settings->key[i], pair) == 0) {
-            return spec_fail(error, GSL_EINVAL, "%.80s: '%.60s' is given twice", settings->text, pair);
+            return spec_fail(error, GSL_EINVAL, "%.80s: '%.60s' is given twice", settings->text,
+                             pair);
         }
     }
     if (settings->n == SPEC_SETTINGS_MAX) {
-        return spec_fail(error, GSL_EINVAL, "%.80s: more than %d keys", settings->text, SPEC_SETTINGS_MAX);
+        return spec_fail(error, GSL_EINVAL, "%.80s: more than %d keys", settings->text,
+                         SPEC_SETTINGS_MAX);
     }
     settings->key[settings->n] = pair;
     settings->value[settings->n] = equals + 1;
@@ -54,13 +60,14 @@ int spec_settings_init(spec_settings *settings, const char *text, spec_error *er
 
     const size_t length = strnlen(text, TEXT_MAX + 1);
     if (length == 0) return spec_fail(error, GSL_EINVAL, "an empty name");
-    if (length > TEXT_MAX) return spec_fail(error, GSL_EINVAL, "a name of more than %d bytes", TEXT_MAX);
+    if (length > TEXT_MAX)
+        return spec_fail(error, GSL_EINVAL, "a name of more than %d bytes", TEXT_MAX);
     SPEC_TRY(refuse_control_characters(text, error));
 
     settings->text = strdup(text);
-    settings->name = strdup(text); /* cut into all the other strings */
+    settings->name = strdup(text); /* all other strings are cut from this one */
     if (settings->text == NULL || settings->name == NULL) {
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        SPEC_TRY(spec_no_memory(error));
     }
     char *rest = settings->name + strcspn(settings->name, ":?");
     char *query = strchr(rest, '?');
@@ -89,7 +96,7 @@ void spec_settings_free(spec_settings *settings)
     *settings = (spec_settings){0};
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 const char *spec_settings_text(const spec_settings *settings, const char *key)
 {
@@ -99,8 +106,8 @@ const char *spec_settings_text(const spec_settings *settings, const char *key)
     return NULL;
 }
 
-int spec_settings_double(double *ret_value, const spec_settings *settings, const char *key, double fallback, double low,
-                         double high, spec_error *error)
+int spec_settings_double(double *ret_value, const spec_settings *settings, const char *key,
+                         double fallback, double low, double high, spec_error *error)
 {
     *ret_value = fallback;
     const char *text = spec_settings_text(settings, key);
@@ -109,19 +116,20 @@ int spec_settings_double(double *ret_value, const spec_settings *settings, const
     double value;
     if (!spec_settings_parse_double(&value, text)) {
         *ret_value = 0.0;
-        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a finite number", settings->name, key, text);
+        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a finite number",
+                         settings->name, key, text);
     }
     if (!(value >= low && value <= high)) {
         *ret_value = 0.0;
-        return spec_fail(error, GSL_EDOM, "%.80s: %s=%.60s is not between %.6g and %.6g", settings->name, key, text,
-                         low, high);
+        return spec_fail(error, GSL_EDOM, "%.80s: %s=%.60s is not between %.6g and %.6g",
+                         settings->name, key, text, low, high);
     }
     *ret_value = value;
     return GSL_SUCCESS;
 }
 
-int spec_settings_int(int *ret_value, const spec_settings *settings, const char *key, int fallback, int low, int high,
-                      spec_error *error)
+int spec_settings_int(int *ret_value, const spec_settings *settings, const char *key, int fallback,
+                      int low, int high, spec_error *error)
 {
     *ret_value = fallback;
     const char *text = spec_settings_text(settings, key);
@@ -130,21 +138,23 @@ int spec_settings_int(int *ret_value, const spec_settings *settings, const char 
     int value;
     if (!spec_settings_parse_int(&value, text) || value < low || value > high) {
         *ret_value = 0;
-        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between %d and %d", settings->name,
+        return spec_fail(error, GSL_EINVAL,
+                         "%.80s: %s=%.60s is not a whole number between %d and %d", settings->name,
                          key, text, low, high);
     }
     *ret_value = value;
     return GSL_SUCCESS;
 }
 
-int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const char *key, uint64_t fallback,
-                      spec_error *error)
+int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const char *key,
+                      uint64_t fallback, spec_error *error)
 {
     *ret_value = fallback;
     const char *text = spec_settings_text(settings, key);
     if (text == NULL || spec_settings_parse_u64(ret_value, text)) return GSL_SUCCESS;
     *ret_value = 0;
-    return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not a whole number between 0 and 2^64-1", settings->name,
+    return spec_fail(error, GSL_EINVAL,
+                     "%.80s: %s=%.60s is not a whole number between 0 and 2^64-1", settings->name,
                      key, text);
 }
 
@@ -160,8 +170,8 @@ static void list_choices(char *text, size_t size, const char *const *choices)
     }
 }
 
-int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key, int fallback,
-                         const char *const *choices, spec_error *error)
+int spec_settings_choice(int *ret_index, const spec_settings *settings, const char *key,
+                         int fallback, const char *const *choices, spec_error *error)
 {
     *ret_index = fallback;
     const char *text = spec_settings_text(settings, key);
@@ -176,25 +186,27 @@ int spec_settings_choice(int *ret_index, const spec_settings *settings, const ch
     *ret_index = 0;
     char list[256];
     list_choices(list, sizeof list, choices);
-    return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not one of %s", settings->name, key, text, list);
+    return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not one of %s", settings->name, key,
+                     text, list);
 }
 
-int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low, int high,
-                           spec_error *error)
+int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low,
+                           int high, spec_error *error)
 {
     char word[12] = "";
     const size_t size = strcspn(text + *at, ".");
     if (size < sizeof word) memcpy(word, text + *at, size);
     if (!spec_settings_parse_int(ret_value, word) || *ret_value < low || *ret_value > high)
-        return spec_fail(error, GSL_EINVAL, "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1", key,
-                         text, size < 80 ? (int)size : 80, text + *at, low, high);
+        return spec_fail(error, GSL_EINVAL,
+                         "%s=%.80s: '%.*s' is no number of %d to %d; numbers stand as in 3.2.1",
+                         key, text, size < 80 ? (int)size : 80, text + *at, low, high);
     *at += size + 1;
     return GSL_SUCCESS;
 }
 
-/* ---- names nobody knows ------------------------------------------------------------------------------------------ */
+/* ---- unknown names --------------------------------------------------------------------------- */
 
-/* Cut a comma-separated list into candidates; `copy` is cut in place. */
+/* Split a comma-separated list into candidates; `copy` is cut in place. */
 static void split_list(char *copy, const char **candidate, int capacity)
 {
     int n = 0;
@@ -206,23 +218,27 @@ static void split_list(char *copy, const char **candidate, int capacity)
     candidate[n] = NULL;
 }
 
-/* The keys of a usage line, and more, comma-separated: every word before a '=', up to a tab. */
+/* The keys of a usage line (each word before a '=', up to a tab) and opt_more, comma-separated. */
 static void list_keys(char *keys, size_t size, const char *usage, const char *opt_more)
 {
     size_t used = 0;
     keys[0] = '\0';
     const char *end = usage + strcspn(usage, "\t");
-    for (const char *equals = strchr(usage, '='); equals != NULL && equals < end; equals = strchr(equals + 1, '=')) {
+    for (const char *equals = strchr(usage, '='); equals != NULL && equals < end;
+         equals = strchr(equals + 1, '=')) {
         const char *word = equals;
         while (word > usage && (isalnum((unsigned char)word[-1]) || word[-1] == '_')) word--;
-        used += (size_t)snprintf(keys + used, size - used, "%s%.*s", used > 0 ? "," : "", (int)(equals - word), word);
+        used += (size_t)snprintf(keys + used, size - used, "%s%.*s", used > 0 ? "," : "",
+                                 (int)(equals - word), word);
         assert(used < size);
     }
-    if (opt_more != NULL) used += (size_t)snprintf(keys + used, size - used, "%s%s", used > 0 ? "," : "", opt_more);
+    if (opt_more != NULL)
+        used += (size_t)snprintf(keys + used, size - used, "%s%s", used > 0 ? "," : "", opt_more);
     assert(used < size);
 }
 
-static int unknown_key(const spec_settings *settings, const char *key, const char *known, spec_error *error)
+static int unknown_key(const spec_settings *settings, const char *key, const char *known,
+                       spec_error *error)
 {
     char copy[KEYS_MAX];
     const char *candidate[CANDIDATES_MAX];
@@ -230,9 +246,12 @@ static int unknown_key(const spec_settings *settings, const char *key, const cha
     split_list(copy, candidate, CANDIDATES_MAX);
     const char *near = spec_names_nearest(key, candidate);
     if (near != NULL)
-        return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?", settings->name, key, near);
-    if (known[0] == '\0') return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'", settings->name, key);
-    return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s", settings->name, key, known);
+        return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; did you mean '%s'?",
+                         settings->name, key, near);
+    if (known[0] == '\0')
+        return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'", settings->name, key);
+    return spec_fail(error, GSL_EINVAL, "%.80s has no key '%.60s'; its keys are %.240s",
+                     settings->name, key, known);
 }
 
 static bool is_listed(const char *key, const char *list)
@@ -246,27 +265,31 @@ static bool is_listed(const char *key, const char *list)
     return false;
 }
 
-int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more, spec_error *error)
+int spec_settings_check(const spec_settings *settings, const char *usage, const char *opt_more,
+                        spec_error *error)
 {
     const bool takes_path = usage[strcspn(usage, ":?\t")] == ':';
     const int shown = (int)strcspn(usage, "\t");
     if (takes_path && settings->path[0] == '\0')
-        return spec_fail(error, GSL_EINVAL, "%.80s lacks what comes after its ':', as in %.*s", settings->name, shown,
-                         usage);
+        return spec_fail(error, GSL_EINVAL, "%.80s lacks what comes after its ':', as in %.*s",
+                         settings->name, shown, usage);
     if (!takes_path && settings->path[0] != '\0')
-        return spec_fail(error, GSL_EINVAL, "%.80s takes no ':%.60s'; its keys follow a '?', as in %.*s",
+        return spec_fail(error, GSL_EINVAL,
+                         "%.80s takes no ':%.60s'; its keys follow a '?', as in %.*s",
                          settings->name, settings->path, shown, usage);
     char keys[KEYS_MAX];
     list_keys(keys, sizeof keys, usage, opt_more);
     for (int i = 0; i < settings->n; i++) {
-        if (!is_listed(settings->key[i], keys)) return unknown_key(settings, settings->key[i], keys, error);
+        if (!is_listed(settings->key[i], keys))
+            return unknown_key(settings, settings->key[i], keys, error);
     }
     return GSL_SUCCESS;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
-/* strtod and strtoull accept blanks, hexadecimals, "inf" and "nan"; looking at the characters first keeps them out. */
+/* strtod and strtoull accept blanks, hexadecimals, "inf" and "nan"; checking the characters first
+ * excludes them. */
 bool spec_settings_parse_double(double *ret_value, const char *text)
 {
     *ret_value = 0.0;
@@ -285,7 +308,8 @@ bool spec_settings_parse_int(int *ret_value, const char *text)
     char *end;
     errno = 0;
     const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < INT_MIN || value > INT_MAX) return false;
+    if (end == text || *end != '\0' || errno != 0 || value < INT_MIN || value > INT_MAX)
+        return false;
     *ret_value = (int)value;
     return true;
 }

@@ -1,4 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/table.h"
+
+#include "base/json_memory.h"
+#include "base/text_width.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +15,7 @@
 
 enum { NUMBER_SIZE = 40 };
 
-/* ---- cells and rows ---------------------------------------------------------------------------------------------- */
+/* ---- cells and rows -------------------------------------------------------------------------- */
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns)
 {
@@ -20,7 +25,8 @@ int spec_table_init(spec_table *table, const char *const *columns, int n_columns
     table->row = calloc((size_t)n_columns, sizeof *table->row);
     table->provenance = strdup("");
     bool whole = table->column != NULL && table->row != NULL && table->provenance != NULL;
-    for (int i = 0; whole && i < n_columns; i++) whole = (table->column[i] = strdup(columns[i])) != NULL;
+    for (int i = 0; whole && i < n_columns; i++)
+        whole = (table->column[i] = strdup(columns[i])) != NULL;
     if (whole) return GSL_SUCCESS;
     spec_table_free(table);
     return GSL_ENOMEM;
@@ -62,9 +68,9 @@ void spec_table_number(spec_table *table, const char *column, double value)
     spec_cell *cell = row_cell(table, column);
     char printed[NUMBER_SIZE];
     if (isnan(value)) return;
-    /* Kept as it prints, so that a row read back from CSV is the row that was written, whatever format it goes to next.
-     */
-    snprintf(printed, sizeof printed, "%.10g", value + 0.0); /* no -0, which would be read back as the integer 0 */
+    /* Stored as it prints, so that a row read back from CSV equals the row that was written. */
+    snprintf(printed, sizeof printed, "%.10g",
+             value + 0.0); /* no -0, which would be read back as the integer 0 */
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
 }
 
@@ -73,27 +79,37 @@ void spec_table_integer(spec_table *table, const char *column, long long value)
     *row_cell(table, column) = (spec_cell){.kind = SPEC_CELL_INTEGER, .integer = value};
 }
 
+void spec_table_whole(spec_table *table, const char *column, double value)
+{
+    if (fabs(value) < 0x1p53)
+        spec_table_integer(table, column, (long long)value);
+    else
+        spec_table_number(table, column, value);
+}
+
 void spec_table_text(spec_table *table, const char *column, const char *value)
 {
     spec_cell *cell = row_cell(table, column);
     cell->text = strdup(value);
-    cell->kind = SPEC_CELL_TEXT; /* a NULL text (no memory) is found by _append */
+    cell->kind = SPEC_CELL_TEXT; /* _append detects a NULL text (no memory) */
 }
 
 int spec_table_append(spec_table *table)
 {
     size_t width = (size_t)table->n_columns;
     for (size_t i = 0; i < width; i++)
-        if (table->row[i].kind == SPEC_CELL_TEXT && table->row[i].text == NULL) return GSL_ENOMEM;
+        if (table->row[i].kind == SPEC_CELL_TEXT && table->row[i].text == NULL) table->lost = true;
+    if (table->lost) return GSL_ENOMEM;
     if (table->n_rows == table->capacity) {
         size_t capacity = table->capacity == 0 ? 16 : 2 * table->capacity;
         spec_cell *cell = realloc(table->cell, capacity * width * sizeof *cell);
-        if (cell == NULL) return GSL_ENOMEM;
+        table->lost = cell == NULL;
+        if (table->lost) return GSL_ENOMEM;
         table->cell = cell;
         table->capacity = capacity;
     }
     memcpy(&table->cell[table->n_rows * width], table->row, width * sizeof *table->row);
-    memset(table->row, 0, width * sizeof *table->row); /* the texts have a new owner */
+    memset(table->row, 0, width * sizeof *table->row); /* the texts now belong to the table */
     table->n_rows++;
     return GSL_SUCCESS;
 }
@@ -143,12 +159,13 @@ const char *spec_cell_format(const spec_cell *cell, spec_format format, char *bu
     return buffer;
 }
 
-/* ---- the formats ------------------------------------------------------------------------------------------------- */
+/* ---- the formats ----------------------------------------------------------------------------- */
 
 static int written(FILE *out, spec_error *error)
 {
     if (fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EFAILED, "cannot write the result: %s", strerror(errno == 0 ? EIO : errno));
+    return spec_fail(error, GSL_EFAILED, "cannot write the result: %s",
+                     strerror(errno == 0 ? EIO : errno));
 }
 
 static void write_json_string(const char *text, FILE *out)
@@ -159,8 +176,8 @@ static void write_json_string(const char *text, FILE *out)
         json_decref(value);
         return;
     }
-    fputc('"',
-          out); /* not UTF-8: every odd byte becomes the character of its number, so that something readable is left */
+    /* Not UTF-8: each invalid byte becomes the character of its number, to stay readable. */
+    fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c < ' ' || *c >= 127 || *c == '"' || *c == '\\') fprintf(out, "\\u%04x", *c);
         else fputc(*c, out);
@@ -168,8 +185,9 @@ static void write_json_string(const char *text, FILE *out)
     fputc('"', out);
 }
 
-static void write_json(const spec_table *table, FILE *out)
+static int write_json(const spec_table *table, FILE *out)
 {
+    spec_json_begin();
     fputs("[", out);
     for (size_t r = 0; r < table->n_rows; r++) {
         fputs(r == 0 ? "\n{" : ",\n{", out);
@@ -179,7 +197,8 @@ static void write_json(const spec_table *table, FILE *out)
             if (c > 0) fputs(", ", out);
             write_json_string(table->column[c], out);
             fputs(": ", out);
-            bool none = cell->kind == SPEC_CELL_EMPTY || (cell->kind == SPEC_CELL_NUMBER && !isfinite(cell->number));
+            bool none = cell->kind == SPEC_CELL_EMPTY ||
+                        (cell->kind == SPEC_CELL_NUMBER && !isfinite(cell->number));
             if (none) fputs("null", out);
             else if (cell->kind == SPEC_CELL_TEXT) write_json_string(cell->text, out);
             else fputs(spec_cell_format(cell, SPEC_FORMAT_JSON, buffer, sizeof buffer), out);
@@ -187,14 +206,7 @@ static void write_json(const spec_table *table, FILE *out)
         fputs("}", out);
     }
     fputs(table->n_rows > 0 ? "\n]\n" : "]\n", out);
-}
-
-/* Characters a text takes on a screen: bytes that begin a UTF-8 character. */
-static int display_width(const char *text)
-{
-    int width = 0;
-    for (; *text != '\0'; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
+    return spec_json_lost() ? GSL_ENOMEM : GSL_SUCCESS;
 }
 
 static void pad(FILE *out, int n)
@@ -202,10 +214,11 @@ static void pad(FILE *out, int n)
     for (; n > 0; n--) fputc(' ', out);
 }
 
-/* One cell, padded to `width`; texts to the left, numbers to the right. In Markdown a bar within a text is escaped. */
+/* Write one cell padded to `width`; texts are left-aligned, numbers right-aligned. Markdown escapes
+ * bars within a text. */
 static void write_padded(const char *text, int width, bool left, spec_format format, FILE *out)
 {
-    int room = width - display_width(text);
+    int room = width - spec_text_width(text);
     if (!left) pad(out, room);
     for (; *text != '\0'; text++) {
         if (format == SPEC_FORMAT_MARKDOWN && *text == '|') fputc('\\', out);
@@ -223,11 +236,11 @@ static int write_aligned(const spec_table *table, spec_format format, FILE *out)
     int status = GSL_ENOMEM;
     if (width == NULL || left == NULL) goto done;
     for (int c = 0; c < table->n_columns; c++) {
-        width[c] = display_width(table->column[c]);
+        width[c] = spec_text_width(table->column[c]);
         if (markdown && width[c] < 3) width[c] = 3;
         for (size_t r = 0; r < table->n_rows; r++) {
             const spec_cell *cell = spec_table_cell(table, r, c);
-            int w = display_width(spec_cell_format(cell, format, buffer, sizeof buffer));
+            int w = spec_text_width(spec_cell_format(cell, format, buffer, sizeof buffer));
             if (w > width[c]) width[c] = w;
             if (cell->kind == SPEC_CELL_TEXT) left[c] = true;
         }
@@ -235,9 +248,12 @@ static int write_aligned(const spec_table *table, spec_format format, FILE *out)
     for (long r = -1; r < (long)table->n_rows; r++) {
         for (int c = 0; c < table->n_columns; c++) {
             const char *text = table->column[c];
-            if (r >= 0) text = spec_cell_format(spec_table_cell(table, (size_t)r, c), format, buffer, sizeof buffer);
+            if (r >= 0)
+                text = spec_cell_format(spec_table_cell(table, (size_t)r, c), format, buffer,
+                                        sizeof buffer);
             fputs(markdown ? "| " : c > 0 ? "  " : "", out);
-            bool last = !markdown && c == table->n_columns - 1 && left[c]; /* no blanks at the end of a line */
+            bool last = !markdown && c == table->n_columns - 1 &&
+                        left[c]; /* no blanks at the end of a line */
             write_padded(text, last ? 0 : width[c], left[c], format, out);
             if (markdown) fputc(' ', out);
         }
@@ -261,20 +277,25 @@ int spec_table_write(const spec_table *table, spec_format format, FILE *out, spe
 {
     int status = GSL_SUCCESS;
     errno = 0;
+    if (table->lost) return spec_no_memory(error);
     if (format == SPEC_FORMAT_CSV) {
         SPEC_TRY(spec_table_write_head(table, out, error));
-        for (size_t r = 0; r < table->n_rows; r++) SPEC_TRY(spec_table_write_row(table, r, out, error));
-    } else if (format == SPEC_FORMAT_JSON) {
-        write_json(table, out);
-    } else if (write_aligned(table, format, out) != GSL_SUCCESS) {
-        return spec_fail(error, GSL_ENOMEM, "out of memory while a table was written");
+        for (size_t r = 0; r < table->n_rows; r++)
+            SPEC_TRY(spec_table_write_row(table, r, out, error));
+    } else if ((format == SPEC_FORMAT_JSON    ? write_json(table, out)
+                : format == SPEC_FORMAT_LATEX ? spec_table_write_latex(table, out)
+                : format == SPEC_FORMAT_VERTICAL
+                    ? spec_table_write_vertical(table, 0, out)
+                    : write_aligned(table, format, out)) != GSL_SUCCESS) {
+        return spec_no_memory(error);
     }
     status = written(out, error);
 done:
     return status;
 }
 
-const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer, size_t size)
+const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer,
+                                  size_t size)
 {
     size_t n = strlen(key);
     for (const char *line = table->provenance; line != NULL; line = strchr(line, '\n')) {

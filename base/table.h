@@ -1,15 +1,24 @@
-/* table: rows of results, written as CSV, JSON, an aligned table or Markdown.
- * A row is written whole or not at all. Columns are fixed at the start. In CSV and JSON numbers print as %.10g (NaN:
- * empty in CSV, null in JSON), the same bytes on every run; for the eye (table, Markdown) as %.6g. docs/formats.md
- * describes the CSV. The table owns its cells. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* table: rows of results, written as CSV, JSON, Markdown, LaTeX or aligned text.
+ * A row is written whole or not at all; the columns are fixed at _init. In CSV and JSON numbers
+ * print as %.10g (NaN: empty in CSV, null in JSON), with the same bytes on every run; in other
+ * formats as %.6g. docs/formats.md describes the CSV. The table owns its cells. */
 #ifndef SPECLAB_TABLE_H
 #define SPECLAB_TABLE_H
 
 #include "speclab/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-typedef enum { SPEC_FORMAT_TABLE, SPEC_FORMAT_CSV, SPEC_FORMAT_JSON, SPEC_FORMAT_MARKDOWN } spec_format;
+typedef enum {
+    SPEC_FORMAT_TABLE,
+    SPEC_FORMAT_CSV,
+    SPEC_FORMAT_JSON,
+    SPEC_FORMAT_MARKDOWN,
+    SPEC_FORMAT_LATEX,
+    SPEC_FORMAT_VERTICAL
+} spec_format;
 
 typedef struct {
     enum { SPEC_CELL_EMPTY, SPEC_CELL_NUMBER, SPEC_CELL_INTEGER, SPEC_CELL_TEXT } kind;
@@ -24,6 +33,7 @@ typedef struct spec_table {
     size_t n_rows, capacity;
     spec_cell *cell;  /* (n_rows, n_columns) */
     spec_cell *row;   /* (n_columns) the row being filled */
+    bool lost;        /* memory ran out: a row is missing, and writing fails */
     char *provenance; /* lines without "# ", '\n'-separated; may be "" */
 } spec_table;
 
@@ -31,37 +41,70 @@ int spec_table_init(spec_table *table, const char *const *columns, int n_columns
 void spec_table_free(spec_table *table);
 int spec_table_column(const spec_table *table, const char *name); /* index or -1 */
 
-/* Fill the row being made, by column name (an assert if there is none), then append it. A NaN leaves the cell empty; a
- * number is kept as it prints in CSV, to 10 digits. */
+/* Fill the current row by column name (an unknown name is an assert), then append it. NaN leaves a
+ * cell empty; a number is stored as CSV prints it, with 10 digits. */
 void spec_table_number(spec_table *table, const char *column, double value);
 void spec_table_integer(spec_table *table, const char *column, long long value);
+/* A whole number or inf. */
+void spec_table_whole(spec_table *table, const char *column, double value);
 void spec_table_text(spec_table *table, const char *column, const char *value);
 int spec_table_append(spec_table *table);
-void spec_table_clear(spec_table *table); /* drop all rows, and the one being made */
+void spec_table_clear(spec_table *table); /* drop all rows and the current row */
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);
 
-/* A cell as a number (NaN where it is none), and a deep copy of a cell over another (which is released). */
+/* A cell as a number (NaN if it is not one); a deep copy of a cell over another, which is released.
+ */
 double spec_cell_number(const spec_cell *cell);
 int spec_cell_copy(spec_cell *into, const spec_cell *from);
 
-/* A cell as printed in a format, without quotes, into buffer (size); a text is the cell's own. */
+/* A cell as printed in a format, without quotes, into buffer (size). For a text cell the result is
+ * the cell's own text. */
 const char *spec_cell_format(const spec_cell *cell, spec_format format, char *buffer, size_t size);
 
-/* CSV in pieces (RFC 4180 quoting), for results written as they come. GSL_EFAILED with errno's reason (full disk,
- * closed pipe). */
-int spec_table_write_head(const spec_table *table, FILE *out, spec_error *error); /* provenance and column names */
+/* CSV in pieces (RFC 4180 quoting), for results that are written row by row. GSL_EFAILED with the
+ * reason in errno (full disk, closed pipe). */
+int spec_table_write_head(const spec_table *table, FILE *out,
+                          spec_error *error); /* provenance and column names */
 int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_error *error);
 
-/* All of it in a format; the stream is flushed. JSON is one array of objects, one row a line, without the provenance.
- */
+/* Write the whole table and flush the stream. JSON is one array of objects, one row per line,
+ * without the provenance. GSL_ENOMEM if a row is missing, so callers need not check _append. */
 int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error);
 
-/* The value of a provenance line "key: value" (the first of that key) into buffer, cut at `size`; NULL where there is
- * none. */
-const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer, size_t size);
+/* SPEC_FORMAT_TABLE, fitted to a terminal of `columns` >= 20 (table_fit.c). A table that fits is
+ * written as usual. Otherwise, in this order and as far as needed:
+ *   1. columns with the same value in every row move into a line above the table;
+ *   2. column names break after underscores;
+ *   3. texts wrap within their columns;
+ *   4. from 80 columns on, columns are left out from the right, those that qualify others
+ * (speedup_se) first, never the first column or `verdict`; a line below names them. If fewer than
+ * half would remain, and on narrower terminals, the format is SPEC_FORMAT_VERTICAL. */
+int spec_table_write_fitting(const spec_table *table, int columns, FILE *out, spec_error *error);
 
-/* Read a CSV that _write wrote; a partial last line (a kill) is left out and *opt_good_bytes is where it begins.
- * "path:line: ..." */
-int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes, spec_error *error);
+/* One block per row and one line per cell that is not empty, with texts wrapped to `columns` (0: no
+ * limit). GSL_ENOMEM. */
+int spec_table_write_vertical(const spec_table *table, int columns, FILE *out);
+
+/* A LaTeX tabular with the rules of booktabs, after the provenance as comments (table_latex.c).
+ * Texts are escaped; the numbers of a column are aligned at their decimal points. GSL_ENOMEM. */
+int spec_table_write_latex(const spec_table *table, FILE *out);
+
+/* The value of the first provenance line "key: value" of this key, in buffer, cut at `size`; NULL
+ * if there is none. */
+const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer,
+                                  size_t size);
+
+/* Read a CSV that _write wrote. A partial last line, left by a kill, is skipped, and
+ * *opt_good_bytes is its offset. Errors are "path:line: ...". Columns of earlier versions get their
+ * present names (old_columns.h). */
+int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
+                        spec_error *error);
+
+/* Read a CSV of any program: comma-separated, with a header line. Lines that begin with # and empty
+ * lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers are numbers,
+ * and the last line may lack its newline. Comments before the header become the provenance. A file
+ * that begins like a result of speclab is read as one, so that an unfinished last row is skipped.
+ */
+int spec_table_read_foreign_csv(spec_table *table, const char *path, spec_error *error);
 
 #endif

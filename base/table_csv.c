@@ -1,4 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/old_columns.h"
 #include "base/table.h"
+#include "speclab/no_memory.h"
+
+#include "base/input_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,11 +14,11 @@
 #include <string.h>
 
 enum { CSV_COLUMNS_MAX = 1000, NUMBER_SIZE = 40 };
-#define CSV_BYTES_MAX (1ll << 30)
+static const spec_input_limit limit = {"a result", 1 << 30}, foreign_limit = {"a CSV", 1 << 30};
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* The number that an unquoted field stands for: an integer, a double, or none. */
+/* The number in an unquoted field: an integer, a double, or none. */
 static spec_cell field_number(const char *text)
 {
     spec_cell none = {.kind = SPEC_CELL_EMPTY};
@@ -21,14 +26,15 @@ static spec_cell field_number(const char *text)
     if (*text == '\0' || strspn(text, "+-.0123456789eEinf") != strlen(text)) return none;
     errno = 0;
     long long integer = strtoll(text, &end, 10);
-    if (*end == '\0' && errno == 0) return (spec_cell){.kind = SPEC_CELL_INTEGER, .integer = integer};
+    if (*end == '\0' && errno == 0)
+        return (spec_cell){.kind = SPEC_CELL_INTEGER, .integer = integer};
     double number = strtod(text, &end);
     if (*end != '\0' || isnan(number)) return none;
     return (spec_cell){.kind = SPEC_CELL_NUMBER, .number = number};
 }
 
-/* A text is quoted where RFC 4180 says so, and where it would otherwise be read as a number, as nothing or as a
- * comment. */
+/* A text is quoted as RFC 4180 requires, and also if it would be read as a number, an empty field
+ * or a comment. */
 static void write_text(const char *text, FILE *out)
 {
     bool plain = text[0] != '\0' && text[0] != '#' && strpbrk(text, ",\"\r\n") == NULL &&
@@ -48,7 +54,8 @@ static void write_text(const char *text, FILE *out)
 static int no_error(FILE *out, spec_error *error)
 {
     if (!ferror(out)) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EFAILED, "cannot write the result: %s", strerror(errno == 0 ? EIO : errno));
+    return spec_fail(error, GSL_EFAILED, "cannot write the result: %s",
+                     strerror(errno == 0 ? EIO : errno));
 }
 
 int spec_table_write_head(const spec_table *table, FILE *out, spec_error *error)
@@ -80,54 +87,37 @@ int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_er
     return no_error(out, error);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
     char *text, *end; /* NUL-terminated */
     char *at;
     int line;
+    bool foreign; /* the file may be of any program: see spec_table_read_foreign_csv */
     spec_error *error;
 } reader;
 
 static int read_whole_file(reader *in)
 {
-    int status = GSL_SUCCESS;
-    FILE *file = fopen(in->path, "rb");
-    if (file == NULL) return spec_fail(in->error, GSL_EFAILED, "%s: %s", in->path, strerror(errno));
-    size_t n = 0, capacity = 1 << 16;
-    in->text = malloc(capacity);
-    while (in->text != NULL) {
-        size_t got = fread(in->text + n, 1, capacity - n - 1, file);
-        n += got;
-        if (got == 0) break;
-        if (n < capacity - 1) continue;
-        if ((long long)capacity >= CSV_BYTES_MAX) {
-            status = spec_fail(in->error, GSL_EINVAL, "%s: larger than 1 GiB: not a result", in->path);
-            goto done;
-        }
-        capacity *= 2;
-        char *grown = realloc(in->text, capacity);
-        if (grown == NULL) free(in->text);
-        in->text = grown;
+    size_t n;
+    const int status = spec_input_file_read_text(&in->text, &n, in->path,
+                                                 in->foreign ? &foreign_limit : &limit, in->error);
+    static const char own[] = "# speclab ";
+    if (status != GSL_SUCCESS) return status;
+    in->foreign = in->foreign && strncmp(in->text, own, sizeof own - 1) != 0;
+    if (in->foreign && n > 0 && in->text[n - 1] != '\n') {
+        char *ended = realloc(in->text, n + 2);
+        if (ended == NULL) return spec_no_memory_for(in->error, in->path);
+        in->text = ended;
+        memcpy(in->text + n++, "\n", 2);
     }
-    if (in->text == NULL) {
-        status = spec_fail(in->error, GSL_ENOMEM, "%s: out of memory", in->path);
-    } else if (ferror(file)) {
-        status = spec_fail(in->error, GSL_EFAILED, "%s: %s", in->path, strerror(errno == 0 ? EIO : errno));
-    } else if (memchr(in->text, '\0', n) != NULL) {
-        status = spec_fail(in->error, GSL_EINVAL, "%s: contains a zero byte: not a result", in->path);
-    } else {
-        in->text[n] = '\0';
-        in->end = in->text + n;
-    }
-done:
-    fclose(file);
+    in->end = in->text + n;
     return status;
 }
 
-/* The end of the record that starts at `at`: just after its newline, or NULL where it is cut off. Quoted newlines
- * belong to it. */
+/* The end of the record at `at`, just after its newline, or NULL if it is cut off. Quoted newlines
+ * belong to the record. */
 static char *record_end(char *at)
 {
     bool quoted = false;
@@ -138,8 +128,8 @@ static char *record_end(char *at)
     return NULL;
 }
 
-/* Cut the next field out of the record in place; the comma or newline after it is skipped and *ret_last tells which it
- * was. */
+/* Cut the next field out of the record in place and skip the comma or newline after it; ret_last is
+ * true for a newline. */
 static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_last)
 {
     char *from = in->at, *to = in->at;
@@ -155,12 +145,20 @@ static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_
         from++;
         if (*from == '\r' && from[1] == '\n') from++;
         if (*from != ',' && *from != '\n')
-            return spec_fail(in->error, GSL_EINVAL, "%s:%d: characters after a closing quote", in->path, line);
+            return spec_fail(in->error, GSL_EINVAL, "%s:%d: characters after a closing quote",
+                             in->path, line);
     } else {
         while (*from != ',' && *from != '\n' && *from != '"') from++;
-        if (*from == '"') return spec_fail(in->error, GSL_EINVAL, "%s:%d: a quote within a field", in->path, line);
+        if (*from == '"')
+            return spec_fail(in->error, GSL_EINVAL, "%s:%d: a quote within a field", in->path,
+                             line);
         to = from;
         if (*from == '\n' && to > in->at && to[-1] == '\r') to--;
+        if (in->foreign) {
+            while (to > *ret_field && to[-1] == ' ') to--;
+            *ret_field += strspn(*ret_field, " ");
+            if (to < *ret_field) to = *ret_field;
+        }
     }
     *ret_last = *from == '\n';
     if (*ret_last) in->line++;
@@ -171,9 +169,10 @@ static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_
 
 static int read_provenance(reader *in, spec_table *table)
 {
-    char *to = in->text; /* shrinks in place: "# " goes */
+    char *to = in->text; /* shrinks in place as "# " is removed */
     bool first = true;
-    for (char *next; *in->at == '#' && (next = strchr(in->at, '\n')) != NULL; in->at = next + 1, in->line++) {
+    for (char *next; *in->at == '#' && (next = strchr(in->at, '\n')) != NULL;
+         in->at = next + 1, in->line++) {
         const char *from = in->at + (in->at[1] == ' ' ? 2 : 1);
         if (!first) *to++ = '\n';
         first = false;
@@ -181,7 +180,7 @@ static int read_provenance(reader *in, spec_table *table)
         to += next - from;
     }
     char *lines = strndup(in->text, (size_t)(to - in->text));
-    if (lines == NULL) return spec_fail(in->error, GSL_ENOMEM, "%s: out of memory", in->path);
+    if (lines == NULL) return spec_no_memory_for(in->error, in->path);
     free(table->provenance);
     table->provenance = lines;
     return GSL_SUCCESS;
@@ -191,25 +190,27 @@ static int read_columns(reader *in, spec_table *table)
 {
     char **column = calloc(CSV_COLUMNS_MAX, sizeof *column), *provenance = table->provenance;
     int n = 0, status = GSL_SUCCESS;
-    if (column == NULL) return spec_fail(in->error, GSL_ENOMEM, "%s: out of memory", in->path);
+    if (column == NULL) return spec_no_memory_for(in->error, in->path);
     for (bool quoted, last = false; !last; n++) {
         if (n == CSV_COLUMNS_MAX) {
-            status = spec_fail(in->error, GSL_EINVAL, "%s:%d: over %d columns", in->path, in->line, CSV_COLUMNS_MAX);
+            status = spec_fail(in->error, GSL_EINVAL, "%s:%d: over %d columns", in->path, in->line,
+                               CSV_COLUMNS_MAX);
             goto done;
         }
         SPEC_TRY(next_field(in, &column[n], &quoted, &last));
         for (int i = 0; i < n; i++) {
             if (strcmp(column[i], column[n]) != 0) continue;
-            status = spec_fail(in->error, GSL_EINVAL, "%s:%d: two columns are named '%.60s'", in->path, in->line - last,
-                               column[n]);
+            status = spec_fail(in->error, GSL_EINVAL, "%s:%d: two columns are named '%.60s'",
+                               in->path, in->line - last, column[n]);
             goto done;
         }
     }
     table->provenance = NULL;
     status = spec_table_init(table, (const char *const *)column, n);
     if (status == GSL_SUCCESS) free(table->provenance);
-    else spec_fail(in->error, status, "%s: out of memory", in->path);
     table->provenance = provenance;
+    if (status == GSL_SUCCESS) status = spec_old_columns_rename(table, in->foreign);
+    if (status != GSL_SUCCESS) spec_no_memory_for(in->error, in->path);
 done:
     free(column);
     return status;
@@ -224,36 +225,70 @@ static int read_row(reader *in, spec_table *table)
         if (status != GSL_SUCCESS) return status;
         if (n++ >= table->n_columns) break;
         spec_cell *cell = &table->row[n - 1];
-        *cell = quoted ? (spec_cell){.kind = SPEC_CELL_EMPTY} : field_number(field);
+        *cell = quoted && !in->foreign ? (spec_cell){.kind = SPEC_CELL_EMPTY} : field_number(field);
         if (cell->kind == SPEC_CELL_EMPTY && (quoted || *field != '\0')) {
             cell->kind = SPEC_CELL_TEXT;
             cell->text = strdup(field);
         }
     }
     if (n != table->n_columns)
-        return spec_fail(in->error, GSL_EINVAL, "%s:%d: %s than the %d fields of the head", in->path, line,
-                         n < table->n_columns ? "fewer" : "more", table->n_columns);
+        return spec_fail(in->error, GSL_EINVAL, "%s:%d: %s than the %d fields of the head",
+                         in->path, line, n < table->n_columns ? "fewer" : "more", table->n_columns);
     if (spec_table_append(table) == GSL_SUCCESS) return GSL_SUCCESS;
-    return spec_fail(in->error, GSL_ENOMEM, "%s: out of memory", in->path);
+    return spec_no_memory_for(in->error, in->path);
 }
 
-int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes, spec_error *error)
+/* Skip the comments and empty lines of a foreign file. */
+static void skip_lines(reader *in)
 {
-    reader in = {.path = path, .line = 1, .error = error};
+    while (in->foreign && *in->at != '\0') {
+        const size_t blank = strspn(in->at, " \r");
+        if (in->at[0] != '#' && in->at[blank] != '\n') return;
+        in->at = strchr(in->at, '\n') + 1; /* every line ends with one */
+        in->line++;
+    }
+}
+
+static int read_csv(spec_table *table, reader *in)
+{
     int status = GSL_SUCCESS;
     *table = (spec_table){0};
-    SPEC_TRY(read_whole_file(&in));
-    in.at = in.text;
-    SPEC_TRY(read_provenance(&in, table));
-    if (record_end(in.at) == NULL) {
-        status = spec_fail(error, GSL_EINVAL, "%s:%d: no line of column names: not a result of speclab", path, in.line);
+    SPEC_TRY(read_whole_file(in));
+    in->at = in->text;
+    if (in->foreign && strncmp(in->at, "\xef\xbb\xbf", 3) == 0)
+        in->at += 3; /* the UTF-8 byte order mark */
+    SPEC_TRY(read_provenance(in, table));
+    skip_lines(in);
+    if (record_end(in->at) == NULL) {
+        status = spec_fail(in->error, GSL_EINVAL, "%s:%d: no line of column names: not a %s",
+                           in->path, in->line, in->foreign ? "CSV" : "result of speclab");
         goto done;
     }
-    SPEC_TRY(read_columns(&in, table));
-    while (record_end(in.at) != NULL) SPEC_TRY(read_row(&in, table));
-    if (opt_good_bytes != NULL) *opt_good_bytes = (long)(in.at - in.text);
+    SPEC_TRY(read_columns(in, table));
+    for (skip_lines(in); record_end(in->at) != NULL; skip_lines(in)) SPEC_TRY(read_row(in, table));
 done:
     if (status != GSL_SUCCESS) spec_table_free(table);
+    return status;
+}
+
+int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
+                        spec_error *error)
+{
+    reader in = {.path = path, .line = 1, .error = error};
+    const int status = read_csv(table, &in);
+    if (status == GSL_SUCCESS && opt_good_bytes != NULL) *opt_good_bytes = (long)(in.at - in.text);
+    free(in.text);
+    return status;
+}
+
+int spec_table_read_foreign_csv(spec_table *table, const char *path, spec_error *error)
+{
+    reader in = {.path = path, .line = 1, .foreign = true, .error = error};
+    int status = read_csv(table, &in);
+    if (status == GSL_SUCCESS && in.foreign && in.at != in.end) {
+        status = spec_fail(error, GSL_EINVAL, "%s:%d: a quoted field has no end", path, in.line);
+        spec_table_free(table);
+    }
     free(in.text);
     return status;
 }

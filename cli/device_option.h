@@ -1,20 +1,24 @@
-/* device_option: --device, which says where transformers compute. It is written into the specs of models that have the
- * key `device` and no device of their own, so that one side of a pair may lie elsewhere. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* device_option: --device: the device on which transformers compute.
+ * The device is written into model specs that have the key `device` and do not set it. So target
+ * and draft can use different devices. */
 #ifndef SPECLAB_DEVICE_OPTION_H
 #define SPECLAB_DEVICE_OPTION_H
 
 #include <stdbool.h>
 
-#define SPEC_DEVICE_OPTION_HELP                                                                                        \
-    "where transformers compute: cpu, gpu, gpu:1, ... or auto, see 'speclab list devices' (default: cpu)"
+#define SPEC_DEVICE_OPTION_HELP                                                                    \
+    "device of transformers: cpu, gpu, gpu:1, ... or auto, see 'speclab list devices' "            \
+    "(default: cpu)"
 
-/* Exits 2 where the argument of --device is no device's name. */
+/* Exits 2 if the argument of --device is not a device name. */
 void spec_device_option_check(const char *device, const char *verb);
 
-/* Whether models of this spec's kind can be put on a device. */
+/* Whether models of this spec's kind can run on a device. */
 bool spec_device_option_concerns(const char *spec);
 
-/* Add the device to the spec, which is allocated and replaced, where that says something. opt_device NULL: as it is. */
+/* Add the device to the allocated spec, which is replaced, unless it sets one or its kind takes
+ * none. opt_device NULL: no change. */
 void spec_device_option_add(char **spec, const char *opt_device, const char *verb);
 
 #endif

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/generate_args.h"
 
+#include "base/input_file.h"
 #include "base/settings.h"
 #include "models/vocabularies.h"
 #include "speclab/round.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,15 +14,17 @@ enum { COUNT_MAX = 1000000000 };
 enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR };
 
 static const struct argp_option options_table[] = {
-    {"K", 'K', "N", 0, "draft tokens a round (5)", 1},
-    {"plain", KEY_PLAIN, 0, 0, "the target alone, without speculation", 1},
-    {"baseline", KEY_BASELINE, 0, 0, "measure plain decoding too, on the same text", 1},
+    {"K", 'K', "N", 0, "draft tokens per round (5)", 1},
+    {"plain", KEY_PLAIN, 0, 0, "decode with the target alone, without speculation", 1},
+    {"baseline", KEY_BASELINE, 0, 0, "also measure plain decoding, on the same text", 1},
     {0, 0, 0, 0, "The text:", 2},
-    {"prompt", 'p', "TEXT", 0, "what it goes on from (nothing)", 2},
-    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "the prompt, from a file; - is standard input", 2},
-    {"tokens", 'n', "N", 0, "most tokens (256)", 2},
-    {"texts", KEY_TEXTS, "N", 0, "so many texts, each with random numbers of its own (1)", 2},
-    {"color", KEY_COLOR, "WHEN", 0, "tell where tokens came from: auto (on a terminal), always or never", 2},
+    {"prompt", 'p', "TEXT", 0, "the prompt (none)", 2},
+    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "read the prompt from a file; - is standard input",
+     2},
+    {"tokens", 'n', "N", 0, "largest number of tokens (256)", 2},
+    {"texts", KEY_TEXTS, "N", 0, "number of texts, each with its own random numbers (1)", 2},
+    {"color", KEY_COLOR, "WHEN", 0,
+     "colour tokens by their origin: auto (on a terminal), always or never", 2},
     {0},
 };
 
@@ -44,38 +47,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'n': args->tokens = spec_options_count(verb, "tokens", arg, 1, COUNT_MAX); return 0;
     case KEY_TEXTS: args->texts = spec_options_count(verb, "texts", arg, 1, COUNT_MAX); return 0;
     case KEY_COLOR: args->colour = arg; return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(verb, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG:
+        spec_usage_fail(verb, "'%s' is not an option; 'speclab generate --help' lists the options",
+                        arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* ---- the prompt -------------------------------------------------------------------------------------------------- */
+/* ---- the prompt ------------------------------------------------------------------------------ */
 
 static void read_prompt(spec_generate_args *args, const char *verb)
 {
+    static const spec_input_limit limit = {"a prompt", SPEC_GENERATE_PROMPT_MAX};
     const char *name = args->opt_prompt_file;
-    const bool piped = strcmp(name, "-") == 0;
-    size_t capacity = 1 << 16, got;
-    FILE *in = piped ? stdin : fopen(name, "r");
-    if (in == NULL) spec_usage_fail(verb, "--prompt-file: %s: %s", name, strerror(errno));
-    do {
-        char *more = realloc(args->prompt, capacity *= 2);
-        if (more == NULL) spec_usage_fail(verb, "out of memory");
-        args->prompt = more;
-        got = fread(args->prompt + args->n_prompt, 1, capacity - args->n_prompt, in);
-        args->n_prompt += got;
-    } while (got > 0 && args->n_prompt <= SPEC_GENERATE_PROMPT_MAX);
-    if (ferror(in)) spec_usage_fail(verb, "--prompt-file: %s: %s", name, strerror(errno));
-    if (!piped) fclose(in);
-    if (args->n_prompt > SPEC_GENERATE_PROMPT_MAX)
-        spec_usage_fail(verb, "--prompt-file: %s: a prompt has at most %d MB", name, SPEC_GENERATE_PROMPT_MAX >> 20);
+    spec_error error = {{0}};
+    const int status =
+        strcmp(name, "-") == 0
+            ? spec_input_file_read_fd(&args->prompt, &args->n_prompt, STDIN_FILENO,
+                                      "standard input", &limit, &error)
+            : spec_input_file_read(&args->prompt, &args->n_prompt, name, &limit, &error);
+    if (status != GSL_SUCCESS) spec_usage_fail(verb, "--prompt-file: %s", error.text);
 }
 
-static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const spec_model *model, const char *verb)
+static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const spec_model *model,
+                         const char *verb)
 {
     int *token = malloc((args->n_prompt / 2 + 1) * sizeof *token);
     char *copy = strndup(args->prompt, args->n_prompt);
-    if (token == NULL || copy == NULL) spec_usage_fail(verb, "out of memory");
+    if (token == NULL || copy == NULL) spec_usage_no_memory(verb);
     *ret_n = 0;
     for (char *rest = copy, *word; (word = strsep(&rest, " \t\r\n")) != NULL;) {
         if (*word == '\0') continue;
@@ -83,8 +82,8 @@ static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const sp
         if (!spec_settings_parse_int(&value, word) || value < 0 || value >= model->vocab) {
             free(token);
             spec_usage_fail(verb,
-                            "--prompt: '%.40s' is not a token: this model has no words, and its tokens are the numbers "
-                            "from 0 to %d",
+                            "--prompt: '%.40s' is not a token: this model has no tokenizer; give "
+                            "token numbers from 0 to %d",
                             word, model->vocab - 1);
         }
         token[(*ret_n)++] = value;
@@ -93,7 +92,8 @@ static int *read_numbers(size_t *ret_n, const spec_generate_args *args, const sp
     return token;
 }
 
-int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args, const spec_model *model, const char *verb)
+int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
+                               const spec_model *model, const char *verb)
 {
     *ret_n = 0;
     if (!spec_vocabularies_speaks(model)) return read_numbers(ret_n, args, model, verb);
@@ -101,32 +101,38 @@ int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args, co
     size_t capacity = args->n_prompt + 1, n = 0;
     if (token != NULL && args->n_prompt > 0)
         n = model->kind->tokenize(model, args->prompt, args->n_prompt, token, capacity);
-    if (token != NULL && n > capacity) { /* more tokens than bytes: a tokenizer may put some of its own before them */
+    /* A tokenizer may add tokens, so there can be more tokens than bytes. */
+    if (token != NULL && n > capacity && n != SPEC_TOKENS_LOST) {
         free(token);
         if ((token = malloc(n * sizeof *token)) != NULL)
             n = model->kind->tokenize(model, args->prompt, args->n_prompt, token, n);
     }
-    if (token == NULL) spec_usage_fail(verb, "out of memory");
+    if (token == NULL || n == SPEC_TOKENS_LOST) spec_usage_no_memory(verb);
     *ret_n = n;
     return token;
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------ */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static void choose_output(spec_generate_args *args, const char *verb)
 {
     const spec_options *common = &args->common;
-    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL, *terminal = getenv("TERM");
+    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL,
+               *terminal = getenv("TERM");
     args->json = common->format_given ? common->format == SPEC_FORMAT_JSON
                                       : ending != NULL && strcmp(ending, ".json") == 0;
-    if (common->format_given && common->format != SPEC_FORMAT_JSON && common->format != SPEC_FORMAT_TABLE)
-        spec_usage_fail(verb, "--format: a text is written as it is, or, with json, as an object with its numbers");
+    if (common->format_given && common->format != SPEC_FORMAT_JSON &&
+        common->format != SPEC_FORMAT_TABLE)
+        spec_usage_fail(
+            verb, "--format: generate supports json alone; leave --format out for plain text");
 
-    const bool always = strcmp(args->colour, "always") == 0, automatic = strcmp(args->colour, "auto") == 0;
+    const bool always = strcmp(args->colour, "always") == 0,
+               automatic = strcmp(args->colour, "auto") == 0;
     if (!always && !automatic && strcmp(args->colour, "never") != 0)
         spec_usage_fail(verb, "--color: '%s' is not auto, always or never", args->colour);
     const char *without = getenv("NO_COLOR");
-    const bool wanted = (without == NULL || *without == '\0') && (terminal == NULL || strcmp(terminal, "dumb") != 0);
+    const bool wanted = (without == NULL || *without == '\0') &&
+                        (terminal == NULL || strcmp(terminal, "dumb") != 0);
     args->shown = common->output == NULL && isatty(STDOUT_FILENO);
     args->coloured = always || (automatic && args->shown && wanted);
 }
@@ -136,38 +142,55 @@ void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
     static const struct argp_child children[] = {
         {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "text from a model, with and without speculation\v"
-        "The text appears as it comes: on a terminal after its prompt and in colours, which tell accepted draft "
-        "tokens, corrections and bonus tokens apart, with control characters as \\xNN; elsewhere exactly its bytes. "
-        "--format json has its tokens with their origins. Several texts have lines of ---- between them. A model "
-        "without words takes and gives numbers of tokens, with blanks between.\n\n"
-        "The last line tells the speed, tokens a round, and alpha as accepted over tested tokens (docs/notation.md); "
-        "where a card or --device auto was asked for, the device of each model. With --baseline also the speed-up over "
-        "plain decoding, which goes over the same text in the same run, by turns. A seed gives one text for any number "
-        "of threads; at temperature 0 it is that of --plain.\n\n"
-        "Sampling options hold for target and draft; a spec may have its own instead. perturb drafts, being made of "
-        "the target's rows, have them already.\n\n"
+        options_table,
+        parse,
+        NULL,
+        "generate text from a model, with and without speculation\vTokens are printed as they are "
+        "generated. On a terminal the text follows its prompt, colours tell accepted draft tokens, "
+        "corrections and bonus tokens apart, and control characters are written as \\xNN; "
+        "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
+        "with their origins. A line of ---- separates several texts. For a model without a "
+        "tokenizer, prompt and text are token numbers, separated by blanks.\n"
+        "\n"
+        "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
+        "tokens, docs/notation.md) and, with a GPU or --device auto, the device of each model. "
+        "--baseline adds the speed-up over plain decoding with a 95 % interval: both decode the "
+        "same text in the same run, taking turns. A warning follows if the machine is busy or the "
+        "text is too short. A seed gives the same text for any number of threads; at temperature 0 "
+        "it is the text of --plain.\n"
+        "\n"
+        "Sampling options apply to target and draft; a spec may set its own instead. A perturb "
+        "draft is computed from the target's rows and needs none.\n"
+        "\n"
         "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
         "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
-        children, NULL, NULL};
+        children,
+        NULL,
+        NULL};
     const char *verb = argv[0];
-    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT, .pair = SPEC_PAIR_OPTIONS_DEFAULT, .K = 5,
-                                 .tokens = 256, .texts = 1, .colour = "auto"};
+    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT,
+                                 .pair = SPEC_PAIR_OPTIONS_DEFAULT,
+                                 .K = 5,
+                                 .tokens = 256,
+                                 .texts = 1,
+                                 .colour = "auto"};
     spec_usage_parse(&argp, argc, argv, args);
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     spec_pair_options_complete(&args->pair, verb);
-    if (args->plain && args->baseline) spec_usage_fail(verb, "--plain and --baseline: plain decoding is the baseline");
+    if (args->plain && args->baseline)
+        spec_usage_fail(
+            verb, "--plain and --baseline exclude each other: plain decoding is the baseline");
     if (args->plain && args->pair.ahead)
-        spec_usage_fail(verb, "--plain and --ahead: plain decoding drafts nothing");
+        spec_usage_fail(verb,
+                        "--plain and --ahead exclude each other: plain decoding drafts nothing");
     if (args->opt_prompt != NULL && args->opt_prompt_file != NULL)
-        spec_usage_fail(verb, "--prompt and --prompt-file: give one of them");
+        spec_usage_fail(verb, "--prompt and --prompt-file exclude each other");
     choose_output(args, verb);
     if (args->opt_prompt_file != NULL) {
         read_prompt(args, verb);
     } else {
         if ((args->prompt = strdup(args->opt_prompt != NULL ? args->opt_prompt : "")) == NULL)
-            spec_usage_fail(verb, "out of memory");
+            spec_usage_no_memory(verb);
         args->n_prompt = strlen(args->prompt);
     }
 }

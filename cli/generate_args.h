@@ -1,5 +1,7 @@
-/* generate_args: the command line of `speclab generate`: what is asked, the models' specs, and the prompt.
- * Bad usage says one line that names the option, and exits 2. The arguments own the specs and the prompt. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* generate_args: the command line of `speclab generate`: options, model specs and prompt.
+ * Bad usage prints one line that names the option, and exits 2. The arguments own the specs and the
+ * prompt. */
 #ifndef SPECLAB_GENERATE_ARGS_H
 #define SPECLAB_GENERATE_ARGS_H
 
@@ -15,7 +17,7 @@ typedef struct {
     int K;
     uint64_t tokens, texts;
     bool plain, baseline, json;
-    bool shown, coloured;   /* to a person, in colours */
+    bool shown, coloured; /* on a terminal; in colours */
     const char *opt_prompt, *opt_prompt_file, *colour;
     char *prompt;           /* n_prompt bytes */
     size_t n_prompt;
@@ -24,8 +26,9 @@ typedef struct {
 void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv);
 void spec_generate_args_free(spec_generate_args *args);
 
-/* The prompt's tokens to this model, which the caller frees; numbers between blanks where it has no words. */
-int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args, const spec_model *model,
-                               const char *verb);
+/* The prompt's tokens for this model, which the caller frees; token numbers between blanks if the
+ * model has no tokenizer. */
+int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
+                               const spec_model *model, const char *verb);
 
 #endif

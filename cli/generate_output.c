@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/generate_output.h"
 
 #include "analysis/alpha.h"
-#include "models/ngram/piece.h"
+#include "base/json_memory.h"
+#include "base/progress.h"
+#include "base/utf8.h"
 #include "models/transformer/engine/placement.h"
 #include "models/vocabularies.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,18 +19,25 @@ static const char *const colours[SPEC_ORIGINS] = {"32", "31", "36", ""}; /* gree
 static const char *const prompt_colour = "2";                            /* faint */
 static const char *const ending_names[] = {"length", "end of text", "window", "interrupted"};
 
-int spec_generate_output_init(spec_generate_output *output, const spec_generate_args *args, const spec_model *target,
-                              FILE *out, spec_error *error)
+/* Fails if jansson ran out of memory since the beginning of the output. */
+static int check_memory(spec_error *error)
+{
+    return spec_json_lost() ? spec_fail(error, GSL_ENOMEM, "out of memory for the text")
+                            : GSL_SUCCESS;
+}
+
+int spec_generate_output_init(spec_generate_output *output, const spec_generate_args *args,
+                              const spec_model *target, FILE *out, spec_error *error)
 {
     *output = (spec_generate_output){.args = args, .target = target, .out = out};
     output->name = args->common.output != NULL ? args->common.output : "standard output";
     output->speaks = spec_vocabularies_speaks(target);
     spec_text_stream_init(&output->stream, out, args->shown, args->coloured);
     output->word = malloc(output->word_size = 256);
+    spec_json_begin();
     output->json_texts = args->json ? json_array() : NULL;
-    if (output->word == NULL || (args->json && output->json_texts == NULL))
-        return spec_fail(error, GSL_ENOMEM, "out of memory");
-    return GSL_SUCCESS;
+    if (output->word == NULL) return spec_no_memory(error);
+    return check_memory(error);
 }
 
 void spec_generate_output_free(spec_generate_output *output)
@@ -44,14 +55,16 @@ static int check_file(spec_generate_output *output, spec_error *error)
     return spec_fail(error, GSL_EFAILED, "%s: %s", output->name, strerror(errno));
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-/* A token's text in output->word; its bytes, or -1 where memory ran out. */
+/* Read a token's text into output->word; returns its bytes, or -1 without memory. */
 static long read_word(spec_generate_output *output, int token)
 {
     if (!output->speaks)
-        return snprintf(output->word, output->word_size, "%s%d", output->tokens > 0 ? " " : "", token);
-    size_t n = output->target->kind->token_text(output->target, token, output->word, output->word_size);
+        return snprintf(output->word, output->word_size, "%s%d", output->tokens > 0 ? " " : "",
+                        token);
+    size_t n =
+        output->target->kind->token_text(output->target, token, output->word, output->word_size);
     if (n >= output->word_size) {
         char *word = realloc(output->word, n + 1);
         if (word == NULL) return -1;
@@ -62,7 +75,8 @@ static long read_word(spec_generate_output *output, int token)
     return (long)n;
 }
 
-/* A JSON string of bytes, where what is no UTF-8 is U+FFFD. The caller owns it; NULL where memory ran out. */
+/* A JSON string of bytes, with U+FFFD for invalid UTF-8. The caller owns it; NULL without memory.
+ */
 static json_t *json_of(const char *bytes, size_t n)
 {
     char *clean = malloc(3 * n + 1);
@@ -70,8 +84,8 @@ static json_t *json_of(const char *bytes, size_t n)
     if (clean == NULL) return NULL;
     for (size_t i = 0, length; i < n; i += length) {
         uint32_t code;
-        length = spec_piece_character(&code, (const unsigned char *)bytes + i, n - i);
-        const bool valid = code != SPEC_PIECE_INVALID;
+        length = spec_utf8_decode(&code, (const unsigned char *)bytes + i, n - i);
+        const bool valid = code != SPEC_UTF8_INVALID;
         memcpy(clean + used, valid ? bytes + i : "\xEF\xBF\xBD", valid ? length : 3);
         used += valid ? length : 3;
     }
@@ -80,7 +94,8 @@ static json_t *json_of(const char *bytes, size_t n)
     return string;
 }
 
-static int keep_word(spec_generate_output *output, int token, spec_origin origin, size_t n, bool said)
+static int keep_word(spec_generate_output *output, int token, spec_origin origin, size_t n,
+                     bool said)
 {
     if (output->n_text + n > output->text_size) {
         const size_t size = 2 * (output->n_text + n);
@@ -94,27 +109,35 @@ static int keep_word(spec_generate_output *output, int token, spec_origin origin
         output->n_text += n;
     }
     json_t *word = output->speaks ? json_of(output->word, n) : NULL;
-    return json_array_append_new(output->json_tokens, json_pack("{si ss so*}", "token", token, "origin",
-                                                                spec_origin_names[origin], "text", word));
+    return json_array_append_new(output->json_tokens,
+                                 json_pack("{si ss so*}", "token", token, "origin",
+                                           spec_origin_names[origin], "text", word));
 }
 
-int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n, spec_error *error)
+int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n,
+                              spec_error *error)
 {
     spec_generate_output *output = self;
     for (int i = 0; i < n; i++) {
         const bool said = token[i] != output->target->end_of_text;
         const long length = read_word(output, token[i]);
-        if (length < 0 ||
-            (output->args->json && keep_word(output, token[i], origin[i], (size_t)length, said) != 0))
+        if (length < 0 || (output->args->json &&
+                           keep_word(output, token[i], origin[i], (size_t)length, said) != 0))
             return spec_fail(error, GSL_ENOMEM, "out of memory for the text");
         if (said && !output->args->json)
-            spec_text_stream_write(&output->stream, output->word, (size_t)length, colours[origin[i]]);
+            spec_text_stream_write(&output->stream, output->word, (size_t)length,
+                                   colours[origin[i]]);
         output->tokens += said;
     }
-    return output->args->json ? GSL_SUCCESS : check_file(output, error);
+    output->heard += (uint64_t)n;
+    if (!output->args->shown ||
+        output->args->json) /* otherwise the text itself shows the progress */
+        spec_progress_report((double)output->heard,
+                             (double)(output->args->texts * output->args->tokens), "tokens", NULL);
+    return output->args->json ? check_memory(error) : check_file(output, error);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 int spec_generate_output_begin(spec_generate_output *output, uint64_t text, spec_error *error)
 {
@@ -122,14 +145,15 @@ int spec_generate_output_begin(spec_generate_output *output, uint64_t text, spec
     output->n_text = 0;
     if (output->args->json) {
         output->json_tokens = json_array();
-        return output->json_tokens != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+        return check_memory(error);
     }
     if (text > 0) {
         if (!output->stream.shown) fputc('\n', output->out);
         fputs("----\n", output->out);
     }
     if (output->args->shown) {
-        spec_text_stream_write(&output->stream, output->args->prompt, output->args->n_prompt, prompt_colour);
+        spec_text_stream_write(&output->stream, output->args->prompt, output->args->n_prompt,
+                               prompt_colour);
         if (!output->speaks && output->args->n_prompt > 0)
             spec_text_stream_write(&output->stream, " ", 1, prompt_colour);
     }
@@ -143,15 +167,14 @@ int spec_generate_output_end(spec_generate_output *output, spec_ending ending, s
         return check_file(output, error);
     }
     json_t *text = json_of(output->text, output->n_text);
-    json_t *object =
-        json_pack("{so so ss}", "text", text, "tokens", output->json_tokens, "ended", ending_names[ending]);
+    json_t *object = json_pack("{so so ss}", "text", text, "tokens", output->json_tokens, "ended",
+                               ending_names[ending]);
     output->json_tokens = NULL;
-    if (object == NULL || json_array_append_new(output->json_texts, object) != 0)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for the text");
-    return GSL_SUCCESS;
+    json_array_append_new(output->json_texts, object);
+    return check_memory(error);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static json_t *real(double value)
 {
@@ -165,45 +188,64 @@ static json_t *list(const uint64_t *count, int n)
     return array;
 }
 
-int spec_generate_output_close(spec_generate_output *output, const spec_generation *g, spec_error *error)
+int spec_generate_output_close(spec_generate_output *output, const spec_generation *g,
+                               spec_error *error)
 {
+    output->speedup = (spec_block_interval){NAN, NAN, NAN, NAN};
+    output->trust =
+        (spec_timing_trust){.others = NAN, .lost = NAN, .spread = NAN, .speed_spread = NAN};
+    if (g->plan.baseline) {
+        const int known =
+            spec_generation_speedup(&output->speedup, &output->verdict, &output->trust, g, error);
+        if (known != GSL_SUCCESS) return known;
+    }
     if (!output->args->json) return GSL_SUCCESS;
     const spec_tally *tally = &g->tally;
     const spec_decoder_config *config = &g->plan.decoder;
     const int K = g->decoder.policy.K;
     const spec_generate_args *args = output->args;
     json_t *draft = args->pair.draft != NULL ? json_string(args->pair.draft) : json_null();
-    json_t *root = json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->pair.target, "draft", draft, "rule",
-                             config->rule, "drafting", config->drafting, "policy", config->policy, "K", config->K,
-                             "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
-                             json_of(args->prompt, args->n_prompt), "texts", output->json_texts);
-    json_t *counts = json_pack("{sI sI sI sI sI sI so so so}", "prompt_tokens", (json_int_t)g->prompt_tokens, "tokens",
-                               (json_int_t)g->tokens, "rounds", (json_int_t)tally->rounds, "drafted",
-                               (json_int_t)tally->drafted, "accepted", (json_int_t)tally->accepted, "emitted",
-                               (json_int_t)tally->emitted, "n_accepted", list(tally->n_accepted, K + 1), "tested",
-                               list(tally->tested, K), "passed", list(tally->passed, K));
-    json_t *numbers = json_pack("{so so sf sf so so so}", "tokens_per_round",
-                                real((double)tally->emitted / (double)tally->rounds), "alpha_tested",
-                                real(spec_alpha_tested(tally->passed, tally->tested, SPEC_K_MAX)), "prompt_seconds",
-                                g->prompt_seconds, "seconds", g->seconds, "tokens_per_s",
-                                real((double)g->tokens / g->seconds), "plain_seconds",
-                                real(g->plan.baseline ? g->beside_seconds : NAN), "speedup",
-                                real(g->plan.baseline ? g->beside_seconds / g->seconds : NAN));
+    json_t *root =
+        json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->pair.target, "draft", draft,
+                  "rule", config->rule, "drafting", config->drafting, "policy", config->policy, "K",
+                  config->K, "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
+                  json_of(args->prompt, args->n_prompt), "texts", output->json_texts);
+    json_t *counts = json_pack(
+        "{sI sI sI sI sI sI so so so}", "prompt_tokens", (json_int_t)g->prompt_tokens, "tokens",
+        (json_int_t)g->tokens, "rounds", (json_int_t)tally->rounds, "drafted",
+        (json_int_t)tally->drafted, "total_n_accepted", (json_int_t)tally->accepted, "emitted",
+        (json_int_t)tally->emitted, "n_accepted", list(tally->n_accepted, K + 1), "tested",
+        list(tally->tested, K), "passed", list(tally->passed, K));
+    json_t *numbers = json_pack(
+        "{so so sf sf so so so so so so so so so}", "tokens_per_round",
+        real((double)tally->emitted / (double)tally->rounds), "alpha_tested",
+        real(spec_alpha_tested(tally->passed, tally->tested, SPEC_K_MAX)), "prompt_seconds",
+        g->prompt_seconds, "seconds", g->seconds, "tokens_per_s",
+        real((double)g->tokens / g->seconds), "plain_seconds",
+        real(g->plan.baseline ? g->beside_seconds : NAN), "speedup", real(output->speedup.value),
+        "speedup_low", real(output->speedup.low), "speedup_high", real(output->speedup.high),
+        "others", real(output->trust.others), "lost", real(output->trust.lost), "plain_spread",
+        real(output->trust.spread), "speed_spread", real(output->trust.speed_spread));
     char devices[SPEC_PLACEMENT_SIZE];
     int status = GSL_SUCCESS;
-    json_object_set_new(numbers, "devices", spec_placement_text(devices, config->target, config->opt_draft)
-                                                ? json_string(devices)
-                                                : json_null());
+    json_object_set_new(numbers, "devices",
+                        spec_placement_text(devices, config->target, config->opt_draft)
+                            ? json_string(devices)
+                            : json_null());
     json_object_set_new(numbers, "verify", json_string(g->decoder.device.on ? "device" : "host"));
     json_object_set_new(numbers, "ahead", json_boolean(config->ahead));
     json_object_set_new(numbers, "hits", json_integer((json_int_t)tally->hits));
     json_object_set_new(numbers, "guesses_tested", json_integer((json_int_t)tally->guesses_tested));
     json_object_set_new(numbers, "guesses_right", json_integer((json_int_t)tally->guesses_right));
-    if (json_object_update(root, counts) != 0 || json_object_update(root, numbers) != 0)
-        status = spec_fail(error, GSL_ENOMEM, "out of memory for the text");
-    else if (json_dumpf(root, output->out, JSON_REAL_PRECISION(10)) != 0 ||
-             fputc('\n', output->out) == EOF || fflush(output->out) != 0)
-        status = spec_fail(error, GSL_EFAILED, "%s: %s", output->name, strerror(errno));
+    json_object_update(root, counts);
+    json_object_update(root, numbers);
+    status = check_memory(error);
+    if (status == GSL_SUCCESS && (json_dumpf(root, output->out, JSON_REAL_PRECISION(10)) != 0 ||
+                                  fputc('\n', output->out) == EOF || fflush(output->out) != 0)) {
+        status = check_memory(error);
+        if (status == GSL_SUCCESS)
+            status = spec_fail(error, GSL_EFAILED, "%s: %s", output->name, strerror(errno));
+    }
     json_decref(root);
     json_decref(counts);
     json_decref(numbers);
@@ -214,11 +256,12 @@ void spec_generate_output_legend(const spec_generate_args *args)
 {
     static const char *const means[] = {"accepted draft tokens", "corrections", "bonus tokens"};
     static const char *const names[] = {"green", "red", "cyan"};
+    spec_progress_clear();
     if (!args->coloured || args->json) return;
     for (int i = 0; i < 3; i++) {
         const bool lit = isatty(STDERR_FILENO);
-        fprintf(stderr, "%s%s%s%s%s: %s", i > 0 ? ", " : "", lit ? "\033[" : "", lit ? colours[i] : "", lit ? "m" : "",
-                names[i], means[i]);
+        fprintf(stderr, "%s%s%s%s%s: %s", i > 0 ? ", " : "", lit ? "\033[" : "",
+                lit ? colours[i] : "", lit ? "m" : "", names[i], means[i]);
         if (lit) fputs("\033[0m", stderr);
     }
     fputs("; other tokens are the target's own\n", stderr);
@@ -230,11 +273,40 @@ static void say_rate(double tokens, double seconds)
     fprintf(stderr, "%.*f tokens/s", rate < 10.0 ? 2 : rate < 100.0 ? 1 : 0, rate);
 }
 
-void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
+static void say_speedup(const spec_generate_output *output, const spec_generation *g)
+{
+    const spec_block_interval *speedup = &output->speedup;
+    if (output->verdict == SPEC_RATIO_REPORTED)
+        fprintf(stderr, "; %.2f times plain decoding, %.2f to %.2f (", speedup->value, speedup->low,
+                speedup->high);
+    else if (!isnan(speedup->low))
+        fprintf(stderr, "; speed-up withheld, between %.2g and %.2g (plain decoding ", speedup->low,
+                speedup->high);
+    else
+        fputs("; speed-up withheld (plain decoding ", stderr);
+    say_rate((double)g->tokens, g->beside_seconds);
+    fputs(" on the same text)", stderr);
+}
+
+static void say_warning(const spec_generate_output *output, const char *verb)
+{
+    char line[512];
+    static const char *const withheld[] = {
+        [SPEC_RATIO_REPORTED] = NULL,
+        [SPEC_RATIO_VAGUE] = "the speed-up (known to no better than a factor of two)",
+        [SPEC_RATIO_IMPOSSIBLE] = "the speed-up (a round cannot take less than a plain token)"};
+    if (spec_timing_trust_line(line, sizeof line, &output->trust, withheld[output->verdict],
+                               "more --tokens", false))
+        spec_usage_say(verb, "%s", line);
+}
+
+void spec_generate_output_summary(const spec_generate_output *output, const spec_generation *g,
+                                  spec_ending ending, const char *verb)
 {
     const spec_tally *tally = &g->tally;
     const spec_decoder_config *config = &g->plan.decoder;
     char devices[SPEC_PLACEMENT_SIZE];
+    spec_progress_clear();
     fprintf(stderr, "%llu tokens", (unsigned long long)g->tokens);
     if (g->tokens > 0) {
         fputs(" at ", stderr);
@@ -244,7 +316,7 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
         const double alpha = spec_alpha_tested(tally->passed, tally->tested, SPEC_K_MAX);
         fprintf(stderr, ", %.2f a round; ", (double)tally->emitted / (double)tally->rounds);
         if (isnan(alpha)) fputs("no draft token was tested", stderr);
-        else fprintf(stderr, "alpha %.3f (accepted over tested)", alpha);
+        else fprintf(stderr, "alpha_tested %.3f", alpha);
     } else if (g->plan.plain) {
         fputs(", plain decoding", stderr);
     }
@@ -255,11 +327,7 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
     if (spec_placement_is_told(config->target, config->opt_draft) &&
         spec_placement_text(devices, config->target, config->opt_draft))
         fprintf(stderr, "; %s", devices);
-    if (g->plan.baseline && g->tokens > 0) {
-        fprintf(stderr, "; %.2f times plain decoding (", g->beside_seconds / g->seconds);
-        say_rate((double)g->tokens, g->beside_seconds);
-        fputs(" on the same text)", stderr);
-    }
+    if (g->plan.baseline && g->tokens > 0) say_speedup(output, g);
     if (g->prompt_tokens > 0)
         fprintf(stderr, "; prompt: %llu token%s in %.3g s", (unsigned long long)g->prompt_tokens,
                 g->prompt_tokens > 1 ? "s" : "", g->prompt_seconds);
@@ -268,4 +336,5 @@ void spec_generate_output_summary(const spec_generation *g, spec_ending ending)
         fprintf(stderr, "; the context of %d tokens is full", g->plan.decoder.target->window);
     if (ending == SPEC_ENDED_STOPPED) fputs("; interrupted", stderr);
     fputc('\n', stderr);
+    if (g->plan.baseline && g->tokens > 0) say_warning(output, verb);
 }

@@ -1,5 +1,6 @@
-/* generate_output: what `speclab generate` writes: the texts as they come, or one JSON object at the end; and the
- * closing line. Borrows arguments, models and file. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* generate_output: the output of `speclab generate`: text, or one JSON object, and the last line.
+ * Text is written as it is generated. Borrows arguments, models and file. */
 #ifndef SPECLAB_GENERATE_OUTPUT_H
 #define SPECLAB_GENERATE_OUTPUT_H
 
@@ -13,31 +14,40 @@ typedef struct {
     const spec_generate_args *args;
     const spec_model *target;
     FILE *out;
-    const char *name;       /* of the file, for errors */
-    bool speaks;            /* the model has words */
+    const char *name; /* of the file, for error messages */
+    bool speaks;      /* the model has a tokenizer */
     spec_text_stream stream;
-    char *word;             /* a token's text; grown as needed */
+    char *word; /* a token's text; grows as needed */
     size_t word_size;
     char *text;             /* JSON: of this text */
     size_t n_text, text_size;
-    uint64_t tokens;        /* of this text, the end of text not counted */
+    uint64_t heard;     /* tokens of all texts so far */
+    uint64_t tokens;    /* of this text, without the end-of-text token */
     json_t *json_texts, *json_tokens; /* NULL without JSON */
+    spec_block_interval speedup;      /* after the last text; NaN without a baseline */
+    spec_ratio_verdict verdict;
+    spec_timing_trust trust;
 } spec_generate_output;
 
-int spec_generate_output_init(spec_generate_output *output, const spec_generate_args *args, const spec_model *target,
-                              FILE *out, spec_error *error);
+int spec_generate_output_init(spec_generate_output *output, const spec_generate_args *args,
+                              const spec_model *target, FILE *out, spec_error *error);
 void spec_generate_output_free(spec_generate_output *output);
 
-/* A spec_generation_plan.hear with the output as self: fails where the file cannot be written to. */
-int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n, spec_error *error);
+/* A spec_generation_plan.hear with the output as self: fails if the file cannot be written. */
+int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n,
+                              spec_error *error);
 
-/* A text begins, and ends; and all are there. */
+/* The beginning of a text, its end, and the end of all texts. */
 int spec_generate_output_begin(spec_generate_output *output, uint64_t text, spec_error *error);
 int spec_generate_output_end(spec_generate_output *output, spec_ending ending, spec_error *error);
-int spec_generate_output_close(spec_generate_output *output, const spec_generation *generation, spec_error *error);
+int spec_generate_output_close(spec_generate_output *output, const spec_generation *generation,
+                               spec_error *error);
 
-/* What the colours mean, and the closing line, on standard error. */
+/* On standard error: the legend of the colours, and the last line, with a warning if the times are
+ * not reliable. */
 void spec_generate_output_legend(const spec_generate_args *args);
-void spec_generate_output_summary(const spec_generation *generation, spec_ending ending);
+void spec_generate_output_summary(const spec_generate_output *output,
+                                  const spec_generation *generation, spec_ending ending,
+                                  const char *verb);
 
 #endif

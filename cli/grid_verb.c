@@ -1,6 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/grid_verb.h"
 
+#include "base/memory_text.h"
 #include "cli/verb.h"
+#include "experiments/grid_references.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +13,13 @@ enum { OPTION_SIZE = 64 };
 static char *copy_text(const char *verb, const char *text)
 {
     char *copy = strdup(text);
-    if (copy == NULL) spec_usage_fail(verb, "out of memory");
+    if (copy == NULL) spec_usage_no_memory(verb);
     return copy;
 }
 
-/* The option that gives a parameter. */
-static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *verb, const char *parameter, size_t length)
+/* The option of a parameter. */
+static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *verb,
+                             const char *parameter, size_t length)
 {
     snprintf(option, OPTION_SIZE, "%.*s", (int)length, parameter);
     for (const char *const *pair = verb->option; pair != NULL && *pair != NULL; pair += 2) {
@@ -29,27 +33,37 @@ static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *ver
     return option;
 }
 
-/* What was asked, as one line for the provenance: the axes that were given, in order. */
+/* The command as one line for the provenance: the given axes, in order. */
 static char *command_text(const spec_grid_verb *verb)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_usage_fail(verb->verb, "out of memory");
+    spec_memory_text made;
+    if (!spec_memory_text_open(&made)) spec_usage_no_memory(verb->verb);
+    FILE *out = made.out;
     fputs(verb->verb, out);
     for (int i = 0; i < verb->n_axes; i++) {
         const spec_verb_axis *axis = &verb->axis[i];
         char option[OPTION_SIZE];
         if (axis->value != NULL && axis->kind != SPEC_AXIS_MADE)
-            fprintf(out, " --%s %s", option_of(option, verb, axis->name, strlen(axis->name)), axis->value);
+            fprintf(out, " --%s %s", option_of(option, verb, axis->name, strlen(axis->name)),
+                    axis->value);
     }
     if (verb->rounds > 0) fprintf(out, " --rounds %llu", (unsigned long long)verb->rounds);
     if (verb->standard_error > 0) fprintf(out, " --standard-error %g", verb->standard_error);
-    if (fclose(out) != 0) spec_usage_fail(verb->verb, "out of memory");
+    char *text = spec_memory_text_take(&made, NULL);
+    if (text == NULL) spec_usage_no_memory(verb->verb);
     return text;
 }
 
-/* Say what went wrong; a line that begins with a parameter, "alpha: ...", names its option instead. */
+/* Whether a list may be a decimal number with a comma: "0,8". */
+static bool is_decimal_comma(const spec_verb_axis *axis)
+{
+    const char *value = axis->value;
+    if (axis->kind != SPEC_AXIS_NUMBERS || value == NULL || strncmp(value, "0,", 2) != 0)
+        return false;
+    return value[2] != '\0' && value[2 + strspn(value + 2, "0123456789")] == '\0';
+}
+
+/* Print an error; if it begins with a parameter, "alpha: ...", name its option instead. */
 static void say(const spec_grid_verb *verb, const char *line)
 {
     char option[OPTION_SIZE];
@@ -57,7 +71,13 @@ static void say(const spec_grid_verb *verb, const char *line)
     for (int i = 0; i < verb->n_axes; i++) {
         const char *name = verb->axis[i].name;
         if (strlen(name) != length || strncmp(line, name, length) != 0) continue;
-        spec_usage_say(verb->verb, "--%s%s", option_of(option, verb, name, length), line + length);
+        const char *value = verb->axis[i].value;
+        if (is_decimal_comma(&verb->axis[i]))
+            spec_usage_say(verb->verb, "--%s%s; '%s' is a list of two numbers, the number is 0.%s",
+                           option_of(option, verb, name, length), line + length, value, value + 2);
+        else
+            spec_usage_say(verb->verb, "--%s%s", option_of(option, verb, name, length),
+                           line + length);
         return;
     }
     spec_usage_say(verb->verb, "%s", line);
@@ -68,13 +88,13 @@ static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
     if (verb->show == NULL) return;
     char *copy = copy_text(verb->verb, verb->show);
     experiment->show = calloc(strlen(copy) / 2 + 1, sizeof *experiment->show);
-    if (experiment->show == NULL) spec_usage_fail(verb->verb, "out of memory");
+    if (experiment->show == NULL) spec_usage_no_memory(verb->verb);
     for (char *rest = copy, *word; (word = strsep(&rest, ",")) != NULL;)
         experiment->show[experiment->n_show++] = copy_text(verb->verb, word);
     free(copy);
 }
 
-/* The axes that were made, as they go together, times the product of the others. */
+/* The grid: the _MADE axes zipped, times the product of the other axes. */
 static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
 {
     spec_error error = {{0}};
@@ -83,10 +103,18 @@ static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
         const spec_verb_axis *axis = &verb->axis[i];
         if (axis->value == NULL) continue;
         switch (axis->kind) {
-        case SPEC_AXIS_NUMBERS: spec_options_numbers(&product, verb->verb, axis->name, axis->value); break;
-        case SPEC_AXIS_NAMES: spec_options_texts(&product, verb->verb, axis->name, axis->value, ","); break;
-        case SPEC_AXIS_LINES: spec_options_texts(&product, verb->verb, axis->name, axis->value, "\n"); break;
-        case SPEC_AXIS_MADE: spec_options_texts(grid, verb->verb, axis->name, axis->value, "\n"); break;
+        case SPEC_AXIS_NUMBERS:
+            spec_options_numbers(&product, verb->verb, axis->name, axis->value);
+            break;
+        case SPEC_AXIS_NAMES:
+            spec_options_texts(&product, verb->verb, axis->name, axis->value, ",");
+            break;
+        case SPEC_AXIS_LINES:
+            spec_options_texts(&product, verb->verb, axis->name, axis->value, "\n");
+            break;
+        case SPEC_AXIS_MADE:
+            spec_options_texts(grid, verb->verb, axis->name, axis->value, "\n");
+            break;
         case SPEC_AXIS_ASKED: break;
         }
     }
@@ -95,9 +123,11 @@ static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
         product = (spec_grid){0};
     } else {
         grid->zipped = true;
-        if (spec_grid_cross(grid, &product, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
+        if (spec_grid_cross(grid, &product, &error) != GSL_SUCCESS)
+            spec_usage_fail(verb->verb, "%s", error.text);
     }
-    if (spec_grid_expand(grid, &error) != GSL_SUCCESS) spec_usage_fail(verb->verb, "%s", error.text);
+    if (spec_grid_references_expand(grid, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb->verb, "%s", error.text);
     spec_grid_free(&product);
 }
 
@@ -106,7 +136,8 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     spec_error error = {{0}};
     spec_experiment experiment = {0};
     char *text = command_text(verb);
-    if (spec_experiment_init(&experiment, strrchr(verb->verb, ' ') + 1, text, verb->measure, &error) != GSL_SUCCESS)
+    if (spec_experiment_init(&experiment, strrchr(verb->verb, ' ') + 1, text, verb->measure,
+                             &error) != GSL_SUCCESS)
         spec_usage_fail(verb->verb, "%s", error.text);
     free(text);
     if (verb->figure != NULL) {
@@ -118,7 +149,8 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     experiment.seed = options->seed;
     fill_grid(&experiment.grid, verb);
     set_columns(&experiment, verb);
-    const spec_options_plan plan = {.resume = verb->resume, .no_point = true, .limit = verb->limit};
+    const spec_options_plan plan = {
+        .resume = verb->resume, .no_point = true, .limit = verb->limit, .what = verb->what};
     const int code = spec_options_run(&experiment, options, &plan, verb->verb, &error);
     if (error.text[0] != '\0') say(verb, error.text);
     spec_experiment_free(&experiment);

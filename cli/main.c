@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/share.h"
 #include "cli/usage.h"
 #include "cli/verb.h"
 
-#include "base/table.h"
+#include "base/cpu.h"
 #include "base/names.h"
+#include "base/table.h"
+#include "base/thread_pool.h"
+#include "conformance/samplers/supervisor.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -14,75 +18,95 @@
 #include <string.h>
 
 const spec_verb spec_verbs[] = {
-    {"predict", "closed forms for alpha, K and c: tokens per round, speed-up, best K", spec_verb_predict},
-    {"sweep", "a grid of alpha, K and c: theory beside Monte Carlo, with z", spec_verb_sweep},
+    {"predict", "tokens per round, speed-up and best K, by closed forms", spec_verb_predict},
+    {"sweep", "theory beside Monte Carlo on a grid of alpha, K and c", spec_verb_sweep},
     {"run", "run an experiment file", spec_verb_run},
-    {"plot", "draw the figure of a result", spec_verb_plot},
-    {"prove", "the exact output law of a rule, by enumeration of every decision", spec_verb_prove},
-    {"accept", "how often each rule accepts one draft token, for a pair of models", spec_verb_accept},
+    {"plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
+    {"prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
+    {"accept", "how often each rule accepts a draft token, beside the optimum", spec_verb_accept},
     {"plan", "the best draft tree for a budget of nodes", spec_verb_plan},
-    {"generate", "text from a model, with and without speculation", spec_verb_generate},
-    {"bench", "measured speculation on this machine, beside the prediction", spec_verb_bench},
-    {"validate", "is this sampler lossless? for any implementation, with a verdict", spec_verb_validate},
-    {"rows", "the rows of a pair along a text, into a file that is a model", spec_verb_rows},
-    {"quantize", "write a transformer as GGUF, its weights in fewer bits", spec_verb_quantize},
-    {"list", "models, drafts, rules, processes, measures, devices, experiments", spec_verb_list},
+    {"generate", "generate text from a model, with and without speculation", spec_verb_generate},
+    {"bench", "measure speculative decoding on this machine, beside the prediction",
+     spec_verb_bench},
+    {"validate", "test whether a sampler, in any language, is lossless", spec_verb_validate},
+    {"rows", "record the distributions of a target and its drafts along a text", spec_verb_rows},
+    {"quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
+    {"list", "list models, drafts, rules, measures, figures, devices, experiments", spec_verb_list},
     {NULL, NULL, NULL},
 };
 
 #define MAX_VERBS 32
 
+/* One screen of 24 lines. */
 static void print_help(FILE *out)
 {
     fputs("Usage: speclab VERB [OPTION...]\n"
-          "speclab, a laboratory for speculative decoding: it proves, simulates, measures\nand plots.\n\n"
-          "Verbs:\n",
+          "A laboratory for speculative decoding: it proves, simulates, measures and plots.\n\n",
           out);
     for (const spec_verb *verb = spec_verbs; verb->name != NULL; verb++)
-        fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
+        fprintf(out, "  %-9s %s\n", verb->name, verb->summary);
     fputs("\n"
-          "Examples:\n"
-          "  $ speclab predict --alpha 0.8 --K 1:8:1 --c 0.1\n"
-          "  $ speclab sweep --alpha 0.5,0.7,0.9 --K 2,5 --rounds 1000000\n"
-          "  $ speclab prove --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3\n"
-          "  $ speclab validate ./my_sampler.so --junit conformance.xml\n"
-          "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n\n"
-          "'speclab VERB --help' tells the options of a verb, 'speclab list' what there is\nto choose from.\n"
-          "Exit status: 0 it holds; 1 a check failed; 2 bad usage or input; 3 not enough\n"
-          "evidence either way; 130 interrupted.\n",
+          "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.1\n"
+          "  $ speclab validate ./my_sampler.so\n"
+          "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n"
+          "\n"
+          "'speclab help VERB' lists the options of a verb, 'speclab list' all names.\n"
+          "Exit status: 0 all checks hold; 1 a check failed; 2 bad usage or input; 3 not\n"
+          "enough evidence either way; 130 interrupted.\n",
           out);
 }
 
-static int close_output(void)
+/* Print the number of threads if the system granted fewer than requested. */
+static void say_threads(const char *verb)
 {
-    if (fflush(stdout) == 0) return SPEC_EXIT_HOLDS;
-    spec_usage_say("speclab", "standard output: %s", strerror(errno));
+    int granted;
+    const int missed = spec_thread_pool_missing(&granted);
+    if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
+}
+
+/* The exit code of a verb, or 2 if standard output could not be written. */
+static int close_output(const char *verb, int code)
+{
+    if (fflush(stdout) == 0 || code == SPEC_EXIT_USAGE) return code;
+    spec_usage_say(verb, "standard output: %s", strerror(errno));
     return SPEC_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    gsl_set_error_handler_off(); /* GSL's failures come back as codes */
+    spec_supervisor_main(argc, argv); /* does not return in a process that supervises a sampler */
+    gsl_set_error_handler_off();      /* GSL's failures come back as codes */
     argp_err_exit_status = SPEC_EXIT_USAGE;
     argp_program_version = "speclab " SPEC_VERSION;
-    signal(SIGPIPE, SIG_IGN);    /* a closed pipe is a write error like any other, said in one line */
+    signal(SIGXFSZ, SIG_IGN); /* a file above the size limit is a write error with a message */
 
     if (argc < 2) {
         print_help(stderr);
         return SPEC_EXIT_USAGE;
     }
+    char help[] = "--help", *of_help[] = {argv[0], argv[2], help, NULL};
+    if (strcmp(argv[1], "help") == 0 && argc > 2) { /* speclab help VERB is speclab VERB --help */
+        if (argc > 3) spec_usage_fail("speclab help", "'%s' is a second verb; give one", argv[3]);
+        argv = of_help;
+        argc = 3;
+    }
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 ||
         strcmp(word, "help") == 0) {
         print_help(stdout);
-        return close_output();
+        return close_output("speclab", SPEC_EXIT_HOLDS);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         puts(argp_program_version);
-        return close_output();
+        return close_output("speclab", SPEC_EXIT_HOLDS);
     }
 
-    spec_share_export();
+    spec_error error = {{0}};
+    if (spec_cpu_limit(getenv("SPECLAB_ISA"), &error) != GSL_SUCCESS) {
+        spec_usage_say("speclab", "SPECLAB_ISA=%s", error.text);
+        return SPEC_EXIT_USAGE;
+    }
+    spec_share_tell_models();
     const char *names[MAX_VERBS];
     int n = 0;
     for (const spec_verb *verb = spec_verbs; verb->name != NULL && n < MAX_VERBS - 1; verb++) {
@@ -91,7 +115,9 @@ int main(int argc, char **argv)
         char title[64];
         snprintf(title, sizeof title, "speclab %s", verb->name);
         argv[1] = title;
-        return verb->run(argc - 1, argv + 1);
+        const int code = verb->run(argc - 1, argv + 1);
+        if (code != SPEC_EXIT_USAGE) say_threads(title);
+        return close_output(title, code);
     }
     names[n] = NULL;
     char near[SPEC_NAMES_MEANT_SIZE];

@@ -1,57 +1,66 @@
-/* options: what every verb understands: --format, --seed, --threads, -o, and how it shows a result.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* options: the options that all verbs share (--format, --seed, --threads, -o) and their output.
  * An argp child whose input is a spec_options; verbs give its address in state->child_inputs[0]. */
 #ifndef SPECLAB_OPTIONS_H
 #define SPECLAB_OPTIONS_H
 
+#include "base/table.h"
 #include "cli/usage.h"
 #include "experiments/experiment.h"
-#include "base/table.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef struct {
     spec_format format;
     bool format_given;
+    bool wide; /* do not fit tables to the terminal */
     uint64_t seed;
     bool seed_given;
     int threads;        /* 0: all */
     const char *output; /* NULL: standard output */
+    bool force;         /* do not keep an older output file */
 } spec_options;
 
 #define SPEC_OPTIONS_DEFAULT ((spec_options){.seed = 42})
 
 extern const struct argp spec_options_argp;
 
-/* What an option says: a whole number from `low` to `high`. Bad input fails. */
-uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low, uint64_t high);
+/* Parse an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad input.
+ */
+uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low,
+                            uint64_t high);
 
-/* An axis of the grid from texts between `separators`, or from a list of numbers ("0.5,0.7", "1:8:1"). Bad input
- * fails. */
-void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list, const char *separators);
+/* Add an axis to the grid from texts between `separators`, or from a list of numbers ("0.5,0.7",
+ * "1:8:1"). Exits 2 on bad input. */
+void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list,
+                        const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
 
-/* Set by ctrl-C and SIGTERM once _catch_interrupts was called; a second ctrl-C kills. */
+/* Set by ctrl-C and SIGTERM after _catch_interrupts; a second ctrl-C kills. */
 extern volatile int spec_options_stop;
 void spec_options_catch_interrupts(void);
 
-/* How a verb wants its experiment run. */
+/* How a verb runs its experiment. */
 typedef struct {
     bool resume;    /* keep the finished rows of the output file */
-    bool no_point;  /* leave the point out of errors, which then begin with the parameter at fault */
-    uint64_t limit; /* most branches of an enumeration, 0 for the default */
+    bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
+    uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
+    const char *what; /* phase before the first point, such as "loading the models", or NULL */
 } spec_options_plan;
 
-/* Run an experiment, write its table where and how the options say, and return the exit code. The line that is to be
- * said of it, if any, is left in *ret_error, for the verb to say in its own words. */
-int spec_options_run(const spec_experiment *experiment, const spec_options *options, const spec_options_plan *plan,
-                     const char *verb, spec_error *ret_error);
+/* Run an experiment, write its table as the options say, and return the exit code. *ret_error
+ * receives the error line, if any; the verb prints it. */
+int spec_options_run(const spec_experiment *experiment, const spec_options *options,
+                     const spec_options_plan *plan, const char *verb, spec_error *ret_error);
 
-/* Write a table where and how the options say: 0, or 2 with a line said. */
+/* Write a table as the options say: 0, or 2 after printing the error. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);
 
-/* Report progress on a terminal, once the work has taken a second; an spec_run_options.progress. */
-void spec_options_progress(void *context, uint64_t done, uint64_t total);
+/* Columns to which an aligned table is fitted: the terminal's width if the table goes to one; 0: no
+ * limit. */
+int spec_options_columns(const spec_options *options);
 
 #endif

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/pair_options.h"
 
+#include "base/memory_text.h"
+#include "base/progress.h"
 #include "cli/device_option.h"
 #include "cli/usage.h"
-#include "models/transformer/engine/room.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +16,24 @@ enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_DEVICE, KEY
        KEY_SAMPLING };
 
 static const struct argp_option options_table[] = {
-    {"target", KEY_TARGET, "SPEC", 0, "the model that the text is of, see 'speclab list models'", 1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the model that drafts (none: drafts are looked up in the text)", 1},
+    {"target", KEY_TARGET, "SPEC", 0, "the target model, see 'speclab list models'", 1},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (none: drafts are looked up in the text)", 1},
     {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
     {"verify", KEY_VERIFY, "WHERE", 0,
-     "where chains are drawn and verified. host: rows are brought over; device: only tokens are; auto: device where it "
-     "can (default: auto)", 1},
+     "where chains are drawn and verified. host: rows are copied from the device; device: only "
+     "tokens are; auto: device if both models support it (default: auto)",
+     1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
     {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
     {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
     {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
-    {0, 0, 0, 0, "Sampling, of target and draft alike:", 3},
-    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 is the most probable token each time (1)", 3},
-    {"top-k", KEY_SAMPLING + 1, "N", 0, "the most probable tokens alone (all)", 3},
-    {"top-p", KEY_SAMPLING + 2, "X", 0, "the fewest of this mass (1: all)", 3},
-    {"min-p", KEY_SAMPLING + 3, "X", 0, "those of this share of the most probable one's probability (0: all)", 3},
+    {0, 0, 0, 0, "Sampling parameters of target and draft:", 3},
+    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 always takes the most probable token (1)", 3},
+    {"top-k", KEY_SAMPLING + 1, "N", 0, "keep the N most probable tokens (all)", 3},
+    {"top-p", KEY_SAMPLING + 2, "X", 0,
+     "keep the fewest tokens of at least this probability together (1: all)", 3},
+    {"min-p", KEY_SAMPLING + 3, "X", 0,
+     "keep tokens with at least X times the largest probability (0: all)", 3},
     {0},
 };
 
@@ -35,11 +42,11 @@ static const struct {
 } sampling[SPEC_PAIR_SAMPLING] = {
     {"temperature", "temperature"}, {"top-k", "top_k"}, {"top-p", "top_p"}, {"min-p", "min_p"}};
 
-/* A spec of its own in the memory of `*spec`. */
+/* Replace `*spec` by a copy of `arg`. */
 static void keep(char **spec, const char *arg, const char *verb)
 {
     free(*spec);
-    if ((*spec = strdup(arg)) == NULL) spec_usage_fail(verb, "out of memory");
+    if ((*spec = strdup(arg)) == NULL) spec_usage_no_memory(verb);
 }
 
 static spec_verify_place read_place(const char *arg, const char *verb)
@@ -57,7 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     if (options == NULL) return ARGP_ERR_UNKNOWN;
     if (key >= KEY_SAMPLING && key < KEY_SAMPLING + SPEC_PAIR_SAMPLING) {
         if (!spec_settings_parse_double(&value, arg))
-            spec_usage_fail(state->name, "--%s: '%s' is not a number", sampling[key - KEY_SAMPLING].option, arg);
+            spec_usage_fail(state->name, "--%s: '%s' is not a number",
+                            sampling[key - KEY_SAMPLING].option, arg);
         options->sampling[key - KEY_SAMPLING] = arg;
         return 0;
     }
@@ -76,56 +84,85 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp spec_pair_options_argp = {options_table, parse, NULL, NULL, NULL, NULL, NULL};
 
-/* Is a model of this spec built from the target's rows, to which the sampling parameters have been applied? */
+/* Whether a model of this kind is built from the target's rows, to which the sampling parameters
+ * already apply. */
 static bool has_them_already(const char *name)
 {
     for (int i = 0; spec_model_kinds[i] != NULL; i++)
         if (strcmp(spec_model_kinds[i]->name, name) == 0)
-            return spec_model_kinds[i]->needs_target && !spec_model_kinds[i]->heats;
+            return spec_model_kinds[i]->needs_target && !spec_model_kinds[i]->applies_temperature;
     return false;
 }
 
-/* The spec with the sampling parameters that were given. */
-static void add_sampling(char **spec, const char *which, const spec_pair_options *options, const char *verb)
+/* Add the given sampling parameters to the spec. */
+static void add_sampling(char **spec, const char *which, const spec_pair_options *options,
+                         const char *verb)
 {
     spec_settings settings = {0};
     spec_error error = {{0}};
-    char *text = NULL;
-    size_t size = 0;
+    spec_memory_text text;
     if (spec_settings_init(&settings, *spec, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--%s: %s", which, error.text);
     const bool already = has_them_already(settings.name);
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_usage_fail(verb, "out of memory");
-    fputs(*spec, out);
+    if (!spec_memory_text_open(&text)) spec_usage_no_memory(verb);
+    fputs(*spec, text.out);
     char separator = strchr(*spec, '?') == NULL ? '?' : '&';
     for (int i = 0; i < SPEC_PAIR_SAMPLING && !already; i++) {
         if (options->sampling[i] == NULL) continue;
         const char *own = spec_settings_text(&settings, sampling[i].key);
         if (own != NULL)
-            spec_usage_fail(verb, "--%s is for target and draft alike, and the %s has its own %s=%s: give one of them",
-                            sampling[i].option, which, sampling[i].key, own);
-        fprintf(out, "%c%s=%s", separator, sampling[i].key, options->sampling[i]);
+            spec_usage_fail(
+                verb,
+                "--%s applies to target and draft, and the %s sets %s=%s itself: give one of them",
+                sampling[i].option, which, sampling[i].key, own);
+        fprintf(text.out, "%c%s=%s", separator, sampling[i].key, options->sampling[i]);
         separator = '&';
     }
     spec_settings_free(&settings);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
     free(*spec);
-    *spec = text;
+    *spec = spec_memory_text_take(&text, NULL);
+    if (*spec == NULL) spec_usage_no_memory(verb);
+}
+
+/* Check rule, policy and strategy before a model is opened. The strategy is tested with a small
+ * model. */
+static void check_names(const spec_pair_options *options, const char *verb)
+{
+    spec_error error = {{0}};
+    spec_rule rule;
+    spec_policy policy;
+    spec_drafter drafter;
+    spec_model *any = NULL;
+    if (spec_rule_init(&rule, options->rule, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--rule: %s", error.text);
+    spec_rule_free(&rule);
+    if (spec_policy_init(&policy, options->policy, 1, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--policy: %s", error.text);
+    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
+    if (spec_drafter_init(&drafter, options->drafting, any, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--drafting: %s", error.text);
+    spec_drafter_free(&drafter);
+    spec_model_close(any);
 }
 
 void spec_pair_options_complete(spec_pair_options *options, const char *verb)
 {
     if (options->target == NULL)
-        spec_usage_fail(verb, "give a --target, as ngram:novel.txt; 'speclab list models' has them all");
+        spec_usage_fail(
+            verb,
+            "give a --target, such as ngram:novel.txt; 'speclab list models' lists the kinds");
     if (options->verify == SPEC_VERIFY_DEVICE && options->draft == NULL)
-        spec_usage_fail(verb, "--verify device needs a --draft: chains are drawn from a draft model");
+        spec_usage_fail(verb,
+                        "--verify device needs a --draft: chains are drawn from a draft model");
     if (options->drafting == NULL) options->drafting = options->draft != NULL ? "chain" : "lookup";
+    check_names(options, verb);
     if (options->device != NULL) {
         spec_device_option_check(options->device, verb);
         if (!spec_device_option_concerns(options->target) &&
             (options->draft == NULL || !spec_device_option_concerns(options->draft)))
-            spec_usage_fail(verb, "--device is for transformers, and %.80s is none", options->target);
+            spec_usage_fail(verb, "--device is for transformers, and %.80s is not one",
+                            options->target);
         spec_device_option_add(&options->target, options->device, verb);
         if (options->draft != NULL) spec_device_option_add(&options->draft, options->device, verb);
     }
@@ -140,8 +177,8 @@ void spec_pair_options_free(spec_pair_options *options)
     *options = (spec_pair_options){0};
 }
 
-spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, const spec_model *target,
-                                              const spec_model *opt_draft)
+spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
+                                              const spec_model *target, const spec_model *opt_draft)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     config.target = target;
@@ -154,29 +191,32 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options, 
     return config;
 }
 
-/* Is there room for a target and its draft? A draft that shares the target's keys and values has none of its own, but
- * while it drafts ahead or is timed alone; timed alone, it has another session for that. */
-static int check_room(const spec_model *target, const spec_model *draft, const spec_pair_options *options,
-                      spec_error *error)
+/* Check that a target and its draft fit into memory. A draft that shares the target's KV cache
+ * needs its own only while it drafts ahead or is timed alone. Timed alone, it uses another session.
+ */
+static int check_room(const spec_model *target, const spec_model *draft,
+                      const spec_pair_options *options, spec_error *error)
 {
     const spec_transformer *a = spec_transformer_of(target), *b = spec_transformer_of(draft);
     const bool shares = a != NULL && b != NULL && a->weights == b->weights;
-    const int reads = b == NULL && draft->kind->needs_target ? 2 : 1; /* the target, and what is made of its rows */
+    const int reads = b == NULL && draft->kind->needs_target
+                          ? 2
+                          : 1; /* the target, and models made from its rows */
     const bool on_device = options->verify != SPEC_VERIFY_HOST && a != NULL && b != NULL &&
-                           a->weights->backend == b->weights->backend && strcmp(options->rule, "token") == 0 &&
+                           a->weights->backend == b->weights->backend &&
+                           strcmp(options->rule, "token") == 0 &&
                            strcmp(options->drafting, "chain") == 0;
-    const spec_room_need need[] = {
-        {.opt_model = draft,
-         .texts = !shares || options->ahead || options->draft_alone,
-         .passes = shares && options->draft_alone ? 2 : 1,
-         .laws = on_device ? options->laws : 0},
-        {.opt_model = target, .texts = reads, .passes = reads},
+    const spec_memory_budget_need need[] = {
+        spec_transformer_memory(draft, !shares || options->ahead || options->draft_alone,
+                                shares && options->draft_alone ? 2 : 1,
+                                on_device ? options->laws : 0),
+        spec_transformer_memory(target, reads, reads, 0),
     };
-    return spec_room_check(need, 2, error);
+    return spec_memory_budget_check(need, 2, error);
 }
 
-int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, const spec_pair_options *options,
-                           spec_error *error)
+int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
+                           const spec_pair_options *options, spec_error *error)
 {
     spec_error inner = {{0}};
     const char *which = "target";
@@ -184,23 +224,27 @@ int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft, cons
     int status = GSL_SUCCESS;
     *ret_target = NULL;
     if (opt_draft != NULL) *opt_draft = NULL;
-    SPEC_TRY(spec_model_look(&target, options->target, NULL, &inner));
+    spec_progress_phase("loading the models"); /* n-gram models count their text now */
+    SPEC_TRY(spec_model_open_unloaded(&target, options->target, NULL, &inner));
     if (opt_draft != NULL && options->draft != NULL) {
-        const spec_room_need alone = {.opt_model = target, .texts = 1, .passes = 1};
-        SPEC_TRY(spec_room_check(&alone, 1, &inner));
+        const spec_memory_budget_need alone = spec_transformer_memory(target, 1, 1, 0);
+        SPEC_TRY(spec_memory_budget_check(&alone, 1, &inner));
         which = "draft";
-        SPEC_TRY(spec_model_look(&draft, options->draft, target, &inner));
+        SPEC_TRY(spec_model_open_unloaded(&draft, options->draft, target, &inner));
+        SPEC_TRY(spec_vocabularies_check(target, draft, &inner));
         SPEC_TRY(check_room(target, draft, options, &inner));
         which = "target";
     }
     SPEC_TRY(spec_model_load(target, NULL, &inner));
     which = "draft";
     if (draft != NULL) SPEC_TRY(spec_model_load(draft, target, &inner));
+    spec_progress_phase(NULL);
     *ret_target = target;
     if (opt_draft != NULL) *opt_draft = draft;
     target = draft = NULL;
 done:
     spec_model_close(draft);
     spec_model_close(target);
-    return status == GSL_SUCCESS ? status : spec_fail(error, status, "--%s: %.450s", which, inner.text);
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, status, "--%s: %.450s", which, inner.text);
 }

@@ -1,61 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/prove_pairs.h"
 
-#include "cli/options.h"
+#include "base/memory_text.h"
 #include "base/names.h"
+#include "cli/options.h"
+#include "models/model_open.h"
 #include "sim/decode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A text that grows; a failure to is the end. */
+/* A growing text; out of memory exits 2. */
 typedef struct {
     const char *verb, *separator;
-    char *text;
-    size_t size;
-    FILE *out;
+    bool any;
+    spec_memory_text text;
 } list;
 
 static void list_begin(list *l, const char *verb, const char *separator)
 {
     *l = (list){.verb = verb, .separator = separator};
-    if ((l->out = open_memstream(&l->text, &l->size)) == NULL) spec_usage_fail(verb, "out of memory");
+    if (!spec_memory_text_open(&l->text)) spec_usage_no_memory(verb);
 }
 
 static void list_add(list *l, const char *item)
 {
-    fprintf(l->out, "%s%s", ftell(l->out) > 0 ? l->separator : "", item);
+    fprintf(l->text.out, "%s%s", l->any ? l->separator : "", item);
+    l->any = true;
 }
 
 static char *list_end(list *l)
 {
-    if (fclose(l->out) != 0) spec_usage_fail(l->verb, "out of memory");
-    return l->text;
+    char *text = spec_memory_text_take(&l->text, NULL);
+    if (text == NULL) spec_usage_no_memory(l->verb);
+    return text;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* The next of the names separated by commas, which are cut apart; NULL after the last. */
+/* The next name of a comma-separated list, which is cut in place; NULL after the last. */
 static const char *next_name(char **rest, const char *verb, const char *option, const char *whole)
 {
     const char *name = strsep(rest, ",");
-    if (name != NULL && *name == '\0') spec_usage_fail(verb, "--%s: '%s' has an empty name", option, whole);
+    if (name != NULL && *name == '\0')
+        spec_usage_fail(verb, "--%s: '%s' has an empty name", option, whole);
     return name;
 }
 
 static char *copy_of(const char *verb, const char *text)
 {
     char *copy = strdup(text);
-    if (copy == NULL) spec_usage_fail(verb, "out of memory");
+    if (copy == NULL) spec_usage_no_memory(verb);
     return copy;
 }
 
-/* The strategy, on any model there is: what is asked of it is its form. */
-static void open_drafter(spec_drafter *drafter, const char *verb, const char *option, const char *drafting)
+/* Open the strategy on an arbitrary model, to inspect its form. */
+static void open_drafter(spec_drafter *drafter, const char *verb, const char *option,
+                         const char *drafting)
 {
     spec_error error = {{0}};
     spec_model *any = NULL;
-    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
+    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
     if (spec_drafter_init(drafter, drafting, any, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--%s: %s", option, error.text);
     spec_session_free(&drafter->session);
@@ -67,20 +74,22 @@ bool spec_prove_needs_model(const char *drafting)
     const size_t length = strcspn(drafting, "?");
     for (int i = 0; spec_drafter_kinds[i] != NULL; i++) {
         const spec_drafter_kind *kind = spec_drafter_kinds[i];
-        if (strlen(kind->name) == length && strncmp(kind->name, drafting, length) == 0) return kind->needs_model;
+        if (strlen(kind->name) == length && strncmp(kind->name, drafting, length) == 0)
+            return kind->needs_model;
     }
     return true;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
     spec_drafter drafter;
-    list left_out; /* rules that do not hold for it */
+    list left_out; /* rules that do not support it */
 } strategy;
 
-static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char *verb, const char *policies)
+static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char *verb,
+                  const char *policies)
 {
     spec_error error = {{0}};
     char *copy = copy_of(verb, policies), *rest = copy;
@@ -95,9 +104,9 @@ static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char
     return all;
 }
 
-/* A rule meets the strategies: those for which it holds, where opt_policies are given. */
-static void pair(list *rules, list *draftings, const char *rule, const spec_rule *of, strategy *with, int n,
-                 const char *opt_policies)
+/* Pair a rule with the strategies; with opt_policies only with those that it supports. */
+static void pair(list *rules, list *draftings, const char *rule, const spec_rule *of,
+                 strategy *with, int n, const char *opt_policies)
 {
     for (int i = 0; i < n; i++) {
         if (opt_policies != NULL && !holds(of, &with[i].drafter, rules->verb, opt_policies)) {
@@ -109,29 +118,34 @@ static void pair(list *rules, list *draftings, const char *rule, const spec_rule
     }
 }
 
-static void tell_left_out(const char *verb, strategy *of)
+static void note_left_out(list *lines, strategy *of)
 {
-    char *rules = list_end(&of->left_out);
-    if (rules[0] != '\0')
-        spec_usage_say(verb, "left out, as they do not hold for '%s': %s", of->name, rules);
+    char *rules = list_end(&of->left_out), *line;
+    if (rules[0] != '\0') {
+        if (asprintf(&line, "left out, as they do not hold for '%s': %s", of->name, rules) < 0)
+            spec_usage_no_memory(lines->verb);
+        list_add(lines, line);
+        free(line);
+    }
     free(rules);
 }
 
-void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules, const char *option,
-                           const char *strategies, const char *policies)
+void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules,
+                           const char *option, const char *strategies, const char *policies)
 {
-    char *copy = copy_of(verb, strategies), *rule_copy = opt_rules != NULL ? copy_of(verb, opt_rules) : NULL;
+    char *copy = copy_of(verb, strategies),
+         *rule_copy = opt_rules != NULL ? copy_of(verb, opt_rules) : NULL;
     char *rest = copy, *rule_rest = rule_copy;
     strategy *with = calloc(strlen(strategies) / 2 + 1, sizeof *with);
     list rules, draftings;
     int n = 0;
-    if (with == NULL) spec_usage_fail(verb, "out of memory");
+    if (with == NULL) spec_usage_no_memory(verb);
     *pairs = (spec_prove_pairs){0};
     for (const char *name; (name = next_name(&rest, verb, option, strategies)) != NULL; n++) {
         with[n].name = name;
         open_drafter(&with[n].drafter, verb, option, name);
         list_begin(&with[n].left_out, verb, ", ");
-        if (with[n].drafter.n_widths > pairs->levels) pairs->levels = with[n].drafter.n_widths;
+        if (with[n].drafter.n_levels > pairs->levels) pairs->levels = with[n].drafter.n_levels;
     }
     list_begin(&rules, verb, "\n");
     list_begin(&draftings, verb, "\n");
@@ -144,20 +158,33 @@ void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char
     pairs->rule = list_end(&rules);
     pairs->drafting = list_end(&draftings);
     if (pairs->rule[0] == '\0')
-        spec_usage_fail(verb, "no rule holds for '%s' as it stands: --rule names one", strategies);
+        spec_usage_fail(verb, "no rule supports '%s'; name one with --rule", strategies);
+    list left_out;
+    list_begin(&left_out, verb, "\n");
     for (int i = 0; i < n; i++) {
-        tell_left_out(verb, &with[i]);
+        note_left_out(&left_out, &with[i]);
         spec_drafter_free(&with[i].drafter);
     }
+    pairs->left_out = list_end(&left_out);
     free(with);
     free(copy);
     free(rule_copy);
+}
+
+void spec_prove_pairs_say_left_out(const spec_prove_pairs *pairs, const char *verb)
+{
+    for (const char *line = pairs->left_out; *line != '\0'; line += *line == '\n') {
+        const int n = (int)strcspn(line, "\n");
+        spec_usage_say(verb, "%.*s", n, line);
+        line += n;
+    }
 }
 
 void spec_prove_pairs_free(spec_prove_pairs *pairs)
 {
     free(pairs->rule);
     free(pairs->drafting);
+    free(pairs->left_out);
     *pairs = (spec_prove_pairs){0};
 }
 
@@ -166,7 +193,8 @@ static const char *siblings_name(int i)
     return spec_siblings_names[i];
 }
 
-char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shapes, const char *siblings)
+char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shapes,
+                       const char *siblings)
 {
     spec_grid forms = {0};
     spec_error error = {{0}};
@@ -184,7 +212,8 @@ char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shap
             char tree[512];
             const char *form = forms.axis[0].value[i];
             if (opt_n == NULL) key = strchr(form, '=') != NULL ? "" : "widths=";
-            if (snprintf(tree, sizeof tree, "tree?%s%s&siblings=%s", key, form, kind) >= (int)sizeof tree)
+            if (snprintf(tree, sizeof tree, "tree?%s%s&siblings=%s", key, form, kind) >=
+                (int)sizeof tree)
                 spec_usage_fail(verb, "--tree: '%.40s...' is too long", form);
             list_add(&trees, tree);
         }

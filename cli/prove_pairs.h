@@ -1,27 +1,36 @@
-/* prove_pairs: which rules `speclab prove` pairs with which draft strategies. Rules that were asked for meet every
- * strategy, fit or not; where none was, every rule meets those for which its claim holds, and one line says what was
- * left out. The lists are the caller's to free; out of memory or a wrong strategy exits 2. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* prove_pairs: the rules of `speclab prove`, paired with draft strategies.
+ * Rules that the user names meet every strategy, even unsupported ones; by default every rule meets
+ * the strategies that its claim covers, and one line lists the rules left out. The caller frees the
+ * lists; out of memory or a wrong strategy exits 2. */
 #ifndef SPECLAB_PROVE_PAIRS_H
 #define SPECLAB_PROVE_PAIRS_H
 
 #include <stdbool.h>
 
 typedef struct {
-    char *rule, *drafting; /* a pair a line: line i of both is pair i */
-    int levels;            /* of the deepest tree that has a depth of its own; 0: there is none */
+    char *rule, *drafting; /* one pair per line: line i of both is pair i */
+    char *left_out;        /* lines about rules that are left out */
+    int levels;            /* depth of the deepest tree with a fixed depth; 0: none */
 } spec_prove_pairs;
 
-/* All lists are names separated by commas; `option` is the one that gave the strategies. A rule that does not hold for
- * one of the policies is left out. */
-void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules, const char *option,
-                           const char *strategies, const char *policies);
+/* All lists are names separated by commas; `option` is the option that gave the strategies. A rule
+ * that does not support one of the policies is left out. */
+void spec_prove_pairs_init(spec_prove_pairs *pairs, const char *verb, const char *opt_rules,
+                           const char *option, const char *strategies, const char *policies);
 void spec_prove_pairs_free(spec_prove_pairs *pairs);
 
-/* The strategies of trees: for every number of drafts a position of opt_n ("2:4"), or every form of opt_shapes
- * ("3.2.1,children=2.1.0"), each kind of siblings. Separated by commas; the caller frees. */
-char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shapes, const char *siblings);
+/* Print which rules were left out, if any. Called after the proof, so that an error is a single
+ * line. */
+void spec_prove_pairs_say_left_out(const spec_prove_pairs *pairs, const char *verb);
 
-/* Does the strategy of that name draft from a model? */
+/* The tree strategies: each kind of siblings for every number of drafts per position of opt_n
+ * ("2:4"), or every shape of opt_shapes ("3.2.1,children=2.1.0"). Separated by commas; the caller
+ * frees. */
+char *spec_prove_trees(const char *verb, const char *opt_n, const char *opt_shapes,
+                       const char *siblings);
+
+/* Whether the strategy of that name drafts from a model. */
 bool spec_prove_needs_model(const char *drafting);
 
 #endif

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/share.h"
 
 #include "base/names.h"
+#include "models/ngram/corpus.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -13,13 +15,15 @@
 static int holds_experiments(const char *folder)
 {
     char path[PATH_MAX];
-    return snprintf(path, sizeof path, "%s/experiments", folder) < (int)sizeof path && access(path, R_OK | X_OK) == 0;
+    return snprintf(path, sizeof path, "%s/experiments", folder) < (int)sizeof path &&
+           access(path, R_OK | X_OK) == 0;
 }
 
 int spec_share_folder(char *path, size_t size)
 {
     const char *given = getenv("SPECLAB_SHARE");
-    if (given != NULL) return snprintf(path, size, "%s", given) < (int)size && holds_experiments(path) ? 0 : -1;
+    if (given != NULL)
+        return snprintf(path, size, "%s", given) < (int)size && holds_experiments(path) ? 0 : -1;
 
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -41,17 +45,23 @@ int spec_share_find(char *path, size_t size, const char *relative)
 {
     char folder[PATH_MAX];
     if (spec_share_folder(folder, sizeof folder) != 0) return -1;
-    return snprintf(path, size, "%s/%s", folder, relative) < (int)size && access(path, R_OK) == 0 ? 0 : -1;
+    return snprintf(path, size, "%s/%s", folder, relative) < (int)size && access(path, R_OK) == 0
+               ? 0
+               : -1;
 }
 
-void spec_share_export(void)
+void spec_share_tell_models(void)
 {
-    char folder[PATH_MAX];
-    if (getenv("SPECLAB_SHARE") == NULL && spec_share_folder(folder, sizeof folder) == 0)
-        setenv("SPECLAB_SHARE", folder, 0);
+    static char folder[PATH_MAX];
+    const char *given = getenv("SPECLAB_SHARE");
+    if (given != NULL)
+        spec_corpus_set_share(given);
+    else if (spec_share_folder(folder, sizeof folder) == 0)
+        spec_corpus_set_share(folder);
 }
 
-int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending, const char *name)
+int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending,
+                       const char *name)
 {
     char share[PATH_MAX], folder[2 * PATH_MAX];
     struct dirent **entry = NULL;

@@ -1,22 +1,26 @@
-/* share: where speclab's own experiments, figure scripts and docs lie.
- * Looked for in $SPECLAB_SHARE, in the source tree the program was built in, and in ../share/speclab beside the
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* share: the folder of speclab's own experiments, figure scripts and documents.
+ * Searched in $SPECLAB_SHARE, in the source tree of the build, and in ../share/speclab beside the
  * program's folder. */
 #ifndef SPECLAB_SHARE_H
 #define SPECLAB_SHARE_H
 
 #include <stddef.h>
 
-/* Set SPECLAB_SHARE to that folder where it is unset: models look there for a text that is nowhere else. */
-void spec_share_export(void);
+/* Tell the models that folder, where they look for a text that is not in the current folder. */
+void spec_share_tell_models(void);
 
-/* The names, without ending, of the files in a folder below it: the nearest to `name`, in `near` (size); 0, or -1 if
- * none is near. */
-int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending, const char *name);
+/* The file name, without its ending, nearest to `name` in a subfolder, written to `near` (size).
+ * Returns 0, or -1 if none is near. */
+int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending,
+                       const char *name);
 
-/* The path of "experiments/NAME.cfg" and the like in `path` (size); 0 if it is there, -1 if it is nowhere. */
+/* The path of a file such as "experiments/cfg/NAME.cfg", written to `path` (size). Returns 0 if the
+ * file exists, else -1. */
 int spec_share_find(char *path, size_t size, const char *relative);
 
-/* The folder that holds experiments/, plots/ and docs/, in `path`; 0 or -1. */
+/* The folder with experiments/, plots/ and docs/, written to `path`. Returns 0, or -1 if there is
+ * none. */
 int spec_share_folder(char *path, size_t size);
 
 #endif

@@ -1,13 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/text_stream.h"
 
-#include "models/ngram/piece.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
 void spec_text_stream_init(spec_text_stream *stream, FILE *out, bool shown, bool coloured)
 {
-    *stream = (spec_text_stream){
-        .out = out, .shown = shown || coloured, .coloured = coloured, .colour = "", .at_line_start = true};
+    *stream = (spec_text_stream){.out = out,
+                                 .shown = shown || coloured,
+                                 .coloured = coloured,
+                                 .colour = "",
+                                 .at_line_start = true};
 }
 
 static void turn_on(spec_text_stream *stream, const char *colour)
@@ -17,7 +21,7 @@ static void turn_on(spec_text_stream *stream, const char *colour)
     stream->colour = colour;
 }
 
-/* Could these bytes, fewer than a character has, be the front of one? */
+/* Whether these bytes can be the beginning of a character. */
 static bool is_front(const unsigned char *bytes, size_t n)
 {
     const size_t whole = bytes[0] >= 0xF0 ? 4 : bytes[0] >= 0xE0 ? 3 : 2;
@@ -27,21 +31,23 @@ static bool is_front(const unsigned char *bytes, size_t n)
     return true;
 }
 
-/* One character of n bytes, or a byte that is none. Line ends and tabs are let through; the control characters beyond
- * ASCII, and those that turn the direction of text, are not. */
-static void put(spec_text_stream *stream, const unsigned char *bytes, size_t n, uint32_t code, const char *colour)
+/* Write one character of n bytes, or one invalid byte. Newlines and tabs pass; control characters
+ * beyond ASCII, and those that change the direction of text, do not. */
+static void put(spec_text_stream *stream, const unsigned char *bytes, size_t n, uint32_t code,
+                const char *colour)
 {
-    const bool obeyed = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) ||
-                        (code >= 0x200E && code <= 0x200F) || (code >= 0x202A && code <= 0x202E) ||
-                        (code >= 0x2066 && code <= 0x2069);
+    const bool obeyed = (code < 0x20 && code != '\n' && code != '\t') ||
+                        (code >= 0x7F && code < 0xA0) || (code >= 0x200E && code <= 0x200F) ||
+                        (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
     turn_on(stream, colour);
-    if (!obeyed && code != SPEC_PIECE_INVALID) fwrite(bytes, 1, n, stream->out);
+    if (!obeyed && code != SPEC_UTF8_INVALID) fwrite(bytes, 1, n, stream->out);
     else
         for (size_t i = 0; i < n; i++) fprintf(stream->out, "\\x%02x", bytes[i]);
     stream->at_line_start = code == '\n';
 }
 
-void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n, const char *colour)
+void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n,
+                            const char *colour)
 {
     if (!stream->shown) {
         fwrite(bytes, 1, n, stream->out);
@@ -52,7 +58,7 @@ void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t 
         stream->held[stream->n_held++] = (unsigned char)bytes[i];
         while (stream->n_held > 0 && !is_front(stream->held, stream->n_held)) {
             uint32_t code;
-            const size_t used = spec_piece_character(&code, stream->held, stream->n_held);
+            const size_t used = spec_utf8_decode(&code, stream->held, stream->n_held);
             put(stream, stream->held, used, code, stream->held_colour);
             stream->n_held -= used;
             memmove(stream->held, stream->held + used, stream->n_held);
@@ -65,7 +71,7 @@ void spec_text_stream_end(spec_text_stream *stream)
 {
     if (!stream->shown) return;
     for (size_t i = 0; i < stream->n_held; i++)
-        put(stream, stream->held + i, 1, SPEC_PIECE_INVALID, stream->held_colour);
+        put(stream, stream->held + i, 1, SPEC_UTF8_INVALID, stream->held_colour);
     stream->n_held = 0;
     turn_on(stream, "");
     if (!stream->at_line_start) fputc('\n', stream->out);

@@ -1,7 +1,8 @@
-/* text_stream: text from a model, written as it comes, in colours where a person reads it.
- * To a file or a pipe it writes the bytes as they are. Shown to a person, a character waits until all its bytes are
- * there, and control characters and bytes that are no UTF-8 appear as \xNN, so that no terminal obeys a vocabulary.
- * Borrows the stream. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* text_stream: generated text, written as it comes, with colours and escapes on a terminal.
+ * Files and pipes get the bytes unchanged. On a terminal a character waits until all its bytes are
+ * there. Control characters and invalid UTF-8 appear as \xNN, so that no token can control the
+ * terminal. Borrows the stream. */
 #ifndef SPECLAB_TEXT_STREAM_H
 #define SPECLAB_TEXT_STREAM_H
 
@@ -11,21 +12,23 @@
 
 typedef struct {
     FILE *out;
-    bool shown;              /* to a person */
-    bool coloured;           /* which implies shown */
-    const char *colour;      /* that is on, "" for none */
-    unsigned char held[4];   /* the front of a character */
+    bool shown;            /* on a terminal */
+    bool coloured;         /* implies shown */
+    const char *colour;    /* the current colour, "" for none */
+    unsigned char held[4]; /* the first bytes of an incomplete character */
     size_t n_held;
-    const char *held_colour; /* its own */
-    bool at_line_start;      /* nothing, or a line end, was written last */
+    const char *held_colour; /* the colour of the held bytes */
+    bool at_line_start;      /* nothing, or a newline, was written last */
 } spec_text_stream;
 
 void spec_text_stream_init(spec_text_stream *stream, FILE *out, bool shown, bool coloured);
 
-/* Write n bytes; `colour` is the parameter of an SGR sequence, as "32" (green), or "" for none. It must live on. */
-void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n, const char *colour);
+/* Write n bytes; `colour` is the parameter of an SGR sequence, such as "32" (green), or "" for
+ * none. The string must outlive the stream. */
+void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n,
+                            const char *colour);
 
-/* What is held is written, colours go off, and a shown text ends its line. */
+/* Write the held bytes, reset the colour, and end the line on a terminal. */
 void spec_text_stream_end(spec_text_stream *stream);
 
 #endif

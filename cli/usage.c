@@ -1,25 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/usage.h"
 
-#include "cli/verb.h"
 #include "base/names.h"
+#include "base/progress.h"
+#include "cli/option_hints.h"
+#include "cli/page.h"
+#include "cli/verb.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { KEY_USAGE = 0x6001, MOST_OPTIONS = 64, LINE_MAX_BYTES = 2048 };
+enum { KEY_USAGE = 0x6001, MOST_OPTIONS = 64, LINE_MAX_BYTES = 2048, FIRST_INDEX = 0x10000 };
+
+static void write_line(char line[LINE_MAX_BYTES], const char *verb, const char *format,
+                       va_list args)
+{
+    const int n = snprintf(line, LINE_MAX_BYTES, "%.60s: ", verb);
+    vsnprintf(line + n, LINE_MAX_BYTES - (size_t)n, format, args);
+    for (char *c = line; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    }
+    spec_progress_clear();
+}
 
 static void say(const char *verb, const char *format, va_list args)
 {
     char line[LINE_MAX_BYTES];
-    vsnprintf(line, sizeof line, format, args);
-    for (char *c = line; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    }
-    fprintf(stderr, "%s: %s\n", verb, line);
+    write_line(line, verb, format, args);
+    fprintf(stderr, "%s\n", line);
 }
 
 void spec_usage_say(const char *verb, const char *format, ...)
@@ -27,6 +41,18 @@ void spec_usage_say(const char *verb, const char *format, ...)
     va_list args;
     va_start(args, format);
     say(verb, format, args);
+    va_end(args);
+}
+
+void spec_usage_note(const char *verb, const char *format, ...)
+{
+    va_list args;
+    char line[LINE_MAX_BYTES];
+    if (!isatty(STDERR_FILENO)) return;
+    va_start(args, format);
+    write_line(line, verb, format, args);
+    spec_page_write(line, spec_page_columns(STDERR_FILENO), stderr);
+    fputc('\n', stderr);
     va_end(args);
 }
 
@@ -39,22 +65,59 @@ void spec_usage_fail(const char *verb, const char *format, ...)
     exit(SPEC_EXIT_USAGE);
 }
 
-/* ---- an option that cannot be parsed ----------------------------------------------------------------------------- */
+void spec_usage_no_memory(const char *verb)
+{
+    spec_usage_fail(verb, "out of memory");
+}
 
-/* Every option of a parser and its children. */
+/* ---- an option that cannot be parsed --------------------------------------------------------- */
+
+/* Collect the options of a parser and its children. */
 static int gather(const struct argp_option **option, int n, const struct argp *argp)
 {
-    for (const struct argp_option *o = argp->options; o != NULL && (o->name != NULL || o->key != 0 || o->doc != NULL);
-         o++) {
+    for (const struct argp_option *o = argp->options;
+         o != NULL && (o->name != NULL || o->key != 0 || o->doc != NULL); o++) {
         if ((o->name != NULL || o->key != 0) && n < MOST_OPTIONS) option[n++] = o;
     }
-    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL; child++)
+    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL;
+         child++)
         n = gather(option, n, child->argp);
     return n;
 }
 
-/* "--NAME" or "--NAME=VALUE": false if nothing is wrong with it. */
-static bool complain_long(const char *verb, const char *word, const struct argp_option **option, int n)
+typedef struct {
+    const struct argp_option **option;
+    int n;
+} option_list;
+
+static bool list_has(const void *self, const char *name, char *ret_letter)
+{
+    const option_list *list = self;
+    for (int i = 0; i < list->n; i++) {
+        const struct argp_option *o = list->option[i];
+        if (o->name == NULL || strcmp(o->name, name) != 0) continue;
+        *ret_letter = o->key > ' ' && o->key < 0x7f ? (char)o->key : '\0';
+        return true;
+    }
+    return false;
+}
+
+/* Fail with a hint if the name is an option of another engine. */
+static void hint_at(const char *verb, const char *dashes, const char *name,
+                    const struct argp_option **option, int n)
+{
+    char hint[SPEC_OPTION_HINT_SIZE];
+    const option_list list = {option, n};
+    const char *blank = strrchr(verb, ' ');
+    const spec_option_set set = {
+        .verb = blank != NULL ? blank + 1 : verb, .has = list_has, .self = &list};
+    if (spec_option_hint(hint, dashes, name, &set) != NULL)
+        spec_usage_fail(verb, "%s", hint);
+}
+
+/* Check "--NAME" or "--NAME=VALUE"; false if the option is correct. */
+static bool complain_long(const char *verb, const char *word, const struct argp_option **option,
+                          int n)
 {
     const char *known[MOST_OPTIONS + 1] = {NULL}, *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
@@ -70,34 +133,41 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
         if (whole) break;
     }
     if (n_meant > 1)
-        spec_usage_fail(verb, "--%.*s may be several options; write it out, as in --%s", (int)length, word,
-                        meant->name);
+        spec_usage_fail(verb, "--%.*s may be several options; write it out, as in --%s",
+                        (int)length, word, meant->name);
     if (n_meant == 1 && meant->arg != NULL && equals == NULL)
         spec_usage_fail(verb, "--%s needs a value, %s", meant->name, meant->arg);
-    if (n_meant == 1 && meant->arg == NULL && equals != NULL) spec_usage_fail(verb, "--%s takes no value", meant->name);
+    if (n_meant == 1 && meant->arg == NULL && equals != NULL)
+        spec_usage_fail(verb, "--%s takes no value", meant->name);
     if (n_meant == 1) return false;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)length, word);
+    hint_at(verb, "--", name, option, n);
     const char *near = spec_names_nearest(name, known);
-    if (near != NULL) spec_usage_fail(verb, "there is no option --%s; did you mean --%s?", name, near);
+    if (near != NULL)
+        spec_usage_fail(verb, "there is no option --%s; did you mean --%s?", name, near);
     spec_usage_fail(verb, "there is no option --%s; '%s --help' lists them", name, verb);
 }
 
-/* "-abc": the first letter that is wrong. */
-static void complain_short(const char *verb, const char *letters, const struct argp_option **option, int n)
+/* Report the first wrong letter of "-abc". */
+static void complain_short(const char *verb, const char *letters, const struct argp_option **option,
+                           int n)
 {
     for (; *letters != '\0'; letters++) {
         const struct argp_option *meant = NULL;
         for (int i = 0; i < n; i++)
             if (option[i]->key == *letters) meant = option[i];
-        if (meant == NULL) spec_usage_fail(verb, "there is no option -%c; '%s --help' lists them", *letters, verb);
+        if (meant == NULL) hint_at(verb, "-", (const char[]){*letters, '\0'}, option, n);
+        if (meant == NULL)
+            spec_usage_fail(verb, "there is no option -%c; '%s --help' lists them", *letters, verb);
         if (meant->arg != NULL && letters[1] == '\0')
             spec_usage_fail(verb, "-%c needs a value, %s", *letters, meant->arg);
         if (meant->arg != NULL) return;
     }
 }
 
-/* getopt has passed the word that is wrong, unless it stopped within a bundle of letters. */
+/* Report the wrong option. getopt has passed its word, unless it stopped within a group of letters.
+ */
 static void complain(const struct argp_state *state)
 {
     const struct argp_option *option[MOST_OPTIONS];
@@ -111,12 +181,67 @@ static void complain(const struct argp_state *state)
     spec_usage_fail(state->name, "an option is wrong; '%s --help' lists them", state->name);
 }
 
-/* ---- the parser -------------------------------------------------------------------------------------------------- */
+/* ---- an option that is given twice ----------------------------------------------------------- */
+
+/* Translate argp's options for getopt_long: `letters` (2 n + 2) and `word` (n + 1), whose val is
+ * the index in `option`. The leading '-' keeps getopt_long from reordering argv. */
+static void list_for_getopt(char *letters, struct option *word, const struct argp_option **option,
+                            int n)
+{
+    *letters++ = '-';
+    for (int i = 0; i < n; i++) {
+        const int key = option[i]->key;
+        const bool takes = option[i]->arg != NULL;
+        if (option[i]->name != NULL)
+            *word++ = (struct option){option[i]->name, takes ? required_argument : no_argument,
+                                      NULL, FIRST_INDEX + i};
+        if (key <= ' ' || key >= 0x7f) continue;
+        *letters++ = (char)key;
+        if (takes) *letters++ = ':';
+    }
+    *letters = '\0';
+    *word = (struct option){0};
+}
+
+/* An option with a value may be given once, unless it is marked as repeatable. The '=' of "-a=0.8"
+ * is refused. */
+static void check_values(const struct argp *argp, int argc, char **argv)
+{
+    const struct argp_option *option[MOST_OPTIONS];
+    const char *value[MOST_OPTIONS] = {NULL};
+    char letters[2 * MOST_OPTIONS + 2];
+    struct option word[MOST_OPTIONS + 1];
+    const int n = gather(option, 0, argp);
+    list_for_getopt(letters, word, option, n);
+    opterr = 0;
+    optind = 0;
+    for (int got; (got = getopt_long(argc, argv, letters, word, NULL)) != -1;) {
+        int i = got - FIRST_INDEX;
+        if (got < FIRST_INDEX)
+            for (i = 0; i < n && option[i]->key != got;) i++;
+        if (got == '?' || i >= n || option[i]->arg == NULL) continue;
+        if (got < FIRST_INDEX && *optarg == '=' && optarg != argv[optind - 1])
+            spec_usage_fail(argv[0], "-%c%s: no '=' comes after a letter; write -%c %s or --%s%s",
+                            got, optarg, got, optarg + 1, option[i]->name, optarg);
+        int first = 0;
+        while (option[first]->key != option[i]->key) first++; /* a second name of the same option */
+        const char *before = value[first], *name = option[i]->name;
+        value[first] = optarg;
+        if (before == NULL || (option[i]->flags & SPEC_OPTION_REPEATS) != 0) continue;
+        if (strcmp(option[i]->arg, "LIST") == 0)
+            spec_usage_fail(argv[0], "--%s is given twice; give one list: --%s %s,%s", name, name,
+                            before, optarg);
+        spec_usage_fail(argv[0], "--%s is given twice, as '%s' and as '%s'; give it once", name,
+                        before, optarg);
+    }
+}
+
+/* ---- the parser ------------------------------------------------------------------------------ */
 
 static const struct argp_option usage_options[] = {
     {"help", 'h', NULL, 0, "print this help", -1},
     {NULL, '?', NULL, OPTION_HIDDEN, NULL, -1},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short", -1},
+    {"usage", KEY_USAGE, NULL, 0, "print a short list of the options", -1},
     {"version", 'V', NULL, 0, "print the version", -1},
     {0},
 };
@@ -133,7 +258,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'h':
     case '?':
-        argp_help(state->root_argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, state->name);
+        argp_help(state->root_argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC,
+                  state->name);
         close_output(state->name);
     case KEY_USAGE:
         argp_help(state->root_argp, stdout, ARGP_HELP_USAGE, state->name);
@@ -150,9 +276,11 @@ const struct argp spec_usage_argp = {usage_options, parse, NULL, NULL, NULL, NUL
 
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    /* 80 columns, headings at the margin (help2man knows them there); without the note that -aX and --alpha=X are the
-     * same. */
+    /* 80 columns; headings without indent, as cli/man.awk expects; no note that -aX equals
+     * --alpha=X. */
     setenv("ARGP_HELP_FMT", "rmargin=79,header-col=0,no-dup-args-note", 0);
+    check_values(argp, argc, argv);
     const error_t failed = argp_parse(argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
     if (failed != 0) spec_usage_fail(argv[0], "%s", strerror(failed));
+    spec_progress_begin(argv[0], spec_page_given_columns());
 }

@@ -1,20 +1,37 @@
-/* usage: --help, --usage and --version of every verb, and one line about an option that is none.
- * An argp child that takes no input. _parse runs argp silently, so that every line about a wrong option is ours: one
- * line, and the nearest option named. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* usage: --help, --usage and --version of every verb, and the error line for a wrong option.
+ * An argp child that takes no input. _parse runs argp silently and prints every error itself, in
+ * one line with the nearest option. It also starts the progress line (base/progress.h). */
 #ifndef SPECLAB_USAGE_H
 #define SPECLAB_USAGE_H
 
+#if defined(__has_include) && !__has_include(<argp.h>)
+#error "speclab needs glibc: this C library has no argp"
+#endif
 #include <argp.h>
 
 extern const struct argp spec_usage_argp;
 
-/* Say what is wrong in one line, "speclab VERB: ...", on standard error. Control characters become '?'. _fail then
- * exits 2. */
-__attribute__((format(printf, 2, 3))) void spec_usage_say(const char *verb, const char *format, ...);
-__attribute__((noreturn, format(printf, 2, 3))) void spec_usage_fail(const char *verb, const char *format, ...);
+/* A flag for an argp_option that may be given several times. Giving any other option with a value
+ * twice exits 2. */
+enum { SPEC_OPTION_REPEATS = 0x1000 };
 
-/* argp_parse(argp, argc, argv, 0, NULL, input), where `argp` has spec_usage_argp among its children. Exits 2 on a wrong
- * option. */
+/* Print an error in one line, "speclab VERB: ...", on standard error. Control characters become
+ * '?'. _fail then exits 2. */
+__attribute__((format(printf, 2, 3))) void spec_usage_say(const char *verb, const char *format,
+                                                          ...);
+__attribute__((noreturn, format(printf, 2, 3))) void spec_usage_fail(const char *verb,
+                                                                     const char *format, ...);
+
+/* Fail with "out of memory". */
+__attribute__((noreturn)) void spec_usage_no_memory(const char *verb);
+
+/* The same, only if standard error is a terminal: information for readers. */
+__attribute__((format(printf, 2, 3))) void spec_usage_note(const char *verb, const char *format,
+                                                           ...);
+
+/* argp_parse(argp, argc, argv, 0, NULL, input), where `argp` has spec_usage_argp among its
+ * children. Exits 2 on a wrong option. */
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 #endif

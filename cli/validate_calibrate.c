@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/validate_calibrate.h"
 
 #include "cli/usage.h"
@@ -9,11 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Shares beyond which more false alarms than promised are no chance; places at which the figure's curves are drawn. */
+/* The p-value below which the number of false alarms is too large; the number of points of the
+ * figure's curves. */
 #define UNLIKELY 0.01
 enum { PLACES = 100, PER_DECADE = 4, DECADES = 8 };
 
-static void add_row(spec_table *table, const char *name, const double *p, size_t n, double largest_log_e)
+static void add_row(spec_table *table, const char *name, const double *p, size_t n,
+                    double largest_log_e)
 {
     spec_table_text(table, "test", name);
     spec_table_integer(table, "n", (long long)n);
@@ -24,11 +27,13 @@ static void add_row(spec_table *table, const char *name, const double *p, size_t
     spec_table_number(table, "largest_e", exp(largest_log_e));
 }
 
-/* The whole of a run in the first row, whose p are after Holm: shares up to the bound. */
+/* Fill the table: shares of runs below each bound. The first row is for whole runs, with p-values
+ * after Holm's correction. */
 static int fill_table(spec_table *table, const spec_calibration *c)
 {
-    static const char *const columns[] = {"test", "n", "false_alarms", "inconclusive", "below_0.1", "below_0.01",
-                                          "below_0.001", "least_p", "largest_e", "ks", "ks_p"};
+    static const char *const columns[] = {"test",      "n",          "false_alarms", "inconclusive",
+                                          "below_0.1", "below_0.01", "below_0.001",  "least_p",
+                                          "largest_e", "ks",         "ks_p"};
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_table_init(table, columns, (int)(sizeof columns / sizeof columns[0])));
     add_row(table, "all together", c->p, (size_t)c->n, c->log_e[c->n - 1]);
@@ -62,21 +67,26 @@ static int fill_curves(spec_table *table, const spec_calibration *c, const spec_
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_table_init(table, columns, 4));
     free(table->provenance);
-    if (asprintf(&table->provenance, "figure: calibration\nsampler: %s\nruns: %d\nfalse alarms: %d\nalpha: %g",
-                 spec_validate_report_clean(name, args->sampler), c->n, c->failed, args->plan.alpha) < 0) {
+    if (asprintf(&table->provenance,
+                 "figure: calibration\nsampler: %s\nruns: %d\nfalse alarms: %d\n"
+                 "false alarm rate: %g",
+                 spec_validate_report_clean(name, args->sampler), c->n, c->failed,
+                 args->plan.false_alarm_rate) < 0) {
         table->provenance = NULL;
         SPEC_TRY(GSL_ENOMEM);
     }
     for (int k = 0; k < c->n_tests; k++)
         for (int i = 0; i <= PLACES; i++) {
             const double at = (double)i / PLACES;
-            SPEC_TRY(add_point(table, c->test[k].name, at, spec_calibration_p_share(c->test[k].p, c->test[k].n, at),
+            SPEC_TRY(add_point(table, c->test[k].name, at,
+                               spec_calibration_p_share(c->test[k].p, c->test[k].n, at),
                                (double)c->test[k].n));
         }
     for (int i = 0; i <= PER_DECADE * DECADES; i++) {
         const double at = pow(10.0, -(double)i / PER_DECADE);
         SPEC_TRY(add_point(table, "run e", at, spec_calibration_e_share(c, at), c->n));
-        SPEC_TRY(add_point(table, "run p", at, spec_calibration_p_share(c->p, (size_t)c->n, at), c->n));
+        SPEC_TRY(
+            add_point(table, "run p", at, spec_calibration_p_share(c->p, (size_t)c->n, at), c->n));
     }
 done:
     return status;
@@ -91,7 +101,8 @@ static int show(const spec_calibration *c, const spec_validate_args *args, const
         spec_usage_say(verb, "out of memory");
     } else {
         code = spec_options_show(&table, &args->common, verb);
-        if (args->figure != NULL && spec_validate_args_draw(args, &curves, "calibration", &error) != GSL_SUCCESS) {
+        if (args->figure != NULL &&
+            spec_validate_args_draw(args, &curves, "calibration", verb, &error) != GSL_SUCCESS) {
             spec_usage_say(verb, "%s", error.text);
             code = SPEC_EXIT_USAGE;
         }
@@ -108,16 +119,20 @@ int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
     spec_validate_plan plan = args->plan;
     if (!args->budget_given) plan.draws = SPEC_VALIDATE_CALIBRATE_DRAWS;
     if (spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error) != GSL_SUCCESS) {
-        spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
+        spec_usage_say(verb, spec_options_stop ? "interrupted" : "%s: %s", args->sampler,
+                       error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     int code = show(&c, args, verb);
-    /* As many false alarms or more, had each run the chance alpha. */
+    /* The probability of at least as many false alarms at the plan's false-alarm rate. */
     const double chance =
-        c.failed > 0 ? gsl_cdf_binomial_Q((unsigned)c.failed - 1, plan.alpha, (unsigned)c.n) : 1.0;
+        c.failed > 0
+            ? gsl_cdf_binomial_Q((unsigned)c.failed - 1, plan.false_alarm_rate, (unsigned)c.n)
+            : 1.0;
     if (chance < UNLIKELY && code == SPEC_EXIT_HOLDS) {
-        spec_usage_say(verb, "%d false alarms in %d runs, where each has a chance of at most %g", c.failed, c.n,
-                       plan.alpha);
+        spec_usage_say(verb,
+                       "%d false alarms in %d runs, each of which has a probability of at most %g",
+                       c.failed, c.n, plan.false_alarm_rate);
         code = SPEC_EXIT_FAILS;
     }
     spec_calibration_free(&c);

@@ -1,5 +1,6 @@
-/* validate_calibrate: `speclab validate SAMPLER --calibrate N`: an exact sampler tested N times, as a table and a
- * figure. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validate_calibrate: `speclab validate SAMPLER --calibrate N`: false alarms of an exact sampler.
+ * Prints a table, and draws a figure. */
 #ifndef SPECLAB_VALIDATE_CALIBRATE_H
 #define SPECLAB_VALIDATE_CALIBRATE_H
 
@@ -8,7 +9,8 @@
 /* Tokens of one run, without --budget. */
 #define SPEC_VALIDATE_CALIBRATE_DRAWS 200000ull
 
-/* The exit code: 0; 1 for more false alarms than alpha makes likely (p < 0.01); 2, 130. */
+/* The exit code: 0; 1 if the number of false alarms is unlikely at the false-alarm rate (p < 0.01);
+ * 2, 130. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
 #endif

@@ -1,16 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/validate_list.h"
 
+#include "cli/list_page.h"
 #include "conformance/mutants/mutants.h"
 #include "conformance/traces/trace_evidence.h"
 #include "conformance/validate_report.h"
 
 #include <string.h>
 
-static void add(const spec_validate_args *args, spec_table *table, const char *kind, const char *name,
-                const char *scopes, const char *reason)
+static void add(const spec_validate_args *args, spec_table *table, const char *kind,
+                const char *name, const char *scopes, const char *reason)
 {
     bool wanted = args->only == NULL;
-    for (int i = 0; !wanted && args->only[i] != NULL; i++) wanted = strcmp(args->only[i], name) == 0;
+    for (int i = 0; !wanted && args->only[i] != NULL; i++)
+        wanted = strcmp(args->only[i], name) == 0;
     if (!wanted) return;
     spec_table_text(table, "kind", kind);
     spec_table_text(table, "name", name);
@@ -39,25 +42,40 @@ static void list_fixtures(const spec_validate_args *args, spec_table *table)
         add(args, table, "fixture", kind->name, scopes_of(scopes, kind->scopes), kind->reason);
 }
 
+static const spec_list_heading headings[] = {
+    {"fixture", "Fixtures, for --only, with their scopes"},
+    {"test", "Tests, for --only"},
+    {"trace test", "Tests of --trace"},
+    {"sampler", "Samplers: what 'speclab validate' takes"},
+    {"mistake", "Known mistakes, which --self-test must find"},
+    {NULL, NULL},
+};
+
 int spec_validate_list(const spec_validate_args *args, const char *verb)
 {
     static const char *const columns[] = {"kind", "name", "scopes", "reason"};
     spec_table table = {0};
     char scopes[16];
-    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
+    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_no_memory(verb);
     list_fixtures(args, &table);
     for (int i = 0; spec_tests[i].name != NULL; i++)
         add(args, &table, "test", spec_tests[i].name, "", spec_tests[i].reason);
     for (int i = 0; spec_trace_tests[i].name != NULL; i++)
         add(args, &table, "trace test", spec_trace_tests[i].name, "", spec_trace_tests[i].reason);
     for (int i = 0; spec_subject_kinds[i] != NULL; i++)
-        add(args, &table, "sampler", spec_subject_kinds[i]->usage, "", spec_subject_kinds[i]->summary);
+        add(args, &table, "sampler", spec_subject_kinds[i]->usage, "",
+            spec_subject_kinds[i]->summary);
     for (int i = 0; spec_mutants_at(i) != NULL; i++) {
         const spec_mutant *mutant = spec_mutants_at(i);
-        add(args, &table, "mistake", mutant->name, scopes_of(scopes, mutant->scope), mutant->mistake);
+        add(args, &table, "mistake", mutant->name, scopes_of(scopes, mutant->scope),
+            mutant->mistake);
     }
-    if (table.n_rows == 0) spec_usage_fail(verb, "--only: '%s' names nothing that there is", args->only[0]);
-    const int code = spec_options_show(&table, &args->common, verb);
+    if (table.n_rows == 0 && !table.lost)
+        spec_usage_fail(verb,
+                        "--only: there is no fixture, test or mistake '%s'; 'speclab validate "
+                        "--list' names them",
+                        args->only[0]);
+    const int code = spec_list_page_show(&table, headings, &args->common, verb);
     spec_table_free(&table);
     return code;
 }

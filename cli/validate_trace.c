@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/validate_trace.h"
 
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "conformance/traces/trace_write.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define DEFAULT_FIXTURE "plain-4"
@@ -14,7 +15,8 @@ static spec_trace_contents contents_of(const char *opt_holds, const char *verb)
     int i = 0;
     if (opt_holds == NULL) return SPEC_TRACE_ROWS;
     while (i < SPEC_TRACE_CONTENTS && strcmp(spec_trace_contents_names[i], opt_holds) != 0) i++;
-    if (i == SPEC_TRACE_CONTENTS) spec_usage_fail(verb, "--holds: '%s' is not rows, top or logprobs", opt_holds);
+    if (i == SPEC_TRACE_CONTENTS)
+        spec_usage_fail(verb, "--holds: '%s' is not rows, top or logprobs", opt_holds);
     return (spec_trace_contents)i;
 }
 
@@ -24,16 +26,20 @@ int spec_validate_write_trace(const spec_validate_args *args, const char *verb)
     const spec_trace_contents contents = contents_of(args->holds, verb);
     const bool standard = strcmp(args->write_trace, "-") == 0;
     spec_error error = {{0}};
-    if (spec_fixture_find(&kind, args->only != NULL ? args->only[0] : DEFAULT_FIXTURE, &error) != GSL_SUCCESS)
+    if (spec_fixture_find(&kind, args->only != NULL ? args->only[0] : DEFAULT_FIXTURE, &error) !=
+        GSL_SUCCESS)
         spec_usage_fail(verb, "--only: %s", error.text);
-    FILE *file = standard ? stdout : fopen(args->write_trace, "w");
-    if (file == NULL) spec_usage_fail(verb, "--write-trace: %s: %s", args->write_trace, strerror(errno));
-    int status = spec_trace_write(file, args->sampler, kind, contents,
-                                  args->budget_given ? args->plan.draws : DEFAULT_TOKENS, args->plan.seed, &error);
-    if (!standard && fclose(file) != 0 && status == GSL_SUCCESS)
-        status = spec_fail(&error, GSL_EFAILED, "%s: %s", args->write_trace, strerror(errno));
+    spec_output output;
+    if (spec_output_open(&output, standard ? NULL : args->write_trace, verb, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--write-trace: %s", error.text);
+    int status;
+    SPEC_TRY(spec_trace_write(output.out, args->sampler, kind, contents,
+                              args->budget_given ? args->plan.draws : DEFAULT_TOKENS,
+                              args->plan.seed, &error));
+    SPEC_TRY(spec_output_close(&output, args->common.force, verb, &error));
+done:
+    spec_output_discard(&output);
     if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
-    if (!standard) remove(args->write_trace);
     spec_usage_say(verb, "%s: %s", args->sampler, error.text);
     return SPEC_EXIT_USAGE;
 }

@@ -1,5 +1,6 @@
-/* validate_trace: `speclab validate SAMPLER --write-trace FILE`: a trace of what is known to be right or wrong, to see
- * what one looks like and to try one's tools on. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validate_trace: `speclab validate SAMPLER --write-trace FILE`: writes an example trace.
+ * The sampler is known to be right or wrong, so the trace can test other tools. */
 #ifndef SPECLAB_VALIDATE_TRACE_H
 #define SPECLAB_VALIDATE_TRACE_H
 

@@ -1,6 +1,8 @@
-/* verb: the command line's verbs, one file each.
- * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 it holds, 1 a check failed,
- * 2 bad usage or input, 3 not enough evidence either way, 130 interrupted. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* verb: the table of the command line's verbs, one file each.
+ * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 all
+ * checks hold, 1 a check failed, 2 bad usage or input, 3 not enough evidence either way, 130
+ * interrupted. */
 #ifndef SPECLAB_VERB_H
 #define SPECLAB_VERB_H
 

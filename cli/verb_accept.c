@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
 
@@ -10,11 +11,14 @@ static const struct argp_option options_table[] = {
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
     {"rule", 'r', "LIST", 0, "verification rules (all of them)", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0,
-     "how drafts are drawn: iid, without (replacement), top, hub, greedy; for one chain, lookup (all a rule holds for)",
+     "how the drafts are drawn: iid, without (replacement), top, hub, greedy; lookup for one chain "
+     "(all that the rule supports)",
      1},
-    {"n", 'n', "LIST", 0, "drafts a position (1)", 1},
+    {"n", 'n', "LIST", 0, "draft tokens per position (1)", 1},
     {"contexts", KEY_CONTEXTS, "N", 0,
-     "average over this many contexts of the target's own text, or all places of rows:FILE (1: the empty context)", 1},
+     "average over N contexts of text that the target generates, or over all positions of "
+     "rows:FILE (1: the empty context)",
+     1},
     {0},
 };
 
@@ -34,7 +38,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DRAFTING: args->drafting = arg; return 0;
     case 'n': args->n = arg; return 0;
     case KEY_CONTEXTS: args->contexts = arg; return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab accept --help' lists the options", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -43,13 +49,22 @@ int spec_verb_accept(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "how often each rule accepts one of n draft tokens, beside the optimal bound\v"
-        "acceptance is the chance that the emitted token is one of those drafted, in closed form; enumerated is the "
-        "same number from every decision of the rule's own code, where it is small enough; optimal is the most that "
-        "any lossless rule can accept of such drafts. n = 1 is one sampled token (chain), or, for greedy and top, the "
-        "draft's most probable one. Models are averaged over --contexts.",
-        children, NULL, NULL};
+        options_table,
+        parse,
+        NULL,
+        "how often each rule accepts one of n draft tokens, beside the optimum\vacceptance is the "
+        "probability that the emitted token is one of the drafted tokens, in closed form; "
+        "enumerated is the same number by enumeration of the rule's code, where that is short "
+        "enough; optimal is the largest acceptance of any lossless rule for these drafts. n = 1 is "
+        "one sampled token (chain), or, for greedy and top, the draft's most probable token. "
+        "--contexts sets how many contexts the average is over.\n"
+        "\n"
+        "  $ speclab accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3\n"
+        "  $ speclab accept --target 'zipf?V=50' --draft 'zipf?V=50&s=2' --rule token,kseq,ot --n "
+        "2",
+        children,
+        NULL,
+        NULL};
     arguments args = {
         .common = SPEC_OPTIONS_DEFAULT,
         .target = "probs:0.5,0.3,0.2",
@@ -69,7 +84,8 @@ int spec_verb_accept(int argc, char **argv)
     };
     char show[192];
     const bool several = strchr(args.target, '\n') != NULL || strchr(args.draft, '\n') != NULL;
-    snprintf(show, sizeof show, "%s%srule,drafting,n,acceptance,acceptance_se,%senumerated,optimal,ratio,verdict",
+    snprintf(show, sizeof show,
+             "%s%srule,drafting,n,acceptance,acceptance_se,%senumerated,optimal,ratio,verdict",
              several ? "target,draft," : "", args.contexts != NULL ? "contexts," : "",
              all ? "acceptance_q10,acceptance_median,acceptance_q90," : "");
     const spec_grid_verb verb = {

@@ -1,22 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/generate_args.h"
 #include "cli/generate_output.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* All texts; the exit code. Failures leave their line in `error`. */
-static int write_texts(spec_ending *ret_ending, spec_generation *generation, spec_generate_output *output,
-                       const int *prompt, size_t n_prompt, spec_error *error)
+/* Generate all texts; returns the exit code, with the error line in `error`. */
+static int write_texts(spec_ending *ret_ending, spec_generation *generation,
+                       spec_generate_output *output, const int *prompt, size_t n_prompt,
+                       spec_error *error)
 {
     const spec_generate_args *args = output->args;
     int status = GSL_SUCCESS;
     *ret_ending = SPEC_ENDED_ASKED;
     for (uint64_t i = 0; i < args->texts && *ret_ending != SPEC_ENDED_STOPPED; i++) {
         SPEC_TRY(spec_generate_output_begin(output, i, error));
-        SPEC_TRY(spec_generation_text(generation, ret_ending, prompt, n_prompt, i, args->tokens, error));
+        SPEC_TRY(
+            spec_generation_text(generation, ret_ending, prompt, n_prompt, i, args->tokens, error));
         SPEC_TRY(spec_generate_output_end(output, *ret_ending, error));
     }
     SPEC_TRY(spec_generate_output_close(output, generation, error));
@@ -29,7 +32,6 @@ int spec_verb_generate(int argc, char **argv)
     spec_generate_args args;
     spec_generate_args_parse(&args, argc, argv);
     const char *verb = argv[0];
-    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
 
     int status = GSL_SUCCESS;
     spec_error error = {{0}};
@@ -39,14 +41,12 @@ int spec_verb_generate(int argc, char **argv)
     spec_ending ending = SPEC_ENDED_ASKED;
     int *prompt = NULL;
     size_t n_prompt;
-    FILE *out = stdout;
+    spec_output file = {.out = NULL};
     args.pair.laws = args.pair.ahead ? 2 * args.K : args.K;
     SPEC_TRY(spec_pair_options_open(&target, args.plain ? NULL : &draft, &args.pair, &error));
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
-    if (args.common.output != NULL && (out = fopen(args.common.output, "w")) == NULL)
-        SPEC_TRY(spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno)));
-
-    SPEC_TRY(spec_generate_output_init(&output, &args, target, out, &error));
+    SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
+    SPEC_TRY(spec_generate_output_init(&output, &args, target, file.out, &error));
     spec_decoder_config config = spec_pair_options_decoder(&args.pair, target, draft);
     config.K = args.K;
     const spec_generation_plan plan = {
@@ -54,6 +54,7 @@ int spec_verb_generate(int argc, char **argv)
         .plain = args.plain,
         .baseline = args.baseline,
         .seed = args.common.seed,
+        .load = spec_machine_load_here(),
         .opt_stop = &spec_options_stop,
         .hear = spec_generate_output_hear,
         .self = &output,
@@ -62,12 +63,13 @@ int spec_verb_generate(int argc, char **argv)
     spec_options_catch_interrupts();
     spec_generate_output_legend(&args);
     SPEC_TRY(write_texts(&ending, &generation, &output, prompt, n_prompt, &error));
-    spec_generate_output_summary(&generation, ending);
+    SPEC_TRY(spec_output_close(&file, args.common.force, verb, &error));
+    spec_generate_output_summary(&output, &generation, ending, verb);
 done:
-    if (out != stdout && out != NULL && fclose(out) != 0 && status == GSL_SUCCESS)
-        status = spec_fail(&error, GSL_EFAILED, "%s: %s", args.common.output, strerror(errno));
+    spec_output_discard(&file);
     if (status != GSL_SUCCESS) {
-        if (output.stream.out == stdout) spec_text_stream_end(&output.stream); /* the line stands on its own */
+        if (output.stream.out == stdout)
+            spec_text_stream_end(&output.stream); /* the message gets a line of its own */
         spec_usage_say(verb, "%s", error.text);
     }
     spec_generation_free(&generation);
@@ -76,6 +78,7 @@ done:
     spec_model_close(draft);
     spec_model_close(target);
     spec_generate_args_free(&args);
-    return status != GSL_SUCCESS ? SPEC_EXIT_USAGE : ending == SPEC_ENDED_STOPPED ? SPEC_EXIT_INTERRUPTED
-                                                                                   : SPEC_EXIT_HOLDS;
+    return status != GSL_SUCCESS          ? SPEC_EXIT_USAGE
+           : ending == SPEC_ENDED_STOPPED ? SPEC_EXIT_INTERRUPTED
+                                          : SPEC_EXIT_HOLDS;
 }

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure.h"
+#include "cli/list_page.h"
 #include "cli/options.h"
 #include "cli/share.h"
 #include "cli/verb.h"
 
-#include "models/model.h"
+#include "base/memory_text.h"
 #include "base/names.h"
+#include "models/model.h"
 #include "models/transformer/engine/device.h"
 #include "sim/acceptance.h"
 #include "sim/draft/drafter.h"
@@ -11,12 +15,14 @@
 #include "sim/verify/verify.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One line of any table. */
-static void add(spec_table *table, const char *kind, const char *name, const char *summary, const char *reference)
+/* Add one row. */
+static void add(spec_table *table, const char *kind, const char *name, const char *summary,
+                const char *reference)
 {
     spec_table_text(table, "kind", kind);
     spec_table_text(table, "name", name);
@@ -28,7 +34,8 @@ static void add(spec_table *table, const char *kind, const char *name, const cha
 static void list_models(spec_table *table)
 {
     for (int i = 0; spec_model_kinds[i] != NULL; i++)
-        add(table, "model", spec_model_kinds[i]->usage, spec_model_kinds[i]->summary, spec_model_kinds[i]->reference);
+        add(table, "model", spec_model_kinds[i]->usage, spec_model_kinds[i]->summary,
+            spec_model_kinds[i]->reference);
 }
 
 static void list_drafts(spec_table *table)
@@ -42,7 +49,8 @@ static void list_rules(spec_table *table)
 {
     for (int i = 0; spec_rules[i] != NULL; i++) {
         const spec_rule *rule = spec_rules[i];
-        add(table, "rule", rule->usage != NULL ? rule->usage : rule->name, rule->summary, rule->reference);
+        add(table, "rule", rule->usage != NULL ? rule->usage : rule->name, rule->summary,
+            rule->reference);
     }
 }
 
@@ -53,7 +61,7 @@ static void list_policies(spec_table *table)
             spec_policy_kinds[i]->reference);
 }
 
-/* "gpu:0  NVIDIA H200, 139 GiB" in two columns; where there is no card, a line of its own that says why. */
+/* Add each GPU as "gpu:0 NVIDIA H200, 139 GiB"; if there is none, add a row with the reason. */
 static void list_devices(spec_table *table)
 {
     char line[512];
@@ -71,7 +79,8 @@ static void list_processes(spec_table *table)
     for (int i = 0; spec_process_usages[i] != NULL; i++) {
         char usage[128];
         const char *tab = strchr(spec_process_usages[i], '\t');
-        snprintf(usage, sizeof usage, "%.*s", (int)(tab - spec_process_usages[i]), spec_process_usages[i]);
+        snprintf(usage, sizeof usage, "%.*s", (int)(tab - spec_process_usages[i]),
+                 spec_process_usages[i]);
         add(table, "process", usage, tab + 1, "");
     }
 }
@@ -88,38 +97,106 @@ static int is_experiment(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".cfg") == 0;
 }
 
-/* Nothing where there is no folder of experiments. */
+/* Adds nothing if the folder of experiments is missing. */
 static void list_experiments(spec_table *table)
 {
     char share[PATH_MAX], folder[PATH_MAX + 16];
     if (spec_share_folder(share, sizeof share) != 0) return;
-    snprintf(folder, sizeof folder, "%s/experiments", share);
+    snprintf(folder, sizeof folder, "%s/experiments/cfg", share);
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, is_experiment, alphasort);
+    if (n < 0 && errno == ENOMEM) table->lost = true;
     for (int i = 0; i < n; i++) {
         char path[2 * PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
         spec_experiment experiment = {0};
         spec_error error = {{0}};
-        bool good = spec_experiment_load(&experiment, path, NULL, &error) == GSL_SUCCESS;
+        int status = spec_experiment_load(&experiment, path, NULL, &error);
+        if (status == GSL_SUCCESS) status = spec_figure_check_experiment(&experiment, &error);
+        if (status == GSL_ENOMEM) table->lost = true;
         char name[NAME_MAX + 1];
         snprintf(name, sizeof name, "%.*s", (int)strlen(entry[i]->d_name) - 4, entry[i]->d_name);
-        add(table, "experiment", name, good ? experiment.title : error.text, "");
+        char summary[512];
+        snprintf(summary, sizeof summary, "%.400s",
+                 status == GSL_SUCCESS ? experiment.title : error.text);
+        if (status == GSL_SUCCESS && experiment.missing[0] != '\0')
+            snprintf(summary, sizeof summary, "%.400s; needs your %.*s", experiment.title,
+                     (int)strcspn(experiment.missing, ":"), experiment.missing);
+        add(table, "experiment", name, summary, "");
         spec_experiment_free(&experiment);
         free(entry[i]);
     }
     free(entry);
 }
 
+/* The required columns, "needs K emitted", for the column of references; NULL: out of memory. */
+static char *needs(const spec_figure_script *script)
+{
+    spec_word_list columns = {0};
+    spec_memory_text text;
+    const bool good =
+        spec_memory_text_open(&text) && spec_figure_script_columns(&columns, script) == GSL_SUCCESS;
+    for (int c = 0; good && c < columns.n; c++)
+        fprintf(text.out, "%s%s", c == 0 ? "needs " : " ", columns.word[c]);
+    spec_word_list_free(&columns);
+    char *names = spec_memory_text_take(&text, NULL);
+    if (good) return names;
+    free(names);
+    return NULL;
+}
+
+static void list_figures(spec_table *table)
+{
+    spec_word_list names = {0};
+    spec_error error = {{0}};
+    if (spec_figure_script_list(&names, &error) != GSL_SUCCESS)
+        spec_usage_fail("speclab list", "%s", error.text);
+    for (int i = 0; i < names.n; i++) {
+        spec_figure_script script;
+        const int status = spec_figure_script_load(&script, names.word[i], &error);
+        const bool good = status == GSL_SUCCESS;
+        if (status == GSL_ENOMEM) table->lost = true;
+        char *columns = good ? needs(&script) : strdup("");
+        if (columns == NULL) spec_usage_no_memory("speclab list");
+        add(table, "figure", names.word[i], good ? script.summary : error.text, columns);
+        free(columns);
+        spec_figure_script_free(&script);
+    }
+    spec_word_list_free(&names);
+}
+
 static const struct {
     const char *name;
     void (*list)(spec_table *table);
 } lists[] = {
-    {"models", list_models},       {"drafts", list_drafts},     {"rules", list_rules},
-    {"policies", list_policies},   {"processes", list_processes}, {"measures", list_measures},
-    {"devices", list_devices}, {"experiments", list_experiments}, /* these two are asked for by their places */
+    {"models", list_models},
+    {"drafts", list_drafts},
+    {"rules", list_rules},
+    {"policies", list_policies},
+    {"processes", list_processes},
+    {"measures", list_measures},
+    {"figures", list_figures},
+    {"devices", list_devices},
+    {"experiments", list_experiments}, /* the code refers to these two by index */
 };
-enum { N_LISTS = (int)(sizeof lists / sizeof lists[0]), DEVICES = N_LISTS - 2, EXPERIMENTS = N_LISTS - 1 };
+enum {
+    N_LISTS = (int)(sizeof lists / sizeof lists[0]),
+    DEVICES = N_LISTS - 2,
+    EXPERIMENTS = N_LISTS - 1
+};
+
+static const spec_list_heading headings[] = {
+    {"model", "Models, for --target and --draft: NAME[:PATH][?key=value&...]; every model takes "
+              "temperature, top_k, top_p and min_p"},
+    {"draft", "Draft strategies, for --drafting"},
+    {"rule", "Verification rules, for --rule"},
+    {"policy", "Length policies, for --policy"},
+    {"process", "Acceptance processes, for --process of 'speclab sweep'"},
+    {"measure", "Measures, for experiment files (docs/formats.md)"},
+    {"device", "Devices, for --device"},
+    {"experiment", "Experiments, for 'speclab run'"},
+    {NULL, NULL},
+};
 
 typedef struct {
     spec_options common;
@@ -148,26 +225,35 @@ int spec_verb_list(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        NULL, parse, "[models] [drafts] [rules] [policies] [processes] [measures] [devices] [experiments]",
-        "what there is: models, drafts, rules, policies, processes, measures, devices, experiments\v"
-        "Names are given with every key and its default, as they are written in --target, --draft and experiment "
-        "files. Devices are looked for, and their kernels loaded, where that list is asked for by name.",
-        children, NULL, NULL};
+        NULL,
+        parse,
+        "[models] [drafts] [rules] [policies] [processes] [measures] "
+        "[figures] [devices] [experiments]",
+        "list models, drafts, rules, policies, processes, measures, figures, devices, "
+        "experiments\vEach name is listed with its keys and their defaults, in the form that "
+        "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
+        "loads their kernels; the list without names leaves devices out.\n"
+        "\n"
+        "  $ speclab list models\n"
+        "  $ speclab list rules policies --format csv",
+        children,
+        NULL,
+        NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
 
     char share[PATH_MAX];
     if (args.wanted[EXPERIMENTS] && spec_share_folder(share, sizeof share) != 0)
-        spec_usage_fail(argv[0],
-                        "there is no folder of experiments: SPECLAB_SHARE is to name the one with experiments/ in it");
+        spec_usage_fail(argv[0], "the folder of experiments is missing: set SPECLAB_SHARE to the "
+                                 "folder that contains experiments/");
 
     static const char *const columns[] = {"kind", "name", "summary", "reference"};
     spec_table table = {0};
-    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_fail(argv[0], "out of memory");
+    if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_no_memory(argv[0]);
     for (int i = 0; i < N_LISTS; i++) {
         if (args.wanted[i] || (!args.any && i != DEVICES)) lists[i].list(&table);
     }
-    int code = spec_options_show(&table, &args.common, argv[0]);
+    const int code = spec_list_page_show(&table, headings, &args.common, argv[0]);
     spec_table_free(&table);
     return code;
 }

@@ -1,48 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/costs_option.h"
 #include "cli/figures/figure.h"
 #include "cli/grid_verb.h"
+#include "cli/pair_size.h"
 #include "cli/verb.h"
 
+#include "base/memory_text.h"
 #include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    KEY_ACCEPT = 0x6001, KEY_ACCURACIES, KEY_TARGET, KEY_DRAFT, KEY_SIBLINGS, KEY_DEPTH, KEY_VERIFY, KEY_METHODS,
-    KEY_WIDTH, KEY_POSITIONS, KEY_ROUNDS, KEY_FIGURE
+    KEY_ACCEPT = 0x6001, KEY_ACCURACIES, KEY_TARGET, KEY_DRAFT, KEY_SIBLINGS, KEY_DEPTH, KEY_COSTS,
+    KEY_METHODS, KEY_WIDTH, KEY_POSITIONS, KEY_ROUNDS, KEY_FIGURE
 };
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "What is known of the draft, one of the three:", 1},
     {"accept", KEY_ACCEPT, "LIST", 0,
-     "the chance that a node's first child is accepted, that its second one is, and so on (0.7,0.12,0.05,0.03)", 1},
+     "acceptance probability of a node's first child, of its second child, and so on "
+     "(0.7,0.12,0.05,0.03)",
+     1},
     {"accuracies", KEY_ACCURACIES, "FILE", 0,
-     "a CSV of Medusa's heads: a row for each head, a column for the accuracy of each rank", 1},
-    {"target", KEY_TARGET, "SPEC", 0, "a target model; with --draft, the chances are computed or measured", 1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "its draft model", 1},
+     "a CSV of Medusa head accuracies: one row per head, one column per rank", 1},
+    {"target", KEY_TARGET, "SPEC", 0,
+     "the target model; with --draft, speclab computes or measures the acceptance probabilities",
+     1},
+    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model", 1},
     {0, 0, 0, 0, "What is planned:", 2},
-    {"nodes", 'n', "LIST", 0, "budgets: the most draft tokens of a tree (1,2,4,8,16,32,64)", 2},
-    {"depth", KEY_DEPTH, "N", 0, "the most levels of a tree (16)", 2},
-    {"c", 'c', "C", 0, "draft call over target call, in time; 0: the most tokens a round, whatever the depth (0.1)", 2},
-    {"verify", KEY_VERIFY, "FILE", 0,
-     "a CSV of columns nodes and time: what verification costs, in target calls (always 1)", 2},
+    {"nodes", 'n', "LIST", 0,
+     "budgets: largest numbers of draft tokens in a tree (1,2,4,8,16,32,64, up to the largest pass "
+     "of --costs)",
+     2},
+    {"depth", KEY_DEPTH, "N", 0, "largest depth of a tree (16)", 2},
+    {"c", 'c', "C", 0,
+     "time of a draft call over that of a target call; 0 maximizes tokens per round at any depth "
+     "(measured by --costs; for two transformers the ratio of their weights; else 0.1)",
+     2},
+    {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP " (every pass takes 1)", 2},
+    {"verify", KEY_COSTS, "FILE", OPTION_HIDDEN, "the old name of --costs", 2},
     {"methods", KEY_METHODS, "LIST", 0,
      "chain, k-ary, branches, delayed, sequoia, medusa, dynamic (all that apply)", 2},
     {0, 0, 0, 0, "With a target and a draft:", 3},
-    {"siblings", KEY_SIBLINGS, "NAME", 0, "how the children of a node are drawn: without, iid or top (without)", 3},
-    {"rule", 'r', "NAME", 0, "how they are verified (rrsw, rrs or match, by the siblings)", 3},
-    {"width", KEY_WIDTH, "N", 0, "children of a node that are looked at (8)", 3},
-    {"positions", KEY_POSITIONS, "N", 0, "places of the target's text at which the chances are measured (20000)", 3},
-    {"rounds", KEY_ROUNDS, "N", 0, "simulate every tree for so many rounds (0: do not)", 3},
+    {"siblings", KEY_SIBLINGS, "NAME", 0,
+     "how the children of a node are drawn: without (replacement), iid or top (without)", 3},
+    {"rule", 'r', "NAME", 0, "verification rule (rrsw, rrs or match, to suit --siblings)", 3},
+    {"width", KEY_WIDTH, "N", 0, "largest number of children per node (8)", 3},
+    {"positions", KEY_POSITIONS, "N", 0,
+     "positions of the target's text at which acceptance is measured (20000; fewer for large "
+     "transformers)",
+     3},
+    {"rounds", KEY_ROUNDS, "N", 0, "simulate every tree for N rounds (0: no simulation)", 3},
     {0, 0, 0, 0, "", 4},
-    {"figure", KEY_FIGURE, "FILE", 0, "draw it: .svg, .png or .pdf; needs -o FILE.csv", 4},
+    {"figure", KEY_FIGURE, "FILE", 0,
+     "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 4},
     {0},
 };
 
 typedef struct {
     spec_options common;
     const char *accept, *accuracies, *target, *draft, *siblings, *rule, *width, *positions;
-    const char *nodes, *depth, *c, *verify, *methods, *figure;
+    const char *nodes, *depth, *c, *costs, *methods, *figure;
     uint64_t rounds;
 } arguments;
 
@@ -58,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'n': args->nodes = arg; return 0;
     case KEY_DEPTH: args->depth = arg; return 0;
     case 'c': args->c = arg; return 0;
-    case KEY_VERIFY: args->verify = arg; return 0;
+    case KEY_COSTS: args->costs = arg; return 0;
     case KEY_METHODS: args->methods = arg; return 0;
     case KEY_SIBLINGS: args->siblings = arg; return 0;
     case 'r': args->rule = arg; return 0;
@@ -69,7 +88,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!spec_settings_parse_u64(&args->rounds, arg))
             spec_usage_fail(state->name, "--rounds: '%s' is not a whole number", arg);
         return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab plan --help' lists the options", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -79,7 +100,7 @@ static bool is(const char *opt_name, const char *name)
     return opt_name != NULL && strcmp(opt_name, name) == 0;
 }
 
-/* Siblings and rule go together: each stands for the other where it is alone. */
+/* Choose siblings to suit the rule, or the rule to suit the siblings, if one is missing. */
 static void complete(arguments *args)
 {
     if (args->siblings == NULL) {
@@ -88,7 +109,9 @@ static void complete(arguments *args)
         else args->siblings = is(args->rule, "rrsw") ? "without" : "top";
     }
     if (args->rule == NULL)
-        args->rule = is(args->siblings, "iid") ? "rrs" : is(args->siblings, "without") ? "rrsw" : "match";
+        args->rule = is(args->siblings, "iid")       ? "rrs"
+                     : is(args->siblings, "without") ? "rrsw"
+                                                     : "match";
     if (args->methods != NULL) return;
     if (args->accuracies != NULL) args->methods = "chain,k-ary,branches,delayed,medusa";
     else if (args->target != NULL && args->rounds > 0 && is(args->siblings, "top"))
@@ -96,17 +119,23 @@ static void complete(arguments *args)
     else args->methods = "chain,k-ary,branches,delayed,sequoia";
 }
 
-/* "1,2,3" for "1:3:1": budgets are one value of the grid. The caller frees. */
-static char *budgets(const char *list, const char *verb)
+/* Write "1:3:1" as "1,2,3", because all budgets are one grid value. Without a list, take the
+ * default budgets whose passes are measured. The caller frees. */
+static char *budgets(const char *opt_list, const spec_pass_costs *costs, const char *verb)
 {
     spec_grid grid = {0};
-    char *text = NULL;
-    size_t size = 0;
-    spec_options_numbers(&grid, verb, "nodes", list);
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) spec_usage_fail(verb, "out of memory");
-    for (int i = 0; i < grid.axis[0].n; i++) fprintf(out, "%s%s", i > 0 ? "," : "", grid.axis[0].value[i]);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
+    spec_memory_text made;
+    int n = 0;
+    spec_options_numbers(&grid, verb, "nodes", opt_list != NULL ? opt_list : "1,2,4,8,16,32,64");
+    if (!spec_memory_text_open(&made)) spec_usage_no_memory(verb);
+    for (int i = 0; i < grid.axis[0].n; i++) {
+        const char *value = grid.axis[0].value[i];
+        const bool known = costs->n == 0 || atoi(value) < costs->width[costs->n - 1];
+        if (opt_list == NULL && i > 0 && !known) continue;
+        fprintf(made.out, "%s%s", n++ > 0 ? "," : "", value);
+    }
+    char *text = spec_memory_text_take(&made, NULL);
+    if (text == NULL) spec_usage_no_memory(verb);
     spec_grid_free(&grid);
     return text;
 }
@@ -114,44 +143,99 @@ static char *budgets(const char *list, const char *verb)
 static void check(const arguments *args, const char *verb)
 {
     if ((args->accept != NULL) + (args->accuracies != NULL) + (args->target != NULL) > 1)
-        spec_usage_fail(verb, "--accept, --accuracies and --target exclude each other: one tells the chances");
-    if ((args->target != NULL) != (args->draft != NULL)) spec_usage_fail(verb, "--target and --draft go together");
-    if (args->target == NULL && (args->rounds > 0 || args->positions != NULL || args->width != NULL))
+        spec_usage_fail(
+            verb, "--accept, --accuracies and --target exclude each other: one tells the chances");
+    if ((args->target != NULL) != (args->draft != NULL))
+        spec_usage_fail(verb, "--target and --draft go together");
+    if (args->target == NULL &&
+        (args->rounds > 0 || args->positions != NULL || args->width != NULL))
         spec_usage_fail(verb, "--rounds, --positions and --width need a --target and a --draft");
     spec_error error = {{0}};
-    if (args->figure != NULL && spec_figure_check_ending(args->figure, &error) != GSL_SUCCESS)
+    if (args->figure != NULL && spec_figure_check_path(args->figure, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--figure %s", error.text);
     const char *ending = args->common.output != NULL ? strrchr(args->common.output, '.') : NULL;
     if (args->figure != NULL && !is(ending, ".csv"))
-        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv as well");
+        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv, too");
     if (args->figure != NULL && args->common.format_given && args->common.format != SPEC_FORMAT_CSV)
-        spec_usage_fail(verb, "--figure is drawn from a result in csv: leave --format out");
+        spec_usage_fail(verb, "--figure is drawn from a CSV file: leave --format out");
+}
+
+/* Values that the user does not give, from a measurement or the sizes of the models. */
+typedef struct {
+    char c[32], positions[32]; /* for the command line; "": given or not needed */
+    bool c_is_axis;            /* otherwise the measure chooses this c by itself */
+} assumption;
+
+static assumption assume(const arguments *args, const spec_pass_costs *costs, const char *verb)
+{
+    assumption ret = {.c_is_axis = false};
+    spec_pair_size size = {.target = 0.0};
+    if (args->target != NULL) size = spec_pair_size_of(args->target, args->draft);
+    char also[120] = "";
+    if (args->positions == NULL && size.target > 0.0) {
+        snprintf(ret.positions, sizeof ret.positions, "%d", spec_pair_size_positions(&size));
+        snprintf(also, sizeof also, "; the chances are measured at %s positions (--positions N)",
+                 ret.positions);
+    }
+    if (args->c != NULL) {
+        if (also[0] != '\0') spec_usage_note(verb, "%s", also + 2);
+    } else if (costs->of_bench) {
+        snprintf(ret.c, sizeof ret.c, "%.4g", costs->c);
+        spec_usage_note(verb, "c = %s and passes of up to %d tokens are measured: %s%s", ret.c,
+                        costs->width[costs->n - 1], args->costs, also);
+    } else if (size.on_one_device) {
+        ret.c_is_axis = true;
+        snprintf(ret.c, sizeof ret.c, "%.3g", size.draft / size.target);
+        spec_usage_note(verb,
+                        "c = %s is assumed, the draft's weights over the target's (-c C, or "
+                        "--costs FILE of bench)%s",
+                        ret.c, also);
+    } else {
+        snprintf(ret.c, sizeof ret.c, "0.1");
+        spec_usage_note(verb, "c = 0.1 is assumed (-c C, or --costs FILE of bench)%s", also);
+    }
+    return ret;
 }
 
 int spec_verb_plan(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "the best draft tree for a budget of nodes, beside chains and k-ary trees\v"
-        "A tree of draft tokens is verified in one target call. Each row is the fastest tree that a method finds: "
-        "emitted is the expected number of tokens a round, speedup that number over the time of a round, depth times c "
-        "plus the cost of verification. sequoia and medusa plan the tree; chain, k-ary (k children a node), branches "
-        "(chains from the root) and delayed (a trunk, then branches) are the fastest of their form, and dynamic, "
-        "EAGLE-2's tree, is simulated. The column drafting is ready for --drafting of other verbs. "
-        "The plan assumes that the chances do not depend on the place in the text; --rounds simulates what comes of "
-        "it.\n\n"
+        options_table,
+        parse,
+        NULL,
+        "the best draft tree for a budget of nodes, beside chains and k-ary trees\vThe target "
+        "verifies a tree of draft tokens in one call. Each row is the fastest tree that a method "
+        "finds: emitted is the expected number of tokens per round, speedup that number over the "
+        "time of a round: depth times c plus the time of verification. --costs takes both from a "
+        "result of bench. sequoia and medusa optimize the tree; chain, k-ary (k children per "
+        "node), branches (chains from the root) and delayed (a chain, then branches) are the "
+        "fastest trees of their form; dynamic, the tree of EAGLE-2, is simulated. The column "
+        "drafting can be passed to --drafting of other verbs. The plan assumes the same acceptance "
+        "probabilities at every node; --rounds simulates the trees without that assumption.\n"
+        "\n"
         "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
-        "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg",
-        children, NULL, NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .nodes = "1,2,4,8,16,32,64"};
+        "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
+        "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
+        children,
+        NULL,
+        NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
+    spec_pass_costs costs;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);
     complete(&args);
-    if (args.accept == NULL && args.accuracies == NULL && args.target == NULL) args.accept = "0.7,0.12,0.05,0.03";
+    if (args.accept == NULL && args.accuracies == NULL && args.target == NULL)
+        args.accept = "0.7,0.12,0.05,0.03";
 
-    char *nodes = budgets(args.nodes, argv[0]);
-    /* Lists of one point: the measure gives a row for each method and budget, from one measurement of the chances. */
+    spec_costs_option_read(&costs, args.costs, args.c != NULL, argv[0]);
+    const assumption assumed = assume(&args, &costs, argv[0]);
+    if (assumed.positions[0] != '\0') args.positions = assumed.positions;
+    if (assumed.c_is_axis) args.c = assumed.c;
+    char *nodes = budgets(args.nodes, &costs, argv[0]);
+    spec_pass_costs_free(&costs);
+    /* All lists are one grid point: the measure returns a row per method and budget from one
+     * measurement. */
     const spec_verb_axis axis[] = {
         {"accept", SPEC_AXIS_LINES, args.accept},
         {"accuracies", SPEC_AXIS_LINES, args.accuracies},
@@ -165,11 +249,13 @@ int spec_verb_plan(int argc, char **argv)
         {"nodes", SPEC_AXIS_LINES, nodes},
         {"depth", SPEC_AXIS_LINES, args.depth},
         {"c", SPEC_AXIS_LINES, args.c},
-        {"verify", SPEC_AXIS_LINES, args.verify},
+        {"c", SPEC_AXIS_ASKED, args.c == NULL && assumed.c[0] != '\0' ? assumed.c : NULL},
+        {"costs", SPEC_AXIS_LINES, args.costs},
     };
     char show[160];
     snprintf(show, sizeof show, "method,budget,tree_nodes,tree_depth,emitted,speedup,%s%sdrafting",
-             args.rounds > 0 ? "simulated,simulated_se,simulated_z," : "", args.target != NULL ? "by_rank," : "");
+             args.rounds > 0 ? "simulated,simulated_se,simulated_z," : "",
+             args.target != NULL ? "by_rank," : "");
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "plan",
@@ -178,11 +264,14 @@ int spec_verb_plan(int argc, char **argv)
         .show = show,
         .figure = strchr(nodes, ',') != NULL ? "plan" : "tree",
         .rounds = args.rounds,
+        .what = args.target != NULL ? "loading the models" : NULL,
     };
     const int code = spec_grid_verb_run(&verb, &args.common);
     free(nodes);
     if (args.figure == NULL || (code != SPEC_EXIT_HOLDS && code != SPEC_EXIT_FAILS)) return code;
     spec_error error = {{0}};
-    if (spec_figure_draw(verb.figure, args.common.output, args.figure, &error) == GSL_SUCCESS) return code;
+    if (spec_figure_draw_named(verb.figure, args.common.output, args.figure, args.common.force,
+                               argv[0], &error) == GSL_SUCCESS)
+        return code;
     spec_usage_fail(argv[0], "%s", error.text);
 }

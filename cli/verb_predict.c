@@ -1,23 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/costs_option.h"
 #include "cli/grid_verb.h"
 #include "cli/verb.h"
 
-enum { KEY_HANDED = 0x2001 };
+#include <stdio.h>
+
+enum { KEY_HANDED = 0x2001, KEY_COSTS };
 
 static const struct argp_option options_table[] = {
-    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8)", 1},
+    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8, or measured by --costs)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (5)", 1},
-    {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
-    {"ops-ratio", 'r', "LIST", 0, "operations of a draft token over those of a target token (c)", 1},
-    {"guess", 'g', "LIST", 0, "chains drafted ahead, the bonus token being guessed with this chance", 1},
+    {"c", 'c', "LIST", 0,
+     "time of a draft call over that of a target call (0.1, or measured by --costs)", 1},
+    {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP, 1},
+    {"ops-ratio", 'r', "LIST", 0,
+     "arithmetic operations per draft token over those per target token (same as c)", 1},
+    {"guess", 'g', "LIST", 0,
+     "draft the next chain during verification; LIST: probability that the draft guesses the bonus "
+     "token",
+     1},
     {"handed", KEY_HANDED, "LIST", 0,
-     "share of a verification in which nothing can be drafted: 0 on two devices, 1 on one processor (0)", 1},
-    {"law", 'l', NULL, 0, "the whole law of n_accepted instead of its moments", 1},
+     "share of the verification during which drafting must wait: 0 on two devices, 1 on one "
+     "processor (0)",
+     1},
+    {"law", 'l', NULL, 0, "print the distribution of n_accepted instead of its moments", 1},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *ops_ratio, *guess, *handed;
+    const char *alpha, *K, *c, *ops_ratio, *guess, *handed, *costs;
     bool law;
 } arguments;
 
@@ -32,39 +44,78 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'r': args->ops_ratio = arg; return 0;
     case 'g': args->guess = arg; return 0;
     case KEY_HANDED: args->handed = arg; return 0;
+    case KEY_COSTS: args->costs = arg; return 0;
     case 'l': args->law = true; return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab predict --help' lists the options", arg);
     case ARGP_KEY_END:
         if (args->guess != NULL && (args->law || args->ops_ratio != NULL))
-            spec_usage_fail(state->name, "--guess is of times: leave --law and --ops-ratio out");
+            spec_usage_fail(state->name, "--guess cannot be combined with --law or --ops-ratio");
         if (args->handed != NULL && args->guess == NULL)
-            spec_usage_fail(state->name, "--handed is of chains drafted ahead: give a --guess, too");
+            spec_usage_fail(state->name, "--handed needs --guess");
+        if (args->costs != NULL && (args->law || args->guess != NULL))
+            spec_usage_fail(state->name, "--costs cannot be combined with --law or --guess");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* Missing options take the values that bench measured with the costs, or else the defaults. */
+static void assume(arguments *args, char alpha[32], char c[32], const char *verb)
+{
+    spec_pass_costs costs;
+    spec_costs_option_read(&costs, args->costs, args->c != NULL, verb);
+    snprintf(alpha, 32, "%.4g", costs.of_bench && costs.alpha >= 0.0 ? costs.alpha : 0.8);
+    snprintf(c, 32, "%.4g", costs.of_bench && costs.c >= 0.0 ? costs.c : 0.1);
+    if (args->alpha == NULL) args->alpha = alpha;
+    if (args->c == NULL) args->c = c;
+    if (costs.n > 0)
+        spec_usage_note(verb,
+                        "costs from %s, for passes of up to %d tokens, with alpha = %s and c = %s",
+                        args->costs, costs.width[costs.n - 1], args->alpha, args->c);
+    spec_pass_costs_free(&costs);
 }
 
 int spec_verb_predict(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "closed forms for alpha, K and c: tokens per round, speed-up, best K\v"
-        "A LIST is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens a round adds, and "
-        "its variance; speedup, Theorem 3.8 of Leviathan et al. "
-        "(2023); ops_factor, Theorem 3.11; the best K for this alpha and c, and its "
-        "speed-up; the alpha at which this K and c "
-        "break even. With --guess: the speed-up with the next chain drafted while this one is verified, on two "
-        "devices unless --handed says otherwise; hit, the share of rounds that find their chain so; the share above which, and "
-        "the c below which, it gains; the best K of both ways; and the speed-up of PEARL's way to overlap.",
-        children, NULL, NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .alpha = "0.8", .K = "5", .c = "0.1"};
+        options_table,
+        parse,
+        NULL,
+        "closed forms for alpha, K and c: tokens per round, speed-up, best K\vA LIST is 0.5,0.7 or "
+        "lo:hi:step. Columns: emitted, the tokens per round, and its variance; speedup, Theorem "
+        "3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and best_speedup, the "
+        "fastest K for this alpha and c, without an upper limit; break_even_alpha, the alpha at "
+        "which the speed-up is 1. At c = 0, and at alpha = 1 with c below 1, every further token "
+        "gains: best_K is then inf, and best_speedup the limit.\n"
+        "\n"
+        "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
+        "tokens; alpha and c default to those of that run, and best_K is among the measured "
+        "passes.\n"
+        "\n"
+        "With --guess, the next chain is drafted while the target verifies this one, on two "
+        "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
+        "drafted ahead; further columns give the hit rate and the c at which this breaks even, the "
+        "best K with and without it, and the speed-up of PEARL.\n"
+        "\n"
+        "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
+        "  $ speclab predict --alpha 0.8 --K 5 --law\n"
+        "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6",
+        children,
+        NULL,
+        NULL};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "5"};
+    char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
+    assume(&args, alpha, c, argv[0]);
 
     const spec_verb_axis axis[] = {
         {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.law ? NULL : args.c},
+        {"costs", SPEC_AXIS_LINES, args.costs},
         {"ops_ratio", SPEC_AXIS_NUMBERS, args.law ? NULL : args.ops_ratio},
         {"guess", SPEC_AXIS_NUMBERS, args.guess},
         {"handed", SPEC_AXIS_NUMBERS, args.handed},

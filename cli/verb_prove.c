@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/grid_verb.h"
 #include "cli/prove_pairs.h"
 #include "cli/verb.h"
 
+#include "base/memory_text.h"
 #include "base/settings.h"
 
 #include <stdlib.h>
@@ -11,31 +13,41 @@ enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TREE, KEY_S
        KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT, KEY_AHEAD };
 
 static const struct argp_option options_table[] = {
-    {"rule", 'r', "LIST", 0, "verification rules (all that hold for the drafts)", 1},
+    {"rule", 'r', "LIST", 0, "verification rules (all that support the drafts)", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model (dirichlet?V=3&concentration=1&seed=1)", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (dirichlet?V=3&concentration=1&seed=2)", 1},
-    {"alpha", 'a', "LIST", 0, "instead of --draft: drafts that overlap with the target to these acceptance rates", 1},
+    {"alpha", 'a', "LIST", 0, "instead of --draft: the target perturbed to these acceptance rates",
+     1},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain,greedy)", 1},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n and with --ahead; the levels of a --tree)", 1},
-    {"c", 'c', "LIST", 0, "draft call over target call, in time: adds the exact speed-up of the first round (no)", 1},
-    {"tokens", KEY_TOKENS, "LIST", 0, "how many tokens the law is of (3; 2 with trees; --ahead needs K + 2)", 1},
-    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while this one is verified", 1},
-    {"limit", KEY_LIMIT, "N", 0, "most branches to walk (50000000)", 1},
-    {0, 0, 0, 0, "Several drafts a position, instead of --drafting:", 2},
-    {"n", 'n', "LIST", 0, "so many on every level", 2},
-    {"tree", KEY_TREE, "LIST", 0, "or trees: widths by level (3.2.1), or any form (children=2.1.0)", 2},
-    {"siblings", KEY_SIBLINGS, "LIST", 0, "how they are drawn: iid, without (replacement), top, hub, greedy (iid)", 2},
-    {0, 0, 0, 0, "Many pairs that are hard to verify, instead of --target and --draft:", 3},
-    {"cases", KEY_CASES, "N", 0, "so many", 3},
-    {"V", KEY_VOCAB, "LIST", 0, "tokens of their vocabulary (3)", 3},
-    {"family", KEY_FAMILY, "LIST", 0, "what makes them hard, see 'speclab list models' (mixed)", 3},
+    {"K", 'K', "LIST", 0, "draft lengths (2; 1 with --n or --ahead; with --tree its depth)", 1},
+    {"c", 'c', "LIST", 0,
+     "time of a draft call over that of a target call: adds the exact speed-up of the first round "
+     "(none)",
+     1},
+    {"tokens", KEY_TOKENS, "LIST", 0,
+     "length of the texts whose distribution is compared (3; 2 with trees; --ahead needs K + 2)",
+     1},
+    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
+    {"limit", KEY_LIMIT, "N", 0, "largest number of branches to enumerate (50000000)", 1},
+    {0, 0, 0, 0, "Several drafts per position, instead of --drafting:", 2},
+    {"n", 'n', "LIST", 0, "siblings on every level", 2},
+    {"tree", KEY_TREE, "LIST", 0,
+     "trees: widths by level (3.2.1), or children by node (children=2.1.0)", 2},
+    {"siblings", KEY_SIBLINGS, "LIST", 0,
+     "how siblings are drawn: iid, without (replacement), top, hub, greedy (iid)", 2},
+    {0, 0, 0, 0, "Many random pairs of models, instead of --target and --draft:", 3},
+    {"cases", KEY_CASES, "N", 0, "number of pairs", 3},
+    {"V", KEY_VOCAB, "LIST", 0, "vocabulary size (3)", 3},
+    {"family", KEY_FAMILY, "LIST", 0,
+     "how the rows of a pair are related, see 'speclab list models' (mixed)", 3},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c, *tokens;
+    const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c,
+        *tokens;
     const char *cases, *V, *family;
     uint64_t limit;
     bool ahead;
@@ -63,10 +75,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_AHEAD: args->ahead = true; return 0;
     case KEY_TOKENS: args->tokens = arg; return 0;
     case KEY_LIMIT:
-        if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
-            spec_usage_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
+        args->limit = spec_options_count(state->name, "limit", arg, 1, UINT64_MAX);
         return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab prove --help' lists the options", arg);
     case ARGP_KEY_END:
         if (args->alpha != NULL && args->draft != NULL)
             spec_usage_fail(state->name, "--alpha and --draft exclude each other");
@@ -75,11 +88,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (args->siblings != NULL && args->n == NULL && args->tree == NULL)
             spec_usage_fail(state->name, "--siblings needs --n or --tree");
         if (args->cases != NULL && (args->target || args->draft || args->alpha || args->c))
-            spec_usage_fail(state->name, "--cases takes the place of --target, --draft, --alpha and --c");
+            spec_usage_fail(state->name, "--cases excludes --target, --draft, --alpha and --c");
         if (args->ahead && (args->n != NULL || args->tree != NULL))
-            spec_usage_fail(state->name, "--ahead is for chains: leave --n and --tree out");
+            spec_usage_fail(state->name, "--ahead supports chains alone: leave out --n and --tree");
         if (args->ahead && args->c != NULL)
-            spec_usage_fail(state->name, "--ahead and --c: the first round of a text has nothing drafted ahead");
+            spec_usage_fail(state->name, "--ahead and --c exclude each other: the first round of a "
+                                         "text has no chain drafted ahead");
         if (args->cases == NULL && (args->V || args->family))
             spec_usage_fail(state->name, "--V and --family need --cases");
         return 0;
@@ -87,18 +101,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* "chain:MODEL", "greedy:MODEL", "lookup": the draft axis names strategy and model together, one a line. The caller
+/* Join strategies and model, one per line: "chain:MODEL", "greedy:MODEL", "lookup". The caller
  * frees. */
 static char *with_models(const char *draftings, const char *model, const char *verb)
 {
-    char *lines = NULL, *copy = strdup(draftings);
-    size_t size = 0;
-    FILE *out = open_memstream(&lines, &size);
-    if (out == NULL || copy == NULL) spec_usage_fail(verb, "out of memory");
+    spec_memory_text text;
+    char *copy = strdup(draftings);
+    if (!spec_memory_text_open(&text) || copy == NULL) spec_usage_no_memory(verb);
     const char *separator = "";
     for (char *rest = copy, *word; (word = strsep(&rest, "\n")) != NULL; separator = "\n")
-        fprintf(out, spec_prove_needs_model(word) ? "%s%s:%s" : "%s%s", separator, word, model);
-    if (fclose(out) != 0) spec_usage_fail(verb, "out of memory");
+        fprintf(text.out, spec_prove_needs_model(word) ? "%s%s:%s" : "%s%s", separator, word,
+                model);
+    char *lines = spec_memory_text_take(&text, NULL);
+    if (lines == NULL) spec_usage_no_memory(verb);
     free(copy);
     return lines;
 }
@@ -107,16 +122,23 @@ int spec_verb_prove(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "the exact output law of a rule, by enumeration of every decision\v"
-        "Walks every branch of the decoding loop with its exact probability, and compares "
-        "the law of the first tokens with the target's. tv is the "
-        "total variation distance, max_error the largest difference; accepted is the "
-        "expected n_accepted of the first round. A rule that "
-        "is said to be lossless and has tv >= 1e-12 makes the exit status 1; those kept "
-        "as known mistakes are marked so. Of --cases it shows the worst tv and the least, and the share at 1e-6 or "
-        "above (shown).",
-        children, NULL, NULL};
+        options_table,
+        parse,
+        NULL,
+        "the exact output law of a rule, by enumeration of every decision\vEnumerates every branch "
+        "of the decoding loop with its exact probability, and compares the distribution of the "
+        "first tokens with the target's. tv is the total variation distance, max_error the largest "
+        "difference in probability; mean_n_accepted is the expected n_accepted of the first round. "
+        "The exit status is 1 if a rule that claims to be lossless has tv >= 1e-12; known mistakes "
+        "are marked in the column verdict. With --cases: the largest and the smallest tv, and the "
+        "share of pairs with tv >= 1e-6 (shown).\n"
+        "\n"
+        "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
+        "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"
+        "  $ speclab prove --rule block --cases 100 --family zeros",
+        children,
+        NULL,
+        NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT};
     spec_usage_parse(&argp, argc, argv, &args);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
@@ -126,13 +148,20 @@ int spec_verb_prove(int argc, char **argv)
 
     spec_prove_pairs pairs;
     char *made = !trees ? NULL
-                        : spec_prove_trees(argv[0], args.n, args.tree, args.siblings != NULL ? args.siblings : "iid");
+                        : spec_prove_trees(argv[0], args.n, args.tree,
+                                           args.siblings != NULL ? args.siblings : "iid");
     const char *draftings = trees ? made : args.drafting != NULL ? args.drafting : "chain,greedy";
-    spec_prove_pairs_init(&pairs, argv[0], args.rule, args.n != NULL ? "n" : trees ? "tree" : "drafting", draftings,
-                          args.policy != NULL ? args.policy : "fixed");
+    spec_prove_pairs_init(&pairs, argv[0], args.rule,
+                          args.n != NULL ? "n"
+                          : trees        ? "tree"
+                                         : "drafting",
+                          draftings, args.policy != NULL ? args.policy : "fixed");
     const char *model = args.alpha != NULL ? "perturb?of=target&alpha={alpha}" : args.draft;
     char *drafts = with_models(pairs.drafting, model, argv[0]), levels[16];
-    snprintf(levels, sizeof levels, "%d", pairs.levels > 0 ? pairs.levels : args.n != NULL || args.ahead ? 1 : 2);
+    snprintf(levels, sizeof levels, "%d",
+             pairs.levels > 0               ? pairs.levels
+             : args.n != NULL || args.ahead ? 1
+                                            : 2);
     const spec_verb_axis axis[] = {
         {"rule", SPEC_AXIS_MADE, pairs.rule},
         {"rule", SPEC_AXIS_ASKED, args.rule},
@@ -158,11 +187,13 @@ int spec_verb_prove(int argc, char **argv)
     const char *policy = args.policy != NULL ? "policy," : "", *ahead = args.ahead ? "ahead," : "";
     if (cases)
         snprintf(show, sizeof show,
-                 "rule,drafting,%sK,%stokens,%s%scases,worst_tv,worst_seed,least_tv,shown,accepted,verdict", policy, ahead,
-                 args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
+                 "rule,drafting,%sK,%stokens,%s%scases,worst_tv,worst_seed,least_tv,shown,"
+                 "mean_n_accepted,verdict",
+                 policy, ahead, args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
     else
-        snprintf(show, sizeof show, "rule,draft,%sK,%s%stokens,branches,tv,max_error,accepted,%sverdict", policy, ahead,
-                 args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
+        snprintf(show, sizeof show,
+                 "rule,draft,%sK,%s%stokens,branches,tv,max_error,mean_n_accepted,%sverdict",
+                 policy, ahead, args.c != NULL ? "c," : "", args.c != NULL ? "speedup," : "");
     static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],
@@ -173,7 +204,9 @@ int spec_verb_prove(int argc, char **argv)
         .show = show,
         .limit = args.limit,
     };
-    int code = spec_grid_verb_run(&verb, &args.common);
+    const int code = spec_grid_verb_run(&verb, &args.common);
+    if (code == SPEC_EXIT_HOLDS || code == SPEC_EXIT_FAILS)
+        spec_prove_pairs_say_left_out(&pairs, argv[0]);
     spec_prove_pairs_free(&pairs);
     free(drafts);
     free(made);

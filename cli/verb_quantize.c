@@ -1,20 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/large_file.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress_reports.h"
 #include "cli/verb.h"
 
+#include "base/mapping.h"
 #include "models/model_kinds.h"
 #include "models/transformer/files/conversion.h"
-#include "base/mapping.h"
 
 #include <limits.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEY_TYPE = 0x7001 };
 
 static const struct argp_option options_table[] = {
-    {"type", KEY_TYPE, "TYPE", 0, "what the matrices become: q8_0, q4_0, bf16, f16 or f32 (q8_0)", 1},
+    {"type", KEY_TYPE, "TYPE", 0, "type of the matrices: q8_0, q4_0, bf16, f16 or f32 (q8_0)", 1},
     {0},
 };
 
@@ -30,18 +33,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case KEY_TYPE: args->type = arg; return 0;
     case ARGP_KEY_ARG:
-        if (args->out != NULL) spec_usage_fail(state->name, "one model and one file to write; '%s' is a third", arg);
+        if (args->out != NULL)
+            spec_usage_fail(state->name, "'%s' is a third file; give MODEL and OUT.gguf", arg);
+        if (*arg == '\0')
+            spec_usage_fail(state->name, "the %s has no name",
+                            args->in == NULL ? "model" : "file to write");
         *(args->in == NULL ? &args->in : &args->out) = arg;
         return 0;
     case ARGP_KEY_END:
-        if (args->in == NULL) spec_usage_fail(state->name, "which model? give a checkpoint of llama2.c or a GGUF file");
-        if (args->out == NULL) spec_usage_fail(state->name, "give the file to write after the model");
+        if (args->in == NULL)
+            spec_usage_fail(state->name,
+                            "no model is given; give a checkpoint of llama2.c or a GGUF file");
+        if (args->out == NULL)
+            spec_usage_fail(state->name, "give the file to write after the model");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* The model's settings, from a spec, or from a file with keys or without, whose first bytes tell the format. */
+/* Read the model's settings from a spec or a file. For a plain path the first bytes tell the
+ * format. */
 static void read_model(spec_settings *settings, const char *verb, const char *in)
 {
     spec_error error = {{0}};
@@ -51,10 +62,12 @@ static void read_model(spec_settings *settings, const char *verb, const char *in
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%.*s", (int)strcspn(in, "?"), in);
         spec_mapping file;
-        if (spec_mapping_init(&file, path, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
+        if (spec_mapping_init(&file, path, &error) != GSL_SUCCESS)
+            spec_usage_fail(verb, "%s", error.text);
         is_gguf = file.length >= 4 && memcmp(file.bytes, "GGUF", 4) == 0;
         spec_mapping_free(&file);
-        if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0) spec_usage_fail(verb, "out of memory");
+        if (asprintf(&spec, "%s:%s", is_gguf ? "gguf" : "llama2c", in) < 0)
+            spec_usage_no_memory(verb);
     }
     const spec_model_kind *kind = is_gguf ? &spec_model_gguf : &spec_model_llama2c;
     if (spec_settings_init(settings, spec != NULL ? spec : in, &error) != GSL_SUCCESS ||
@@ -63,7 +76,8 @@ static void read_model(spec_settings *settings, const char *verb, const char *in
     free(spec);
 }
 
-static int add_row(spec_table *table, const char *before, const char *after, const spec_conversion_count *count)
+static int add_row(spec_table *table, const char *before, const char *after,
+                   const spec_conversion_count *count)
 {
     spec_table_text(table, "from", before);
     spec_table_text(table, "to", after);
@@ -72,25 +86,28 @@ static int add_row(spec_table *table, const char *before, const char *after, con
     spec_table_integer(table, "bytes_before", (long long)count->bytes_before);
     spec_table_integer(table, "bytes_after", (long long)count->bytes_after);
     spec_table_number(table, "ratio", (double)count->bytes_after / (double)count->bytes_before);
-    spec_table_number(table, "error_rms", count->squared > 0.0 ? sqrt(count->squared_error / count->squared) : 0.0);
+    spec_table_number(table, "error_rms",
+                      count->squared > 0.0 ? sqrt(count->squared_error / count->squared) : 0.0);
     spec_table_number(table, "error_max", count->error_max);
     return spec_table_append(table);
 }
 
 static int show(const spec_conversion *conversion, const arguments *args, const char *verb)
 {
-    static const char *const columns[] = {"from",        "to",    "tensors",   "weights",  "bytes_before",
-                                          "bytes_after", "ratio", "error_rms", "error_max"};
+    static const char *const columns[] = {"from",    "to",           "tensors",
+                                          "weights", "bytes_before", "bytes_after",
+                                          "ratio",   "error_rms",    "error_max"};
     spec_table table;
     spec_conversion_count all = {0};
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
-        spec_usage_fail(verb, "out of memory");
+        spec_usage_no_memory(verb);
     for (int before = 0; before < SPEC_TENSOR_TYPES; before++) {
         for (int after = 0; after < SPEC_TENSOR_TYPES; after++) {
             const spec_conversion_count *count = &conversion->count[before][after];
             if (count->tensors == 0) continue;
-            if (add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after], count) != GSL_SUCCESS)
-                spec_usage_fail(verb, "out of memory");
+            if (add_row(&table, spec_tensor_type_names[before], spec_tensor_type_names[after],
+                        count) != GSL_SUCCESS)
+                spec_usage_no_memory(verb);
             all.tensors += count->tensors;
             all.weights += count->weights;
             all.bytes_before += count->bytes_before;
@@ -100,26 +117,35 @@ static int show(const spec_conversion *conversion, const arguments *args, const 
             all.error_max = fmax(all.error_max, count->error_max);
         }
     }
-    if (add_row(&table, "all", "all", &all) != GSL_SUCCESS) spec_usage_fail(verb, "out of memory");
+    if (add_row(&table, "all", "all", &all) != GSL_SUCCESS) spec_usage_no_memory(verb);
     const int code = spec_options_show(&table, &args->common, verb);
     spec_table_free(&table);
     return code;
+}
+
+static int announce(void *self, uint64_t bytes, spec_error *error)
+{
+    return spec_large_file_announce("speclab quantize", self, (double)bytes, NAN, NULL, error);
 }
 
 int spec_verb_quantize(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, "MODEL OUT.gguf",
-        "write a model as GGUF, its weights in fewer bits\v"
-        "MODEL is a checkpoint of llama2.c or a GGUF file: a path, or a spec such as "
-        "llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary and all that the file says of itself are carried "
-        "over; vectors stay floats, and so do matrices whose rows are no multiple of 32 where the type has blocks. "
-        "OUT.gguf appears when it is whole. "
-        "error_rms is the root of the squared errors over the squared weights, error_max the largest error over the "
-        "largest weight of its tensor, for the worst of them.\n\n"
+        options_table,
+        parse,
+        "MODEL OUT.gguf",
+        "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
+        "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
+        "and metadata are copied. Vectors stay floats; so do, for the types with blocks, matrices "
+        "whose rows are not a multiple of 32. OUT.gguf appears when it is complete. error_rms is "
+        "the root of the sum of squared errors over that of squared weights; error_max is the "
+        "largest error over the largest weight of its tensor, for the worst tensor.\n"
+        "\n"
         "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0",
-        children, NULL, NULL};
+        children,
+        NULL,
+        NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .type = "q8_0"};
     spec_usage_parse(&argp, argc, argv, &args);
 
@@ -129,13 +155,19 @@ int spec_verb_quantize(int argc, char **argv)
     int type = 0;
     while (type < SPEC_TENSOR_TYPES && strcmp(args.type, spec_tensor_type_names[type]) != 0) type++;
     if (type == SPEC_TENSOR_TYPES)
-        spec_usage_fail(argv[0], "--type: '%s' is none of q8_0, q4_0, bf16, f16 and f32", args.type);
-    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
+        spec_usage_fail(argv[0], "--type: '%s' is not q8_0, q4_0, bf16, f16 or f32", args.type);
     read_model(&settings, argv[0], args.in);
+    spec_output_say_left_over(args.out, argv[0]);
     spec_options_catch_interrupts();
-    const int status = spec_conversion_write(&conversion, args.out, &settings, (spec_tensor_type)type,
-                                             &spec_options_stop, &error);
+    const spec_listener listener = {.hear = spec_progress_reports_share};
+    const spec_conversion_watch watch = {.opt_stop = &spec_options_stop,
+                                         .opt_listener = &listener,
+                                         .opt_announce = announce,
+                                         .self = (void *)(uintptr_t)args.out};
+    const int status = spec_conversion_write(&conversion, args.out, &settings,
+                                             (spec_tensor_type)type, &watch, &error);
     spec_settings_free(&settings);
+    spec_output_say_kept(args.out, conversion.kept, args.common.force, argv[0]);
     if (status == GSL_SUCCESS) return show(&conversion, &args, argv[0]);
     spec_usage_say(argv[0], "%s", error.text);
     return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;

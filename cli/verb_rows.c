@@ -1,44 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/progress.h"
 #include "cli/device_option.h"
+#include "cli/large_file.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress_reports.h"
 #include "cli/verb.h"
+#include "speclab/no_memory.h"
 
+#include "base/settings.h"
 #include "experiments/rows_make.h"
 #include "experiments/rows_summary.h"
+#include "models/model_open.h"
 #include "models/ngram/corpus.h"
-#include "base/settings.h"
-#include "models/transformer/engine/room.h"
+#include "models/transformer/engine/transformer.h"
 #include "models/vocabularies.h"
-#include "base/clock.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Vocabularies up to this are written bit for bit, unless a cutoff is asked for; bytes of text that n tokens are at
- * most read from; most bytes of a text, which is held in memory. */
-enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64, TEXT_BYTES_MAX = 1 << 30 };
+/* The largest vocabulary stored exactly without --cutoff; bytes of text read per token at most. */
+enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
 #define CUTOFF 1e-7
 #define COUNT_MAX UINT64_C(1000000000000)
 
-enum { KEY_TARGET = 0x8001, KEY_DRAFT, KEY_TEXT, KEY_SPLIT, KEY_PROMPT, KEY_LENGTH, KEY_EVERY, KEY_CUTOFF,
-    KEY_DEVICE };
+enum {
+    KEY_TARGET = 0x8001,
+    KEY_DRAFT,
+    KEY_TEXT,
+    KEY_SPLIT,
+    KEY_PROMPT,
+    KEY_LENGTH,
+    KEY_EVERY,
+    KEY_CUTOFF,
+    KEY_DEVICE
+};
 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "a draft model; up to 7 of them, one --draft each", 1},
+    {"draft", KEY_DRAFT, "SPEC", SPEC_OPTION_REPEATS,
+     "a draft model; up to 7 of them, one --draft each", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
-    {"text", KEY_TEXT, "FILE", 0, "along this text (a file, or a pattern of them)", 1},
-    {"split", KEY_SPLIT, "TEXT", 0, "what stands between two texts in it ($'\\n\\n' is an empty line)", 1},
-    {"places", 'n', "N", 0, "so many places at most; without --text of texts that the target writes (--seed)", 1},
-    {"prompt", KEY_PROMPT, "TEXT", 0, "what the target's texts begin with (its own prompts, or nothing)", 1},
+    {"text", KEY_TEXT, "FILE", 0, "the text: a file, or a pattern that matches several", 1},
+    {"split", KEY_SPLIT, "TEXT", 0,
+     "separator between two texts in the file ($'\\n"
+     "\\n"
+     "' is an empty line)",
+     1},
+    {"places", 'n', "N", 0,
+     "largest number of positions; without --text, the target generates the texts (--seed)", 1},
+    {"prompt", KEY_PROMPT, "TEXT", 0,
+     "prompt of the texts that the target generates (the model's own prompts, or none)", 1},
     {"length", KEY_LENGTH, "N", 0,
-     "tokens after which a text ends and the context begins anew (as the models' windows ask)", 1},
-    {"every", KEY_EVERY, "N", 0, "rows of every Nth place of a text alone (1)", 1},
+     "largest length of a text in tokens, after which the context starts again (the context window "
+     "of the models)",
+     1},
+    {"every", KEY_EVERY, "N", 0, "store the rows of every Nth position (1)", 1},
     {"cutoff", KEY_CUTOFF, "P", 0,
-     "leave out what is less probable, and keep the rest as floats; 0: keep all, bit for bit (0 up to 512 tokens, else "
-     "1e-7)",
+     "leave out tokens of smaller probability, and store the rest as floats; 0: store all rows "
+     "exactly (0 for vocabularies up to 512 tokens, else 1e-7)",
      1},
     {0},
 };
@@ -69,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TEXT: args->text = arg; return 0;
     case KEY_SPLIT:
-        if (*arg == '\0') spec_usage_fail(verb, "--split: nothing stands between any two letters");
+        if (*arg == '\0') spec_usage_fail(verb, "--split: the separator is empty");
         args->split = arg;
         return 0;
     case KEY_PROMPT: args->prompt = arg; return 0;
@@ -79,10 +100,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CUTOFF:
         if (!spec_settings_parse_double(&args->cutoff, arg) || !(args->cutoff >= 0.0) ||
             args->cutoff > SPEC_ROWS_CUTOFF_MAX)
-            spec_usage_fail(verb, "--cutoff: '%s' is not a number from 0 to %g", arg, SPEC_ROWS_CUTOFF_MAX);
+            spec_usage_fail(verb, "--cutoff: '%s' is not a number from 0 to %g", arg,
+                            SPEC_ROWS_CUTOFF_MAX);
         return 0;
     case ARGP_KEY_ARG:
-        if (args->file != NULL) spec_usage_fail(verb, "one file at a time: '%s' is a second one", arg);
+        if (args->file != NULL) spec_usage_fail(verb, "'%s' is a second file; give one", arg);
         args->file = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -92,41 +114,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void check(const arguments *args, const char *verb)
 {
     const bool makes = args->spec[0] != NULL;
-    const bool asks = args->drafts > 0 || args->device != NULL || args->text != NULL || args->split != NULL || args->prompt != NULL ||
-                      args->n > 0 || args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
+    const bool asks = args->drafts > 0 || args->device != NULL || args->text != NULL ||
+                      args->split != NULL || args->prompt != NULL || args->n > 0 ||
+                      args->length > 0 || args->every > 0 || args->cutoff >= 0.0;
     if (args->file != NULL && (makes || asks))
-        spec_usage_fail(verb, "'%s' is there already: to write a file of rows, name it with -o", args->file);
+        spec_usage_fail(verb, "'%s' is a file to show; name the file to write with -o", args->file);
     if (args->file != NULL) return;
-    if (!makes) spec_usage_fail(verb, "which file? FILE.rows to look at one, --target SPEC to write one; see --help");
-    if (args->common.output == NULL) spec_usage_fail(verb, "where to? -o FILE.rows");
+    if (!makes)
+        spec_usage_fail(verb,
+                        "give FILE.rows to show a file, or --target SPEC to write one; see --help");
+    if (args->common.output == NULL) spec_usage_fail(verb, "name the file to write: -o FILE.rows");
     if (args->text == NULL && args->n == 0)
-        spec_usage_fail(verb, "along which text? --text FILE, or -n N places of the target's own");
-    if (args->split != NULL && args->text == NULL) spec_usage_fail(verb, "--split is of a --text");
+        spec_usage_fail(
+            verb, "give --text FILE, or -n N for N positions of text that the target generates");
+    if (args->split != NULL && args->text == NULL) spec_usage_fail(verb, "--split needs --text");
     if (args->text != NULL && args->prompt != NULL)
-        spec_usage_fail(verb, "--text and --prompt exclude each other: one text is given, the other the target's own");
+        spec_usage_fail(verb, "--text and --prompt exclude each other");
 }
 
-/* ---- progress ---------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    spec_clock clock;
-    double begun;
-    double drawn; /* seconds after the begin; 0: not yet */
-} bar;
-
-static void show_progress(void *self, uint64_t done, uint64_t of)
+static int announce(void *self, const spec_rows_forecast *forecast, spec_error *error)
 {
-    bar *b = self;
-    const double elapsed = spec_clock_read(&b->clock) - b->begun;
-    if (!isatty(STDERR_FILENO) || elapsed < b->drawn + (b->drawn > 0.0 ? 0.2 : 1.0)) return;
-    const double rate = (double)done / elapsed;
-    fprintf(stderr, "\r\033[K%llu places, %.3g/s", (unsigned long long)done, rate);
-    if (of > 0 && done > 0) fprintf(stderr, ", %.0f s left", (double)(of - done) / rate);
-    fflush(stderr);
-    b->drawn = elapsed;
+    const arguments *args = self;
+    return spec_large_file_announce("speclab rows", args->common.output, forecast->bytes,
+                                    forecast->seconds, "-n N writes fewer places", error);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 typedef struct {
     char *bytes;
@@ -135,12 +148,12 @@ typedef struct {
 
 static int append(text *into, const unsigned char *bytes, size_t n, spec_error *error)
 {
-    if (n > TEXT_BYTES_MAX - into->n)
-        return spec_fail(error, GSL_EINVAL, "--text: more than 1 GB of text; -n N reads less of it");
     if (n > into->capacity - into->n) {
         const size_t capacity = 2 * into->capacity + n;
         char *more = realloc(into->bytes, capacity);
-        if (more == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for the text; -n N reads less of it");
+        if (more == NULL)
+            return spec_fail(error, GSL_ENOMEM,
+                             "out of memory for the text; -n N reads fewer positions");
         into->bytes = more;
         into->capacity = capacity;
     }
@@ -155,7 +168,8 @@ static int read_text(text *into, const arguments *args, spec_error *error)
     spec_corpus corpus = {.descriptor = -1};
     spec_block block;
     const double most = TOKEN_BYTES * (double)args->n * (double)(args->every > 0 ? args->every : 1);
-    SPEC_TRY(spec_corpus_init(&corpus, args->text, most < 1e18 ? (uint64_t)most : 0, error));
+    const bool less = args->n > 0 && most < (double)SPEC_CORPUS_BYTES_MAX;
+    SPEC_TRY(spec_corpus_init(&corpus, args->text, less ? (uint64_t)most : 0, error));
     do {
         SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));
         if (block.text != NULL) SPEC_TRY(append(into, block.text, block.length, error));
@@ -172,20 +186,28 @@ typedef struct {
     size_t n_texts, texts_capacity;
 } tokens;
 
-/* One text more, of the target's tokens. */
-static int tokenize(tokens *into, const spec_model *target, const char *bytes, size_t length, spec_error *error)
+/* Append one text in the target's tokens. */
+static int tokenize(tokens *into, const spec_model *target, const char *bytes, size_t length,
+                    spec_error *error)
 {
     if (target->kind->tokenize == NULL)
-        return spec_fail(error, GSL_EINVAL, "%.200s reads no text; -n N writes one of its own", target->spec);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "%.200s has no tokenizer for --text; use -n N, with text that the target generates",
+            target->spec);
     for (size_t n = length + 16;;) { /* hardly ever more tokens than bytes */
         const size_t wanted = into->n + n;
         if (wanted > into->capacity) {
             int *token = realloc(into->token, (wanted + wanted / 2) * sizeof *token);
-            if (token == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu tokens", wanted);
+            if (token == NULL)
+                return spec_fail(error, GSL_ENOMEM, "out of memory for %zu tokens", wanted);
             into->token = token;
             into->capacity = wanted + wanted / 2;
         }
-        n = target->kind->tokenize(target, bytes, length, into->token + into->n, into->capacity - into->n);
+        n = target->kind->tokenize(target, bytes, length, into->token + into->n,
+                                   into->capacity - into->n);
+        if (n == SPEC_TOKENS_LOST)
+            return spec_fail(error, GSL_ENOMEM, "out of memory for the tokens of the text");
         if (n > into->capacity - into->n) continue;
         into->n += n;
         break;
@@ -193,7 +215,8 @@ static int tokenize(tokens *into, const spec_model *target, const char *bytes, s
     if (into->n_texts == into->texts_capacity) {
         const size_t capacity = 2 * into->texts_capacity + 64;
         size_t *end = realloc(into->end, capacity * sizeof *end);
-        if (end == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu texts", capacity);
+        if (end == NULL)
+            return spec_fail(error, GSL_ENOMEM, "out of memory for %zu texts", capacity);
         into->end = end;
         into->texts_capacity = capacity;
     }
@@ -201,13 +224,14 @@ static int tokenize(tokens *into, const spec_model *target, const char *bytes, s
     return GSL_SUCCESS;
 }
 
-static int tokenize_all(tokens *into, const spec_model *target, const text *given, const char *opt_split,
-                        spec_error *error)
+static int tokenize_all(tokens *into, const spec_model *target, const text *given,
+                        const char *opt_split, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const char *at = given->bytes, *const end = given->bytes + given->n;
     for (;;) {
-        const char *next = opt_split != NULL ? memmem(at, (size_t)(end - at), opt_split, strlen(opt_split)) : NULL;
+        const char *next =
+            opt_split != NULL ? memmem(at, (size_t)(end - at), opt_split, strlen(opt_split)) : NULL;
         SPEC_TRY(tokenize(into, target, at, (size_t)((next != NULL ? next : end) - at), error));
         if (next == NULL) break;
         at = next + strlen(opt_split);
@@ -216,39 +240,51 @@ done:
     return status;
 }
 
-/* ---- the verb ---------------------------------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
-static int look_at_side(spec_model **ret_model, const arguments *args, int side, const spec_model *opt_target,
-                     spec_error *error)
+static int look_at_side(spec_model **ret_model, const arguments *args, int side,
+                        const spec_model *opt_target, spec_error *error)
 {
     char *spec = strdup(args->spec[side]);
-    if (spec == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (spec == NULL) return spec_no_memory(error);
+    spec_error inner = {{0}};
     spec_device_option_add(&spec, args->device, "speclab rows");
-    const int status = spec_model_look(ret_model, spec, opt_target, error);
+    int status = spec_model_open_unloaded(ret_model, spec, opt_target, &inner);
+    if (status == GSL_SUCCESS && opt_target != NULL)
+        status = spec_vocabularies_check(opt_target, *ret_model, &inner);
     free(spec);
-    return status;
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, status, "--%s: %.450s",
+                                             side == 0 ? "target" : "draft", inner.text);
 }
 
-static int make(const arguments *args, spec_error *error)
+static int make(const arguments *args, const char *verb, spec_error *error)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, kept = 0;
     spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
-    spec_room_need need[SPEC_ROWS_SIDES_MAX];
+    spec_memory_budget_need need[SPEC_ROWS_SIDES_MAX];
     tokens read = {0};
     text given = {0};
-    bar progress = {.clock = spec_clock_wall(), .drawn = 0.0};
-    spec_rows_plan plan = {.sides = args->drafts + 1, .places = args->n, .every = args->every > 0 ? args->every : 1,
-                           .length = args->length, .seed = args->common.seed, .opt_stop = &spec_options_stop,
-                           .progress = show_progress, .self = &progress};
-    progress.begun = spec_clock_read(&progress.clock);
+    spec_rows_plan plan = {.sides = args->drafts + 1,
+                           .places = args->n,
+                           .every = args->every > 0 ? args->every : 1,
+                           .length = args->length,
+                           .seed = args->common.seed,
+                           .opt_kept = &kept,
+                           .opt_stop = &spec_options_stop,
+                           .progress = spec_progress_reports_places,
+                           .opt_forecast = announce,
+                           .self = (void *)(uintptr_t)args};
+    spec_progress_phase("loading the models");
     for (int s = 0; s < plan.sides; s++) {
         SPEC_TRY(look_at_side(&model[s], args, s, s > 0 ? model[0] : NULL, error));
-        if (s > 0) SPEC_TRY(spec_vocabularies_check(model[0], model[s], error));
         plan.model[s] = model[s];
-        need[plan.sides - 1 - s] = (spec_room_need){.opt_model = model[s], .texts = 1, .passes = 1};
+        need[plan.sides - 1 - s] = spec_transformer_memory(model[s], 1, 1, 0);
     }
-    SPEC_TRY(spec_room_check(need, plan.sides, error));
-    for (int s = 0; s < plan.sides; s++) SPEC_TRY(spec_model_load(model[s], s > 0 ? model[0] : NULL, error));
+    SPEC_TRY(spec_memory_budget_check(need, plan.sides, error));
+    for (int s = 0; s < plan.sides; s++)
+        SPEC_TRY(spec_model_load(model[s], s > 0 ? model[0] : NULL, error));
+    spec_progress_phase(NULL);
     if (args->text != NULL) SPEC_TRY(read_text(&given, args, error));
     else if (args->prompt != NULL)
         SPEC_TRY(append(&given, (const unsigned char *)args->prompt, strlen(args->prompt), error));
@@ -258,10 +294,13 @@ static int make(const arguments *args, spec_error *error)
     plan.n_prompt = read.n;
     plan.text_end = read.end;
     plan.n_texts = read.n_texts;
-    plan.cutoff = args->cutoff >= 0.0 ? args->cutoff : model[0]->vocab <= EXACT_VOCAB ? 0.0 : CUTOFF;
+    plan.cutoff = args->cutoff >= 0.0              ? args->cutoff
+                  : model[0]->vocab <= EXACT_VOCAB ? 0.0
+                                                   : CUTOFF;
+    spec_output_say_left_over(args->common.output, verb);
     SPEC_TRY(spec_rows_make(args->common.output, &plan, error));
 done:
-    if (progress.drawn > 0.0) fputs("\r\033[K", stderr);
+    spec_output_say_kept(args->common.output, kept, args->common.force, verb);
     for (int s = plan.sides - 1; s >= 0; s--) spec_model_close(model[s]);
     free(given.bytes);
     free(read.token);
@@ -273,26 +312,31 @@ int spec_verb_rows(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, "[FILE]",
-        "the rows of a target and its drafts along a text, into a file that is a model\v"
-        "At each place of the text the file holds the distribution of the next token by the target and by each draft. "
-        "rows:FILE and rows:FILE?side=draft are models for every verb: real distributions, without the models that "
-        "gave them. The table tells what the file holds, and how far its rows are from the models'.\n\n"
+        options_table,
+        parse,
+        "[FILE]",
+        "record the distributions of a target and its drafts along a text\vThe file stores, for "
+        "each position of the text, the next-token distributions of the target and of each draft. "
+        "Every verb takes rows:FILE and rows:FILE?side=draft as models: real distributions, "
+        "without the models that computed them. The table describes the file, and how far its rows "
+        "are from those of the models.\n"
+        "\n"
         "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
         "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
         "  $ speclab rows p.rows",
-        children, NULL, NULL};
+        children,
+        NULL,
+        NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .cutoff = -1.0};
     spec_error error = {{0}};
     spec_table table;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);
-    if (args.common.threads > 0) omp_set_num_threads(args.common.threads);
     spec_options_catch_interrupts();
     spec_options show = args.common;
     const char *file = args.file;
     if (file == NULL) {
-        if (make(&args, &error) != GSL_SUCCESS) {
+        if (make(&args, argv[0], &error) != GSL_SUCCESS) {
             spec_usage_say(argv[0], "%s", error.text);
             return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
         }

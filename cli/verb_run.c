@@ -1,11 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/progress.h"
 #include "cli/figures/figure.h"
+#include "cli/figures/gnuplot.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress_reports.h"
 #include "cli/share.h"
 #include "cli/verb.h"
 
-#include "experiments/report/report.h"
+#include "base/memory_text.h"
 #include "base/names.h"
 #include "base/settings.h"
+#include "experiments/report/input_digest.h"
+#include "experiments/report/naming.h"
+#include "experiments/report/report.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,16 +23,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SET = 0x5001, KEY_RESUME, KEY_ROUNDS, KEY_LIMIT, MOST_FILES = 64, MOST_SETS = 64 };
+enum {
+    KEY_SET = 0x5001,
+    KEY_RESUME,
+    KEY_ROUNDS,
+    KEY_LIMIT,
+    KEY_TARGET,
+    KEY_DRAFT,
+    KEY_DIGEST,
+    MOST_FILES = 64,
+    MOST_SETS = 64
+};
 
 static const struct argp_option options_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0,
-     "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; of one among several: NAME:KEY=VALUE",
+    {"set", KEY_SET, "KEY=VALUE", SPEC_OPTION_REPEATS,
+     "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; NAME:KEY=VALUE "
+     "overrides in one of several experiments; may be repeated",
      1},
     {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
-    {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output, and go on", 1},
-    {"limit", KEY_LIMIT, "N", 0, "most branches of an enumeration (50000000)", 1},
-    {"directory", 'd', "DIR", 0, "write NAME.csv and NAME.svg of each experiment, and one report.md, into DIR", 1},
+    {"target", KEY_TARGET, "MODEL", 0, "use this target model: the same as --set target=MODEL", 1},
+    {"draft", KEY_DRAFT, "MODEL", 0, "use this draft model: the same as --set draft=MODEL", 1},
+    {"resume", KEY_RESUME, NULL, 0,
+     "continue an interrupted run: keep the finished rows of the output", 1},
+    {"limit", KEY_LIMIT, "N", 0, "largest number of branches to enumerate (50000000)", 1},
+    {"digest", KEY_DIGEST, NULL, 0,
+     "run nothing: print the digest of each experiment's inputs, for its key finding_for", 1},
+    {"directory", 'd', "DIR", 0,
+     "write NAME.csv and NAME.svg for each experiment, and one report.md, into DIR", 1},
     {0},
 };
 
@@ -33,74 +59,93 @@ typedef struct {
     int n_files;
     const char *set[MOST_SETS + 1];
     int n_sets;
-    char rounds[64];
-    bool resume;
+    bool resume, digest;
     uint64_t limit;
     const char *directory;
 } arguments;
 
 static void add_set(arguments *args, const char *text, const char *verb)
 {
-    if (strchr(text, '=') == NULL || text[0] == '=') spec_usage_fail(verb, "--set: '%s' is not KEY=VALUE", text);
+    if (strchr(text, '=') == NULL || text[0] == '=')
+        spec_usage_fail(verb, "--set: '%s' is not KEY=VALUE", text);
     if (args->n_sets == MOST_SETS) spec_usage_fail(verb, "--set: more than %d of them", MOST_SETS);
+    const size_t key = strcspn(text, "=") + 1;
+    for (int i = 0; i < args->n_sets; i++)
+        if (strncmp(args->set[i], text, key) == 0)
+            spec_usage_fail(verb, "'%.*s' is set twice, as '%s' and as '%s'; give it once",
+                            (int)key - 1, text, args->set[i] + key, text + key);
     args->set[args->n_sets++] = text;
+}
+
+/* Options that abbreviate --set KEY=VALUE. The text lives as long as the program. */
+static void add_short(arguments *args, const char *key, const char *value, const char *verb)
+{
+    char *text;
+    if (asprintf(&text, "%s=%s", key, value) < 0) spec_usage_no_memory(verb);
+    add_set(args, text, verb);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     arguments *args = state->input;
-    uint64_t number = 0;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case KEY_SET: add_set(args, arg, state->name); return 0;
     case KEY_ROUNDS:
-        if (!spec_settings_parse_u64(&number, arg) || number == 0)
-            spec_usage_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
-        snprintf(args->rounds, sizeof args->rounds, "rounds=%s", arg);
-        add_set(args, args->rounds, state->name);
+        spec_options_count(state->name, "rounds", arg, 1, UINT64_MAX);
+        add_short(args, "rounds", arg, state->name);
         return 0;
+    case KEY_TARGET: add_short(args, "target", arg, state->name); return 0;
+    case KEY_DRAFT: add_short(args, "draft", arg, state->name); return 0;
     case KEY_RESUME: args->resume = true; return 0;
+    case KEY_DIGEST: args->digest = true; return 0;
     case KEY_LIMIT:
-        if (!spec_settings_parse_u64(&args->limit, arg) || args->limit == 0)
-            spec_usage_fail(state->name, "--limit: '%s' is not a whole number above 0", arg);
+        args->limit = spec_options_count(state->name, "limit", arg, 1, UINT64_MAX);
         return 0;
     case 'd': args->directory = arg; return 0;
     case ARGP_KEY_ARG:
-        if (args->n_files == MOST_FILES) spec_usage_fail(state->name, "more than %d experiments", MOST_FILES);
+        if (args->n_files == MOST_FILES)
+            spec_usage_fail(state->name, "more than %d experiments", MOST_FILES);
         args->file[args->n_files++] = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: spec_usage_fail(state->name, "which experiment? 'speclab list experiments' names them");
+    case ARGP_KEY_NO_ARGS:
+        spec_usage_fail(state->name,
+                        "no experiment is given; 'speclab list experiments' names them");
     case ARGP_KEY_END:
         if (args->directory != NULL && args->common.output != NULL)
             spec_usage_fail(state->name, "--directory and --output exclude each other");
-        if (args->n_files > 1 && args->directory == NULL)
+        if (args->n_files > 1 && args->directory == NULL && !args->digest)
             spec_usage_fail(state->name, "several experiments need --directory DIR");
         if (args->resume && args->common.output == NULL && args->directory == NULL)
-            spec_usage_fail(state->name, "--resume needs the output to go on with: -o FILE or -d DIR");
+            spec_usage_fail(state->name,
+                            "--resume needs the output to continue: -o FILE or -d DIR");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* A path as given, or the name of one of speclab's own experiments. */
+/* Find an experiment file: a path, or the name of one of speclab's own experiments. */
 static void find(char *path, size_t size, const char *name, const char *verb)
 {
     char relative[PATH_MAX + 32], near[NAME_MAX + 1];
     snprintf(path, size, "%s", name);
     if (strpbrk(name, "/.") != NULL || access(name, F_OK) == 0) return;
-    snprintf(relative, sizeof relative, "experiments/%s.cfg", name);
+    snprintf(relative, sizeof relative, "experiments/cfg/%s.cfg", name);
     if (spec_share_find(path, size, relative) == 0) return;
     if (spec_share_folder(path, size) != 0)
         spec_usage_fail(verb,
-                        "'%s' is no file, and there is no folder of experiments: SPECLAB_SHARE is to name the one with "
-                        "experiments/ in it",
+                        "'%s' is not a file, and the folder of experiments is missing: set "
+                        "SPECLAB_SHARE to the folder that contains experiments/",
                         name);
-    if (spec_share_nearest(near, sizeof near, "experiments", ".cfg", name) == 0)
-        spec_usage_fail(verb, "'%s' is neither a file nor an experiment; did you mean '%s'?", name, near);
-    spec_usage_fail(verb, "'%s' is neither a file nor an experiment; 'speclab list experiments' names them", name);
+    if (spec_share_nearest(near, sizeof near, "experiments/cfg", ".cfg", name) == 0)
+        spec_usage_fail(verb, "'%s' is neither a file nor an experiment; did you mean '%s'?", name,
+                        near);
+    spec_usage_fail(
+        verb, "'%s' is neither a file nor an experiment; 'speclab list experiments' names them",
+        name);
 }
 
-/* The overrides that are meant for this experiment, without their "NAME:"; NULL-terminated. */
+/* The overrides for this experiment, without their "NAME:"; NULL-terminated. */
 static void sets_for(const char **ret_set, const char *name, size_t length, const arguments *args)
 {
     int n = 0;
@@ -115,20 +160,51 @@ static void sets_for(const char **ret_set, const char *name, size_t length, cons
     ret_set[n] = NULL;
 }
 
-static void load(spec_experiment *experiment, const char *name, const arguments *args, const char *verb)
+/* Add an option that changes the result to the command in the report. */
+static void add_override(spec_experiment *experiment, const char *option, uint64_t value,
+                         const char *verb)
+{
+    char *all;
+    if (asprintf(&all, "%s %s %llu", experiment->overrides, option, (unsigned long long)value) < 0)
+        spec_usage_no_memory(verb);
+    free(experiment->overrides);
+    experiment->overrides = all;
+}
+
+static void load(spec_experiment *experiment, const char *name, const arguments *args,
+                 const char *verb)
 {
     char path[PATH_MAX];
     spec_error error = {{0}};
     find(path, sizeof path, name, verb);
-    const char *set[MOST_SETS + 1], *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+    const char *set[MOST_SETS + 1], *slash = strrchr(name, '/'),
+                                    *base = slash != NULL ? slash + 1 : name;
     size_t length = strlen(base);
     if (length > 4 && strcmp(base + length - 4, ".cfg") == 0) length -= 4;
     sets_for(set, base, length, args);
-    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
-    if (args->common.seed_given) experiment->seed = args->common.seed;
+    if (spec_experiment_load(experiment, path, set, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
+    if (experiment->missing[0] != '\0')
+        spec_usage_fail(verb, "%s needs %s", experiment->name, experiment->missing);
+    if (args->common.seed_given) {
+        experiment->seed = args->common.seed;
+        add_override(experiment, "--seed", experiment->seed, verb);
+    }
+    if (args->limit > 0) {
+        add_override(experiment, "--limit", args->limit, verb);
+        experiment->finding[0] = '\0'; /* the finding assumes the default limit */
+    }
+    if (spec_figure_check_experiment(experiment, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s: %s", path, error.text);
+    if (args->directory != NULL && experiment->figure[0] != '\0' &&
+        spec_gnuplot_check(&error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s: %s", path, error.text);
+    if (experiment->note[0] != '\0')
+        spec_usage_say(verb, "%s: %s", experiment->name, experiment->note);
 }
 
-/* Run one experiment into DIR/NAME.csv and DIR/NAME.svg. Returns the exit code; says what it made. */
+/* Run one experiment into DIR/NAME.csv and DIR/NAME.svg, and print their names. Returns the exit
+ * code. */
 static int run_into(const char *directory, const spec_experiment *experiment, spec_result *result,
                     const arguments *args, const char *verb)
 {
@@ -141,63 +217,83 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
                             .resume = args->resume,
                             .threads = args->common.threads,
                             .limit = args->limit,
-                            .stop = &spec_options_stop};
-    if (spec_experiment_run(result, experiment, &run, &error) != GSL_SUCCESS) {
+                            .stop = &spec_options_stop,
+                            .progress = spec_progress_reports_points};
+    spec_output_say_left_over(csv, verb);
+    const int status = spec_experiment_run(result, experiment, &run, &error);
+    spec_output_say_kept(csv, result->kept, args->common.force, verb);
+    if (status != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", experiment->name, error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     bool drawn = experiment->figure[0] != '\0';
-    if (drawn && spec_figure_draw(experiment->figure, csv, svg, &error) != GSL_SUCCESS) {
+    if (drawn && spec_figure_draw_named(experiment->figure, csv, svg, args->common.force, verb,
+                                        &error) != GSL_SUCCESS) {
         spec_usage_say(verb, "%s: %s", experiment->name,
                        spec_options_stop ? "interrupted before its figure was drawn" : error.text);
         return spec_options_stop ? SPEC_EXIT_INTERRUPTED : SPEC_EXIT_USAGE;
     }
     char checks[64] = "no checks";
     const uint64_t checked = result->holds + result->fails;
+    spec_progress_clear();
     if (checked > 0)
-        snprintf(checks, sizeof checks, "%llu of %llu checks hold", (unsigned long long)result->holds,
-                 (unsigned long long)checked);
-    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv, drawn ? ", " : "",
-           drawn ? svg : "");
+        snprintf(checks, sizeof checks, "%llu of %llu checks hold",
+                 (unsigned long long)result->holds, (unsigned long long)checked);
+    printf("%-24s %3zu rows, %s: %s%s%s\n", experiment->name, result->table.n_rows, checks, csv,
+           drawn ? ", " : "", drawn ? svg : "");
     fflush(stdout);
     return result->fails > 0 ? SPEC_EXIT_FAILS : SPEC_EXIT_HOLDS;
 }
 
-static int write_report(const char *directory, const spec_experiment *experiment, const spec_result *result, int n,
-                        const char *verb)
+/* "speclab run 'a b.cfg'", which the caller frees; NULL without memory. */
+static char *command_of(const char *file)
 {
-    char path[PATH_MAX];
-    spec_error error = {{0}};
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) return NULL;
+    fputs("speclab run ", text.out);
+    spec_naming_shell_word(text.out, file);
+    return spec_memory_text_take(&text, NULL);
+}
+
+static int write_report(const spec_experiment *experiment, const spec_result *result, int n,
+                        const arguments *args, const char *verb, spec_error *error)
+{
+    char path[PATH_MAX], *command[MOST_FILES];
+    spec_output output = {.out = NULL};
+    int status = GSL_SUCCESS;
     const spec_experiment *experiments[MOST_FILES];
     const spec_result *results[MOST_FILES];
     for (int i = 0; i < n; i++) {
         experiments[i] = &experiment[i];
         results[i] = &result[i];
+        if ((command[i] = command_of(args->file[i])) == NULL) status = spec_no_memory(error);
     }
+    SPEC_TRY(status);
     spec_report_options options = SPEC_REPORT_DEFAULT;
-    options.folder = directory;
-    snprintf(path, sizeof path, "%s/report.md", directory);
-    FILE *out = fopen(path, "w");
-    int status = out == NULL ? spec_fail(&error, GSL_EFAILED, "%s", strerror(errno))
-                             : spec_report_write(out, experiments, results, n, &options, &error);
-    if (out != NULL && fclose(out) != 0 && status == GSL_SUCCESS)
-        status = spec_fail(&error, GSL_EFAILED, "%s", strerror(errno));
-    if (status != GSL_SUCCESS) {
-        spec_usage_say(verb, "%s: %s", path, error.text);
-        return SPEC_EXIT_USAGE;
-    }
+    options.folder = args->directory;
+    options.command = (const char *const *)command;
+    snprintf(path, sizeof path, "%s/report.md", args->directory);
+    SPEC_TRY(spec_output_open(&output, path, verb, error));
+    SPEC_TRY(spec_report_write(output.out, experiments, results, n, &options, error));
+    SPEC_TRY(spec_output_close(&output, args->common.force, verb, error));
+    spec_progress_clear();
     printf("%-24s %s\n", "report", path);
-    return SPEC_EXIT_HOLDS;
+done:
+    spec_output_discard(&output);
+    for (int i = 0; i < n; i++) free(command[i]);
+    return status;
 }
 
-/* Every --set NAME:KEY=VALUE names an experiment of this run, and no two experiments would write the same file. */
+/* Check that every --set NAME:KEY=VALUE names an experiment of this run, and that no two
+ * experiments write the same file. */
 static void check_names(const spec_experiment *experiment, const arguments *args, const char *verb)
 {
     const char *names[MOST_FILES + 1] = {NULL};
     for (int i = 0; i < args->n_files; i++) {
         names[i] = experiment[i].name;
         for (int j = 0; j < i; j++)
-            if (strcmp(names[i], names[j]) == 0) spec_usage_fail(verb, "two experiments are named '%s'", names[i]);
+            if (strcmp(names[i], names[j]) == 0)
+                spec_usage_fail(verb, "two experiments are named '%s'", names[i]);
     }
     for (int i = 0; i < args->n_sets; i++) {
         const char *colon = strchr(args->set[i], ':'), *equals = strchr(args->set[i], '=');
@@ -229,29 +325,60 @@ static int run_directory(const arguments *args, const char *verb)
     while (done < args->n_files && worst <= SPEC_EXIT_FAILS) {
         int code = run_into(args->directory, &experiment[done], &result[done], args, verb);
         if (code > worst) worst = code;
-        done += code <= SPEC_EXIT_FAILS; /* rows that were cut short are in their file, not in the report */
+        done += code <=
+                SPEC_EXIT_FAILS; /* an interrupted result is in its file but not in the report */
     }
-    int code = write_report(args->directory, experiment, result, done, verb);
+    spec_error error;
+    if (write_report(experiment, result, done, args, verb, &error) != GSL_SUCCESS &&
+        worst != SPEC_EXIT_USAGE) { /* only the first failure is reported */
+        spec_usage_say(verb, "%s", error.text);
+        if (worst < SPEC_EXIT_USAGE) worst = SPEC_EXIT_USAGE;
+    }
     for (int i = 0; i < args->n_files; i++) {
         spec_result_free(&result[i]);
         spec_experiment_free(&experiment[i]);
     }
-    return code > worst ? code : worst;
+    return worst;
+}
+
+/* "block 9f3c1b2a77e0d4c5+01ab23cd45ef6789" for each experiment. */
+static int print_digests(const arguments *args, const char *verb)
+{
+    for (int i = 0; i < args->n_files; i++) {
+        spec_experiment experiment = {0};
+        spec_error error = {{0}};
+        char digest[SPEC_INPUT_DIGEST_SIZE];
+        load(&experiment, args->file[i], args, verb);
+        if (spec_input_digest(digest, &experiment, &error) != GSL_SUCCESS)
+            spec_usage_fail(verb, "%s: %s", experiment.name, error.text);
+        printf("%s %s\n", experiment.name, digest);
+        spec_experiment_free(&experiment);
+    }
+    return SPEC_EXIT_HOLDS;
 }
 
 int spec_verb_run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, "FILE.cfg|NAME...",
-        "run an experiment file\v"
-        "NAME is one of speclab's own experiments ('speclab list experiments'). With -o FILE.csv rows are written as "
-        "they come: after a kill, "
-        "--resume goes on to the same bytes as an uninterrupted run. docs/formats.md describes the file.",
-        children, NULL, NULL};
+        options_table,
+        parse,
+        "FILE.cfg|NAME...",
+        "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
+        "experiments'). With -o FILE.csv each row is written when it is finished: after a kill, "
+        "--resume continues, and the file gets the same bytes as in an uninterrupted run. "
+        "docs/formats.md describes experiment files.\n"
+        "\n"
+        "  $ speclab run speedup_table -o speedup.csv\n"
+        "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
+        "  $ speclab run -d out prove temperature",
+        children,
+        NULL,
+        NULL};
     static arguments args = {.common = {.seed = 42}};
     spec_usage_parse(&argp, argc, argv, &args);
 
+    if (args.digest) return print_digests(&args, argv[0]);
     if (args.directory != NULL) return run_directory(&args, argv[0]);
     spec_experiment experiment = {0};
     load(&experiment, args.file[0], &args, argv[0]);

@@ -1,33 +1,54 @@
-#include "cli/grid_verb.h"
-#include "cli/verb.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/settings.h"
+#include "cli/grid_verb.h"
+#include "cli/pair_size.h"
+#include "cli/verb.h"
 
 #include <string.h>
 
-enum { KEY_ROUNDS = 0x2001, KEY_SE, KEY_TARGET, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_RULE, KEY_RESUME, KEY_AHEAD };
+enum {
+    KEY_ROUNDS = 0x2001,
+    KEY_SE,
+    KEY_TARGET,
+    KEY_DRAFT,
+    KEY_DRAFTING,
+    KEY_POLICY,
+    KEY_RULE,
+    KEY_RESUME,
+    KEY_AHEAD,
+    KEY_POSITIONS
+};
 
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.5:0.9:0.1)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (1:8:1)", 1},
-    {"c", 'c', "LIST", 0, "draft call over target call, in time (0.1)", 1},
-    {"process", 'p', "SPEC", 0, "how acceptance comes about: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
-    {"rounds", KEY_ROUNDS, "N", 0, "Monte Carlo rounds a point (1000000; with models 100000)", 1},
-    {"standard-error", KEY_SE, "X", 0, "or: as many rounds as bring the standard error of emitted down to X", 1},
-    {"resume", KEY_RESUME, NULL, 0, "keep the finished rows of the output file, and go on", 1},
+    {"c", 'c', "LIST", 0, "time of a draft call over that of a target call (0.1)", 1},
+    {"process", 'p', "SPEC", 0,
+     "acceptance process: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
+    {"rounds", KEY_ROUNDS, "N", 0,
+     "Monte Carlo rounds per grid point (1000000; with models 100000)", 1},
+    {"standard-error", KEY_SE, "X", 0, "run until the standard error of emitted is at most X", 1},
+    {"resume", KEY_RESUME, NULL, 0,
+     "continue an interrupted run: keep the finished rows of the output file", 1},
     {0, 0, 0, 0, "With models instead of a process (slower; see 'speclab list models'):", 2},
     {"target", KEY_TARGET, "SPEC", 0, "the target model", 2},
     {"draft", KEY_DRAFT, "SPEC", 0,
-     "the draft model (perturb?of=target&alpha={alpha}, made from the target to each --alpha)", 2},
+     "the draft model (perturb?of=target&alpha={alpha}, the target perturbed to each --alpha)", 2},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
     {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
-    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one, beside drafting it beforehand", 2},
+    {"positions", KEY_POSITIONS, "N", 0,
+     "positions of the target's text at which alpha_mean is measured, per grid point (20000; fewer "
+     "for large transformers)",
+     2},
+    {"ahead", KEY_AHEAD, 0, 0,
+     "also draft the next chain while the target verifies this one, and compare", 2},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule;
+    const char *alpha, *K, *c, *process, *target, *draft, *drafting, *policy, *rule, *positions;
     uint64_t rounds;
     double standard_error;
     bool resume, ahead;
@@ -43,8 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': args->c = arg; return 0;
     case 'p': args->process = arg; return 0;
     case KEY_ROUNDS:
-        if (!spec_settings_parse_u64(&args->rounds, arg) || args->rounds == 0)
-            spec_usage_fail(state->name, "--rounds: '%s' is not a whole number above 0", arg);
+        args->rounds = spec_options_count(state->name, "rounds", arg, 1, UINT64_MAX);
         return 0;
     case KEY_SE:
         if (!spec_settings_parse_double(&args->standard_error, arg) || !(args->standard_error > 0))
@@ -57,43 +77,78 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_POLICY: args->policy = arg; return 0;
     case KEY_RULE: args->rule = arg; return 0;
     case KEY_AHEAD: args->ahead = true; return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(state->name, "what is '%s'? every argument is an option; see --help", arg);
+    case KEY_POSITIONS: args->positions = arg; return 0;
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name,
+                        "'%s' is not an option; 'speclab sweep --help' lists the options", arg);
     case ARGP_KEY_END:
         if (args->target == NULL && (args->draft || args->drafting || args->policy || args->rule))
-            spec_usage_fail(state->name, "--draft, --drafting, --policy and --rule need a --target");
+            spec_usage_fail(state->name,
+                            "--draft, --drafting, --policy and --rule need a --target");
+        if (args->positions != NULL && (args->target == NULL || args->ahead))
+            spec_usage_fail(state->name,
+                            "--positions needs a --target, and cannot be combined with --ahead");
         if (args->ahead && args->target == NULL)
-            spec_usage_fail(state->name, "--ahead needs a --target, for the guess is a model's: --target 'zipf?V=20&s=1.5'");
+            spec_usage_fail(state->name,
+                            "--ahead needs a --target, such as --target 'zipf?V=20&s=1.5'");
         if (args->ahead && args->policy != NULL)
-            spec_usage_fail(state->name, "--ahead and --policy: here chains that are drafted ahead have --K tokens");
+            spec_usage_fail(
+                state->name,
+                "--ahead and --policy exclude each other: chains drafted ahead have --K tokens");
         if (args->target != NULL && args->process != NULL)
             spec_usage_fail(state->name, "--process and --target exclude each other");
-        if (args->resume && args->common.output == NULL) spec_usage_fail(state->name, "--resume needs -o FILE");
+        if (args->resume && args->common.output == NULL)
+            spec_usage_fail(state->name, "--resume needs -o FILE");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* Measuring alpha_mean takes time at each grid point, so large transformers get fewer positions. */
+static void assume_positions(arguments *args, char positions[32], const char *verb)
+{
+    const spec_pair_size size = spec_pair_size_of(args->target, args->draft);
+    snprintf(positions, 32, "%d", spec_pair_size_positions(&size));
+    spec_usage_note(
+        verb,
+        "alpha_mean of each grid point is measured at %s positions (--positions N changes it)",
+        positions);
+    if (size.target > 0.0) args->positions = positions;
 }
 
 int spec_verb_sweep(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options_table, parse, NULL,
-        "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z\v"
-        "A LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard "
-        "errors makes the exit status 1. With --ahead: hit, the share of rounds that found their chain drafted; speedup, of "
-        "the same rounds with each chain drafted beforehand; speedup_ahead; and gain, the one over the other. The result is "
-        "the same, "
-        "byte for byte, for any number of threads.",
-        children, NULL, NULL};
+        options_table,
+        parse,
+        NULL,
+        "a grid of alpha x K x c: theory beside Monte Carlo, with standard errors and z\vA LIST is "
+        "0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors makes the exit "
+        "status 1. The result has the same bytes for any number of threads.\n"
+        "\n"
+        "With --ahead: hit is the share of rounds whose chain was drafted ahead; speedup, that of "
+        "the same rounds without drafting ahead; gain, speedup_ahead over speedup.\n"
+        "\n"
+        "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
+        "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
+        "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7,0.9 --K 4 --rule token,block",
+        children,
+        NULL,
+        NULL};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};
     spec_usage_parse(&argp, argc, argv, &args);
 
-    /* With a pair of models, alpha is a parameter only where the draft asks for it. */
+    /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;
     if (models && args.draft == NULL) args.draft = "perturb?of=target&alpha={alpha}";
     const bool wants_alpha = !models || strstr(args.draft, "{alpha}") != NULL;
-    if (!wants_alpha && args.alpha != NULL) spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
+    if (!wants_alpha && args.alpha != NULL)
+        spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = "0.5:0.9:0.1";
+    char positions[32];
+    if (models && !args.ahead && args.positions == NULL)
+        assume_positions(&args, positions, argv[0]);
 
     const spec_verb_axis axis[] = {
         {"process", SPEC_AXIS_LINES, args.process},
@@ -105,14 +160,20 @@ int spec_verb_sweep(int argc, char **argv)
         {"alpha", SPEC_AXIS_NUMBERS, wants_alpha ? args.alpha : NULL},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.c},
+        {"positions", SPEC_AXIS_NUMBERS, args.positions},
     };
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = args.ahead ? "decode_ahead" : models ? "decode" : "acceptance",
+        .measure = args.ahead ? "decode_ahead"
+                   : models   ? "decode"
+                              : "acceptance",
         .axis = axis,
         .n_axes = (int)(sizeof axis / sizeof axis[0]),
         .figure = args.ahead ? "ahead" : "speedup",
-        .rounds = args.rounds > 0 ? args.rounds : args.standard_error > 0 ? 0 : models ? 100000 : 1000000,
+        .rounds = args.rounds > 0           ? args.rounds
+                  : args.standard_error > 0 ? 0
+                  : models                  ? 100000
+                                            : 1000000,
         .standard_error = args.standard_error,
         .resume = args.resume,
     };

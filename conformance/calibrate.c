@@ -1,18 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/calibrate.h"
 
 #include "analysis/statistics/goodness.h"
+#include "base/parallel.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What one run leaves behind. */
+/* The results of one run. */
 typedef struct {
     spec_validate_verdict verdict;
     double p, log_e;
-    double *test_p;      /* (n_results, SPEC_TESTS_MAX) NaN where a test says nothing */
+    double *test_p;      /* (n_results, SPEC_TESTS_MAX) NaN: the test does not apply */
     double test_log_e[SPEC_TESTS_MAX];
     int n_results, status;
     spec_error error;
@@ -49,7 +51,7 @@ static void run_once(outcome *ret, const char *subject, int i, const spec_valida
         for (int k = 0; k < v.result[r].n_findings; k++) {
             const spec_finding *finding = &v.result[r].finding[k];
             const int test = line_of(finding->name);
-            if (finding->df != 0.0) p[test] = finding->p; /* one cell says nothing */
+            if (finding->df != 0.0) p[test] = finding->p; /* a single cell has no p-value */
             ret->test_log_e[test] = fmax(ret->test_log_e[test], finding->log_e);
         }
     }
@@ -62,7 +64,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The p-values of one test, in order. */
+/* Collects the p-values of one test, sorted. */
 static int gather_test(spec_calibration *c, const outcome *run, int test)
 {
     spec_calibration_test *t = &c->test[c->n_tests];
@@ -103,30 +105,50 @@ done:
     return status;
 }
 
-int spec_calibrate(spec_calibration *ret, const char *subject, int n, const spec_validate_plan *plan,
-                   spec_error *error)
+typedef struct {
+    outcome *run;
+    const char *subject;
+    const spec_validate_plan *plan;
+    int n;
+    pthread_mutex_t lock; /* protects the fields below, and the progress of the caller */
+    int done, bad;        /* runs done; the first run that failed, or n */
+} job;
+
+static void run_one(void *self, uint64_t item, int worker)
 {
-    int status = GSL_SUCCESS, done = 0, bad = n;
+    job *j = self;
+    const int i = (int)item;
+    (void)worker;
+    pthread_mutex_lock(&j->lock);
+    const bool needed = i < j->bad;
+    pthread_mutex_unlock(&j->lock);
+    if (!needed) return;
+    run_once(&j->run[i], j->subject, i, j->plan);
+    pthread_mutex_lock(&j->lock);
+    if (j->run[i].status != GSL_SUCCESS && i < j->bad) j->bad = i;
+    j->done++;
+    if (j->plan->progress != NULL)
+        j->plan->progress(j->plan->self, "runs", (uint64_t)j->done, (uint64_t)j->n, 0.0);
+    pthread_mutex_unlock(&j->lock);
+}
+
+int spec_calibrate(spec_calibration *ret, const char *subject, int n,
+                   const spec_validate_plan *plan, spec_error *error)
+{
+    int status = GSL_SUCCESS, bad = n;
     outcome *run = calloc((size_t)n, sizeof *run);
     *ret = (spec_calibration){.n = n};
     ret->p = malloc((size_t)n * sizeof *ret->p);
     ret->log_e = malloc((size_t)n * sizeof *ret->log_e);
     if (run == NULL || ret->p == NULL || ret->log_e == NULL) SPEC_TRY(GSL_ENOMEM);
-    const int threads = plan->threads > 0 ? plan->threads : omp_get_max_threads();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int i = 0; i < n; i++) {
-        bool needed;
-#pragma omp critical(calibrate)
-        needed = i < bad;
-        if (!needed) continue;
-        run_once(&run[i], subject, i, plan);
-#pragma omp critical(calibrate)
-        {
-            if (run[i].status != GSL_SUCCESS && i < bad) bad = i;
-            done++;
-            if (plan->progress != NULL) plan->progress(plan->self, "runs", (uint64_t)done, (uint64_t)n, 0.0);
-        }
-    }
+    job j = {.run = run,
+             .subject = subject,
+             .plan = plan,
+             .n = n,
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .bad = n};
+    spec_parallel_run(run_one, &j, (uint64_t)n, spec_parallel_workers(plan->threads));
+    bad = j.bad;
     if (bad < n) {
         if (error != NULL) *error = run[bad].error;
         SPEC_TRY(run[bad].status);

@@ -1,18 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/reproducer.h"
 
+#include "conformance/evidence/draft_paths.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const spec_came_names[] = {"accepted", "correction", "bonus"};
+const char *const spec_came_names[] = {"accepted_draft", "correction", "bonus"};
 
-/* Rounds, and probabilities of their rows, that are asked again at most. */
+/* Limits for asking again: rounds, texts, tokens shown of a text, and probabilities of rows. */
 enum { AGAIN_ROUNDS = 1 << 16, AGAIN_TEXTS = 64, END_OF_TEXT = 8 };
 #define AGAIN_CELLS 1e8
 
-/* ---- the state and its tokens ------------------------------------------------------------------------------------ */
+/* ---- the state and its tokens ---------------------------------------------------------------- */
 
 static double excess_tv(const spec_fixture *f, const spec_evidence *evidence, int state)
 {
@@ -27,7 +30,8 @@ static double excess_tv(const spec_fixture *f, const spec_evidence *evidence, in
     return fmax(tv - 3.0 * chance, 0.0);
 }
 
-int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence, double *ret_tv)
+int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
+                          double *ret_tv)
 {
     int worst = 0;
     *ret_tv = 0.0;
@@ -40,16 +44,19 @@ int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evid
     return worst;
 }
 
-/* How far a token's count is from what it should be, in standard deviations, and one count more. */
+/* The deviation of a token's count from its expectation, in standard deviations; 1 is added to the
+ * variance. */
 static double deviation(const spec_reproducer_case *found, int state, int token)
 {
-    const double law = found->fixture->target_law[(size_t)state * (size_t)found->fixture->vocab + (size_t)token];
+    const double law =
+        found->fixture->target_law[(size_t)state * (size_t)found->fixture->vocab + (size_t)token];
     const double n = (double)spec_evidence_visits(found->evidence, state);
     const double count = (double)spec_evidence_count(found->evidence, state, token);
     return (count - n * law) / sqrt(n * law * (1.0 - law) + 1.0);
 }
 
-/* The state of the token that is furthest off: in large vocabularies the rest hides it from the total variation. */
+/* The state of the token with the largest deviation: in a large vocabulary the noise of the other
+ * tokens hides it from the total variation. */
 static int furthest_state(const spec_reproducer_case *found)
 {
     double furthest = -1.0;
@@ -78,7 +85,9 @@ static void show_token(spec_reproducer *c, const spec_reproducer_case *found, in
     c->token[k] = token;
     c->target[k] = c->expected[k] = found->fixture->target_law[at];
     c->draft[k] = found->fixture->draft_law[at];
-    c->seen[k] = c->n > 0 ? (double)spec_evidence_count(found->evidence, c->state, token) / (double)c->n : 0.0;
+    c->seen[k] = c->n > 0
+                     ? (double)spec_evidence_count(found->evidence, c->state, token) / (double)c->n
+                     : 0.0;
 }
 
 static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, int opt_first)
@@ -102,7 +111,7 @@ static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, i
     }
 }
 
-/* The token that came too often. */
+/* The token with the largest excess. */
 static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *found)
 {
     int most = 0;
@@ -111,7 +120,8 @@ static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *f
     return most;
 }
 
-/* The state after which a round emitted what may not be, and the token; the root and -1 where it is not about one. */
+/* The state after which a round emitted a forbidden token, and that token; the root and -1 if the
+ * broken rule is about no token. */
 static int find_offence(const spec_reproducer_case *found, const spec_exhibit *hard, int *ret_token)
 {
     const spec_fixture *f = found->fixture;
@@ -120,106 +130,97 @@ static int find_offence(const spec_reproducer_case *found, const spec_exhibit *h
     if (hard->hard != SPEC_HARD_IMPOSSIBLE) return state;
     for (int k = 0; k < hard->n_emitted; k++) {
         *ret_token = hard->emitted[k];
-        if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)hard->emitted[k]] == 0.0) break;
+        if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)hard->emitted[k]] == 0.0)
+            break;
         state = spec_fixture_next(f, state, hard->emitted[k]);
     }
     return state;
 }
 
-/* ---- asking again ------------------------------------------------------------------------------------------------ */
+/* ---- asking again ---------------------------------------------------------------------------- */
 
 typedef struct {
     spec_reproducer *c;
     const spec_fixture *fixture;
-    int wanted;        /* the token of the round to keep; -1: keep none */
-    int kept;          /* how telling the round is that was kept */
+    int wanted;        /* token of the round to keep; -1: keep none */
+    int kept;          /* how telling the kept round is */
     uint64_t *drafted; /* (V) */
     uint64_t *came;    /* (SPEC_CAME_KINDS, V) */
 } again;
 
-/* Rounds to keep: any; with the token in question; with a correction that the token rule never makes. */
+/* How telling a round is: any; with the token in question; with a correction that the token rule
+ * never makes. */
 enum { NONE, ANY, WANTED, ODD };
 
 static int how_telling(const again *a, spec_came how, int token)
 {
     const spec_fixture *f = a->fixture;
     const size_t at = (size_t)a->c->state * (size_t)f->vocab + (size_t)token;
-    const bool odd = f->chain && f->drawn == SPEC_DRAWN_IID && f->target_law[at] <= f->draft_law[at];
+    const bool odd =
+        f->chain && f->drawn == SPEC_DRAWN_IID && f->target_law[at] <= f->draft_law[at];
     return how == SPEC_CAME_CORRECTION && odd ? ODD : token == a->wanted ? WANTED : ANY;
 }
 
-static int child_of(const spec_fixture *f, const int32_t *token, int n_nodes, int parent, int opt_token)
-{
-    for (int i = parent + 1; i < n_nodes; i++)
-        if (f->parent[i] == parent && (opt_token >= 0 ? token[i] == opt_token : token[i] >= 0)) return i;
-    return -1;
-}
-
-static void keep_round(spec_exhibit *ret, const spec_batch *batch, int i, uint64_t index)
-{
-    const size_t nodes = (size_t)batch->nodes, at = (size_t)i;
-    *ret = (spec_exhibit){.state = batch->state[at * (nodes + 1)],
-                          .n_nodes = batch->n_nodes[i],
-                          .n_emitted = batch->n_emitted[i],
-                          .n_accepted = batch->n_accepted[i],
-                          .seed = batch->seed[i],
-                          .offset = batch->offset[i],
-                          .request = batch->request[i],
-                          .index = index};
-    memcpy(ret->token, batch->token + at * nodes, nodes * sizeof *ret->token);
-    memcpy(ret->node_state, batch->state + at * (nodes + 1), (nodes + 1) * sizeof *ret->node_state);
-    memcpy(ret->emitted, batch->emitted + at * (nodes + 1), (nodes + 1) * sizeof *ret->emitted);
-}
-
-/* What the sampler itself put after the state, and where it had it from. */
+/* Counts the tokens that the sampler emitted after the state, by source. */
 static void count_round(again *a, const spec_batch *batch, int i, uint64_t index)
 {
     const spec_fixture *f = a->fixture;
     const size_t nodes = (size_t)batch->nodes, V = (size_t)f->vocab;
-    const int32_t *token = batch->token + (size_t)i * nodes, *emitted = batch->emitted + (size_t)i * (nodes + 1);
-    const int n_nodes = batch->n_nodes[i], n = batch->n_emitted[i], n_accepted = batch->n_accepted[i];
-    int state = batch->state[(size_t)i * (nodes + 1)], node = -1;
+    const int32_t *token = batch->token + (size_t)i * nodes,
+                  *emitted = batch->emitted + (size_t)i * (nodes + 1);
+    const int n_nodes = batch->n_nodes[i], n = batch->n_emitted[i],
+              n_accepted = batch->n_accepted[i];
+    int state = batch->state[(size_t)i * (nodes + 1)];
+    spec_places places = SPEC_PLACES_ROOT;
     a->c->again++;
     if (n < 1 || n > n_nodes + 1 || n > f->levels) return;
     for (int k = 0; k < n; k++) {
         if (emitted[k] < 0 || emitted[k] >= f->vocab) return;
         if (state == a->c->state) {
-            const bool any = child_of(f, token, n_nodes, node, -1) >= 0;
-            const spec_came how = k < n_accepted ? SPEC_CAME_DRAFT : any ? SPEC_CAME_CORRECTION : SPEC_CAME_BONUS;
+            const spec_places children = spec_draft_paths_children(f, token, n_nodes, places);
+            const bool any = children != 0;
+            const spec_came how = k < n_accepted ? SPEC_CAME_DRAFT
+                                  : any          ? SPEC_CAME_CORRECTION
+                                                 : SPEC_CAME_BONUS;
             a->c->n_drafted += any;
             a->c->n_bonus += !any;
-            for (int j = node + 1; j < n_nodes; j++)
-                if (f->parent[j] == node && token[j] >= 0 && token[j] < f->vocab) a->drafted[token[j]]++;
+            for (int j = 0; j < n_nodes; j++)
+                if ((children >> (j + 1) & 1) && token[j] < f->vocab) a->drafted[token[j]]++;
             a->came[(size_t)how * V + (size_t)emitted[k]]++;
             if (a->wanted >= 0 && how_telling(a, how, emitted[k]) > a->kept) {
                 a->kept = how_telling(a, how, emitted[k]);
-                keep_round(&a->c->round, batch, i, index);
+                spec_evidence_exhibit(&a->c->round, batch, i, index);
             }
         }
-        if (k < n_accepted && (node = child_of(f, token, n_nodes, node, emitted[k])) < 0) return;
+        if (k < n_accepted) places = spec_draft_paths_next(f, token, n_nodes, places, emitted[k]);
+        if (places == 0) return;
         state = spec_fixture_next(f, state, emitted[k]);
     }
 }
 
-static int ask_rounds(again *a, const spec_reproducer_case *found, spec_subject *subject, gsl_rng *rng)
+static int ask_rounds(again *a, const spec_reproducer_case *found, spec_subject *subject,
+                      gsl_rng *rng)
 {
     const uint64_t rounds = (uint64_t)found->rounds;
-    const double cells = (double)found->rounds * found->fixture->vocab * (found->fixture->n_nodes + 1);
+    const double cells =
+        (double)found->rounds * found->fixture->vocab * (found->fixture->n_nodes + 1);
     uint64_t most = AGAIN_ROUNDS / rounds;
     if ((double)most * cells > AGAIN_CELLS) most = (uint64_t)(AGAIN_CELLS / cells);
     most += most == 0;
     int status = GSL_SUCCESS;
     for (uint64_t b = found->batches > most ? found->batches - most : 0; b < found->batches; b++) {
         spec_rng_stream(rng, found->seed, b);
-        spec_evidence_ask(found->evidence, &subject->batch, found->rounds, b * rounds, found->seed, rng);
+        spec_evidence_ask(found->evidence, &subject->batch, found->rounds, b * rounds, found->seed,
+                          rng);
         SPEC_TRY(spec_subject_run(subject, found->rounds, NULL));
-        for (int i = 0; i < found->rounds; i++) count_round(a, &subject->batch, i, b * rounds + (uint64_t)i);
+        for (int i = 0; i < found->rounds; i++)
+            count_round(a, &subject->batch, i, b * rounds + (uint64_t)i);
     }
 done:
     return status;
 }
 
-/* The end of a text, up to the token in question. */
+/* Keeps the end of a text, up to the token in question. */
 static bool keep_text(again *a, const int32_t *text, int n, int start, uint64_t seed)
 {
     int state = start;
@@ -240,24 +241,25 @@ static bool keep_text(again *a, const int32_t *text, int n, int start, uint64_t 
     return false;
 }
 
-/* Texts are asked as the run did, chance and all: what is drawn for one depends on those before it. */
-static int ask_texts(again *a, const spec_reproducer_case *found, spec_subject *subject, gsl_rng *rng)
+/* Texts are asked exactly as in the run: random numbers of a text depend on the texts before it. */
+static int ask_texts(again *a, const spec_reproducer_case *found, spec_subject *subject,
+                     gsl_rng *rng)
 {
     const spec_fixture *f = found->fixture;
     const uint64_t most = AGAIN_TEXTS;
-    int32_t *text = malloc((size_t)found->text_tokens * sizeof *text);
+    int32_t *text = malloc(SPEC_FIXTURE_TEXT_MAX * sizeof *text);
     spec_evidence *scratch = NULL;
     int status = GSL_SUCCESS;
     if (text == NULL) return GSL_ENOMEM;
     SPEC_TRY(spec_evidence_init(&scratch, f, found->scope, NULL));
-    for (uint64_t b = found->batches > most ? found->batches - most : 0; b < found->batches && a->kept == NONE; b++) {
+    for (uint64_t b = found->batches > most ? found->batches - most : 0;
+         b < found->batches && a->kept == NONE; b++) {
         spec_rng_stream(rng, found->seed, b);
         for (int k = 0; k < found->texts && a->kept == NONE; k++) {
-            const int start = f->levels * (int)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
-            const uint64_t seed = gsl_rng_get(rng);
-            SPEC_TRY(spec_subject_generate(subject, start, f->n_nodes, seed, text, found->text_tokens, NULL));
-            spec_evidence_add_text(scratch, start, text, found->text_tokens, rng);
-            a->kept = keep_text(a, text, found->text_tokens, start, seed) ? WANTED : NONE;
+            spec_text_asked asked;
+            SPEC_TRY(spec_subject_text(&asked, text, subject, k, rng, NULL));
+            spec_evidence_add_text(scratch, asked.start, text, asked.n, rng);
+            a->kept = keep_text(a, text, asked.n, asked.start, asked.seed) ? WANTED : NONE;
         }
     }
 done:
@@ -266,7 +268,8 @@ done:
     return status;
 }
 
-/* What the token rule would make of as many draft tokens and bonuses. Chosen drafts are one-hot to it. */
+/* The expected counts of the token rule for as many draft and bonus tokens. It treats fixed drafts
+ * as one-hot. */
 static void expect_split(spec_reproducer *c, const spec_fixture *f)
 {
     const double drafted = (double)c->n_drafted, bonus = (double)c->n_bonus;
@@ -274,8 +277,10 @@ static void expect_split(spec_reproducer *c, const spec_fixture *f)
         const double target = c->target[k], draft = c->draft[k];
         const bool fixed = f->drawn == SPEC_DRAWN_FIXED;
         c->draft_expected[k] = f->chain ? drafted * draft : NAN;
-        c->token_rule[SPEC_CAME_DRAFT][k] = drafted * (fixed ? draft * target : fmin(target, draft));
-        c->token_rule[SPEC_CAME_CORRECTION][k] = drafted * (fixed ? target * (1.0 - draft) : fmax(target - draft, 0.0));
+        c->token_rule[SPEC_CAME_DRAFT][k] =
+            drafted * (fixed ? draft * target : fmin(target, draft));
+        c->token_rule[SPEC_CAME_CORRECTION][k] =
+            drafted * (fixed ? target * (1.0 - draft) : fmax(target - draft, 0.0));
         c->token_rule[SPEC_CAME_BONUS][k] = bonus * target;
         for (int j = 0; j < SPEC_CAME_KINDS && !f->chain; j++) c->token_rule[j][k] = NAN;
     }
@@ -289,13 +294,15 @@ static int keep_rows(spec_reproducer *c, const spec_fixture *f)
     c->draft_row = malloc(places * V * sizeof *c->draft_row);
     if (c->target_row == NULL || c->draft_row == NULL) return GSL_ENOMEM;
     for (size_t r = 0; r < places; r++) {
-        memcpy(c->target_row + r * V, f->target + (size_t)c->round.node_state[r] * V, V * sizeof *f->target);
-        memcpy(c->draft_row + r * V, f->draft + (size_t)c->round.node_state[r] * V, V * sizeof *f->draft);
+        memcpy(c->target_row + r * V, f->target + (size_t)c->round.node_state[r] * V,
+               V * sizeof *f->target);
+        memcpy(c->draft_row + r * V, f->draft + (size_t)c->round.node_state[r] * V,
+               V * sizeof *f->draft);
     }
     return GSL_SUCCESS;
 }
 
-/* The best of the tests. */
+/* Names the test with the most capital. */
 static void name_test(spec_reproducer *c, const spec_reproducer_case *found)
 {
     double best = -INFINITY;
@@ -307,8 +314,8 @@ static void name_test(spec_reproducer *c, const spec_reproducer_case *found)
     c->test = c->finding.name;
 }
 
-int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found, spec_subject *subject,
-                         spec_error *error)
+int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found,
+                         spec_subject *subject, spec_error *error)
 {
     const spec_fixture *f = found->fixture;
     const spec_exhibit *hard = spec_evidence_hard(found->evidence);
@@ -318,11 +325,17 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     again a = {.c = ret, .fixture = f, .drafted = calloc(V, sizeof *a.drafted),
                .came = calloc(V * SPEC_CAME_KINDS, sizeof *a.came)};
     int status = GSL_SUCCESS, offender = -1;
-    *ret = (spec_reproducer){.kind = f->kind, .scope = found->scope, .vocab = f->vocab, .drawn = f->drawn,
-                             .levels = f->levels, .batch = f->batch, .sampling = f->sampling,
-                             .test = "hard", .finding.name = "hard"};
+    *ret = (spec_reproducer){.kind = f->kind,
+                             .scope = found->scope,
+                             .vocab = f->vocab,
+                             .drawn = f->drawn,
+                             .levels = f->levels,
+                             .batch = f->batch,
+                             .sampling = f->sampling,
+                             .test = "hard",
+                             .finding.name = "hard"};
     memcpy(ret->parent, f->parent, sizeof ret->parent);
-    if (rng == NULL || a.drafted == NULL || a.came == NULL) SPEC_TRY(GSL_ENOMEM);
+    if (rng == NULL || a.drafted == NULL || a.came == NULL) SPEC_TRY(spec_no_memory(error));
     ret->state = spec_reproducer_state(f, found->evidence, &ret->tv);
     if (ret->tv == 0.0) ret->state = furthest_state(found);
     if (hard != NULL) {
@@ -334,16 +347,18 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     ret->n = spec_evidence_visits(found->evidence, ret->state);
     show_tokens(ret, found, offender);
     a.wanted = hard == NULL ? most_too_many(ret, found) : texts ? hard->emitted[0] : -1;
-    /* A subject that fails now has been judged all the same. */
-    if (spec_subject_begin(subject, f, found->scope, found->rounds, NULL) == GSL_SUCCESS)
-        (void)(texts ? ask_texts : ask_rounds)(&a, found, subject, rng);
+    /* The verdict is final: a sampler that fails now does not change it. */
+    status = spec_subject_begin(subject, f, found->scope, found->rounds, NULL);
+    if (status == GSL_SUCCESS) status = (texts ? ask_texts : ask_rounds)(&a, found, subject, rng);
+    if (status == GSL_ENOMEM) SPEC_TRY(spec_no_memory(error));
+    status = GSL_SUCCESS;
     for (int k = 0; k < ret->n_shown; k++) {
         const size_t token = (size_t)ret->token[k];
         ret->drafted[k] = a.drafted[token];
         for (int j = 0; j < SPEC_CAME_KINDS; j++) ret->came[j][k] = a.came[(size_t)j * V + token];
     }
     expect_split(ret, f);
-    if (!texts) SPEC_TRY(keep_rows(ret, f));
+    if (!texts && keep_rows(ret, f) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
 done:
     if (rng != NULL) gsl_rng_free(rng);
     free(a.drafted);

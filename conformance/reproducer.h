@@ -1,19 +1,21 @@
-/* reproducer: the smallest case that shows that a sampler is not lossless, for its developer to debug.
- * It is about one state of one fixture: what should come after it and what came. Rounds are asked again, with the seeds
- * of the run, to tell tokens of the draft from corrections and bonuses, and to keep one round whole. Owns its rows. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* reproducer: the smallest case that shows that a sampler is not lossless, for debugging it.
+ * It describes one state of one fixture: the expected and the observed next tokens. Rounds are
+ * asked again with the seeds of the run, to separate draft tokens, corrections and bonus tokens,
+ * and to keep one round whole. Owns its rows. */
 #ifndef SPECLAB_REPRODUCER_H
 #define SPECLAB_REPRODUCER_H
 
 #include "conformance/evidence/evidence.h"
 
-/* Most tokens that are shown, most probabilities of a round's rows that are kept. */
+/* TOKENS: most tokens shown. ROWS: most probabilities kept of the rows of a round. */
 enum { SPEC_REPRODUCER_TOKENS = 16, SPEC_REPRODUCER_ROWS = 1 << 14 };
 
-/* Where a token came from. */
+/* The source of a token. */
 typedef enum {
-    SPEC_CAME_DRAFT,      /* a draft token, accepted */
-    SPEC_CAME_CORRECTION, /* drawn where draft tokens were there, and all rejected */
-    SPEC_CAME_BONUS,      /* drawn where there was no draft token */
+    SPEC_CAME_DRAFT,      /* an accepted draft token */
+    SPEC_CAME_CORRECTION, /* drawn after draft tokens, all rejected */
+    SPEC_CAME_BONUS,      /* drawn without draft tokens */
     SPEC_CAME_KINDS
 } spec_came;
 
@@ -23,50 +25,56 @@ typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
     int state, vocab;
-    double tv;                    /* of that state, less what chance would show, which may be all of it */
-    int n_shown;                  /* the tokens that differ most; all of a small vocabulary, in order of ids */
+    double tv;   /* TV of that state beyond chance; 0 if chance explains all of it */
+    int n_shown; /* the tokens that differ most; all tokens of a small vocabulary, by id */
     int32_t token[SPEC_REPRODUCER_TOKENS];
     double target[SPEC_REPRODUCER_TOKENS], draft[SPEC_REPRODUCER_TOKENS];
-    double expected[SPEC_REPRODUCER_TOKENS], seen[SPEC_REPRODUCER_TOKENS]; /* frequencies, of the verdict's data */
-    uint64_t n;                   /* tokens that came after the state, in the verdict's data */
+    double expected[SPEC_REPRODUCER_TOKENS],
+        seen[SPEC_REPRODUCER_TOKENS]; /* frequencies in the data of the verdict */
+    uint64_t n;                   /* tokens after the state in the data of the verdict */
     const char *test;             /* the test that found it, or "hard" */
-    spec_finding finding;         /* what that test said; of "hard", a name alone */
+    spec_finding finding;         /* its result; only the name if it is "hard" */
 
-    /* Asked again: how many rounds; how often draft tokens were to be verified after the state, and how often none was
-     * there; how often each token was drafted, and how it came. The token rule's counts are what its law expects:
-     * another lossless rule may split otherwise. NaN for trees. Scope S tells none of this. */
+    /* Of rounds asked again: `again` rounds, n_drafted visits of the state with draft tokens,
+     * n_bonus without; how often each token was drafted, and how often it came from each source.
+     * token_rule: the counts that the token rule would give; another lossless rule may have another
+     * split. NaN for trees. Scope S has no such counts. */
     uint64_t again, n_drafted, n_bonus;
     uint64_t drafted[SPEC_REPRODUCER_TOKENS], came[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
-    double draft_expected[SPEC_REPRODUCER_TOKENS], token_rule[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
+    double draft_expected[SPEC_REPRODUCER_TOKENS],
+        token_rule[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
 
-    /* One round of it; in scope S a text: `state` is its start, `seed` its seed, `index` the place of the last of the
-     * n_emitted tokens, which are the end of it. */
+    /* One round with the mistake. In scope S a text: `state` is its start, `seed` its seed, and the
+     * n_emitted tokens end at index `index` of the text. */
     spec_exhibit round;
     int levels, parent[SPEC_FIXTURE_NODES_MAX];
     uint32_t drawn;
-    int batch;                    /* rounds in one call */
+    int batch;                    /* rounds per call */
     spec_sampling sampling;
-    float *target_row, *draft_row; /* (n_nodes+1, V) as the sampler was given them; NULL where they are too large */
+    /* (n_nodes+1, V) rows as the sampler received them; NULL if they are too large */
+    float *target_row, *draft_row;
 } spec_reproducer;
 
-/* What the run was that found it. */
+/* The run that found the mistake. */
 typedef struct {
     const spec_fixture *fixture;
     const spec_evidence *evidence;
     const spec_finding *finding; /* (n_findings) */
     int n_findings;
     uint32_t scope;
-    uint64_t seed, batches;      /* of the trial, and how many batches of `rounds` rounds, or `texts` texts, it had */
-    int rounds, texts, text_tokens;
+    uint64_t seed, batches; /* of the trial; batches of `rounds` rounds or `texts` texts */
+    int rounds, texts;
 } spec_reproducer_case;
 
-/* The state whose tokens differ most from its row in total variation, less three times what chance would show. */
-int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence, double *ret_tv);
+/* The state whose tokens differ most from its row in total variation, less three times the expected
+ * TV of a lossless sampler. */
+int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
+                          double *ret_tv);
 
-/* `subject` is begun anew. Where it fails now, or gives nothing, the split and the round are left out: the counts of
- * the verdict are there in any case. GSL_ENOMEM. */
-int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found, spec_subject *subject,
-                         spec_error *error);
+/* Restarts `subject` on the fixture. If it fails now, or emits nothing, the split and the round are
+ * empty; the counts of the verdict remain. GSL_ENOMEM. */
+int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found,
+                         spec_subject *subject, spec_error *error);
 void spec_reproducer_free(spec_reproducer *reproducer);
 
 #endif

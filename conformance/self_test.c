@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/self_test.h"
 
+#include "base/parallel.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Is it to be found? Else one small run is enough to see that it is not. */
+/* Must it be found? Otherwise one small run suffices. */
 static bool is_sought(const spec_mutant *mutant)
 {
     return mutant->kind != SPEC_MUTANT_EXACT && mutant->kind != SPEC_MUTANT_SMALL;
@@ -37,8 +39,8 @@ static bool is_right(const spec_self_test_line *line)
     }
 }
 
-static int run_once(spec_self_test_line *line, double *ret_draws, const spec_self_test_plan *plan, int run,
-                    spec_error *error)
+static int run_once(spec_self_test_line *line, double *ret_draws, const spec_self_test_plan *plan,
+                    int run, spec_error *error)
 {
     const spec_mutant_kind kind = line->mutant->kind;
     spec_validate_plan how = SPEC_VALIDATE_PLAN_DEFAULT;
@@ -46,18 +48,23 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     char spec[96];
     snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
     how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
-    how.hints = false;
+    how.hints = run == 0;
     how.threads = plan->threads;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);
     if (status != GSL_SUCCESS) return status;
     *ret_draws = INFINITY;
+    if (run == 0) {
+        line->failed = v.verdict == SPEC_VERDICT_FAIL;
+        line->hint = v.n_hints > 0 ? v.hint[0].name : NULL;
+    }
     if (v.verdict == (kind == SPEC_MUTANT_LOSSY ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL)) {
         line->n_found++;
         *ret_draws = (double)v.draws;
         if (line->fixture == NULL) {
-            line->fixture = v.reproducer.kind->name;
-            line->test = v.reproducer.test;
+            const bool one = v.reproducer.kind != NULL;
+            line->fixture = one ? v.reproducer.kind->name : "all together";
+            line->test = one ? v.reproducer.test : v.together;
         }
     }
     spec_validation_free(&v);
@@ -69,7 +76,8 @@ static int run_line(spec_self_test_line *line, const spec_self_test_plan *plan, 
     double draws[RUNS_MOST];
     int status = GSL_SUCCESS;
     line->runs = !is_sought(line->mutant) ? 1 : plan->runs < RUNS_MOST ? plan->runs : RUNS_MOST;
-    for (int run = 0; run < line->runs; run++) SPEC_TRY(run_once(line, &draws[run], plan, run, error));
+    for (int run = 0; run < line->runs; run++)
+        SPEC_TRY(run_once(line, &draws[run], plan, run, error));
     qsort(draws, (size_t)line->runs, sizeof *draws, by_size);
     line->draws = isinf(draws[line->runs / 2]) ? NAN : draws[line->runs / 2];
     line->ok = is_right(line);
@@ -77,26 +85,37 @@ done:
     return status;
 }
 
-/* How far off they are: in parallel, for each is one thread's. */
-static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
+typedef struct {
+    spec_self_test_result *result;
+    const spec_self_test_plan *plan;
+    pthread_mutex_t lock; /* protects the fields below */
+    int status;
+    spec_error *error;
+} job;
+
+static void measure_one(void *self, uint64_t i, int worker)
 {
-    const int threads = plan->threads > 0 ? plan->threads : omp_get_max_threads();
-    int status = GSL_SUCCESS;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int i = 0; i < ret->n; i++) {
-        spec_self_test_line *line = &ret->line[i];
-        spec_error mine = {{0}};
-        if (line->mutant->kind == SPEC_MUTANT_EXACT) continue;
-        const int mine_status =
-            spec_mutants_worst(&line->worst, line->mutant, plan->distance_draws, plan->seed, &mine);
-        if (mine_status == GSL_SUCCESS) continue;
-#pragma omp critical(spec_self_test_failed)
-        {
-            status = mine_status;
-            *error = mine;
-        }
-    }
-    return status;
+    job *j = self;
+    spec_self_test_line *line = &j->result->line[i];
+    spec_error error = {{0}};
+    (void)worker;
+    if (line->mutant->kind == SPEC_MUTANT_EXACT) return;
+    const int status = spec_mutants_worst(&line->worst, line->mutant, j->plan->distance_draws,
+                                          j->plan->seed, &error);
+    if (status == GSL_SUCCESS) return;
+    pthread_mutex_lock(&j->lock);
+    j->status = status;
+    *j->error = error;
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Measures how far off the mutants are, one per thread. */
+static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *plan,
+                       spec_error *error)
+{
+    job j = {.result = ret, .plan = plan, .lock = PTHREAD_MUTEX_INITIALIZER, .error = error};
+    spec_parallel_run(measure_one, &j, (uint64_t)ret->n, spec_parallel_workers(plan->threads));
+    return j.status;
 }
 
 int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error)
@@ -111,12 +130,18 @@ int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, 
     ret->line = calloc((size_t)all, sizeof *ret->line);
     if (ret->line == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     for (int i = 0; i < all; i++)
-        if (is_named(plan, spec_mutants_at(i)->name)) ret->line[ret->n++].mutant = spec_mutants_at(i);
+        if (is_named(plan, spec_mutants_at(i)->name))
+            ret->line[ret->n++].mutant = spec_mutants_at(i);
     if (plan->distance_draws > 0) SPEC_TRY(measure_all(ret, plan, error));
     for (int i = 0; i < ret->n; i++) {
         SPEC_TRY(run_line(&ret->line[i], plan, error));
-        ret->n_wrong += !ret->line[i].ok;
-        if (plan->progress != NULL) plan->progress(plan->self, &ret->line[i], i + 1, ret->n);
+        const spec_self_test_line *line = &ret->line[i];
+        const bool right = line->hint != NULL && strcmp(line->hint, line->mutant->name) == 0;
+        ret->n_wrong += !line->ok;
+        ret->n_failed += line->failed;
+        ret->n_hinted += right;
+        ret->n_misled += line->hint != NULL && !right;
+        if (plan->progress != NULL) plan->progress(plan->self, line->mutant->name, i + 1, ret->n);
     }
 done:
     if (status != GSL_SUCCESS) spec_self_test_free(ret);

@@ -1,6 +1,8 @@
-/* self_test: does speclab find the mistakes that are known? Every mutant is validated, as any sampler would be, with
- * several seeds. A mistake must FAIL, unless the table says that it is too small; an exact algorithm must not; a lossy
- * one must be called so. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* self_test: validation of every known mistake (mutants.h): does `validate` find it?
+ * Each mutant is validated like any sampler, with several seeds. A mistake must FAIL, unless the
+ * table calls it too small; an exact algorithm must not FAIL; a lossy one must be LOSSY. Hints of
+ * the first run are counted if it is a FAIL. */
 #ifndef SPECLAB_SELF_TEST_H
 #define SPECLAB_SELF_TEST_H
 
@@ -9,37 +11,47 @@
 
 typedef struct {
     const spec_mutant *mutant;
-    int runs, n_found;         /* how many, and how many of them said FAIL (of a lossy one: LOSSY) */
-    const char *fixture;       /* that found it in the first run, and the test; NULL where none did */
+    int runs, n_found;   /* runs, and how many of them were FAIL (for a lossy one: LOSSY) */
+    const char *fixture; /* fixture and test of the first run that found it; NULL: not found */
     const char *test;
-    double draws;              /* until then, the median of the runs; NaN: not found in most of them */
+    bool failed;               /* the first run was a FAIL */
+    const char *hint;          /* first hint of the first run; NULL: none */
+    double draws; /* draws until it was found, median of runs; NaN: not found in most of them */
     spec_mutants_distance worst;
     bool ok;
 } spec_self_test_line;
 
 typedef struct {
     int runs;                  /* seeds for each mutant */
-    uint64_t draws;            /* of each run; where nothing is to be found, one run of a sixteenth */
-    uint64_t distance_draws;   /* of spec_mutants_worst; 0: it is not asked */
+    uint64_t draws; /* per run; a mutant that need not be found gets one run with a sixteenth */
+    uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
     int threads;
-    const char *const *opt_only; /* mutants, NULL-terminated; NULL: all */
-    void (*progress)(void *self, const spec_self_test_line *line, int done, int all); /* or NULL */
+    const char *const *opt_only; /* names of mutants, NULL-terminated; NULL: all */
+    void (*progress)(void *self, const char *mutant, int done, int all); /* or NULL */
     void *self;
 } spec_self_test_plan;
 
-#define SPEC_SELF_TEST_PLAN_DEFAULT                                                                                    \
-    ((spec_self_test_plan){.runs = 3, .draws = SPEC_VALIDATE_DRAWS, .distance_draws = 10000, .seed = 42})
+#define SPEC_SELF_TEST_PLAN_DEFAULT                                                                \
+    ((spec_self_test_plan){                                                                        \
+        .runs = 3, .draws = SPEC_VALIDATE_DRAWS, .distance_draws = 10000, .seed = 42})
 
 typedef struct {
     spec_self_test_line *line; /* (n) */
-    int n, n_wrong;            /* n_wrong: lines that are not ok */
+    int n, n_wrong;            /* n_wrong: lines with the wrong outcome */
+    /* lines whose first run was a FAIL; of these, those whose first hint is right */
+    int n_failed, n_hinted;
+    int n_misled;              /* of these, those whose first hint is wrong */
 } spec_self_test_result;
+
+/* The share of failed lines whose first hint must be right. */
+#define SPEC_SELF_TEST_HINTED 0.9
 
 int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error);
 void spec_self_test_free(spec_self_test_result *result);
 
-/* In a word or two: "found", or "MISSED"; "too small"; "lossy", or "NOT CALLED LOSSY"; "passes", or "FALSE ALARM". */
+/* The outcome in a word or two: "found", or "MISSED"; "too small"; "lossy", or "NOT CALLED LOSSY";
+ * "passes", or "FALSE ALARM". */
 const char *spec_self_test_outcome(const spec_self_test_line *line);
 
 #endif

@@ -1,6 +1,8 @@
-#include "conformance/evidence/nearest.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/validate_run.h"
 
+#include "analysis/statistics/evalue.h"
+#include "base/clock.h"
 #include "base/names.h"
 
 #include <math.h>
@@ -10,7 +12,8 @@
 const char *const spec_validate_verdicts[] = {"PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL};
 
 static const double stage_share[SPEC_STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
-enum { MORE_STAGES = 2 }; /* of twice as much in all, where all fixtures together are suspicious */
+/* further stages, each doubling the data, while all fixtures together are suspicious */
+enum { MORE_STAGES = 2 };
 
 const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i)
 {
@@ -25,20 +28,22 @@ int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
     const char *names[256];
     char meant[SPEC_NAMES_MEANT_SIZE];
     int n = 0;
-    for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++) names[n] = spec_validate_fixture(plan, n)->name;
+    for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++)
+        names[n] = spec_validate_fixture(plan, n)->name;
     for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
     names[n] = NULL;
     for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
         bool known = false;
         for (int k = 0; k < n; k++) known = known || strcmp(names[k], plan->opt_only[i]) == 0;
         if (!known)
-            return spec_fail(error, GSL_EINVAL, "no fixture or test is named '%.60s'%s", plan->opt_only[i],
-                             spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
+            return spec_fail(
+                error, GSL_EINVAL, "no fixture or test is named '%.60s'%s", plan->opt_only[i],
+                spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
     }
     return GSL_SUCCESS;
 }
 
-/* ---- when -------------------------------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static bool goes_on(const spec_validate_run *r, int stage)
 {
@@ -46,8 +51,8 @@ static bool goes_on(const spec_validate_run *r, int stage)
     return stage < SPEC_STAGES + MORE_STAGES && r->validation->log_e > -log(SPEC_SUSPICIOUS);
 }
 
-/* Whole passes over all fixtures, each with a larger share, so that what is grossly wrong is found soon. Bets may go on
- * for as long as one likes. */
+/* Each stage passes over all fixtures with a growing share of the budget, so that gross mistakes
+ * are found early. Bets allow any number of stages. */
 static int run_stages(spec_validate_run *r, bool *ret_failed)
 {
     spec_validation *v = r->validation;
@@ -58,13 +63,14 @@ static int run_stages(spec_validate_run *r, bool *ret_failed)
         const double until = stage < SPEC_STAGES ? stage_share[stage] : 2.0 * share;
         for (int k = 0; k < v->n_results; k++) {
             const int i = r->turn[k];
-            if (v->result[i].skipped != NULL) continue;
+            if (v->result[i].skipped != NULL || v->result[i].late) continue;
             if (spec_validate_must_end(r, false)) return status;
             const double more = (until - share) * (double)r->trial[i].draws;
             SPEC_TRY(spec_validate_run_trial(r, i, (uint64_t)ceil(more)));
             spec_validate_read(r, i);
             if (r->plan->progress != NULL)
-                r->plan->progress(r->plan->self, v->result[i].kind->name, r->done, r->plan->draws, v->log_e);
+                r->plan->progress(r->plan->self, v->result[i].kind->name, r->done, r->plan->draws,
+                                  v->log_e);
             if (spec_validate_first_hard(v) >= 0 || v->log_e >= spec_validate_log_fail(r->plan)) {
                 *ret_failed = true;
                 return status;
@@ -80,64 +86,81 @@ done:
     return status;
 }
 
-/* What looked suspicious is asked again, with new seeds and more draws, and judged by these alone. */
+/* Suspicious results are asked again with new seeds and more draws, and judged by the fresh data
+ * alone. */
 static int run_fresh(spec_validate_run *r, double *ret_p)
 {
     spec_validation *v = r->validation;
     bool *again = calloc((size_t)v->n_results + 1, sizeof *again);
     const double log_e = v->log_e;
-    int status = GSL_SUCCESS;
+    int n = 0, status = GSL_SUCCESS;
     *ret_p = 1.0;
     if (again == NULL) return spec_fail(r->error, GSL_ENOMEM, "out of memory");
     for (int i = 0; i < v->n_results; i++) {
         const spec_validate_result *result = &v->result[i];
-        again[i] = result->skipped == NULL && (result->p <= SPEC_SUSPICIOUS || result->log_e > -log(SPEC_SUSPICIOUS));
+        again[i] = result->skipped == NULL &&
+                   (result->p <= SPEC_SUSPICIOUS || result->log_e > -log(SPEC_SUSPICIOUS));
         if (!again[i]) continue;
         spec_trial *t = &r->trial[i];
         spec_evidence_free(t->evidence);
         t->evidence = NULL;
-        t->batches = 0;
+        t->batches = t->asked = 0;
         t->fresh = true;
         v->fresh = true;
         SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, result->scope, r->error));
-        SPEC_TRY(spec_validate_run_trial(r, i, SPEC_FRESH_TIMES * result->draws));
+        const bool late = v->result[i].late;
+        v->result[i].late = false;
+        SPEC_TRY(spec_validate_run_trial(r, i, SPEC_FRESH_TIMES * result->asked));
+        r->unanswered = r->unanswered || v->result[i].late;
+        v->result[i].late = v->result[i].late || late;
         spec_validate_read(r, i);
     }
     *ret_p = spec_validate_holm(r, again);
-    v->log_e = log_e; /* of the bets that count */
+    if (!v->fresh) goto done;
+    for (int i = 0; i < v->n_results; i++)
+        if (again[i]) r->p[n++] = v->result[i].log_e;
+    v->first_log_e = log_e;
+    v->first_p = v->p;
+    v->log_e = spec_evalue_mean(r->p, n);
+    v->p = *ret_p;
+    v->together = NULL;
 done:
     free(again);
     return status;
 }
 
-int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error)
+int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan,
+                  spec_error *error)
 {
     spec_validate_run r = {.validation = ret, .plan = plan, .subject = subject, .error = error};
     bool failed = false;
     double fresh_p = 1.0;
     int status = GSL_SUCCESS;
     *ret = (spec_validation){.plan = *plan, .subject = subject};
-    clock_gettime(CLOCK_MONOTONIC, &r.begun);
+    r.begun = spec_clock_monotonic();
     SPEC_TRY(spec_validate_check_only(plan, error));
     SPEC_TRY(spec_validate_make_workers(&r));
     ret->about = r.worker[0].subject.about;
     SPEC_TRY(spec_validate_make_trials(&r));
+    SPEC_TRY(spec_validate_part_instances(&r));
     SPEC_TRY(run_stages(&r, &failed));
     ret->p = spec_validate_holm(&r, NULL);
+    spec_validate_fill_detectable(&r);
+    r.lack = spec_validate_find_lack(&r);
     r.suspicious = !failed && (ret->p <= SPEC_SUSPICIOUS || ret->log_e > -log(SPEC_SUSPICIOUS));
     if (r.suspicious && !spec_validate_is_stopped(&r)) SPEC_TRY(run_fresh(&r, &fresh_p));
     ret->stopped = spec_validate_is_stopped(&r);
     if (ret->stopped && !plan->endless) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     const int worst = spec_validate_judge(&r, failed, fresh_p);
-    if (worst >= 0) {
-        const spec_trial *t = &r.trial[worst];
-        SPEC_TRY(spec_validate_reproduce(&r, worst));
-        if (plan->hints && ret->verdict == SPEC_VERDICT_FAIL)
-            SPEC_TRY(spec_nearest(ret->hint, &ret->n_hints, t->evidence, &t->fixture, ret->result[worst].scope,
-                                  plan->seed, error));
-    }
+    const bool hints = plan->hints && ret->verdict == SPEC_VERDICT_FAIL;
+    if (worst >= 0) SPEC_TRY(spec_validate_reproduce(&r, worst));
+    if (hints) SPEC_TRY(spec_validate_find_hints(&r, worst));
+    if (hints && worst >= 0) status = spec_validate_find_order(&r, worst);
+    if (status != GSL_EFAILED) SPEC_TRY(status);
+    status = GSL_SUCCESS; /* final, even if the sampler fails now */
     ret->seconds = spec_validate_seconds(&r);
 done:
+    if (status != GSL_SUCCESS) status = spec_validate_blame_time(&r, status);
     spec_validate_free_run(&r);
     if (status != GSL_SUCCESS) spec_validation_free(ret);
     return status;

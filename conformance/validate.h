@@ -1,101 +1,155 @@
-/* validate: is this sampler lossless? Every fixture that fits it, in every scope it has, until the evidence or the
- * budget is enough; then a verdict. Fixtures and batches are run in parallel and merged in order: for a budget in draws
- * the result is the same for any number of threads. docs/conformance.md#statistics. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validate: the conformance test: is this sampler lossless?
+ * It runs every fixture that suits the sampler, in each of its scopes, until the evidence or the
+ * budget suffices, and gives a verdict. Batches run in parallel and merge in order: for a budget in
+ * draws the result is the same for any number of threads. docs/conformance.md#statistics. */
 #ifndef SPECLAB_VALIDATE_H
 #define SPECLAB_VALIDATE_H
 
+#include "conformance/evidence/detectable.h"
 #include "conformance/reproducer.h"
 
 typedef enum {
-    SPEC_VERDICT_PASS,         /* and every TV >= eps would have been found with the stated power */
+    SPEC_VERDICT_PASS, /* and every TV >= eps would have been detected with the stated power */
     SPEC_VERDICT_FAIL,
-    SPEC_VERDICT_LOSSY,        /* differs, as it says itself: passes, with its TV */
+    SPEC_VERDICT_LOSSY,        /* differs from the target, and declares it: passes, with its TV */
     SPEC_VERDICT_INCONCLUSIVE, /* not enough evidence either way */
     SPEC_VERDICTS
 } spec_validate_verdict;
 
 struct spec_validation;
 
-extern const char *const spec_validate_verdicts[]; /* "PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL */
+extern const char
+    *const spec_validate_verdicts[]; /* "PASS", "FAIL", "LOSSY", "INCONCLUSIVE", NULL */
 
 typedef struct {
-    double alpha;        /* chance of a FAIL for a lossless sampler, over everything that is tested; 1e-6 */
-    double eps;          /* TV to certify or detect; 0: whatever the budget gives, and the report says what */
+    /* probability of a FAIL for a lossless sampler, over all tests; 1e-6 */
+    double false_alarm_rate;
+    double eps; /* TV to certify; 0: whatever the budget gives, which the report states */
     double power;        /* .9 */
-    uint64_t draws;      /* budget in draws, over all fixtures; 0: the default */
-    double seconds;      /* budget in time instead; 0: none */
+    uint64_t draws; /* budget in tokens of full rounds, over all fixtures; 0: SPEC_VALIDATE_DRAWS */
+    double seconds;      /* budget in seconds instead; 0: none */
     uint64_t seed;
     int threads;
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
-    const spec_fixture_kind *const *opt_more; /* fixtures beside those of the table, NULL-terminated; NULL: none */
-    const char *opt_rows; /* the file of rows that these come from, as the report is to tell it */
-    uint32_t scopes;     /* of those the sampler has; 0: all */
-    bool hints;          /* look for the known mistakes that are near to a FAIL */
+    const spec_fixture_kind *const
+        *opt_more;        /* fixtures besides those of the table, NULL-terminated; NULL: none */
+    const char *opt_rows; /* file of rows of these fixtures, for the report */
+    uint32_t scopes;     /* scopes to test, of those of the sampler; 0: all */
+    bool hints;          /* search the known mistakes that explain a FAIL */
     spec_subject_limits limits;
-    bool endless;        /* go on, in ever larger stages, until a FAIL, limits.opt_stop or the time is over; a stop
-                            gives the verdict so far. Otherwise a stop is GSL_EFAILED, "interrupted" */
-    void (*progress)(void *self, const char *fixture, uint64_t draws, uint64_t budget, double log_e); /* or NULL */
-    void (*stage)(void *self, const struct spec_validation *so_far, int stage); /* after each stage; or NULL */
+    /* continue in growing stages until a FAIL, limits.opt_stop or the end of the time. A stop gives
+     * the verdict so far; without `endless` a stop is GSL_EFAILED, "interrupted" */
+    bool endless;
+    void (*progress)(void *self, const char *fixture, uint64_t draws, uint64_t budget,
+                     double log_e); /* or NULL */
+    void (*stage)(void *self, const struct spec_validation *so_far,
+                  int stage); /* called after each stage; or NULL */
     void *self;
 } spec_validate_plan;
 
 #define SPEC_VALIDATE_DRAWS 20000000ull
-#define SPEC_VALIDATE_PLAN_DEFAULT                                                                                     \
-    ((spec_validate_plan){.alpha = 1e-6, .power = 0.9, .draws = SPEC_VALIDATE_DRAWS, .seed = 42, .hints = true,        \
+
+/* A total variation counts as detectable up to SPEC_VALIDATE_TELLING, or up to plan.eps. A PASS
+ * requires it at the first token of a round, and in scope S in a text, on the fixtures that are
+ * judged: those of the table with at most SPEC_VALIDATE_VOCAB tokens, or all if none of these was
+ * run. With plan.eps a PASS requires it at every place that the sampler reaches on them. */
+#define SPEC_VALIDATE_TELLING 0.1
+enum { SPEC_VALIDATE_VOCAB = 64 };
+#define SPEC_VALIDATE_PLAN_DEFAULT                                                                 \
+    ((spec_validate_plan){.false_alarm_rate = 1e-6,                                                \
+                          .power = 0.9,                                                            \
+                          .draws = SPEC_VALIDATE_DRAWS,                                            \
+                          .seed = 42,                                                              \
+                          .hints = true,                                                           \
                           .limits = SPEC_SUBJECT_LIMITS_DEFAULT})
 
 /* One fixture in one scope. */
 typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
-    const char *skipped;          /* why it was not run, or NULL */
-    uint64_t rounds, draws;
-    double log_e, p;              /* of its tests together: the mean e; the smallest p after Holm over all */
-    double detectable;            /* TV */
-    double tv;                    /* estimate of the largest TV of a state, bias taken off; 0 where none shows */
-    double accepted;              /* mean n_accepted a round */
+    int vocab;
+    const char *skipped;          /* reason for not running it, or NULL */
+    /* a call exceeded limits.timeout: the fixture was left out from then on, and earlier data count
+     */
+    bool late;
+    uint64_t rounds, draws;       /* draws: tokens of the sampler */
+    uint64_t asked; /* tokens of full rounds asked for, as budgets count them */
+    /* of all its tests: mean e-value, as a logarithm; least p-value after Holm over all results */
+    double log_e, p;
+    /* of the first look. For a trace, that of a text is the TV of PITs from uniform */
+    spec_detectable detectable[SPEC_PLACES];
+    double tv; /* estimated largest TV of a state, corrected for bias; 0: none shows */
+    double accepted;              /* mean n_accepted per round */
     spec_finding finding[SPEC_TESTS_MAX];
     int n_findings;
     spec_hard hard;
-    bool failed;                  /* this result alone is enough for a FAIL, or the reproducer is of it */
-    uint64_t budget;              /* draws that it was to have */
+    bool failed; /* this result alone is a FAIL, or the reproducer shows it */
+    bool judged;                  /* a PASS requires detectability here */
+    uint64_t budget;              /* planned budget, tokens of full rounds */
 } spec_validate_result;
 
-/* A known mistake whose law is near to what was seen. */
+/* One place over all fixtures that were run. */
 typedef struct {
-    const char *name, *where; /* of the catalogue (mutants.h) */
-    double log_likelihood;    /* of what was seen, a draw, less that of the best */
+    /* results where the sampler reaches the place; of these, those with a detectable TV within the
+     * limit */
+    int reached, covered;
+    /* detectable TV: median of the reached, largest of the covered; NaN if there are none */
+    double median, worst;
+    int worst_result;     /* -1: none */
+} spec_validate_power;
+
+/* A known mistake whose law is near that of the sampler. */
+typedef struct {
+    const char *name, *where; /* its entry in the catalogue (mutants.h) */
+    double log_likelihood;    /* log likelihood per draw, relative to the best hint */
 } spec_hint;
 
 typedef struct spec_validation {
     spec_validate_verdict verdict;
     spec_validate_plan plan;
     spec_sampler_about about;
-    const char *subject;           /* the caller's */
+    const char *subject;           /* its spec; the caller's */
     spec_validate_result *result;  /* (n_results) */
     int n_results;
     uint64_t rounds, draws;
-    double seconds, log_e, p, detectable;
-    bool trace;                    /* of records, not of a run (trace.h) */
-    bool stopped;                  /* by limits.opt_stop, of an endless run */
-    const char *together;          /* the test that shows most over all fixtures together, where that is more than any
-                                      fixture shows alone; or NULL */
-    bool fresh;                    /* a borderline result was decided on fresh data */
-    spec_reproducer reproducer;    /* of a FAIL or LOSSY; else its kind is NULL */
+    double seconds, log_e, p;
+    spec_validate_power power[SPEC_PLACES];
+    bool trace;                    /* the validation is of a trace (trace.h) */
+    bool stopped;                  /* limits.opt_stop ended an endless run */
+    bool alone; /* instances gave the same answers to different seeds, so only one was used */
+    /* the test over all fixtures together that shows more than any single fixture; or NULL */
+    const char *together;
+    uint32_t together_scope;
+    bool fresh; /* fresh data decided a borderline result: log_e and p are of these data */
+    double first_log_e, first_p;   /* of all earlier data */
+    /* of a FAIL or LOSSY on a single fixture; otherwise its kind is NULL */
+    spec_reproducer reproducer;
     spec_hint hint[3];
     int n_hints;
-    char reason[256];              /* one line */
+    /* of a FAIL: an order of filters other than the declared one under which the sampler passes the
+     * fixture; or NULL */
+    const char *order;
+    char reason[512];              /* one line */
 } spec_validation;
 
-/* GSL_EINVAL for a subject, a fixture or a test that there is not; GSL_EFAILED for a sampler that is broken: crashed,
- * hung, talked nonsense. Neither is a verdict. */
-int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan, spec_error *error);
+/* GSL_EINVAL for an unknown sampler, fixture or test; GSL_EFAILED for a broken sampler: crashed,
+ * hung, or answered nonsense. Neither is a verdict. */
+int spec_validate(spec_validation *ret, const char *subject, const spec_validate_plan *plan,
+                  spec_error *error);
 void spec_validation_free(spec_validation *validation);
 
-/* Fixture i of the plan: of the table, then of opt_more; NULL after the last. */
+/* Fixture i of the plan: first those of the table, then opt_more; NULL after the last. */
 const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i);
 
-/* Are all names of plan->opt_only there? GSL_EINVAL naming the first that is not, and the nearest to it. */
+/* Largest vocabulary that was run, tokens. */
+int spec_validate_largest_vocab(const spec_validation *validation);
+
+/* The largest TV that counts as detectable. */
+double spec_validate_limit(const spec_validate_plan *plan);
+
+/* Checks the names of plan->opt_only; GSL_EINVAL for the first unknown one, with the nearest name.
+ */
 int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error);
 
 #endif

@@ -1,17 +1,16 @@
-/* Reading the tests, and the verdict. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the tests and gives the verdict. */
+#include "conformance/validate_report.h"
 #include "conformance/validate_run.h"
 
 #include "analysis/statistics/evalue.h"
 #include "analysis/statistics/goodness.h"
-#include "analysis/statistics/power.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
-/* A pass says little where differences so large may have been missed. */
-#define LEAST_TELLING 0.1
-
-/* ---- capitals ---------------------------------------------------------------------------------------------------- */
+/* ---- capitals -------------------------------------------------------------------------------- */
 
 static void read_trial(spec_validate_run *r, int i)
 {
@@ -34,11 +33,13 @@ static void read_trial(spec_validate_run *r, int i)
     result->rounds = spec_evidence_rounds(t->evidence);
     result->draws = spec_evidence_tokens(t->evidence);
     result->accepted = spec_evidence_accepted(t->evidence);
+    result->asked = t->asked;
+    (void)spec_reproducer_state(&t->fixture, t->evidence, &result->tv);
     result->log_e = result->n_findings > 0 ? spec_evalue_mean(log_e, result->n_findings) : 0.0;
     result->hard = hard != NULL ? hard->hard : SPEC_HARD_NONE;
 }
 
-/* The same bets on all fixtures in one scope, one after another: the product of their capitals. False: the test applies
+/* The product of the capitals of the same bets on all fixtures of a scope. False: the test applies
  * to none. */
 static bool product(const spec_validate_run *r, uint32_t scope, int test, double *ret_log_e)
 {
@@ -59,8 +60,8 @@ static bool product(const spec_validate_run *r, uint32_t scope, int test, double
     return applies;
 }
 
-/* Half of the capital is bet on fixtures one by one, half on all of a scope together. Fixtures that have not been run
- * hold what they began with. */
+/* Half of the capital is bet on single fixtures, half on all fixtures of a scope together. Fixtures
+ * that have not run keep their initial capital. */
 static void read_all(spec_validate_run *r)
 {
     spec_validation *v = r->validation;
@@ -80,7 +81,10 @@ static void read_all(spec_validate_run *r)
     for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1)
         for (int k = 0; spec_tests[k].name != NULL; k++) {
             if (!product(r, scope, k, &together[n])) continue;
-            if (together[n] > best) v->together = spec_tests[k].name;
+            if (together[n] > best) {
+                v->together = spec_tests[k].name;
+                v->together_scope = scope;
+            }
             best = fmax(best, together[n++]);
         }
     half[0] = run > 0 ? most + log(sum / run) : 0.0;
@@ -97,7 +101,7 @@ void spec_validate_read(spec_validate_run *r, int i)
 
 double spec_validate_log_fail(const spec_validate_plan *plan)
 {
-    return -log(0.5 * plan->alpha);
+    return -log(0.5 * plan->false_alarm_rate);
 }
 
 int spec_validate_first_hard(const spec_validation *v)
@@ -107,7 +111,7 @@ int spec_validate_first_hard(const spec_validation *v)
     return -1;
 }
 
-/* ---- p-values ---------------------------------------------------------------------------------------------------- */
+/* ---- p-values -------------------------------------------------------------------------------- */
 
 double spec_validate_holm(const spec_validate_run *r, const bool *opt_mask)
 {
@@ -117,48 +121,19 @@ double spec_validate_holm(const spec_validate_run *r, const bool *opt_mask)
     for (int i = 0; i < v->n_results; i++)
         for (int k = 0; k < v->result[i].n_findings; k++)
             if (opt_mask == NULL || opt_mask[i]) p[n++] = v->result[i].finding[k].p;
-    spec_holm(p, p, n, r->order);
+    spec_goodness_holm(p, p, n, r->order);
     n = 0;
     for (int i = 0; i < v->n_results; i++) {
         if (opt_mask != NULL && !opt_mask[i]) continue;
         v->result[i].p = 1.0;
-        for (int k = 0; k < v->result[i].n_findings; k++, n++) v->result[i].p = fmin(v->result[i].p, p[n]);
+        for (int k = 0; k < v->result[i].n_findings; k++, n++)
+            v->result[i].p = fmin(v->result[i].p, p[n]);
         least = fmin(least, v->result[i].p);
     }
     return least;
 }
 
-/* ---- power ------------------------------------------------------------------------------------------------------- */
-
-/* To be found, a difference must be suspicious first, and then show on more fresh data: each with half of what may be
- * missed. Both by the test of one state, at the level that Holm leaves to the least of all p-values. */
-static double detectable(const spec_validate_run *r, double tests, int states, double df, double sensitivity)
-{
-    const double each = 0.5 * (1.0 + r->plan->power), share = tests * states;
-    const double first = spec_power_noncentrality(df, SPEC_SUSPICIOUS / share, each);
-    const double fresh = spec_power_noncentrality(df, 0.5 * r->plan->alpha / share, each) / SPEC_FRESH_TIMES;
-    return fmin(1.0, sqrt(fmax(first, fresh) / sensitivity));
-}
-
-void spec_validate_fill_detectable(spec_validate_run *r)
-{
-    spec_validation *v = r->validation;
-    double tests = 0.0;
-    v->detectable = NAN;
-    for (int i = 0; i < v->n_results; i++) tests += r->trial[i].n_applies;
-    for (int i = 0; i < v->n_results; i++) {
-        spec_validate_result *result = &v->result[i];
-        double df;
-        if (result->draws == 0) continue;
-        (void)spec_reproducer_state(&r->trial[i].fixture, r->trial[i].evidence, &result->tv);
-        const double sensitivity = spec_evidence_sensitivity(r->trial[i].evidence, &df);
-        const int states = r->trial[i].fixture.n_states;
-        result->detectable = isnan(sensitivity) ? NAN : df < 1.0 ? 0.0 : detectable(r, tests, states, df, sensitivity);
-        v->detectable = fmax(v->detectable, result->detectable); /* of two numbers, one of them NaN: the other */
-    }
-}
-
-/* ---- verdict ----------------------------------------------------------------------------------------------------- */
+/* ---- verdict --------------------------------------------------------------------------------- */
 
 static void say(spec_validation *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(spec_validation *v, const char *format, ...)
@@ -169,8 +144,9 @@ static void say(spec_validation *v, const char *format, ...)
     va_end(args);
 }
 
-/* The result that shows it best: of those that are enough by themselves the one with the smallest rows; or else the one
- * with the most capital, or, on fresh data, the least p-value. */
+/* The result that shows the failure best: among results that fail by themselves the one with the
+ * smallest rows, otherwise the one with the most capital. -1 if a test over all fixtures shows more
+ * than any one. */
 static int mark_failed(spec_validate_run *r)
 {
     spec_validation *v = r->validation;
@@ -178,27 +154,136 @@ static int mark_failed(spec_validate_run *r)
     for (int i = 0; i < v->n_results; i++) {
         spec_validate_result *result = &v->result[i];
         if (result->skipped != NULL) continue;
-        result->failed = result->hard != SPEC_HARD_NONE || result->log_e >= spec_validate_log_fail(r->plan) ||
-                         (r->trial[i].fresh && result->p <= 0.5 * r->plan->alpha);
-        if (result->failed && (best < 0 || r->trial[i].fixture.vocab < r->trial[best].fixture.vocab)) best = i;
+        result->failed = result->hard != SPEC_HARD_NONE ||
+                         result->log_e >= spec_validate_log_fail(r->plan) ||
+                         (r->trial[i].fresh && result->p <= 0.5 * r->plan->false_alarm_rate);
+        if (result->failed &&
+            (best < 0 || r->trial[i].fixture.vocab < r->trial[best].fixture.vocab))
+            best = i;
         if (worst < 0 || result->log_e > v->result[worst].log_e) worst = i;
     }
+    if (best < 0 && v->together != NULL) return -1;
     if (best < 0) best = worst;
-    else v->together = NULL;
+    v->together = NULL;
     v->result[best].failed = true;
     return best;
 }
 
-static void say_why(spec_validation *v, const spec_validate_result *worst)
+/* The finding of the best test, or of the named one; NULL if there is none. */
+static const spec_finding *find_finding(const spec_validate_result *result, const char *opt_name)
 {
-    if (worst->hard != SPEC_HARD_NONE)
-        say(v, "%s: %s", worst->kind->name, spec_hard_reasons[worst->hard]);
-    else if (v->together != NULL)
-        say(v, "no fixture alone shows it, but the test '%s' over all of them together does", v->together);
-    else if (worst->tv == 0.0)
-        say(v, "%s: the text has another law, though no state's tokens alone show it", worst->kind->name);
+    const spec_finding *found = NULL;
+    for (int k = 0; k < result->n_findings; k++) {
+        const spec_finding *here = &result->finding[k];
+        if (opt_name != NULL && strcmp(here->name, opt_name) != 0) continue;
+        if (found == NULL || here->log_e > found->log_e) found = here;
+    }
+    return found;
+}
+
+static const spec_test *test_of(const spec_finding *finding)
+{
+    int k = 0;
+    while (spec_tests[k].name != NULL && strcmp(spec_tests[k].name, finding->name) != 0) k++;
+    return &spec_tests[k];
+}
+
+static void say_what_differs(spec_validation *v, const spec_validate_result *worst)
+{
+    const spec_test *test = test_of(find_finding(worst, NULL));
+    const spec_finding *single = find_finding(worst, "state");
+    const char *name = worst->kind->name, *what = NULL;
+    if (test->about == SPEC_ABOUT_REQUESTS)
+        what = "answers to different requests depend on each other";
+    else if (worst->tv > 0.0)
+        say(v, "%s: the tokens after a state have another law, by a TV of about %.2g", name,
+            worst->tv);
+    else if (test->about == SPEC_ABOUT_CALLS)
+        what = "the tokens of one round of each call have another law";
+    else if (test->about == SPEC_ABOUT_TEXTS)
+        what = "the tokens of a text depend on each other in another way than promised";
+    else if (single != NULL && single->p <= SPEC_SUSPICIOUS)
+        say(v, "%s: the tokens after one state have another law, by a TV too small to estimate",
+            name);
     else
-        say(v, "%s: the tokens after a state have another law, by a TV of about %.2g", worst->kind->name, worst->tv);
+        what = single == NULL
+                   ? "the tokens have another law"
+                   : "the tokens have another law, though no state's tokens alone show it";
+    if (what != NULL) say(v, "%s: %s (test '%s': %s)", name, what, test->name, test->reason);
+}
+
+static void say_why(spec_validation *v, const spec_validate_result *opt_worst)
+{
+    if (opt_worst == NULL)
+        say(v, "no fixture alone shows it, but the test '%s' over all of them together does",
+            v->together);
+    else if (opt_worst->hard != SPEC_HARD_NONE)
+        say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
+    else
+        say_what_differs(v, opt_worst);
+}
+
+static const char *const at_place[SPEC_PLACES] = {
+    [SPEC_PLACE_FIRST] = "in a round's first token",
+    [SPEC_PLACE_LATER] = "at its later places",
+    [SPEC_PLACE_TEXT] = "in a text",
+    [SPEC_PLACE_CORRECTION] = "in its corrections",
+    [SPEC_PLACE_BONUS] = "in its bonus tokens",
+};
+
+/* Formats tokens as --budget takes them, such as 1.2G: two digits, rounded up. */
+static const char *amount(char text[32], double tokens)
+{
+    static const struct {
+        double unit;
+        const char *suffix;
+    } units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+    const double digit = pow(10.0, floor(log10(tokens)) - 1.0), up = ceil(tokens / digit) * digit;
+    int i = 0;
+    while (i < 2 && up < units[i].unit) i++;
+    snprintf(text, 32, "%.3g%s", up / units[i].unit, units[i].suffix);
+    return text;
+}
+
+/* For example "plain-4 (V): a TV of .2 in its corrections". */
+static void say_lack(spec_validation *v, const spec_validate_lack *lack)
+{
+    const spec_validate_result *result = &v->result[lack->result];
+    char missed[64] = "no TV is guaranteed to be found", budget[32], remedy[96];
+    if (lack->tv < 1.0)
+        snprintf(missed, sizeof missed, "a TV of %.2g could have been missed", lack->tv);
+    if (isinf(lack->budget))
+        snprintf(remedy, sizeof remedy, "no budget changes that");
+    else
+        snprintf(remedy, sizeof remedy, "--budget %s would do", amount(budget, lack->budget));
+    say(v, "too few draws to %s %g: on %s (%s) %s %s; %s",
+        v->plan.eps > 0.0 ? "certify a TV of" : "find a TV of", spec_validate_limit(&v->plan),
+        result->kind->name, spec_validate_report_scope(result->scope), missed,
+        at_place[lack->place], remedy);
+}
+
+/* Lists the guarantee for each place that the sampler reaches. */
+static void say_power(spec_validation *v)
+{
+    char list[400] = "", late[80] = "";
+    size_t used = 0;
+    int n_late = 0;
+    for (int i = 0; i < v->n_results; i++) n_late += v->result[i].late;
+    if (n_late > 0)
+        snprintf(late, sizeof late,
+                 "; left out: %d fixture%s on which a call took longer than --timeout", n_late,
+                 n_late > 1 ? "s" : "");
+    for (spec_place place = 0; place < SPEC_PLACES; place++) {
+        const spec_validate_power *power = &v->power[place];
+        const char *const between = used == 0 ? "" : ", ", *const of = used == 0 ? " fixtures" : "";
+        char tv[16] = "none";
+        if (power->reached == 0) continue;
+        if (power->covered > 0) snprintf(tv, sizeof tv, "%.2g", power->worst);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %s (%d of %d%s)", between,
+                                 tv, at_place[place], power->covered, power->reached, of);
+    }
+    say(v, "no difference seen; with a chance of %g one of these TVs would have been: %s%s",
+        v->plan.power, list, late);
 }
 
 static int count_run(const spec_validation *v)
@@ -214,28 +299,31 @@ int spec_validate_judge(spec_validate_run *r, bool failed, double fresh_p)
     const int hard = spec_validate_first_hard(v);
     const double suspicion = fmax(-log(fresh_p), v->fresh ? 0.0 : v->log_e);
     int worst = -1;
-    spec_validate_fill_detectable(r);
-    failed = failed || hard >= 0 || fresh_p <= 0.5 * r->plan->alpha;
+    failed = failed || hard >= 0 || fresh_p <= 0.5 * r->plan->false_alarm_rate;
     v->verdict = SPEC_VERDICT_INCONCLUSIVE;
     if (count_run(v) == 0) {
         say(v, "no fixture fits this sampler");
     } else if (failed) {
         v->verdict = v->about.lossy && hard < 0 ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL;
         worst = mark_failed(r);
-        say_why(v, &v->result[worst]);
+        say_why(v, worst >= 0 ? &v->result[worst] : NULL);
     } else if (r->suspicious && v->stopped) {
         say(v, "suspicious, and stopped before it was asked again");
+    } else if (r->unanswered) {
+        say(v, "suspicious, and on fresh data a call took longer than --timeout, %g s",
+            r->plan->limits.timeout);
     } else if (suspicion >= -log(SPEC_SUSPICIOUS)) {
-        say(v, "suspicious, also with more data (p = %.2g), but not beyond doubt: a larger budget will tell",
+        say(v,
+            "suspicious, also with more data (p = %.2g), but not beyond doubt: a larger budget "
+            "will tell",
             exp(-suspicion));
-    } else if (r->plan->eps > 0.0 && !(v->detectable <= r->plan->eps)) {
-        say(v, "a TV of %g could not be certified with this budget: the smallest is %.2g", r->plan->eps, v->detectable);
-    } else if (!(v->detectable <= LEAST_TELLING)) {
-        say(v, "too few draws to tell: a TV of %.2g could have been missed", v->detectable);
+    } else if (v->power[SPEC_PLACE_FIRST].reached + v->power[SPEC_PLACE_TEXT].reached == 0) {
+        say(v, "the time was over before a fixture was run");
+    } else if (r->lack.result >= 0) {
+        say_lack(v, &r->lack);
     } else {
         v->verdict = SPEC_VERDICT_PASS;
-        say(v, "no difference seen; one of TV %.2g or more would have been, with a chance of %g", v->detectable,
-            r->plan->power);
+        say_power(v);
     }
     return worst;
 }

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/memory_text.h"
 #include "conformance/validate_report.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char spec_validate_report_late[] = "left out after a call that took longer than --timeout";
 
 const char *spec_validate_report_scope(uint32_t scope)
 {
@@ -14,26 +18,34 @@ const char *spec_validate_report_e(char buffer[SPEC_VALIDATE_NUMBER], double log
 {
     const double digits = log_e / M_LN10, whole = floor(digits);
     if (isnan(log_e)) snprintf(buffer, SPEC_VALIDATE_NUMBER, "-");
-    else if (isinf(log_e) || fabs(digits) < 4.0) snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.3g", exp(log_e));
-    else snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.1fe%+03.0f", fmin(pow(10.0, digits - whole), 9.9), whole);
+    else if (isinf(log_e) || fabs(digits) < 4.0)
+        snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.3g", exp(log_e));
+    else
+        snprintf(buffer, SPEC_VALIDATE_NUMBER, "%.1fe%+03.0f", fmin(pow(10.0, digits - whole), 9.9),
+                 whole);
     return buffer;
 }
 
-/* ---- names from outside ------------------------------------------------------------------------------------------ */
+/* ---- names from outside ---------------------------------------------------------------------- */
 
-/* Bytes of the character that begins here, 0 where none does: overlong forms, surrogates, what is beyond U+10FFFF, and
- * controls (C0, DEL, C1, U+FFFE, U+FFFF) are none. */
+/* Bytes of the UTF-8 character here; 0 for an invalid one: overlong forms, surrogates, code points
+ * beyond U+10FFFF, and controls (C0, DEL, C1, U+FFFE, U+FFFF). */
 static int character(const unsigned char *c)
 {
     static const uint32_t least[5] = {0, 0x20, 0xa0, 0x800, 0x10000};
-    const int n = c[0] < 0x80 ? 1 : c[0] >> 5 == 6 ? 2 : c[0] >> 4 == 14 ? 3 : c[0] >> 3 == 30 ? 4 : 0;
+    const int n = c[0] < 0x80       ? 1
+                  : c[0] >> 5 == 6  ? 2
+                  : c[0] >> 4 == 14 ? 3
+                  : c[0] >> 3 == 30 ? 4
+                                    : 0;
     if (n == 0) return 0;
     uint32_t point = n == 1 ? c[0] : c[0] & (0x7fu >> n);
     for (int i = 1; i < n; i++) {
         if (c[i] >> 6 != 2) return 0;
         point = point << 6 | (c[i] & 0x3fu);
     }
-    const bool surrogate = point >= 0xd800 && point <= 0xdfff, none = point == 0xfffe || point == 0xffff;
+    const bool surrogate = point >= 0xd800 && point <= 0xdfff,
+               none = point == 0xfffe || point == 0xffff;
     return point < least[n] || point == 0x7f || surrogate || none || point > 0x10ffff ? 0 : n;
 }
 
@@ -52,10 +64,11 @@ const char *spec_validate_report_clean(char buffer[SPEC_VALIDATE_NAME], const ch
     return buffer;
 }
 
-/* As a shell takes it for one word. */
+/* Quotes the text as one word of a shell. */
 static void quote(FILE *out, const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+@%-";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+@%-";
     if (*text != '\0' && strspn(text, plain) == strlen(text)) {
         fputs(text, out);
         return;
@@ -75,65 +88,115 @@ static bool is_test(const char *name)
     return false;
 }
 
-char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *result)
+bool spec_validate_report_is_together(const spec_validation *v)
 {
-    char *text = NULL, name[SPEC_VALIDATE_NAME];
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) return NULL;
+    return v->together != NULL &&
+           (v->verdict == SPEC_VERDICT_FAIL || v->verdict == SPEC_VERDICT_LOSSY);
+}
+
+/* Writes --only, with those names of the user that still apply: tests for a fixture, fixtures for a
+ * test. */
+static void write_only(const spec_validation *v, const char *opt_name, bool tests, bool fixtures,
+                       FILE *out)
+{
+    int n = 0;
+    if (opt_name != NULL) fprintf(out, "%s%s", n++ > 0 ? "," : " --only ", opt_name);
+    for (int i = 0; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
+        if (is_test(v->plan.opt_only[i]) ? tests : fixtures)
+            fprintf(out, "%s%s", n++ > 0 ? "," : " --only ", v->plan.opt_only[i]);
+}
+
+static uint64_t budget_of(const spec_validation *v, const spec_validate_result *opt_result)
+{
+    uint64_t budget = 0;
+    if (opt_result != NULL)
+        return opt_result->budget > opt_result->asked ? opt_result->budget : opt_result->asked;
+    if (!(v->plan.seconds > 0.0)) return v->plan.draws;
+    for (int i = 0; i < v->n_results; i++) budget += v->result[i].asked;
+    return budget;
+}
+
+char *spec_validate_report_command(const spec_validation *v, const spec_validate_result *opt_result)
+{
+    char name[SPEC_VALIDATE_NAME];
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) return NULL;
+    FILE *out = text.out;
     fputs(v->trace ? "speclab validate --trace " : "speclab validate ", out);
     quote(out, spec_validate_report_clean(name, v->subject));
     if (v->plan.opt_rows != NULL) {
         fputs(" --rows ", out);
         quote(out, spec_validate_report_clean(name, v->plan.opt_rows));
     }
-    if (!v->trace) fprintf(out, " --only %s", result->kind->name);
-    for (int i = 0, n = !v->trace; v->plan.opt_only != NULL && v->plan.opt_only[i] != NULL; i++)
-        if (v->trace || is_test(v->plan.opt_only[i]))
-            fprintf(out, "%s%s", n++ > 0 ? "," : " --only ", v->plan.opt_only[i]);
-    if (!v->trace) fprintf(out, " --scopes %s", spec_validate_report_scope(result->scope));
-    fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
+    if (v->trace) write_only(v, NULL, true, true, out);
+    else if (opt_result != NULL) write_only(v, opt_result->kind->name, true, false, out);
+    else write_only(v, v->together, false, true, out);
     if (!v->trace)
-        fprintf(out, " --budget %llu",
-                (unsigned long long)(result->budget > result->draws ? result->budget : result->draws));
-    if (v->plan.alpha != SPEC_VALIDATE_PLAN_DEFAULT.alpha) fprintf(out, " --alpha %g", v->plan.alpha);
+        fprintf(
+            out, " --scopes %s",
+            spec_validate_report_scope(opt_result != NULL ? opt_result->scope : v->together_scope));
+    fprintf(out, " --seed %llu", (unsigned long long)v->plan.seed);
+    if (!v->trace) fprintf(out, " --budget %llu", (unsigned long long)budget_of(v, opt_result));
+    if (v->plan.false_alarm_rate != SPEC_VALIDATE_PLAN_DEFAULT.false_alarm_rate)
+        fprintf(out, " --false-alarm-rate %g", v->plan.false_alarm_rate);
     if (v->plan.limits.opt_options != NULL) {
         fputs(" --options ", out);
         quote(out, spec_validate_report_clean(name, v->plan.limits.opt_options));
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return spec_memory_text_take(&text, NULL);
 }
 
 int spec_validate_report_emitted(const spec_reproducer *c)
 {
-    const int most = c->scope == SPEC_SCOPE_STREAM ? SPEC_FIXTURE_NODES_MAX + 1 : c->round.n_nodes + 1;
+    const int most =
+        c->scope == SPEC_SCOPE_STREAM ? SPEC_FIXTURE_NODES_MAX + 1 : c->round.n_nodes + 1;
     return c->round.n_emitted < 0 ? 0 : c->round.n_emitted < most ? c->round.n_emitted : most;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void fill_result(spec_table *table, const spec_validate_result *result)
 {
     spec_table_text(table, "fixture", result->kind->name);
     spec_table_text(table, "scope", spec_validate_report_scope(result->scope));
     if (result->skipped != NULL) spec_table_text(table, "skipped", result->skipped);
+    if (result->late) spec_table_text(table, "skipped", spec_validate_report_late);
     if (result->skipped != NULL || result->draws + result->rounds == 0) return;
     spec_table_integer(table, "rounds", (long long)result->rounds);
     spec_table_integer(table, "draws", (long long)result->draws);
-    spec_table_number(table, "accepted", result->accepted);
-    spec_table_number(table, "detectable_tv", result->detectable);
+    spec_table_number(table, "mean_n_accepted", result->accepted);
+    for (spec_place place = 0; place < SPEC_PLACES; place++) {
+        char column[32];
+        snprintf(column, sizeof column, "detectable_%s", spec_place_names[place]);
+        if (result->detectable[place].tv < 1.0)
+            spec_table_number(table, column, result->detectable[place].tv);
+    }
     spec_table_number(table, "tv", result->tv);
     spec_table_text(table, "hard", spec_hard_reasons[result->hard]);
 }
 
 int spec_validate_report_table(spec_table *ret, const spec_validation *v, spec_error *error)
 {
-    static const char *const columns[] = {"fixture", "scope", "test", "n", "log_e", "statistic", "df", "p", "seen",
-                                          "expected", "rounds", "draws", "accepted", "detectable_tv", "tv", "hard",
+    static const char *const columns[] = {"fixture",
+                                          "scope",
+                                          "test",
+                                          "n",
+                                          "log_e",
+                                          "statistic",
+                                          "df",
+                                          "p",
+                                          "seen",
+                                          "expected",
+                                          "rounds",
+                                          "draws",
+                                          "mean_n_accepted",
+                                          "detectable_first",
+                                          "detectable_later",
+                                          "detectable_text",
+                                          "detectable_correction",
+                                          "detectable_bonus",
+                                          "tv",
+                                          "hard",
                                           "skipped"};
     int status = GSL_SUCCESS;
     *ret = (spec_table){0};
@@ -166,8 +229,9 @@ done:
 int spec_validate_report_seen(spec_table *ret, const spec_validation *v, spec_error *error)
 {
     static const char *const columns[] = {
-        "token", "target", "draft", "seen", "n", "drafted", "drafted_expected", "accepted", "accepted_expected",
-        "correction", "correction_expected", "bonus", "bonus_expected"};
+        "token", "target", "draft", "seen", "n", "drafted", "drafted_expected",
+        "accepted_draft", "accepted_draft_expected", "correction", "correction_expected",
+        "bonus", "bonus_expected"};
     const spec_reproducer *c = &v->reproducer;
     char name[SPEC_VALIDATE_NAME];
     int status = GSL_SUCCESS;
@@ -175,9 +239,11 @@ int spec_validate_report_seen(spec_table *ret, const spec_validation *v, spec_er
     SPEC_TRY(spec_table_init(ret, columns, (int)(sizeof columns / sizeof columns[0])));
     free(ret->provenance);
     ret->provenance = NULL;
-    if (asprintf(&ret->provenance, "figure: conformance\nsampler: %s\nfixture: %s\nscope: %s\nstate: %d\nverdict: %s",
-                 spec_validate_report_clean(name, v->subject), c->kind->name, spec_validate_report_scope(c->scope),
-                 c->state, spec_validate_verdicts[v->verdict]) < 0) {
+    if (asprintf(&ret->provenance,
+                 "figure: conformance\nsampler: %s\nfixture: %s\nscope: %s\nstate: %d\nverdict: %s",
+                 spec_validate_report_clean(name, v->subject), c->kind->name,
+                 spec_validate_report_scope(c->scope), c->state,
+                 spec_validate_verdicts[v->verdict]) < 0) {
         ret->provenance = NULL;
         SPEC_TRY(GSL_ENOMEM);
     }

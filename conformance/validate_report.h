@@ -1,44 +1,62 @@
-/* validate_report: a verdict, for people (text), for programs (JSON, a table) and for CI systems (JUnit XML).
- * Names come from outside and are cleaned before they are written. For a budget in draws the bytes are the same on
- * every run: seconds are told only where the budget was in seconds. docs/formats.md describes JSON and XML. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validate_report: the verdict as text, JSON, a table and JUnit XML.
+ * Names from outside are cleaned before they are written. For a budget in draws every run writes
+ * the same bytes: seconds appear only if the budget was in seconds. docs/formats.md describes JSON
+ * and XML. */
 #ifndef SPECLAB_VALIDATE_REPORT_H
 #define SPECLAB_VALIDATE_REPORT_H
 
-#include "conformance/validate.h"
 #include "base/table.h"
+#include "conformance/validate.h"
 
-/* Each writes all of it. GSL_ENOMEM; GSL_EFAILED with errno's reason (full disk, closed pipe). */
+/* Each writes a whole report. GSL_ENOMEM; GSL_EFAILED with the reason of errno (full disk, closed
+ * pipe). */
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error);
 int spec_validate_report_json(const spec_validation *validation, FILE *out, spec_error *error);
 int spec_validate_report_junit(const spec_validation *validation, FILE *out, spec_error *error);
 
-/* A row for each fixture, scope and test, and one for each fixture that was not run. The caller frees the table. */
-int spec_validate_report_table(spec_table *ret, const spec_validation *validation, spec_error *error);
+/* A row for each fixture, scope and test, and one for each fixture that was not run. The caller
+ * frees the table. */
+int spec_validate_report_table(spec_table *ret, const spec_validation *validation,
+                               spec_error *error);
 
-/* The reproducer's frequencies, a row for each token shown, with the figure "conformance" in the provenance. There is a
- * reproducer. */
-int spec_validate_report_seen(spec_table *ret, const spec_validation *validation, spec_error *error);
+/* The frequencies of the reproducer, a row for each token shown, for the figure "conformance". The
+ * validation must have a reproducer. */
+int spec_validate_report_seen(spec_table *ret, const spec_validation *validation,
+                              spec_error *error);
 
-/* ---- pieces, for those who write reports ------------------------------------------------------------------------- */
+/* ---- parts of reports ------------------------------------------------------------------------ */
+
+/* The reason for a late result. */
+extern const char spec_validate_report_late[];
 
 /* "V", "DV", "S". */
 const char *spec_validate_report_scope(uint32_t scope);
 
-/* The reproducer as text, lines of at most 120 columns; nothing where there is none. */
-void spec_validate_report_reproducer(const spec_validation *validation, FILE *out);
+/* The reproducer as text, in lines of at most 120 columns; nothing if there is none. False: out of
+ * memory. */
+bool spec_validate_report_reproducer(const spec_validation *validation, FILE *out);
 
-/* How many of the round's emitted tokens there are to be shown: the sampler may have told any number. */
+/* The detectable TV of each place as text, and the places without a guarantee. */
+void spec_validate_report_power(const spec_validation *validation, FILE *out);
+
+/* How many emitted tokens of the round can be shown: the sampler may have reported any number. */
 int spec_validate_report_emitted(const spec_reproducer *reproducer);
 
-/* The command that runs this fixture and scope again, for a shell, into a text that the caller frees; NULL: out of
- * memory. */
-char *spec_validate_report_command(const spec_validation *validation, const spec_validate_result *result);
+/* Did a test over all fixtures together fail, and no fixture by itself? */
+bool spec_validate_report_is_together(const spec_validation *validation);
 
-/* exp(log_e), also where no double holds it. */
+/* The shell command that runs this fixture and scope again, or without one the test over all
+ * fixtures. The caller frees the text; NULL: out of memory. */
+char *spec_validate_report_command(const spec_validation *validation,
+                                   const spec_validate_result *opt_result);
+
+/* Formats exp(log_e), also beyond the range of a double. */
 enum { SPEC_VALIDATE_NUMBER = 32, SPEC_VALIDATE_NAME = 1024 };
 const char *spec_validate_report_e(char buffer[SPEC_VALIDATE_NUMBER], double log_e);
 
-/* `text` as UTF-8 without control characters: what is neither becomes '?'; cut where the buffer ends. */
+/* Copies `text` as UTF-8 without control characters: all other bytes become '?'; truncated to the
+ * buffer. */
 const char *spec_validate_report_clean(char buffer[SPEC_VALIDATE_NAME], const char *text);
 
 #endif

@@ -1,5 +1,9 @@
-/* The report for programs: everything that was counted, and the reproducer so that it can be asked again. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report for programs: all counts, and the reproducer with its inputs. */
 #include "conformance/validate_report.h"
+
+#include "base/json_memory.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -7,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Objects keep their order, so that the bytes are the same. Numbers that JSON has not are null (NaN) and texts. */
+/* Objects keep their order, so that the bytes are reproducible. JSON has no NaN or infinity: they
+ * become null and strings. */
 static void put_number(json_t *object, const char *key, double x)
 {
     json_object_set_new(object, key,
@@ -21,7 +26,7 @@ static void put_count(json_t *object, const char *key, uint64_t n)
     json_object_set_new(object, key, json_integer((json_int_t)n));
 }
 
-/* 64 bits, which few readers of JSON have numbers for. */
+/* A string, since many JSON readers cannot hold 64-bit integers. */
 static void put_seed(json_t *object, const char *key, uint64_t n)
 {
     char text[SPEC_VALIDATE_NUMBER];
@@ -33,7 +38,8 @@ static void put_text(json_t *object, const char *key, const char *opt_text)
 {
     char text[SPEC_VALIDATE_NAME];
     json_object_set_new(object, key,
-                        opt_text == NULL ? json_null() : json_string(spec_validate_report_clean(text, opt_text)));
+                        opt_text == NULL ? json_null()
+                                         : json_string(spec_validate_report_clean(text, opt_text)));
 }
 
 static void put_flag(json_t *object, const char *key, bool flag)
@@ -75,7 +81,8 @@ static void put_rows(json_t *object, const char *key, const float *row, int n_ro
         json_t *inner = json_array();
         json_array_append_new(array, inner);
         for (int x = 0; x < vocab; x++)
-            json_array_append_new(inner, json_real((double)row[(size_t)r * (size_t)vocab + (size_t)x]));
+            json_array_append_new(inner,
+                                  json_real((double)row[(size_t)r * (size_t)vocab + (size_t)x]));
     }
 }
 
@@ -83,15 +90,16 @@ static void put_scopes(json_t *object, const char *key, uint32_t scopes)
 {
     json_t *array = put_array(object, key);
     for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1)
-        if (scopes & scope) json_array_append_new(array, json_string(spec_validate_report_scope(scope)));
+        if (scopes & scope)
+            json_array_append_new(array, json_string(spec_validate_report_scope(scope)));
 }
 
-/* ---- the parts --------------------------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------- */
 
 static void put_plan(json_t *root, const spec_validate_plan *plan)
 {
     json_t *o = put_object(root, "plan");
-    put_number(o, "alpha", plan->alpha);
+    put_number(o, "false_alarm_rate", plan->false_alarm_rate);
     put_number(o, "eps", plan->eps > 0.0 ? plan->eps : NAN);
     put_number(o, "power", plan->power);
     if (plan->seconds > 0.0) put_number(o, "budget_seconds", plan->seconds);
@@ -118,21 +126,52 @@ static void put_finding(json_t *array, const spec_finding *finding)
     put_number(o, "expected", finding->expected);
 }
 
+/* Without a guarantee the number is null. */
+static void put_detectable(json_t *object, const spec_detectable *d)
+{
+    put_number(object, "tv", d->tv < 1.0 ? d->tv : NAN);
+    put_count(object, "draws", d->own);
+    json_object_set_new(object, "state", d->state >= 0 ? json_integer(d->state) : json_null());
+    put_count(object, "states", (uint64_t)d->states);
+    put_count(object, "seldom", (uint64_t)d->seldom);
+}
+
+static void put_power(json_t *root, const spec_validation *v)
+{
+    json_t *o = put_object(root, "power");
+    for (spec_place place = 0; place < SPEC_PLACES && !v->trace; place++) {
+        const spec_validate_power *power = &v->power[place];
+        if (power->reached == 0) continue;
+        json_t *p = put_object(o, spec_place_names[place]);
+        put_number(p, "median_tv", power->median < 1.0 ? power->median : NAN);
+        put_number(p, "worst_tv", power->worst);
+        put_text(p, "worst_fixture",
+                 power->worst_result >= 0 ? v->result[power->worst_result].kind->name : NULL);
+        put_count(p, "covered", (uint64_t)power->covered);
+        put_count(p, "reached", (uint64_t)power->reached);
+    }
+}
+
 static void put_result(json_t *array, const spec_validate_result *result)
 {
     json_t *o = append_object(array);
     put_text(o, "fixture", result->kind->name);
     put_text(o, "scope", spec_validate_report_scope(result->scope));
     put_text(o, "skipped", result->skipped);
+    put_flag(o, "late", result->late);
     put_flag(o, "failed", result->failed);
     put_text(o, "hard", result->hard != SPEC_HARD_NONE ? spec_hard_reasons[result->hard] : NULL);
     put_count(o, "rounds", result->rounds);
     put_count(o, "draws", result->draws);
     put_number(o, "log_e", result->log_e);
     put_number(o, "p", result->p);
-    put_number(o, "detectable_tv", result->detectable);
+    json_t *detectable = put_object(o, "detectable");
+    for (spec_place place = 0; place < SPEC_PLACES; place++)
+        if (result->detectable[place].own > 0)
+            put_detectable(put_object(detectable, spec_place_names[place]),
+                           &result->detectable[place]);
     put_number(o, "tv", result->tv);
-    put_number(o, "accepted", result->accepted);
+    put_number(o, "mean_n_accepted", result->accepted);
     json_t *findings = put_array(o, "findings");
     for (int k = 0; k < result->n_findings; k++) put_finding(findings, &result->finding[k]);
 }
@@ -157,7 +196,10 @@ static void put_round(json_t *object, const spec_reproducer *c)
     put_ids(o, "token", round->token, round->n_nodes);
     put_ids(o, "parent", c->parent, round->n_nodes);
     put_ids(o, "state", round->node_state, round->n_nodes + 1);
-    put_text(o, "drawn", c->drawn == SPEC_DRAWN_FIXED ? "fixed" : c->drawn == SPEC_DRAWN_IID ? "iid" : "without");
+    put_text(o, "drawn",
+             c->drawn == SPEC_DRAWN_FIXED ? "fixed"
+             : c->drawn == SPEC_DRAWN_IID ? "iid"
+                                          : "without");
     put_count(o, "batch", (uint64_t)c->batch);
     json_t *sampling = put_object(o, "sampling");
     put_number(sampling, "temperature", (double)c->sampling.temperature);
@@ -166,15 +208,17 @@ static void put_round(json_t *object, const spec_reproducer *c)
     put_number(sampling, "min_p", (double)c->sampling.min_p);
     if (c->target_row == NULL) return;
     put_rows(o, "target", c->target_row, round->n_nodes + 1, c->vocab);
-    if (c->drawn != SPEC_DRAWN_FIXED) put_rows(o, "draft", c->draft_row, round->n_nodes + 1, c->vocab);
+    if (c->drawn != SPEC_DRAWN_FIXED)
+        put_rows(o, "draft", c->draft_row, round->n_nodes + 1, c->vocab);
 }
 
-static void put_reproducer(json_t *root, const spec_validation *v)
+/* False: out of memory outside Jansson. */
+static bool put_reproducer(json_t *root, const spec_validation *v)
 {
     const spec_reproducer *c = &v->reproducer;
     if (c->kind == NULL) {
         json_object_set_new(root, "reproducer", json_null());
-        return;
+        return true;
     }
     json_t *o = put_object(root, "reproducer");
     put_text(o, "fixture", c->kind->name);
@@ -203,17 +247,21 @@ static void put_reproducer(json_t *root, const spec_validation *v)
         }
     }
     if (c->round.n_emitted != 0 || c->round.hard != SPEC_HARD_NONE) put_round(o, c);
+    bool whole = true;
     for (int i = 0; i < v->n_results; i++) {
         if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
         char *command = spec_validate_report_command(v, &v->result[i]);
+        whole = whole && command != NULL;
         put_text(o, "command", command);
         free(command);
     }
+    return whole;
 }
 
 int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *error)
 {
     char own[sizeof v->about.name + 1];
+    spec_json_begin();
     json_t *root = json_object();
     put_text(root, "speclab", SPEC_VERSION);
     put_text(root, "verdict", spec_validate_verdicts[v->verdict]);
@@ -224,20 +272,33 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     put_text(sampler, "name", own);
     put_scopes(sampler, "scopes", v->about.scopes);
     put_flag(sampler, "lossy", v->about.lossy != 0);
+    put_text(sampler, "filters", v->about.filters);
     put_plan(root, &v->plan);
     put_count(root, "rounds", v->rounds);
     put_count(root, "draws", v->draws);
     if (v->plan.seconds > 0.0) put_number(root, "seconds", v->seconds);
     put_number(root, "log_e", v->log_e);
-    put_number(root, "log_e_fail", -log(0.5 * v->plan.alpha));
+    put_number(root, "log_e_fail", -log(0.5 * v->plan.false_alarm_rate));
     put_number(root, "p", v->p);
-    put_number(root, "detectable_tv", v->detectable);
+    put_power(root, v);
     put_text(root, "together", v->together);
+    if (spec_validate_report_is_together(v)) {
+        char *command = spec_validate_report_command(v, NULL);
+        put_text(root, "together_command", command);
+        free(command);
+    }
     put_flag(root, "fresh", v->fresh);
+    if (v->fresh) {
+        json_t *first = put_object(root, "first_look");
+        put_number(first, "log_e", v->first_log_e);
+        put_number(first, "p", v->first_p);
+    }
     put_flag(root, "stopped", v->stopped);
+    put_flag(root, "one_instance", v->alone);
     json_t *results = put_array(root, "results");
     for (int i = 0; i < v->n_results; i++) put_result(results, &v->result[i]);
-    put_reproducer(root, v);
+    bool whole = put_reproducer(root, v);
+    put_text(root, "order", v->order);
     json_t *hints = put_array(root, "hints");
     for (int i = 0; i < v->n_hints; i++) {
         json_t *hint = append_object(hints);
@@ -246,10 +307,11 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
         put_number(hint, "log_likelihood", v->hint[i].log_likelihood);
     }
     errno = 0;
-    const int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    whole = whole && !spec_json_lost() &&
+            json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) == 0 &&
+            fputc('\n', out) != EOF && fflush(out) == 0;
     json_decref(root);
-    fputc('\n', out);
-    if (failed == 0 && fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
-    return errno != 0 ? spec_fail(error, GSL_EFAILED, "%s", strerror(errno))
-                      : spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (whole) return GSL_SUCCESS;
+    if (errno == 0 || spec_json_lost()) return spec_no_memory(error);
+    return spec_fail(error, GSL_EFAILED, "%s", strerror(errno));
 }

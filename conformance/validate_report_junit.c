@@ -1,5 +1,9 @@
-/* The report for CI systems: a test case for each fixture and scope, in the XML that JUnit has made common. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report for CI systems: JUnit XML with a test case for each fixture and scope. */
 #include "conformance/validate_report.h"
+
+#include "base/memory_text.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,7 +24,7 @@ static void write_escaped(const char *text, FILE *out)
     }
 }
 
-/* A name or a line from anywhere. */
+/* Writes untrusted text. */
 static void write_clean(const char *text, FILE *out)
 {
     char clean[SPEC_VALIDATE_NAME];
@@ -45,12 +49,18 @@ static void write_properties(const spec_validation *v, FILE *out)
     write_property("seed", text, out);
     snprintf(text, sizeof text, "%llu", (unsigned long long)v->draws);
     write_property("draws", text, out);
-    snprintf(text, sizeof text, "%g", v->plan.alpha);
+    snprintf(text, sizeof text, "%g", v->plan.false_alarm_rate);
     write_property("false_alarm_rate", text, out);
     snprintf(text, sizeof text, "%g", v->plan.power);
     write_property("power", text, out);
-    snprintf(text, sizeof text, "%.6g", v->detectable);
-    write_property("detectable_tv", text, out);
+    for (spec_place place = 0; place < SPEC_PLACES; place++) {
+        char name[32];
+        if (v->power[place].covered == 0) continue;
+        snprintf(name, sizeof name, "detectable_%s", spec_place_names[place]);
+        snprintf(text, sizeof text, "%.6g on %d of %d", v->power[place].worst,
+                 v->power[place].covered, v->power[place].reached);
+        write_property(name, text, out);
+    }
     snprintf(text, sizeof text, "%.6g", v->log_e);
     write_property("log_e", text, out);
     snprintf(text, sizeof text, "%.6g", v->p);
@@ -63,68 +73,109 @@ static bool is_failure(const spec_validation *v, const spec_validate_result *res
     return v->verdict == SPEC_VERDICT_FAIL && result->failed;
 }
 
-static void write_failure(const spec_validation *v, const spec_validate_result *result, FILE *out)
+/* The reason for skipping; NULL: it ran to the end. */
+static const char *why_skipped(const spec_validate_result *result)
 {
-    char e[SPEC_VALIDATE_NUMBER], *text = NULL;
-    size_t size = 0;
+    if (result->skipped != NULL || result->late)
+        return result->late ? spec_validate_report_late : result->skipped;
+    return result->draws + result->rounds == 0 ? "the run was over before it began" : NULL;
+}
+
+/* Writes and frees the text; false for NULL, which is out of memory. */
+static bool write_taken(char *text, FILE *out)
+{
+    if (text == NULL) return false;
+    write_escaped(text, out);
+    free(text);
+    return true;
+}
+
+static bool write_reproducer(const spec_validation *v, FILE *out)
+{
+    spec_memory_text text;
+    const bool whole = spec_memory_text_open(&text) && spec_validate_report_reproducer(v, text.out);
+    return write_taken(spec_memory_text_take(&text, NULL), out) && whole;
+}
+
+/* The failure of a test over all fixtures, where no single fixture fails. */
+static bool write_together(const spec_validation *v, FILE *out)
+{
+    fputs("    <testcase classname=\"speclab.validate\" name=\"all fixtures together\">\n"
+          "      <failure type=\"not lossless\" message=\"",
+          out);
+    write_clean(v->reason, out);
+    fputs("\">", out);
+    const bool whole = write_reproducer(v, out);
+    fputs("</failure>\n    </testcase>\n", out);
+    return whole;
+}
+
+/* False: out of memory. */
+static bool write_failure(const spec_validation *v, const spec_validate_result *result, FILE *out)
+{
+    char e[SPEC_VALIDATE_NUMBER];
     fputs("      <failure type=\"not lossless\" message=\"", out);
     if (result->hard != SPEC_HARD_NONE) write_clean(spec_hard_reasons[result->hard], out);
     else
         fprintf(out, "e = %s, p = %.2g", spec_validate_report_e(e, result->log_e), result->p);
     if (result->tv > 0.0) fprintf(out, ", TV about %.2g", result->tv);
     fputs("\">", out);
-    if (v->reproducer.kind == result->kind && v->reproducer.scope == result->scope) {
-        FILE *memory = open_memstream(&text, &size);
-        if (memory != NULL) {
-            spec_validate_report_reproducer(v, memory);
-            if (fclose(memory) == 0) write_escaped(text, out);
-        }
-        free(text);
-    } else if ((text = spec_validate_report_command(v, result)) != NULL) {
-        write_escaped(text, out);
-        free(text);
-    }
+    const bool shown = v->reproducer.kind == result->kind && v->reproducer.scope == result->scope;
+    const bool whole = shown ? write_reproducer(v, out)
+                             : write_taken(spec_validate_report_command(v, result), out);
     fputs("</failure>\n", out);
+    return whole;
 }
 
-static void write_case(const spec_validation *v, const spec_validate_result *result, FILE *out)
+static bool write_case(const spec_validation *v, const spec_validate_result *result, FILE *out)
 {
     const char *scope = spec_validate_report_scope(result->scope);
     char e[SPEC_VALIDATE_NUMBER];
     fprintf(out, "    <testcase classname=\"speclab.validate.%s\" name=\"", scope);
     write_clean(result->kind->name, out);
     fprintf(out, " [%s]\">\n", scope);
-    if (result->skipped != NULL || result->draws + result->rounds == 0) {
+    const char *skipped = why_skipped(result);
+    if (skipped != NULL && !is_failure(v, result)) {
         fputs("      <skipped message=\"", out);
-        write_clean(result->skipped != NULL ? result->skipped : "the run was over before it began", out);
+        write_clean(skipped, out);
         fputs("\"/>\n", out);
     } else {
-        if (is_failure(v, result)) write_failure(v, result, out);
-        fprintf(out, "      <system-out>%llu draws; e = %s; p = %.3g after Holm; detectable TV %.3g; TV %.3g",
-                (unsigned long long)result->draws, spec_validate_report_e(e, result->log_e), result->p,
-                result->detectable, result->tv);
+        if (is_failure(v, result) && !write_failure(v, result, out)) return false;
+        fprintf(out,
+                "      <system-out>%llu draws; e = %s; p = %.3g after Holm; TV %.3g; detectable TV",
+                (unsigned long long)result->draws, spec_validate_report_e(e, result->log_e),
+                result->p, result->tv);
+        for (spec_place place = 0; place < SPEC_PLACES; place++)
+            if (result->detectable[place].tv < 1.0)
+                fprintf(out, " %s %.3g", spec_place_names[place], result->detectable[place].tv);
         fputs("</system-out>\n", out);
     }
     fputs("    </testcase>\n", out);
+    return true;
 }
 
 int spec_validate_report_junit(const spec_validation *v, FILE *out, spec_error *error)
 {
     const bool undecided = v->verdict == SPEC_VERDICT_INCONCLUSIVE;
-    int failures = 0, skipped = 0;
+    const bool together = v->verdict == SPEC_VERDICT_FAIL && v->together != NULL;
+    int failures = together, skipped = 0;
     for (int i = 0; i < v->n_results; i++) {
         failures += is_failure(v, &v->result[i]);
-        skipped += v->result[i].skipped != NULL || v->result[i].draws + v->result[i].rounds == 0;
+        skipped += why_skipped(&v->result[i]) != NULL && !is_failure(v, &v->result[i]);
     }
     errno = 0;
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"speclab validate ", out);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"speclab "
+          "validate ",
+          out);
     write_clean(v->subject, out);
-    fprintf(out, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", v->n_results + undecided, failures,
-            (int)undecided, skipped);
+    fprintf(out, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"",
+            v->n_results + undecided + together, failures, (int)undecided, skipped);
     if (v->plan.seconds > 0.0) fprintf(out, " time=\"%.3f\"", v->seconds);
     fputs(">\n", out);
     write_properties(v, out);
-    for (int i = 0; i < v->n_results; i++) write_case(v, &v->result[i], out);
+    for (int i = 0; i < v->n_results; i++)
+        if (!write_case(v, &v->result[i], out)) return spec_no_memory(error);
+    if (together && !write_together(v, out)) return spec_no_memory(error);
     if (undecided) { /* no fixture failed, and yet the job must not be green */
         fputs("    <testcase classname=\"speclab.validate\" name=\"verdict\">\n", out);
         fputs("      <error type=\"INCONCLUSIVE\" message=\"", out);

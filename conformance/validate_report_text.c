@@ -1,15 +1,19 @@
-/* The report for people. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The text report. */
 #include "conformance/validate_report.h"
+
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Widest rows and longest drafts whose rows are printed. */
-enum { ROW_TOKENS = 10, ROW_NODES = 8 };
+/* ROW_TOKENS, ROW_NODES: largest rows and drafts whose rows are printed. WIDTH: columns of a
+ * sentence. BEST_SHOWN: fixtures listed for a test over all. */
+enum { ROW_TOKENS = 10, ROW_NODES = 8, WIDTH = 100, BEST_SHOWN = 5 };
 
-/* 1234567 as 1,234,567. */
+/* Formats 1234567 as 1,234,567. */
 static const char *grouped(char buffer[SPEC_VALIDATE_NUMBER], uint64_t n)
 {
     char digits[SPEC_VALIDATE_NUMBER];
@@ -35,7 +39,25 @@ static const char *scopes_of(char buffer[SPEC_VALIDATE_NUMBER], uint32_t scopes)
     return buffer;
 }
 
-/* ---- what was found ---------------------------------------------------------------------------------------------- */
+/* ---- what was found -------------------------------------------------------------------------- */
+
+/* Wraps the text at WIDTH columns. */
+static void write_wrapped(const char *text, FILE *out)
+{
+    for (size_t column = 0; *text != '\0';) {
+        const size_t blank = *text == ' ', word = strcspn(text + blank, " ");
+        if (column > 0 && column + blank + word > WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        } else if (blank > 0) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)word, text + blank);
+        column += word;
+        text += blank + word;
+    }
+}
 
 static void write_verdict(const spec_validation *v, FILE *out)
 {
@@ -49,76 +71,73 @@ static void write_verdict(const spec_validation *v, FILE *out)
         fputs(".\n", out);
         break;
     case SPEC_VERDICT_FAIL: fprintf(out, "%s is not lossless.\n", name); break;
-    case SPEC_VERDICT_LOSSY: fprintf(out, "%s is not lossless, as it says itself.\n", name); break;
-    default: fprintf(out, "nothing can be said of %s.\n", name);
+    case SPEC_VERDICT_LOSSY: fprintf(out, "%s is not lossless, as it declares.\n", name); break;
+    default: fprintf(out, "no conclusion about %s.\n", name);
     }
-    fprintf(out, "%s.\n", v->reason);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* What would have been seen: the worst of the fixtures, and the one in the middle. */
-static void write_power(const spec_validation *v, FILE *out)
-{
-    double *tv = malloc(((size_t)v->n_results + 1) * sizeof *tv);
-    int n = 0, pooled = 0;
-    for (int i = 0; i < v->n_results && tv != NULL; i++) {
-        const spec_validate_result *result = &v->result[i];
-        if (result->skipped != NULL || result->draws == 0) continue;
-        if (isnan(result->detectable)) pooled++;
-        else tv[n++] = result->detectable;
-    }
-    if (n > 0) {
-        qsort(tv, (size_t)n, sizeof *tv, ascending);
-        fprintf(out, "  power        a TV of %.2g after any state is seen with a chance of %g or more", tv[n - 1],
-                v->plan.power);
-        fprintf(out, " (%.2g on the median fixture)\n", tv[n / 2]);
-    }
-    if (pooled > 0)
-        fprintf(out, "               %son %d fixture%s nothing is guaranteed: rare tokens had to be pooled\n",
-                n > 0 ? "but " : "", pooled, pooled > 1 ? "s" : "");
-    free(tv);
+    write_wrapped(v->reason, out);
+    fputs(".\n", out);
 }
 
 static void write_statement(const spec_validation *v, FILE *out)
 {
     char name[SPEC_VALIDATE_NAME], own[sizeof v->about.name + 1], scopes[SPEC_VALIDATE_NUMBER];
-    char rounds[SPEC_VALIDATE_NUMBER], draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER], at[SPEC_VALIDATE_NUMBER];
-    int run = 0, fit = 0;
+    char rounds[SPEC_VALIDATE_NUMBER], draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER],
+        at[SPEC_VALIDATE_NUMBER];
+    int run = 0, fit = 0, left_out = 0;
     for (int i = 0; i < v->n_results; i++) {
         fit += v->result[i].skipped == NULL;
         run += v->result[i].skipped == NULL && v->result[i].draws > 0;
+        left_out += v->result[i].late && v->result[i].draws == 0;
     }
     snprintf(own, sizeof own, "%.*s", (int)sizeof v->about.name, v->about.name);
     if (v->trace) {
         fprintf(out, "\n  engine       \"%s\"\n", spec_validate_report_clean(name, own));
-        fprintf(out, "  tested       %s tokens in %s texts, against the laws recorded for them; seed %llu\n",
-                grouped(draws, v->draws), grouped(rounds, v->rounds), (unsigned long long)v->plan.seed);
+        fprintf(
+            out,
+            "  tested       %s tokens in %s texts, against the laws recorded for them; seed %llu\n",
+            grouped(draws, v->draws), grouped(rounds, v->rounds), (unsigned long long)v->plan.seed);
     } else {
         fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
                 scopes_of(scopes, v->about.scopes));
-        fprintf(out, "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n", run, fit,
-                v->stopped  ? ", when it was stopped"
-                : run < fit ? ", which was enough"
-                            : "",
-                grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
+        fprintf(
+            out,
+            "  tested       %d of %d fixtures in their scopes%s; %s rounds, %s tokens; seed %llu\n",
+            run, fit,
+            v->stopped             ? ", when it was stopped"
+            : run + left_out < fit ? ", which was enough"
+                                   : "",
+            grouped(rounds, v->rounds), grouped(draws, v->draws), (unsigned long long)v->plan.seed);
     }
+    if (v->alone)
+        fputs("  instances    two of them gave the same answers to different seeds, so that one "
+              "alone was asked\n",
+              out);
     if (v->plan.seconds > 0.0) fprintf(out, "  time         %.1f s\n", v->seconds);
-    fprintf(out, "  evidence     e = %s, where %s is a FAIL; p = %.2g over all tests%s\n",
-            spec_validate_report_e(e, v->log_e), spec_validate_report_e(at, -log(0.5 * v->plan.alpha)), v->p,
-            v->fresh ? "; what was suspicious was asked again, and judged by that alone" : "");
+    if (v->fresh)
+        fprintf(out,
+                "  evidence     e = %s; p = %.2g, where %.2g is a FAIL: of fresh data, for what "
+                "was suspicious\n",
+                spec_validate_report_e(e, v->log_e), v->p, 0.5 * v->plan.false_alarm_rate);
+    fprintf(out, "  %-12s e = %s, where %s is a FAIL; p = %.2g over all tests\n",
+            v->fresh ? "first look" : "evidence",
+            spec_validate_report_e(e, v->fresh ? v->first_log_e : v->log_e),
+            spec_validate_report_e(at, -log(0.5 * v->plan.false_alarm_rate)),
+            v->fresh ? v->first_p : v->p);
     if (v->together != NULL && v->verdict != SPEC_VERDICT_PASS)
-        fprintf(out, "               most of it from the test '%s' over all fixtures together\n", v->together);
-    fprintf(out, "  false alarm  a lossless sampler is called wrong with a chance of at most %g, everything together\n",
-            v->plan.alpha);
-    if (!v->trace) write_power(v, out);
-    else if (!isnan(v->detectable))
-        fprintf(out, "  power        a TV of %.2g of the tokens' places in these laws is seen with a chance of %g\n",
-                v->detectable, v->plan.power);
+        fprintf(out, "               most of it from the test '%s' over all fixtures together\n",
+                v->together);
+    fprintf(out,
+            "  false alarm  a lossless sampler is called wrong with a chance of at most %g, "
+            "everything together\n",
+            v->plan.false_alarm_rate);
+    if (v->verdict == SPEC_VERDICT_FAIL || v->verdict == SPEC_VERDICT_LOSSY) return;
+    if (!v->trace)
+        spec_validate_report_power(v, out);
+    else if (!isnan(v->result[0].detectable[SPEC_PLACE_TEXT].tv))
+        fprintf(out,
+                "  power        a TV of %.2g of the tokens' places in these laws is seen with a "
+                "chance of %g\n",
+                v->result[0].detectable[SPEC_PLACE_TEXT].tv, v->plan.power);
 }
 
 static const char *best_test(const spec_validate_result *result)
@@ -130,28 +149,70 @@ static const char *best_test(const spec_validate_result *result)
     return best != NULL ? best->name : "";
 }
 
+/* Writes the detectable TV of a text, or of each place of a round. */
+static void write_detectable(const spec_validate_result *r, FILE *out)
+{
+    static const spec_place places[] = {SPEC_PLACE_FIRST, SPEC_PLACE_LATER, SPEC_PLACE_CORRECTION,
+                                        SPEC_PLACE_BONUS};
+    for (int k = 0; k < 4; k++) {
+        const double tv =
+            r->detectable[k == 0 && r->scope == SPEC_SCOPE_STREAM ? SPEC_PLACE_TEXT : places[k]].tv;
+        if (tv < 1e-3)
+            fputs("  <0.001", out);
+        else if (tv < 1.0)
+            fprintf(out, "  %6.2g", tv);
+        else
+            fputs("       -", out);
+    }
+}
+
+/* Lists the late fixtures with their vocabularies: large rows take more time. */
+static void write_late(const spec_validation *v, int widest, FILE *out)
+{
+    char most[SPEC_VALIDATE_NUMBER], vocab[SPEC_VALIDATE_NUMBER];
+    bool any = false;
+    for (int i = 0; i < v->n_results; i++) {
+        const spec_validate_result *r = &v->result[i];
+        if (!r->late) continue;
+        if (!any)
+            fprintf(out,
+                    "\n  left out after a call that took longer than --timeout, %g s; the largest "
+                    "vocabulary has %s tokens\n",
+                    v->plan.limits.timeout,
+                    grouped(most, (uint64_t)spec_validate_largest_vocab(v)));
+        any = true;
+        fprintf(out, "  %-*s  %-5s  %s tokens\n", widest, r->kind->name,
+                spec_validate_report_scope(r->scope), grouped(vocab, (uint64_t)r->vocab));
+    }
+}
+
 static void write_results(const spec_validation *v, FILE *out)
 {
     int widest = (int)strlen("fixture");
     bool any = false;
     for (int i = 0; i < v->n_results; i++)
-        if ((int)strlen(v->result[i].kind->name) > widest) widest = (int)strlen(v->result[i].kind->name);
-    fprintf(out, "\n  %-*s  scope       draws  accepted          e        p  detectable       tv  best test\n", widest,
-            "fixture");
+        if ((int)strlen(v->result[i].kind->name) > widest)
+            widest = (int)strlen(v->result[i].kind->name);
+    fprintf(out, "\n  %-*s                                                 detectable TV\n", widest,
+            "");
+    fprintf(out,
+            "  %-*s  scope       draws    n_acc.          e        p   first   later   corr.   "
+            "bonus  best test\n",
+            widest, "fixture");
     for (int i = 0; i < v->n_results; i++) {
         const spec_validate_result *r = &v->result[i];
         char draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER];
         any = any || r->skipped != NULL;
         if (r->skipped != NULL || r->draws + r->rounds == 0) continue;
-        fprintf(out, "  %-*s  %-5s  %10s", widest, r->kind->name, spec_validate_report_scope(r->scope),
-                grouped(draws, r->draws));
+        fprintf(out, "  %-*s  %-5s  %10s", widest, r->kind->name,
+                spec_validate_report_scope(r->scope), grouped(draws, r->draws));
         if (isnan(r->accepted)) fputs("         -", out);
         else fprintf(out, "  %8.3f", r->accepted);
         fprintf(out, "  %9s  %7.2g", spec_validate_report_e(e, r->log_e), r->p);
-        if (isnan(r->detectable)) fputs("           -", out);
-        else fprintf(out, "  %10.2g", r->detectable);
-        fprintf(out, "  %7.2g  %s%s\n", r->tv, best_test(r), r->failed ? "  FAIL" : "");
+        write_detectable(r, out);
+        fprintf(out, "  %s%s\n", best_test(r), r->failed ? "  FAIL" : "");
     }
+    write_late(v, widest, out);
     if (any) fputs("\n  not run\n", out);
     for (int i = 0; i < v->n_results; i++)
         if (v->result[i].skipped != NULL)
@@ -159,9 +220,9 @@ static void write_results(const spec_validation *v, FILE *out)
                     spec_validate_report_scope(v->result[i].scope), v->result[i].skipped);
 }
 
-/* ---- the reproducer ---------------------------------------------------------------------------------------------- */
+/* ---- the reproducer -------------------------------------------------------------------------- */
 
-/* Does a token come so much too often or too seldom that it can be seen with the eye? */
+/* Is the frequency of some token off by so much that the table shows it? */
 static bool is_plain(const spec_reproducer *c)
 {
     const double far = 5.0;
@@ -176,16 +237,19 @@ static void write_found(const spec_reproducer *c, FILE *out)
 {
     const spec_finding *f = &c->finding;
     char e[SPEC_VALIDATE_NUMBER];
-    fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, place %d)\n", c->kind->name,
-            spec_validate_report_scope(c->scope), c->state, c->state / c->levels, c->state % c->levels);
+    fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, place %d)\n",
+            c->kind->name, spec_validate_report_scope(c->scope), c->state, c->state / c->levels,
+            c->state % c->levels);
     if (c->round.hard != SPEC_HARD_NONE) {
         fprintf(out, "  %s\n", spec_hard_reasons[c->round.hard]);
     } else {
         fprintf(out, "  found by the test '%s': e = %s, p = %.2g, n = %.0f", f->name,
                 spec_validate_report_e(e, f->log_e), f->p, f->n);
-        if (!isnan(f->seen)) fprintf(out, "; seen %.5g of the time, expected %.5g", f->seen, f->expected);
+        if (!isnan(f->seen))
+            fprintf(out, "; seen %.5g of the time, expected %.5g", f->seen, f->expected);
         fputc('\n', out);
-        if (!is_plain(c)) fputs("  no single state shows it: the tokens below may look right\n", out);
+        if (!is_plain(c))
+            fputs("  no single state shows it: the tokens below may look right\n", out);
     }
 }
 
@@ -199,7 +263,8 @@ static void write_tokens(const spec_reproducer *c, FILE *out)
     for (int k = 0; k < c->n_shown; k++) {
         const double spread = sqrt(c->expected[k] * (1.0 - c->expected[k]) / (double)c->n);
         const double off = (c->seen[k] - c->expected[k]) / spread;
-        fprintf(out, "  %8d  %9.5f  %9.5f  %9.5f", c->token[k], c->target[k], c->draft[k], c->seen[k]);
+        fprintf(out, "  %8d  %9.5f  %9.5f  %9.5f", c->token[k], c->target[k], c->draft[k],
+                c->seen[k]);
         if (spread > 0.0) fprintf(out, "  %+.1f standard deviations\n", off);
         else fputs(c->seen[k] == c->expected[k] ? "  0\n" : "  may not be\n", out);
     }
@@ -219,7 +284,8 @@ static void write_split(const spec_reproducer *c, FILE *out)
     if (c->n_drafted + c->n_bonus == 0) return;
     const bool rule = !isnan(c->token_rule[0][0]);
     fprintf(out, "\n  Where they came from, in %s rounds asked again", grouped(n, c->again));
-    fputs(rule ? ", and in brackets what the token rule expects.\n  Another lossless rule may split otherwise, but not"
+    fputs(rule ? ", and in brackets what the token rule expects.\n  Another lossless rule may "
+                 "split otherwise, but not"
                  " the sum:\n\n"
                : ":\n\n",
           out);
@@ -229,7 +295,8 @@ static void write_split(const spec_reproducer *c, FILE *out)
     for (int k = 0; k < c->n_shown; k++) {
         fprintf(out, "  %8d", c->token[k]);
         write_cell(c->drafted[k], c->draft_expected[k], out);
-        for (int j = 0; j < SPEC_CAME_KINDS; j++) write_cell(c->came[j][k], c->token_rule[j][k], out);
+        for (int j = 0; j < SPEC_CAME_KINDS; j++)
+            write_cell(c->came[j][k], c->token_rule[j][k], out);
         fputc('\n', out);
     }
 }
@@ -245,7 +312,8 @@ static void write_rows(const spec_reproducer *c, const char *name, const float *
 {
     for (int r = 0; r <= c->round.n_nodes; r++) {
         fprintf(out, "    %-10s", r == 0 ? name : "");
-        for (int x = 0; x < c->vocab; x++) fprintf(out, " %.6g", (double)row[(size_t)r * (size_t)c->vocab + (size_t)x]);
+        for (int x = 0; x < c->vocab; x++)
+            fprintf(out, " %.6g", (double)row[(size_t)r * (size_t)c->vocab + (size_t)x]);
         if (r == 0) fputs("   after the root\n", out);
         else fprintf(out, "   after node %d\n", r - 1);
     }
@@ -259,14 +327,18 @@ static void write_round(const spec_reproducer *c, FILE *out)
                                                                : "iid";
     if (round->n_emitted == 0) return;
     if (c->scope == SPEC_SCOPE_STREAM) {
-        fprintf(out, "\n  A text of it: seed %llu, started in state %d; its tokens up to place %llu, the one meant:\n",
+        fprintf(out,
+                "\n  A text with it: seed %llu, started in state %d; its tokens up to place %llu, "
+                "the one meant:\n",
                 (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
         write_ids("emitted", round->emitted, round->n_emitted, out);
         return;
     }
-    fprintf(out, "\n  A round of it, number %llu: seed %llu, offset %llu, request %llu; drafts drawn %s\n",
-            (unsigned long long)round->index, (unsigned long long)round->seed, (unsigned long long)round->offset,
-            (unsigned long long)round->request, drawn);
+    fprintf(
+        out,
+        "\n  A round with it, number %llu: seed %llu, offset %llu, request %llu; drafts drawn %s\n",
+        (unsigned long long)round->index, (unsigned long long)round->seed,
+        (unsigned long long)round->offset, (unsigned long long)round->request, drawn);
     write_ids("drafted", round->token, round->n_nodes, out);
     bool chain = true;
     for (int i = 0; i < round->n_nodes; i++) chain = chain && c->parent[i] == i - 1;
@@ -275,8 +347,8 @@ static void write_round(const spec_reproducer *c, FILE *out)
     fprintf(out, "    n_emitted  %d\n    n_accepted %d\n", round->n_emitted, round->n_accepted);
     const spec_sampling s = c->sampling;
     if (memcmp(&s, &SPEC_SAMPLING_NONE, sizeof s) != 0)
-        fprintf(out, "    sampling   temperature %g, top_k %d, top_p %g, min_p %g\n", (double)s.temperature, s.top_k,
-                (double)s.top_p, (double)s.min_p);
+        fprintf(out, "    sampling   temperature %g, top_k %d, top_p %g, min_p %g\n",
+                (double)s.temperature, s.top_k, (double)s.top_p, (double)s.min_p);
     if (c->target_row == NULL || c->vocab > ROW_TOKENS || round->n_nodes > ROW_NODES) {
         fputs("    rows       too wide for this page: see the JSON report\n", out);
         return;
@@ -285,26 +357,100 @@ static void write_round(const spec_reproducer *c, FILE *out)
     if (c->drawn != SPEC_DRAWN_FIXED) write_rows(c, "draft", c->draft_row, out);
 }
 
-void spec_validate_report_reproducer(const spec_validation *v, FILE *out)
+/* Mentions the order of filters if it can change a row: the declaration may be wrong. */
+static void write_order(const spec_validation *v, FILE *out)
+{
+    const spec_transform parameters = spec_fixture_parameters(&v->reproducer.sampling);
+    const char *declared = v->about.filters[0] != '\0' ? v->about.filters : spec_filter_orders[0];
+    if (!spec_filter_order_matters(&parameters)) return;
+    fprintf(out, "\n  The order of filters is taken as %s, %s.\n", declared,
+            v->about.filters[0] != '\0' ? "which is declared" : "since none is declared");
+    if (v->order != NULL)
+        fprintf(out,
+                "  With the order %s the sampler passes this fixture:\n  declare it as 'filters' "
+                "if requests are "
+                "promised that.\n",
+                v->order);
+    else if (v->about.filters[0] == '\0')
+        fputs("  A sampler that applies them in another order must declare it as 'filters'.\n",
+              out);
+}
+
+/* False: out of memory; the same for all functions that write a command. */
+static bool write_command(const spec_validation *v, const spec_validate_result *opt_result,
+                          FILE *out)
+{
+    char *command = spec_validate_report_command(v, opt_result);
+    if (command == NULL) return false;
+    fprintf(out, "\n  To run this again:\n    %s\n", command);
+    free(command);
+    return true;
+}
+
+static bool write_case(const spec_validation *v, FILE *out)
 {
     const spec_reproducer *c = &v->reproducer;
-    if (c->kind == NULL) return;
+    bool whole = true;
     write_found(c, out);
     write_tokens(c, out);
     write_split(c, out);
     write_round(c, out);
-    for (int i = 0; i < v->n_results; i++) {
-        if (v->result[i].kind != c->kind || v->result[i].scope != c->scope) continue;
-        char *command = spec_validate_report_command(v, &v->result[i]);
-        if (command != NULL) fprintf(out, "\n  This alone again:\n    %s\n", command);
-        free(command);
+    for (int i = 0; i < v->n_results; i++)
+        if (v->result[i].kind == c->kind && v->result[i].scope == c->scope)
+            whole = write_command(v, &v->result[i], out) && whole;
+    write_order(v, out);
+    return whole;
+}
+
+/* The next best fixture of that test after `most`; NULL after the last. */
+static const spec_finding *next_best(const spec_validation *v, double most, int *ret_result)
+{
+    const spec_finding *best = NULL;
+    for (int i = 0; i < v->n_results; i++)
+        for (int k = 0; k < v->result[i].n_findings && v->result[i].scope == v->together_scope;
+             k++) {
+            const spec_finding *f = &v->result[i].finding[k];
+            if (strcmp(f->name, v->together) != 0 || !(f->log_e < most)) continue;
+            if (best != NULL && f->log_e <= best->log_e) continue;
+            best = f;
+            *ret_result = i;
+        }
+    return best;
+}
+
+/* Reports a failure of all fixtures together, which no single state explains. */
+static bool write_together(const spec_validation *v, FILE *out)
+{
+    double most = INFINITY;
+    int i = 0;
+    fprintf(out, "The test '%s' over all fixtures of scope %s; where it shows most:\n", v->together,
+            spec_validate_report_scope(v->together_scope));
+    for (int shown = 0; shown < BEST_SHOWN; shown++) {
+        char e[SPEC_VALIDATE_NUMBER];
+        const spec_finding *f = next_best(v, most, &i);
+        if (f == NULL) break;
+        fprintf(out, "  %-16s  e = %s, p = %.2g, n = %.0f", v->result[i].kind->name,
+                spec_validate_report_e(e, f->log_e), f->p, f->n);
+        if (!isnan(f->seen)) fprintf(out, "; seen %.5g, expected %.5g", f->seen, f->expected);
+        fputc('\n', out);
+        most = f->log_e;
     }
-    if (v->n_hints == 0) return;
-    fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n", out);
+    return write_command(v, NULL, out);
+}
+
+bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
+{
+    bool whole = true;
+    if (v->reproducer.kind != NULL) whole = write_case(v, out);
+    else if (spec_validate_report_is_together(v)) whole = write_together(v, out);
+    if (v->n_hints == 0) return whole;
+    fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n",
+          out);
     for (int i = 0; i < v->n_hints; i++)
-        fprintf(out, "    %s%s%s%s  (%.3g a draw behind the best)\n", v->hint[i].name,
-                v->hint[i].where[0] != '\0' ? " (" : "", v->hint[i].where, v->hint[i].where[0] != '\0' ? ")" : "",
-                0.0 - v->hint[i].log_likelihood);
+        fprintf(out, "    %s%s%s%s  (%.3g per draw behind the best)\n", v->hint[i].name,
+                v->hint[i].where[0] != '\0' ? " (" : "", v->hint[i].where,
+                v->hint[i].where[0] != '\0' ? ")" : "", 0.0 - v->hint[i].log_likelihood);
+    return whole;
 }
 
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error)
@@ -313,8 +459,9 @@ int spec_validate_report_text(const spec_validation *validation, FILE *out, spec
     write_verdict(validation, out);
     write_statement(validation, out);
     write_results(validation, out);
-    if (validation->reproducer.kind != NULL) fputc('\n', out);
-    spec_validate_report_reproducer(validation, out);
+    if (validation->reproducer.kind != NULL || spec_validate_report_is_together(validation))
+        fputc('\n', out);
+    if (!spec_validate_report_reproducer(validation, out)) return spec_no_memory(error);
     if (fflush(out) == 0 && !ferror(out)) return GSL_SUCCESS;
     return spec_fail(error, GSL_EFAILED, "%s", strerror(errno));
 }

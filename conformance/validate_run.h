@@ -1,38 +1,46 @@
-/* validate_run: the fixtures and samplers of one validation while it runs, for validate*.c; nobody else needs this
- * header. validate_trials.c asks and counts, validate_judge.c reads what the tests say, validate.c decides when and
- * what next. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validate_run: the state of a running validation, private to validate*.c.
+ * validate_trials.c asks and counts, validate_judge.c reads the tests, validate_power.c computes
+ * the detectable TV, and validate.c controls the stages. */
 #ifndef SPECLAB_VALIDATE_RUN_H
 #define SPECLAB_VALIDATE_RUN_H
 
 #include "conformance/validate.h"
 
-#include <time.h>
 
-/* Shares of the budget after which the evidence is looked at; how many more times as much of it fresh data is. */
+/* STAGES: looks at the evidence. FRESH_TIMES: size of fresh data in multiples of the first data. */
 enum { SPEC_STAGES = 4, SPEC_FRESH_TIMES = 4 };
 
-/* How suspicious is enough for fresh data. */
+/* p-values, and inverse e-values, below this call for fresh data. */
 #define SPEC_SUSPICIOUS 1e-3
 
 /* One fixture in one scope. */
 typedef struct {
     spec_fixture fixture;
     spec_evidence *evidence;
-    bool applies[SPEC_TESTS_MAX]; /* which lines of spec_tests: wanted ones only */
+    bool applies[SPEC_TESTS_MAX]; /* lines of spec_tests that apply and are wanted */
     int n_applies;
-    double share;                 /* of the budget, before all are made to sum to 1 */
-    uint64_t draws;               /* its budget */
-    uint64_t batches;             /* asked so far */
-    bool fresh;                   /* its batches are of the second look */
+    double share;                 /* relative share of the budget */
+    uint64_t draws;               /* its budget, tokens of full rounds */
+    uint64_t asked;               /* tokens of full rounds asked so far */
+    uint64_t batches;             /* batches so far */
+    bool fresh;                   /* fresh data */
 } spec_trial;
 
-/* What one thread works with. */
+/* The place that needs the largest budget before a PASS can certify it. */
+typedef struct {
+    int result; /* -1: no place lacks budget; the other fields are then 0 */
+    spec_place place;
+    double tv, budget;
+} spec_validate_lack;
+
+/* The state of one thread. */
 typedef struct {
     spec_subject subject;
-    spec_evidence *evidence;      /* of one batch: a fork of the trial's */
+    spec_evidence *evidence;      /* of one batch: a fork of the trial's evidence */
     gsl_rng *rng;
     int32_t *text;
-    uint64_t accepted, emitted;   /* of the trial, for the subject's own counters */
+    uint64_t accepted, emitted;   /* of the trial, to compare with the counters of the sampler */
     spec_error error;
     int status;
 } spec_worker;
@@ -42,55 +50,92 @@ typedef struct {
     const spec_validate_plan *plan;
     const char *subject;
     spec_trial *trial;            /* (n_results) */
-    int *turn;                    /* (n_results) smallest first, so that what shows a mistake first is small */
+    /* (n_results) order of trials, smallest first, so that a mistake shows on a small one */
+    int *turn;
     spec_worker *worker;          /* (threads) */
     int threads;
     double *p;                    /* (n_results SPEC_TESTS_MAX) workspace */
-    size_t *order;                /* the same */
-    uint64_t done;                /* draws */
+    size_t *order;                /* (n_results SPEC_TESTS_MAX) workspace */
+    uint64_t done;                /* draws so far */
     bool suspicious;
-    struct timespec begun;
+    bool unanswered;              /* a call for fresh data exceeded the time-out */
+    spec_validate_lack lack;
+    double begun; /* monotonic seconds */
     spec_error *error;
 } spec_validate_run;
 
-/* ---- validate_trials.c ------------------------------------------------------------------------------------------- */
+/* ---- validate_trials.c ----------------------------------------------------------------------- */
 
 int spec_validate_make_workers(spec_validate_run *run);
 
-/* One place for each fixture and each of the sampler's scopes that it is made for. */
+/* Makes a trial for each fixture and each scope that both it and the sampler have. */
 int spec_validate_make_trials(spec_validate_run *run);
 void spec_validate_free_run(spec_validate_run *run);
+void spec_validate_end_worker(spec_worker *worker); /* a zeroed worker is fine */
 
 double spec_validate_seconds(const spec_validate_run *run);
 bool spec_validate_is_stopped(const spec_validate_run *run);
 
-/* Is it stopped, or its time over? What is asked again may take as long again. */
+/* Was the run stopped, or is its time over? Fresh data get as much time again. */
 bool spec_validate_must_end(const spec_validate_run *run, bool fresh);
 
-/* Draw more of trial i, in batches that run in parallel and merge in order, until a hard rule is broken or the time is
- * over. At least one. */
+/* Draws more of trial i, at least one batch, until a hard rule is broken or the time is over.
+ * Batches run in parallel and merge in order. If a call exceeds limits.timeout, the result is late.
+ * That is an error only if the sampler was late on more fixtures than it answered. */
 int spec_validate_run_trial(spec_validate_run *run, int i, uint64_t draws);
 
-/* Find the smallest case of a failed trial. */
+/* If a call took too long, appends advice to run->error. Returns status. */
+int spec_validate_blame_time(const spec_validate_run *run, int status);
+
+/* Finds the reproducer of a failed trial. */
 int spec_validate_reproduce(spec_validate_run *run, int i);
 
-/* ---- validate_judge.c -------------------------------------------------------------------------------------------- */
+/* ---- validate_instances.c -------------------------------------------------------------------- */
 
-/* What the tests say of trial i, and of all together: run->validation->log_e, ->together. */
+/* Asks all workers the same questions with different seeds. If two give the same answers, only one
+ * continues: validation->alone. */
+int spec_validate_part_instances(spec_validate_run *run);
+
+/* ---- validate_hints.c ------------------------------------------------------------------------ */
+
+/* Finds the known mistakes near a FAIL, of a trial or (opt_worst -1) of all fixtures together:
+ * validation->hint. */
+int spec_validate_find_hints(spec_validate_run *run, int opt_worst);
+
+/* ---- validate_orders.c ----------------------------------------------------------------------- */
+
+/* For a failed trial with sampling parameters, tries other orders of filters: validation->order.
+ * The evidence of the trial is then that of the last order. */
+int spec_validate_find_order(spec_validate_run *run, int i);
+
+/* ---- validate_judge.c ------------------------------------------------------------------------ */
+
+/* Reads the tests of trial i and of all trials together: run->validation->log_e, ->together. */
 void spec_validate_read(spec_validate_run *run, int i);
 
-/* Holm over the p-values of all results, or of those with opt_mask[i]: fills in result->p, returns the least. */
+/* Holm's correction over the p-values of all results, or of those with opt_mask[i]: sets result->p,
+ * returns the least. */
 double spec_validate_holm(const spec_validate_run *run, const bool *opt_mask);
 
-/* The capital at which it is a FAIL, as a logarithm: half of alpha is for the bets, half for fresh data. */
+/* The log capital of a FAIL: half of false_alarm_rate is for the bets, half for fresh data. */
 double spec_validate_log_fail(const spec_validate_plan *plan);
 
 int spec_validate_first_hard(const spec_validation *validation); /* -1: none */
 
-/* The sizes from which on every difference in the row of one state would have been found. */
+/* Sets the verdict and its reason; returns the failed result, or -1.
+ *   failed   the bets reached spec_validate_log_fail, or a hard rule is broken (validate.c)
+ *   fresh_p  p-value of fresh data; 1 without */
+int spec_validate_judge(spec_validate_run *run, bool failed, double fresh_p);
+
+/* ---- validate_power.c ------------------------------------------------------------------------ */
+
+/* Computes the detectable TV from the counts so far: result->detectable, result->judged and
+ * run->validation->power. */
 void spec_validate_fill_detectable(spec_validate_run *run);
 
-/* The verdict, its reason, and which result failed: its number, or -1. fresh_p: of fresh data; 1 without. */
-int spec_validate_judge(spec_validate_run *run, bool failed, double fresh_p);
+/* The place on a judged fixture that needs the largest budget, in tokens of full rounds, to bring
+ * the detectable TV within the limit. To be called while the trials hold the data of the first
+ * look. */
+spec_validate_lack spec_validate_find_lack(const spec_validate_run *run);
 
 #endif

@@ -1,18 +1,21 @@
-/* Asking and counting. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Asks the sampler and counts its answers. */
 #include "conformance/validate_run.h"
 
+#include "base/clock.h"
+#include "base/parallel.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of one batch; tokens of a text of scope S, texts of a batch. */
-enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXT_TOKENS = 512, TEXTS = 8 };
+/* BATCH_*: rounds of a batch. TEXTS, BRIEF_TEXTS: texts of a batch. */
+enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXTS = 8, BRIEF_TEXTS = 256 };
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool is_named(const spec_validate_plan *plan, const char *name)
 {
@@ -46,17 +49,18 @@ static void choose_tests(spec_trial *t, const spec_validate_plan *plan)
     }
 }
 
-/* Tokens of a row times rows of a round. */
+/* Tokens of a row, times the rows of a round. */
 static double size_of(const spec_trial *t)
 {
     return (double)t->fixture.vocab * (t->fixture.n_nodes + 1);
 }
 
-/* Insert trial n among the turns of those before it. */
+/* Inserts trial n into the order of the trials before it. */
 static void take_turn(spec_validate_run *r, int n)
 {
     int at = n;
-    for (; at > 0 && size_of(&r->trial[r->turn[at - 1]]) > size_of(&r->trial[n]); at--) r->turn[at] = r->turn[at - 1];
+    for (; at > 0 && size_of(&r->trial[r->turn[at - 1]]) > size_of(&r->trial[n]); at--)
+        r->turn[at] = r->turn[at - 1];
     r->turn[at] = n;
 }
 
@@ -74,7 +78,8 @@ int spec_validate_make_trials(spec_validate_run *r)
     r->turn = malloc((size_t)n_kinds * 3 * sizeof *r->turn);
     r->p = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->p);
     r->order = malloc((size_t)n_kinds * 3 * SPEC_TESTS_MAX * sizeof *r->order);
-    if (v->result == NULL || r->trial == NULL || r->turn == NULL || r->p == NULL || r->order == NULL)
+    if (v->result == NULL || r->trial == NULL || r->turn == NULL || r->p == NULL ||
+        r->order == NULL)
         return spec_no_memory(r->error);
     for (int i = 0; i < n_kinds; i++)
         for (int s = 0; s < 3; s++) {
@@ -82,21 +87,28 @@ int spec_validate_make_trials(spec_validate_run *r)
             spec_validate_result *result = &v->result[v->n_results];
             spec_trial *t = &r->trial[v->n_results];
             const bool asked = r->plan->scopes == 0 || (r->plan->scopes & scopes[s]);
-            if (!(kind->scopes & v->about.scopes & scopes[s]) || !asked || !(all || is_named(r->plan, kind->name)))
+            if (!(kind->scopes & v->about.scopes & scopes[s]) || !asked ||
+                !(all || is_named(r->plan, kind->name)))
                 continue;
-            *result = (spec_validate_result){.kind = kind, .scope = scopes[s], .log_e = 0.0, .p = 1.0,
-                                             .detectable = NAN, .accepted = NAN};
+            *result = (spec_validate_result){
+                .kind = kind, .scope = scopes[s], .log_e = 0.0, .p = 1.0, .accepted = NAN};
             v->n_results++;
             SPEC_TRY(spec_fixture_open(&t->fixture, kind, r->error));
+            result->vocab = t->fixture.vocab;
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
+            if (v->about.filters[0] != '\0')
+                SPEC_TRY(spec_fixture_promise(&t->fixture, &v->about, r->error));
             SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
             choose_tests(t, r->plan);
-            /* As many draws for each state, but rows of many tokens take time in proportion. */
-            t->share = t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 8192.0);
+            /* As many draws for each state, but fewer for large rows, whose time grows with their
+             * size. */
+            t->share =
+                t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 4096.0);
             shares += t->share;
         }
     for (int i = 0; i < v->n_results; i++) {
-        r->trial[i].draws = (uint64_t)ceil((double)draws * (r->trial[i].share / fmax(shares, 1e-300)));
+        r->trial[i].draws =
+            (uint64_t)ceil((double)draws * (r->trial[i].share / fmax(shares, 1e-300)));
         v->result[i].budget = r->trial[i].draws;
         take_turn(r, i);
     }
@@ -107,18 +119,26 @@ done:
 int spec_validate_make_workers(spec_validate_run *r)
 {
     int status = GSL_SUCCESS;
-    r->threads = r->plan->threads > 0 ? r->plan->threads : omp_get_max_threads();
+    r->threads = spec_parallel_workers(r->plan->threads);
     r->worker = calloc((size_t)r->threads, sizeof *r->worker);
     if (r->worker == NULL) return spec_no_memory(r->error);
     for (int i = 0; i < r->threads; i++) {
         spec_worker *w = &r->worker[i];
         SPEC_TRY(spec_subject_open(&w->subject, r->subject, &r->plan->limits, r->error));
         w->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-        w->text = malloc(TEXT_TOKENS * sizeof *w->text);
+        w->text = malloc(SPEC_FIXTURE_TEXT_MAX * sizeof *w->text);
         if (w->rng == NULL || w->text == NULL) return spec_no_memory(r->error);
     }
 done:
     return status;
+}
+
+void spec_validate_end_worker(spec_worker *w)
+{
+    spec_subject_close(&w->subject);
+    if (w->rng != NULL) gsl_rng_free(w->rng);
+    free(w->text);
+    *w = (spec_worker){.rng = NULL};
 }
 
 void spec_validate_free_run(spec_validate_run *r)
@@ -128,24 +148,19 @@ void spec_validate_free_run(spec_validate_run *r)
         spec_fixture_close(&r->trial[i].fixture);
     }
     free(r->trial);
-    for (int i = 0; i < r->threads && r->worker != NULL; i++) {
-        spec_subject_close(&r->worker[i].subject);
-        if (r->worker[i].rng != NULL) gsl_rng_free(r->worker[i].rng);
-        free(r->worker[i].text);
-    }
+    for (int i = 0; i < r->threads && r->worker != NULL; i++)
+        spec_validate_end_worker(&r->worker[i]);
     free(r->worker);
     free(r->turn);
     free(r->p);
     free(r->order);
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 double spec_validate_seconds(const spec_validate_run *r)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - r->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - r->begun.tv_nsec);
+    return spec_clock_monotonic() - r->begun;
 }
 
 bool spec_validate_is_stopped(const spec_validate_run *r)
@@ -156,41 +171,53 @@ bool spec_validate_is_stopped(const spec_validate_run *r)
 bool spec_validate_must_end(const spec_validate_run *r, bool fresh)
 {
     return spec_validate_is_stopped(r) ||
-           (r->plan->seconds > 0.0 && spec_validate_seconds(r) > (fresh ? 2.0 : 1.0) * r->plan->seconds);
+           (r->plan->seconds > 0.0 &&
+            spec_validate_seconds(r) > (fresh ? 2.0 : 1.0) * r->plan->seconds);
 }
 
-/* ---- batches ----------------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* Small budgets are not to be overdrawn by the one batch that every stage has. */
+/* Every stage has one batch: it must not exceed a small budget. */
 static int batch_rounds(const spec_trial *t)
 {
-    const double fits = fmin(4e6 / (double)t->fixture.vocab, (double)t->draws / SPEC_STAGES) / t->fixture.levels;
+    const double fits =
+        fmin(4e6 / (double)t->fixture.vocab, (double)t->draws / SPEC_STAGES) / t->fixture.levels;
     const int n = fits > BATCH_MOST ? BATCH_MOST : fits < BATCH_LEAST ? BATCH_LEAST : (int)fits;
     return n - n % 2;
 }
 
+static int texts_tokens(const spec_fixture *f, int n)
+{
+    int tokens = 0;
+    for (int k = 0; k < n; k++) tokens += spec_fixture_text(f, k);
+    return tokens;
+}
+
+/* Brief texts come in fours, one of each length. */
 static int batch_texts(const spec_trial *t)
 {
-    const double fits = (double)t->draws / (SPEC_STAGES * TEXT_TOKENS);
-    return fits > TEXTS ? TEXTS : fits < 1.0 ? 1 : (int)fits;
+    const int unit = t->fixture.brief ? 4 : 1, most = t->fixture.brief ? BRIEF_TEXTS : TEXTS;
+    const double fits = (double)t->draws / SPEC_STAGES / texts_tokens(&t->fixture, unit);
+    return fits * unit > most ? most : fits < 1.0 ? unit : (int)fits * unit;
 }
 
 static int batch_tokens(const spec_trial *t, uint32_t scope)
 {
-    return scope == SPEC_SCOPE_STREAM ? batch_texts(t) * TEXT_TOKENS : batch_rounds(t) * t->fixture.levels;
+    return scope == SPEC_SCOPE_STREAM ? texts_tokens(&t->fixture, batch_texts(t))
+                                      : batch_rounds(t) * t->fixture.levels;
 }
 
-static void run_text(spec_worker *w, const spec_trial *t)
+static void run_text(spec_worker *w, int k)
 {
-    const spec_fixture *f = &t->fixture;
-    const int start = f->levels * (int)gsl_rng_uniform_int(w->rng, (unsigned long)f->variants);
-    const uint64_t seed = gsl_rng_get(w->rng);
-    w->status = spec_subject_generate(&w->subject, start, f->n_nodes, seed, w->text, TEXT_TOKENS, &w->error);
-    if (w->status == GSL_SUCCESS) spec_evidence_add_text(w->evidence, start, w->text, TEXT_TOKENS, w->rng);
+    spec_text_asked asked;
+    w->status = spec_subject_text(&asked, w->text, &w->subject, k, w->rng, &w->error);
+    if (w->status == GSL_SUCCESS)
+        spec_evidence_add_text(w->evidence, asked.start, w->text, asked.n, w->rng);
 }
 
-/* Batch b of a trial, into the worker's own counts: they depend on the seed and b alone. */
-static void run_batch(spec_worker *w, const spec_trial *t, uint32_t scope, uint64_t seed, uint64_t b)
+/* Runs batch b of a trial into the worker's own counts, which depend only on the seed and b. */
+static void run_batch(spec_worker *w, const spec_trial *t, uint32_t scope, uint64_t seed,
+                      uint64_t b)
 {
     const int n = batch_rounds(t);
     const uint64_t first = b * (uint64_t)n;
@@ -198,12 +225,13 @@ static void run_batch(spec_worker *w, const spec_trial *t, uint32_t scope, uint6
     spec_rng_stream(w->rng, seed, b);
     spec_evidence_clear(w->evidence);
     if (scope == SPEC_SCOPE_STREAM) {
-        for (int k = 0; k < batch_texts(t) && w->status == GSL_SUCCESS; k++) run_text(w, t);
+        for (int k = 0; k < batch_texts(t) && w->status == GSL_SUCCESS; k++) run_text(w, k);
         return;
     }
     spec_evidence_ask(w->evidence, &w->subject.batch, n, first, seed, w->rng);
     w->status = spec_subject_run(&w->subject, n, &w->error);
-    if (w->status == GSL_SUCCESS) spec_evidence_add(w->evidence, &w->subject.batch, n, first, w->rng);
+    if (w->status == GSL_SUCCESS)
+        spec_evidence_add(w->evidence, &w->subject.batch, n, first, w->rng);
     spec_evidence_add_totals(w->evidence, &w->accepted, &w->emitted);
 }
 
@@ -215,23 +243,26 @@ static uint64_t trial_seed(const spec_validate_run *r, int i)
     return spec_rng_named_seed(r->plan->seed, name);
 }
 
-/* ---- a trial ----------------------------------------------------------------------------------------------------- */
+/* ---- a trial --------------------------------------------------------------------------------- */
 
-static int begin_worker(spec_validate_run *r, spec_worker *w, const spec_trial *t, uint32_t scope, uint64_t counted[3],
-                        bool *ret_counts)
+static int begin_worker(spec_validate_run *r, spec_worker *w, const spec_trial *t, uint32_t scope,
+                        uint64_t counted[3], bool *ret_counts)
 {
     int status = GSL_SUCCESS;
     w->accepted = w->emitted = 0;
     *ret_counts = false;
-    SPEC_TRY(spec_evidence_fork(&w->evidence, t->evidence, (size_t)batch_tokens(t, scope), r->error));
+    SPEC_TRY(
+        spec_evidence_fork(&w->evidence, t->evidence, (size_t)batch_tokens(t, scope), r->error));
     SPEC_TRY(spec_subject_begin(&w->subject, &t->fixture, scope, batch_rounds(t), r->error));
-    if (scope != SPEC_SCOPE_STREAM) SPEC_TRY(spec_subject_counters(&w->subject, counted, ret_counts, r->error));
+    if (scope != SPEC_SCOPE_STREAM)
+        SPEC_TRY(spec_subject_counters(&w->subject, counted, ret_counts, r->error));
 done:
     return status;
 }
 
-/* Has it counted what came out? */
-static int check_counters(spec_validate_run *r, spec_worker *w, spec_trial *t, const uint64_t before[3])
+/* Do the counters of the sampler match its answers? */
+static int check_counters(spec_validate_run *r, spec_worker *w, spec_trial *t,
+                          const uint64_t before[3])
 {
     uint64_t after[3] = {0, 0, 0};
     bool known;
@@ -243,56 +274,87 @@ done:
     return status;
 }
 
-/* Take in what a worker did, in order. True: there is to be no more. */
-static bool take_batch(spec_validate_run *r, spec_worker *w, spec_trial *t, int per_batch, int *ret_status)
+/* Merges the batch of a worker, in order. True: no more batches are needed. */
+static bool take_batch(spec_validate_run *r, spec_worker *w, spec_trial *t, int per_batch,
+                       int *ret_status)
 {
     if (w->status != GSL_SUCCESS) {
-        if (spec_validate_is_stopped(r)) return true; /* a ctrl-C may have reached its process, too */
+        if (spec_validate_is_stopped(r))
+            return true; /* ctrl-C may have reached the process of the sampler as well */
         *r->error = w->error;
         *ret_status = w->status;
         return true;
     }
     spec_evidence_merge(t->evidence, w->evidence);
     t->batches++;
+    t->asked += (uint64_t)per_batch;
     r->done += (uint64_t)per_batch;
     return spec_evidence_hard(t->evidence) != NULL || spec_validate_must_end(r, t->fresh);
 }
 
-int spec_validate_run_trial(spec_validate_run *r, int i, uint64_t draws)
+typedef struct {
+    spec_validate_run *r;
+    spec_trial *t;
+    uint32_t scope;
+    uint64_t seed, first;
+    int per_batch;
+    pthread_mutex_t lock; /* protects turn and over */
+    pthread_cond_t merged;
+    uint64_t turn;        /* the next batch that is merged */
+    bool over;
+    int status;           /* of the batch that is merged */
+} trial_job;
+
+/* Batches run in parallel and merge in the order of their numbers. Batches after a broken rule are
+ * dropped: otherwise the result would depend on the number of threads. A thread that waits for its
+ * turn sleeps. */
+static void run_one(void *self, uint64_t b, int worker)
+{
+    trial_job *j = self;
+    spec_worker *w = &j->r->worker[worker];
+    pthread_mutex_lock(&j->lock);
+    bool over = j->over;
+    pthread_mutex_unlock(&j->lock);
+    if (!over) run_batch(w, j->t, j->scope, j->seed, j->first + b);
+    pthread_mutex_lock(&j->lock);
+    while (j->turn != b) pthread_cond_wait(&j->merged, &j->lock);
+    over = j->over;
+    pthread_mutex_unlock(&j->lock);
+    if (!over) over = take_batch(j->r, w, j->t, j->per_batch, &j->status);
+    pthread_mutex_lock(&j->lock);
+    j->over = over;
+    j->turn++;
+    pthread_cond_broadcast(&j->merged);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static int run_trial(spec_validate_run *r, int i, uint64_t draws)
 {
     spec_trial *t = &r->trial[i];
     const uint32_t scope = r->validation->result[i].scope;
     const int per_batch = batch_tokens(t, scope);
-    const uint64_t batches = (draws + (uint64_t)per_batch - 1) / (uint64_t)per_batch, seed = trial_seed(r, i);
+    const uint64_t batches = (draws + (uint64_t)per_batch - 1) / (uint64_t)per_batch,
+                   seed = trial_seed(r, i);
     const uint64_t first = t->batches;
     uint64_t (*counted)[3] = calloc((size_t)r->threads, sizeof *counted);
     bool *counts = calloc((size_t)r->threads, sizeof *counts);
-    int status = GSL_SUCCESS, over = 0;
+    int status = GSL_SUCCESS;
     if (counted == NULL || counts == NULL) SPEC_TRY(spec_no_memory(r->error));
     for (int k = 0; k < r->threads; k++)
         SPEC_TRY(begin_worker(r, &r->worker[k], t, scope, counted[k], &counts[k]));
-#pragma omp parallel num_threads(r->threads)
-    {
-        spec_worker *w = &r->worker[omp_get_thread_num()];
-        /* While one batch is merged the others run. What comes after a broken rule is not looked at: the result would
-         * depend on the number of threads. */
-#pragma omp for ordered schedule(dynamic, 1)
-        for (uint64_t b = 0; b < batches; b++) {
-            int ended;
-#pragma omp atomic read
-            ended = over;
-            if (!ended) run_batch(w, t, scope, seed, first + b);
-#pragma omp ordered
-            {
-#pragma omp atomic read
-                ended = over;
-                if (!ended) ended = take_batch(r, w, t, per_batch, &status);
-#pragma omp atomic write
-                over = ended;
-            }
-        }
-    }
-    for (int k = 0; k < r->threads && status == GSL_SUCCESS && spec_evidence_hard(t->evidence) == NULL; k++)
+    trial_job j = {.r = r,
+                   .t = t,
+                   .scope = scope,
+                   .seed = seed,
+                   .first = first,
+                   .per_batch = per_batch,
+                   .lock = PTHREAD_MUTEX_INITIALIZER,
+                   .merged = PTHREAD_COND_INITIALIZER,
+                   .status = GSL_SUCCESS};
+    spec_parallel_run(run_one, &j, batches, r->threads);
+    status = j.status;
+    for (int k = 0;
+         k < r->threads && status == GSL_SUCCESS && spec_evidence_hard(t->evidence) == NULL; k++)
         if (counts[k]) SPEC_TRY(check_counters(r, &r->worker[k], t, counted[k]));
 done:
     for (int k = 0; k < r->threads; k++) {
@@ -302,6 +364,68 @@ done:
     free(counted);
     free(counts);
     return status;
+}
+
+/* ---- calls that take too long ---------------------------------------------------------------- */
+
+/* The run continues while the sampler answers more fixtures than not. Instances that share random
+ * numbers cannot restart: they would repeat their draws. */
+static bool may_go_on(const spec_validate_run *r)
+{
+    int late = 1, answered = 0;
+    for (int i = 0; i < r->validation->n_results; i++) {
+        late += r->validation->result[i].late;
+        answered += !r->validation->result[i].late && r->trial[i].batches > 0;
+    }
+    return late <= answered && !r->validation->alone;
+}
+
+static bool is_late(const spec_validate_run *r)
+{
+    bool late = false;
+    for (int k = 0; k < r->threads && r->worker != NULL; k++)
+        late = late || spec_subject_is_late(&r->worker[k].subject);
+    return late;
+}
+
+/* Restarts the workers whose call took too long. */
+static int wake(spec_validate_run *r)
+{
+    int status = GSL_SUCCESS;
+    for (int k = 0; k < r->threads; k++) {
+        spec_subject *subject = &r->worker[k].subject;
+        if (!spec_subject_is_late(subject)) continue;
+        spec_subject_close(subject);
+        SPEC_TRY(spec_subject_open(subject, r->subject, &r->plan->limits, r->error));
+    }
+done:
+    return status;
+}
+
+int spec_validate_run_trial(spec_validate_run *r, int i, uint64_t draws)
+{
+    const int status = run_trial(r, i, draws);
+    if (status == GSL_SUCCESS || !is_late(r) || !may_go_on(r)) return status;
+    r->validation->result[i].late = true;
+    return wake(r);
+}
+
+int spec_validate_largest_vocab(const spec_validation *v)
+{
+    int most = 0;
+    for (int i = 0; i < v->n_results; i++)
+        if (v->result[i].skipped == NULL && v->result[i].vocab > most) most = v->result[i].vocab;
+    return most;
+}
+
+int spec_validate_blame_time(const spec_validate_run *r, int status)
+{
+    if (!is_late(r)) return status;
+    const spec_error said = *r->error;
+    return spec_fail(
+        r->error, status,
+        "%.300s; --timeout gives more time, --only fewer fixtures: %d tokens in the largest",
+        said.text, spec_validate_largest_vocab(r->validation));
 }
 
 int spec_validate_reproduce(spec_validate_run *r, int i)
@@ -316,7 +440,7 @@ int spec_validate_reproduce(spec_validate_run *r, int i)
                                         .seed = trial_seed(r, i),
                                         .batches = t->batches,
                                         .rounds = batch_rounds(t),
-                                        .texts = batch_texts(t),
-                                        .text_tokens = TEXT_TOKENS};
-    return spec_reproducer_find(&r->validation->reproducer, &found, &r->worker[0].subject, r->error);
+                                        .texts = batch_texts(t)};
+    return spec_reproducer_find(&r->validation->reproducer, &found, &r->worker[0].subject,
+                                r->error);
 }

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/config.h"
 
-#include "experiments/grid.h"
+#include "base/memory_text.h"
 #include "base/settings.h"
+#include "experiments/number_list.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,10 +12,10 @@
 
 #define FAIL(config, setting, ...) spec_config_fail(config, setting, GSL_EINVAL, __VA_ARGS__)
 
-/* ---- failures ---------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-int spec_config_fail(const spec_config *config, const config_setting_t *opt_setting, int status, const char *format,
-                     ...)
+int spec_config_fail(const spec_config *config, const spec_config_node *opt_setting, int status,
+                     const char *format, ...)
 {
     char what[400];
     va_list args;
@@ -21,21 +23,22 @@ int spec_config_fail(const spec_config *config, const config_setting_t *opt_sett
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     for (char *c = what; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ') *c = ' '; /* what is quoted may hold line breaks; a failure is one line */
-    if (opt_setting == NULL) return spec_fail(config->error, status, "%.100s: %s", config->path, what);
-    return spec_fail(config->error, status, "%.100s:%d: %s", config->path, (int)config_setting_source_line(opt_setting),
+        if ((unsigned char)*c < ' ')
+            *c = ' '; /* quoted text may have line breaks; a failure is one line */
+    if (opt_setting == NULL)
+        return spec_fail(config->error, status, "%.100s: %s", config->path, what);
+    return spec_fail(config->error, status, "%.100s:%d: %s", config->path, opt_setting->line,
                      what);
 }
 
-static int no_memory(const spec_config *config)
+int spec_config_no_memory(const spec_config *config)
 {
     return spec_config_fail(config, NULL, GSL_ENOMEM, "out of memory");
 }
 
-/* ---- before the parser sees it ----------------------------------------------------------------------------------- */
+/* ---- before the parser sees it --------------------------------------------------------------- */
 
-/* libconfig reads what it is given, includes other files and recurses: what is not a small text of shallow nesting is
- * refused before. */
+/* The parser recurses, so refuse a text that is too large or nested too deeply. */
 static int check_bytes(const char *path, const char *bytes, size_t n, spec_error *error)
 {
     enum { CODE, STRING, LINE_COMMENT, COMMENT } state = CODE;
@@ -48,10 +51,12 @@ static int check_bytes(const char *path, const char *bytes, size_t n, spec_error
         unsigned char c = (unsigned char)bytes[i];
         char next = i + 1 < n ? bytes[i + 1] : '\0';
         if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 127)
-            return spec_fail(error, GSL_EINVAL, "%.100s:%d: a control character (%d): not an experiment", path, line,
+            return spec_fail(error, GSL_EINVAL,
+                             "%.100s:%d: a control character (%d): not an experiment", path, line,
                              c);
         if (c == '@' && n - i >= 8 && strncmp(&bytes[i], "@include", 8) == 0)
-            return spec_fail(error, GSL_EINVAL, "%.100s:%d: @include is not allowed in an experiment", path, line);
+            return spec_fail(error, GSL_EINVAL,
+                             "%.100s:%d: @include is not allowed in an experiment", path, line);
         if (c == '\n') line++;
         if (state == STRING) {
             if (c == '\\') i++;
@@ -69,40 +74,36 @@ static int check_bytes(const char *path, const char *bytes, size_t n, spec_error
             state = COMMENT;
             i++;
         } else if (strchr("({[", c) != NULL && ++depth > SPEC_CONFIG_DEPTH) {
-            return spec_fail(error, GSL_EINVAL, "%.100s:%d: nested more than %d deep", path, line, SPEC_CONFIG_DEPTH);
+            return spec_fail(error, GSL_EINVAL, "%.100s:%d: nested more than %d deep", path, line,
+                             SPEC_CONFIG_DEPTH);
         } else if (strchr(")}]", c) != NULL) {
             depth--;
         }
     }
-    if (state == STRING) return spec_fail(error, GSL_EINVAL, "%.100s:%d: this string is not closed", path, opened);
+    if (state == STRING)
+        return spec_fail(error, GSL_EINVAL, "%.100s:%d: this string is not closed", path, opened);
     return GSL_SUCCESS;
 }
 
-int spec_config_init(spec_config *config, const char *path, const char *bytes, size_t n, const char *const *opt_set,
-                     spec_error *error)
+int spec_config_init(spec_config *config, const char *path, const char *bytes, size_t n,
+                     const char *const *opt_set, spec_error *error)
 {
     static const char *const nothing[] = {NULL};
     char *copy = NULL;
     int status = GSL_SUCCESS;
-    *config = (spec_config){.path = path, .set = opt_set == NULL ? nothing : opt_set, .error = error};
-    config_init(&config->parsed);
+    *config =
+        (spec_config){.path = path, .set = opt_set == NULL ? nothing : opt_set, .error = error};
     SPEC_TRY(check_bytes(path, bytes, n, error));
     for (int i = 0; config->set[i] != NULL; i++) {
         const char *equals = strchr(config->set[i], '=');
         if (i == SPEC_CONFIG_SET_MAX)
-            SPEC_TRY(FAIL(config, NULL, "over %d settings on the command line", SPEC_CONFIG_SET_MAX));
+            SPEC_TRY(
+                FAIL(config, NULL, "over %d settings on the command line", SPEC_CONFIG_SET_MAX));
         if (equals == NULL || equals == config->set[i] || strpbrk(config->set[i], "\r\n") != NULL)
             SPEC_TRY(FAIL(config, NULL, "'%.60s' is not key=value", config->set[i]));
     }
-    if ((copy = strndup(bytes, n)) == NULL) SPEC_TRY(no_memory(config));
-    if (config_read_string(&config->parsed, copy) != CONFIG_TRUE) {
-        const char *what = config_error_text(&config->parsed);
-        const bool mixed = strstr(what, "mismatched element type") != NULL;
-        status = spec_fail(error, GSL_EINVAL, "%.100s:%d: %s%s", path, config_error_line(&config->parsed), what,
-                           mixed ? "; whole and other numbers mix in a list (0.5, 1) or a string \"0.5,1\"" : "");
-        goto done;
-    }
-    config->root = config_root_setting(&config->parsed);
+    if ((copy = strndup(bytes, n)) == NULL) SPEC_TRY(spec_config_no_memory(config));
+    SPEC_TRY(spec_config_tree_parse(&config->root, copy, path, error));
 done:
     free(copy);
     if (status != GSL_SUCCESS) spec_config_free(config);
@@ -111,11 +112,11 @@ done:
 
 void spec_config_free(spec_config *config)
 {
-    if (config->path != NULL) config_destroy(&config->parsed);
+    spec_config_tree_free(config->root);
     *config = (spec_config){0};
 }
 
-/* ---- overrides and ${NAME} --------------------------------------------------------------------------------------- */
+/* ---- overrides and ${NAME} ------------------------------------------------------------------- */
 
 const char *spec_config_override(spec_config *config, const char *key)
 {
@@ -129,46 +130,49 @@ const char *spec_config_override(spec_config *config, const char *key)
     return value;
 }
 
-bool spec_config_is_scalar(const config_setting_t *setting)
+bool spec_config_is_scalar(const spec_config_node *setting)
 {
-    switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-    case CONFIG_TYPE_INT64:
-    case CONFIG_TYPE_FLOAT:
-    case CONFIG_TYPE_BOOL:
-    case CONFIG_TYPE_STRING: return true;
-    default: return false;
-    }
+    return setting->kind < SPEC_NODE_ARRAY;
 }
 
-/* The text of a scalar, as it stands. A number prints so that it reads back the same. */
-static int raw_text(char **ret_text, spec_config *config, const config_setting_t *setting)
+/* The text of a scalar, without replacing ${NAME}. A number prints so that it reads back the
+ * same. */
+static int raw_text(char **ret_text, spec_config *config, const spec_config_node *setting)
 {
     char buffer[SPEC_NUMBER_SIZE];
     const char *text = buffer;
     *ret_text = NULL;
-    switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-    case CONFIG_TYPE_INT64: snprintf(buffer, sizeof buffer, "%lld", config_setting_get_int64(setting)); break;
-    case CONFIG_TYPE_FLOAT:
-        if (!isfinite(config_setting_get_float(setting))) return FAIL(config, setting, "a number that is not finite");
-        spec_grid_number(config_setting_get_float(setting), buffer);
+    switch (setting->kind) {
+    case SPEC_NODE_INTEGER: snprintf(buffer, sizeof buffer, "%lld", setting->integer); break;
+    case SPEC_NODE_REAL:
+        if (!isfinite(setting->real)) return FAIL(config, setting, "a number that is not finite");
+        spec_number_list_text(setting->real, buffer);
         break;
-    case CONFIG_TYPE_BOOL: text = config_setting_get_bool(setting) ? "true" : "false"; break;
-    case CONFIG_TYPE_STRING: text = config_setting_get_string(setting); break;
+    case SPEC_NODE_BOOL: text = setting->integer != 0 ? "true" : "false"; break;
+    case SPEC_NODE_TEXT: text = setting->text; break;
     default: return FAIL(config, setting, "a number or a string is expected here");
     }
-    return (*ret_text = strdup(text)) == NULL ? no_memory(config) : GSL_SUCCESS;
+    return (*ret_text = strdup(text)) == NULL ? spec_config_no_memory(config) : GSL_SUCCESS;
 }
 
-/* Write what ${name} stands for. */
-static int write_named(FILE *out, spec_config *config, const config_setting_t *setting, const char *name)
+/* Write the value of ${name}. */
+static int write_named(FILE *out, spec_config *config, const spec_config_node *setting,
+                       const char *name)
 {
     const char *value = spec_config_override(config, name);
-    config_setting_t *given = config->defaults == NULL ? NULL : config_setting_get_member(config->defaults, name);
+    spec_config_node *given =
+        config->defaults == NULL ? NULL : spec_config_tree_member(config->defaults, name);
+    spec_config_node *need =
+        config->needs == NULL ? NULL : spec_config_tree_member(config->needs, name);
     char *text = NULL;
+    if (value == NULL && given == NULL && need != NULL) {
+        config->missing = need->name;
+        fputs(name, out);
+        return GSL_SUCCESS;
+    }
     if (value == NULL && given == NULL)
-        return FAIL(config, setting, "${%.60s} has no value: give one in defaults, or %.60s=... on the command line",
+        return FAIL(config, setting,
+                    "${%.60s} has no value: give one in defaults, or %.60s=... on the command line",
                     name, name);
     if (value == NULL) {
         int status = raw_text(&text, config, given);
@@ -179,21 +183,20 @@ static int write_named(FILE *out, spec_config *config, const config_setting_t *s
     return GSL_SUCCESS;
 }
 
-int spec_config_text(char **ret_text, spec_config *config, const config_setting_t *setting)
+int spec_config_text(char **ret_text, spec_config *config, const spec_config_node *setting)
 {
     char *raw, name[64];
-    size_t size = 0;
+    spec_memory_text made;
     int status = raw_text(&raw, config, setting);
     *ret_text = NULL;
     if (status != GSL_SUCCESS) return status;
-    FILE *out = open_memstream(ret_text, &size);
-    if (out == NULL) {
+    if (!spec_memory_text_open(&made)) {
         free(raw);
-        return no_memory(config);
+        return spec_config_no_memory(config);
     }
     for (const char *at = raw; *at != '\0' && status == GSL_SUCCESS;) {
         if (at[0] != '$' || at[1] != '{') {
-            fputc(*at++, out);
+            fputc(*at++, made.out);
             continue;
         }
         size_t n = strcspn(at + 2, "}");
@@ -202,10 +205,11 @@ int spec_config_text(char **ret_text, spec_config *config, const config_setting_
             break;
         }
         snprintf(name, sizeof name, "%.*s", (int)n, at + 2);
-        status = write_named(out, config, setting, name);
+        status = write_named(made.out, config, setting, name);
         at += n + 3;
     }
-    if (fclose(out) != 0 && status == GSL_SUCCESS) status = no_memory(config);
+    *ret_text = spec_memory_text_take(&made, NULL);
+    if (*ret_text == NULL && status == GSL_SUCCESS) status = spec_config_no_memory(config);
     free(raw);
     if (status == GSL_SUCCESS) return status;
     free(*ret_text);
@@ -213,19 +217,20 @@ int spec_config_text(char **ret_text, spec_config *config, const config_setting_
     return status;
 }
 
-/* ---- top-level values -------------------------------------------------------------------------------------------- */
+/* ---- top-level values ------------------------------------------------------------------------ */
 
 int spec_config_string(char **text, spec_config *config, const char *key)
 {
     const char *value = spec_config_override(config, key);
-    config_setting_t *setting = config_setting_get_member(config->root, key);
+    spec_config_node *setting = spec_config_tree_member(config->root, key);
     char *read = NULL;
     if (value == NULL && setting == NULL) return GSL_SUCCESS;
-    if (value == NULL && config_setting_type(setting) != CONFIG_TYPE_STRING)
+    if (value == NULL && setting->kind != SPEC_NODE_TEXT)
         return FAIL(config, setting, "%s is not a string", key);
     int status = GSL_SUCCESS;
     if (value == NULL) status = spec_config_text(&read, config, setting);
-    else if ((read = strdup(value)) == NULL) status = no_memory(config);
+    else if ((read = strdup(value)) == NULL)
+        status = spec_config_no_memory(config);
     if (status != GSL_SUCCESS) return status;
     free(*text);
     *text = read;
@@ -234,7 +239,7 @@ int spec_config_string(char **text, spec_config *config, const char *key)
 
 int spec_config_number(double *ret, spec_config *config, const char *key, double high, bool whole)
 {
-    config_setting_t *setting = config_setting_get_member(config->root, key);
+    spec_config_node *setting = spec_config_tree_member(config->root, key);
     const char *given = spec_config_override(config, key);
     char *text = NULL;
     double value;
@@ -261,34 +266,36 @@ int spec_config_number(double *ret, spec_config *config, const char *key, double
 
 int spec_config_u64(uint64_t *ret, spec_config *config, const char *key)
 {
-    config_setting_t *setting = config_setting_get_member(config->root, key);
+    spec_config_node *setting = spec_config_tree_member(config->root, key);
     const char *given = spec_config_override(config, key);
     char *text = NULL;
     int status = GSL_SUCCESS;
     if (given == NULL && setting == NULL) return GSL_SUCCESS;
-    if (given == NULL && (status = spec_config_text(&text, config, setting)) != GSL_SUCCESS) return status;
+    if (given == NULL && (status = spec_config_text(&text, config, setting)) != GSL_SUCCESS)
+        return status;
     const char *read = given != NULL ? given : text;
     uint64_t value;
     if (spec_settings_parse_u64(&value, read)) *ret = value;
     else
-        status = FAIL(config, given != NULL ? NULL : setting, "%s: '%.60s' is not a whole number from 0 to 2^64 - 1",
-                      key, read);
+        status = FAIL(config, given != NULL ? NULL : setting,
+                      "%s: '%.60s' is not a whole number from 0 to 2^64 - 1", key, read);
     free(text);
     return status;
 }
 
-int spec_config_list_item(const char **ret_text, const spec_config *config, const config_setting_t *setting, int i)
+int spec_config_list_item(const char **ret_text, const spec_config *config,
+                          const spec_config_node *setting, int i)
 {
-    const config_setting_t *item = setting;
-    if (config_setting_is_array(setting) || config_setting_is_list(setting))
-        item = config_setting_get_elem(setting, (unsigned)i);
-    if (item == NULL || config_setting_type(item) != CONFIG_TYPE_STRING)
-        return FAIL(config, setting, "%s is not a list of strings", config_setting_name(setting));
-    *ret_text = config_setting_get_string(item);
+    const spec_config_node *item = setting;
+    if (setting->kind == SPEC_NODE_ARRAY || setting->kind == SPEC_NODE_LIST)
+        item = setting->child[i];
+    if (item == NULL || item->kind != SPEC_NODE_TEXT)
+        return FAIL(config, setting, "%s is not a list of strings", setting->name);
+    *ret_text = item->text;
     return GSL_SUCCESS;
 }
 
-int spec_config_list_length(const config_setting_t *setting)
+int spec_config_list_length(const spec_config_node *setting)
 {
-    return config_setting_is_array(setting) || config_setting_is_list(setting) ? config_setting_length(setting) : 1;
+    return setting->kind == SPEC_NODE_ARRAY || setting->kind == SPEC_NODE_LIST ? setting->n : 1;
 }

@@ -1,10 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
+
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int spec_experiment_init(spec_experiment *experiment, const char *name, const char *text, const char *measure,
-                         spec_error *error)
+int spec_experiment_init(spec_experiment *experiment, const char *name, const char *text,
+                         const char *measure, spec_error *error)
 {
     *experiment = (spec_experiment){.seed = 42};
     if (measure != NULL) {
@@ -13,13 +16,16 @@ int spec_experiment_init(spec_experiment *experiment, const char *name, const ch
     }
     experiment->name = strdup(name);
     experiment->text = strdup(text);
-    char **prose[] = {&experiment->title,   &experiment->question, &experiment->theory,
-                      &experiment->finding, &experiment->time,     &experiment->figure};
+    char **prose[] = {&experiment->title,       &experiment->question, &experiment->theory,
+                      &experiment->finding,     &experiment->time,     &experiment->figure,
+                      &experiment->finding_for, &experiment->missing,  &experiment->note,
+                      &experiment->overrides};
     bool whole = experiment->name != NULL && experiment->text != NULL;
-    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++) whole = (*prose[i] = strdup("")) != NULL && whole;
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        whole = (*prose[i] = strdup("")) != NULL && whole;
     if (whole) return GSL_SUCCESS;
     spec_experiment_free(experiment);
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
+    return spec_no_memory(error);
 }
 
 void spec_experiment_free(spec_experiment *experiment)
@@ -34,6 +40,10 @@ void spec_experiment_free(spec_experiment *experiment)
     free(experiment->finding);
     free(experiment->time);
     free(experiment->figure);
+    free(experiment->finding_for);
+    free(experiment->missing);
+    free(experiment->note);
+    free(experiment->overrides);
     spec_grid_free(&experiment->grid);
     *experiment = (spec_experiment){0};
 }

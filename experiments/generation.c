@@ -1,17 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/generation.h"
 
 #include "base/clock.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
 const char *const spec_origin_names[] = {"draft", "correction", "bonus", "target", NULL};
 
-static double now(void)
+static double now(const spec_generation *g)
 {
-    const spec_clock wall = spec_clock_wall();
-    return spec_clock_read(&wall);
+    return spec_clock_read(&g->plan.clock);
 }
 
-/* The target alone: no draft model, and no draft. */
+/* The config of the target alone, without a draft. */
 static spec_decoder_config alone(const spec_decoder_config *config)
 {
     spec_decoder_config plain = *config;
@@ -28,13 +29,18 @@ int spec_generation_init(spec_generation *g, const spec_generation_plan *plan, s
 {
     int status = GSL_SUCCESS;
     *g = (spec_generation){.plan = *plan};
+    if (plan->clock.seconds == NULL) g->plan.clock = spec_clock_wall();
     spec_decoder_config plain = alone(&plan->decoder);
     SPEC_TRY(spec_decoder_init(&g->decoder, plan->plain ? &plain : &plan->decoder, error));
     plain.opt_beside = &g->decoder;
-    if (plan->baseline) SPEC_TRY(spec_decoder_init(&g->beside, &plain, error));
+    if (plan->baseline) {
+        SPEC_TRY(spec_decoder_init(&g->beside, &plain, error));
+        SPEC_TRY(spec_generation_segments_init(&g->segments, &plan->load, SPEC_GENERATION_SEGMENT,
+                                               error));
+    }
     g->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     g->beside_rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (g->rng == NULL || g->beside_rng == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (g->rng == NULL || g->beside_rng == NULL) status = spec_no_memory(error);
 done:
     if (status != GSL_SUCCESS) spec_generation_free(g);
     return status;
@@ -43,30 +49,34 @@ done:
 void spec_generation_free(spec_generation *g)
 {
     if (g->plan.baseline) spec_decoder_free(&g->beside);
+    spec_generation_segments_free(&g->segments);
     spec_decoder_free(&g->decoder);
     if (g->rng != NULL) gsl_rng_free(g->rng);
     if (g->beside_rng != NULL) gsl_rng_free(g->beside_rng);
     *g = (spec_generation){0};
 }
 
-/* ---- a text ------------------------------------------------------------------------------------------------------ */
+/* ---- a text ---------------------------------------------------------------------------------- */
 
-/* Begin the text, and have the models read the prompt, so that the first round does not. */
-static int begin(spec_decoder *decoder, const int *prompt, size_t n, uint64_t text, spec_error *error)
+/* Begin the text, and let the models read the prompt before the first round. */
+static int begin(spec_decoder *decoder, const int *prompt, size_t n, uint64_t text,
+                 spec_error *error)
 {
     const spec_model *draft = decoder->drafter.session.model;
     decoder->text = text;
     const int status = spec_decoder_reset(decoder, prompt, n, error);
     if (status != GSL_SUCCESS) return status;
-    if (spec_session_row(&decoder->target, decoder->context, n, decoder->target_store, error) == NULL)
+    if (spec_session_row(&decoder->target, decoder->context, n, decoder->target_store, error) ==
+        NULL)
         return GSL_EFAILED;
     if (draft == NULL || (draft->window > 0 && n > (size_t)draft->window)) return GSL_SUCCESS;
-    return spec_session_row(&decoder->drafter.session, decoder->context, n, decoder->weight, error) != NULL
+    return spec_session_row(&decoder->drafter.session, decoder->context, n, decoder->weight,
+                            error) != NULL
                ? GSL_SUCCESS
                : GSL_EFAILED;
 }
 
-/* A round's tokens and where they came from; n of them. */
+/* The n tokens of a round, and their origins. */
 typedef struct {
     int token[SPEC_K_MAX + 1];
     spec_origin origin[SPEC_K_MAX + 1];
@@ -100,11 +110,14 @@ static int decode_plain(spec_generation *g, heard *ret, spec_chance *chance, spe
     return GSL_SUCCESS;
 }
 
-/* Plain decoding over what the text has more than `beside` has read: it decides every token, and goes on from the
- * text's. */
-static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance, spec_error *error)
+/* Plain decoding over the new part of the text: it samples every token, and continues with the
+ * token of the text. */
+static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance,
+                  spec_error *error)
 {
-    const double began = now();
+    const size_t read = g->beside.n_context;
+    const spec_load_reading load = spec_generation_segments_begin(&g->segments);
+    const double began = now(g);
     while (g->beside.n_context < n) {
         int token;
         size_t one;
@@ -114,24 +127,31 @@ static int follow(spec_generation *g, const int *text, size_t n, spec_chance *ch
         if (status != GSL_SUCCESS) return status;
         g->beside.context[at] = text[at];
     }
-    g->beside_seconds += now() - began;
+    const double took = now(g) - began;
+    spec_generation_segments_end(&g->segments, &load);
+    if (n > read)
+        spec_generation_segments_add(&g->segments, g->seconds - g->compared_seconds, took,
+                                   (double)(n - read));
+    g->beside_seconds += took;
+    g->compared_seconds = g->seconds;
     return GSL_SUCCESS;
 }
 
-int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int *prompt, size_t n_prompt, uint64_t text,
-                         uint64_t n_tokens, spec_error *error)
+int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int *prompt,
+                         size_t n_prompt, uint64_t text, uint64_t n_tokens, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const int end_of_text = g->plan.decoder.target->end_of_text;
     const volatile int *stop = g->plan.opt_stop;
     spec_rng_stream(g->rng, g->plan.seed, text);
     spec_rng_stream(g->beside_rng, g->plan.seed + 1, text);
-    spec_chance chance = spec_chance_sampled(g->rng), beside_chance = spec_chance_sampled(g->beside_rng);
+    spec_chance chance = spec_chance_sampled(g->rng),
+                beside_chance = spec_chance_sampled(g->beside_rng);
     *ret_ending = SPEC_ENDED_ASKED;
 
-    const double began = now();
+    const double began = now(g);
     SPEC_TRY(begin(&g->decoder, prompt, n_prompt, text, error));
-    g->prompt_seconds += now() - began;
+    g->prompt_seconds += now(g) - began;
     g->prompt_tokens += n_prompt;
     if (g->plan.baseline) SPEC_TRY(begin(&g->beside, prompt, n_prompt, text, error));
 
@@ -146,9 +166,12 @@ int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int 
             *ret_ending = SPEC_ENDED_WINDOW;
             break;
         }
-        const double start = now();
-        SPEC_TRY(g->plan.plain ? decode_plain(g, &round, &chance, error) : speculate(g, &round, &chance, error));
-        g->seconds += now() - start;
+        const spec_load_reading load = spec_generation_segments_begin(&g->segments);
+        const double start = now(g);
+        SPEC_TRY(g->plan.plain ? decode_plain(g, &round, &chance, error)
+                               : speculate(g, &round, &chance, error));
+        g->seconds += now(g) - start;
+        spec_generation_segments_end(&g->segments, &load);
 
         int kept = 0;
         while (kept < round.n && n + (uint64_t)kept < n_tokens && *ret_ending == SPEC_ENDED_ASKED)
@@ -158,10 +181,24 @@ int spec_generation_text(spec_generation *g, spec_ending *ret_ending, const int 
         SPEC_TRY(g->plan.hear(g->plan.self, round.token, round.origin, kept, error));
 
         const size_t length = n_prompt + n;
-        if (g->plan.baseline && length >= g->beside.n_context + SPEC_GENERATION_PIECE)
+        if (g->plan.baseline && length >= g->beside.n_context + SPEC_GENERATION_SEGMENT)
             SPEC_TRY(follow(g, g->decoder.context, length, &beside_chance, error));
     }
-    if (g->plan.baseline) SPEC_TRY(follow(g, g->decoder.context, n_prompt + n, &beside_chance, error));
+    if (g->plan.baseline)
+        SPEC_TRY(follow(g, g->decoder.context, n_prompt + n, &beside_chance, error));
 done:
     return status;
+}
+
+int spec_generation_speedup(spec_block_interval *ret_speedup, spec_ratio_verdict *ret_verdict,
+                            spec_timing_trust *ret_trust, const spec_generation *g,
+                            spec_error *error)
+{
+    const spec_decoder_config *config = &g->plan.decoder;
+    *ret_trust = (spec_timing_trust){.processors = 0};
+    ret_trust->processor_clock = g->plan.clock.seconds == spec_clock_processor().seconds;
+    spec_timing_trust_of_models(ret_trust, config->target, config->opt_draft);
+    return spec_generation_segments_speedup(ret_speedup, ret_verdict, ret_trust, &g->segments,
+                                          (double)g->tally.emitted / (double)g->tally.rounds,
+                                          g->plan.seed, error);
 }

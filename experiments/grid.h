@@ -1,6 +1,7 @@
-/* grid: named lists of values and their product, in the order they were given, the last one running fastest.
- * A value is text; numbers are parsed when asked for. A grid point's random stream comes from a hash of its own
- * parameters, so adding a point changes no other. The grid owns its strings. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* grid: named axes of values and their product; the last axis runs fastest.
+ * A value is text, and numbers are parsed on use. The random stream of a point is hashed from
+ * its own parameters, so a new point changes no other. The grid owns its strings. */
 #ifndef SPECLAB_GRID_H
 #define SPECLAB_GRID_H
 
@@ -9,15 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most axes, most values of one axis, and most points of a grid. */
-enum { SPEC_AXES_MAX = 64, SPEC_AXIS_VALUES_MAX = 1000000 };
+/* Most axes and most points of a grid. */
+enum { SPEC_AXES_MAX = 64 };
 #define SPEC_GRID_POINTS_MAX 10000000ull
+
+/* Most points of a zipped grid that is made from a product. */
+enum { SPEC_GRID_ZIPPED_MAX = 100000 };
 
 typedef struct {
     char *name;
     char **value;
     int n;
-    bool label; /* carried into the result, but not part of the point's identity (its random stream) */
+    bool label; /* a column of the result, but no part of the identity of the point */
+    char **origin; /* (n) values before their {axis} references were expanded; NULL: none */
 } spec_axis;
 
 typedef struct {
@@ -28,39 +33,39 @@ typedef struct {
 
 void spec_grid_free(spec_grid *grid);
 
-/* Add an axis of n >= 1 values, which are copied. GSL_ENOMEM or, for an axis too many, GSL_EINVAL. */
+/* Add an axis of n >= 1 values, which are copied. GSL_ENOMEM; GSL_EINVAL for an axis too many. */
 int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, int n, bool label);
 
-/* "0.5,0.7" or "lo:hi:step" (hi included within rounding, step != 0; 1 where it is left out between whole numbers), or
- * both mixed; each number printed so that it reads back the same (those of a range are rounded to 12 digits, so that
- * 0.5:0.7:0.05 gives 0.65 and not a neighbour). GSL_EINVAL, naming the list, for empty ranges, over a million values,
- * or what is no number. */
+/* Add an axis from a list of numbers. Fails as spec_number_list_parse does; GSL_EINVAL too for
+ * an axis too many. */
 int spec_grid_add_numbers(spec_grid *grid, const char *name, const char *list, spec_error *error);
 
-/* A finite number, printed with the fewest digits that read back the same. Returns buffer. */
-enum { SPEC_NUMBER_SIZE = 32 };
-const char *spec_grid_number(double value, char buffer[SPEC_NUMBER_SIZE]);
-
-/* The number of points; 0 for a grid without axes, or with one that is empty. Saturates at UINT64_MAX. */
+/* The number of points; 0 for a grid without axes, or with an empty one. Saturates at
+ * UINT64_MAX. */
 uint64_t spec_grid_size(const spec_grid *grid);
 
 spec_axis *spec_grid_axis(const spec_grid *grid, const char *name); /* NULL: none */
 
-/* The value of an axis at point i, or NULL where there is no such axis. */
+/* The value of axis number `axis` at a point. */
+const char *spec_grid_axis_value(const spec_grid *grid, uint64_t point, int axis);
+
+/* The value of an axis at a point, or NULL if there is no such axis. */
 const char *spec_grid_value(const spec_grid *grid, uint64_t point, const char *name);
 
-/* Zipped points times a product: every point with every point of `product`, whose axes run fastest; the grid stays
- * zipped. Nothing happens for a product without axes. GSL_EINVAL for an axis in both and for over a hundred thousand
- * points. */
+/* Cross zipped points with a product, whose axes run fastest; the grid stays zipped. A product
+ * without axes changes nothing. GSL_EINVAL for an axis in both, and for over
+ * SPEC_GRID_ZIPPED_MAX points. */
 int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error);
 
-/* Replace {axis} within the values by that point's value of the axis; a product becomes zipped, and an axis that others
- * refer to becomes a label. Nothing happens where there are no braces. GSL_EINVAL for unknown axes (naming the
- * nearest), for references to axes that themselves refer, and for grids of over a hundred thousand points. */
-int spec_grid_expand(spec_grid *grid, spec_error *error);
+/* Remove an axis, if there is one of that name. */
+void spec_grid_remove(spec_grid *grid, const char *name);
 
-/* "K=5;alpha=0.8": all axes that are not labels, nor among opt_without (names, NULL-terminated), sorted by name: the
- * identity a stream is hashed from. Caller frees; NULL: no memory. */
+/* Keep only the first of zipped points that are equal in every axis. */
+void spec_grid_merge_equal(spec_grid *grid);
+
+/* The identity that a random stream is hashed from: "K=5;alpha=0.8". It has all axes that are
+ * not labels, nor in opt_without (names, NULL-terminated), sorted by name. The caller frees;
+ * NULL: no memory. */
 char *spec_grid_identity(const spec_grid *grid, uint64_t point, const char *const *opt_without);
 
 #endif

@@ -1,16 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/model_cache.h"
+#include "models/model_open.h"
+
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether models of this spec's kind are built from a target; false for what no kind is named, which _open will report.
- */
+/* Are models of this spec's kind built from a target? False for an unknown kind, which
+ * spec_model_open reports. */
 static bool needs_target(const char *spec)
 {
     size_t n = strcspn(spec, ":?");
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
         const char *name = spec_model_kinds[i]->name;
-        if (strlen(name) == n && strncmp(name, spec, n) == 0) return spec_model_kinds[i]->needs_target;
+        if (strlen(name) == n && strncmp(name, spec, n) == 0)
+            return spec_model_kinds[i]->needs_target;
     }
     return false;
 }
@@ -20,7 +25,8 @@ static char *key_of(const char *spec, const spec_model *opt_target)
     const char *target = opt_target != NULL && needs_target(spec) ? opt_target->spec : "";
     size_t size = strlen(spec) + strlen(target) + 2;
     char *key = malloc(size);
-    if (key != NULL) snprintf(key, size, "%s\n%s", spec, target); /* specs hold no control characters */
+    if (key != NULL)
+        snprintf(key, size, "%s\n%s", spec, target); /* specs have no control characters */
     return key;
 }
 
@@ -29,7 +35,7 @@ int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache,
 {
     *ret_model = NULL;
     char *key = key_of(spec, opt_target);
-    if (key == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (key == NULL) return spec_no_memory(error);
     for (int i = 0; i < cache->n; i++) {
         if (strcmp(cache->entry[i].key, key) != 0) continue;
         free(key);
@@ -40,9 +46,10 @@ int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache,
     int status = GSL_SUCCESS;
     if (cache->n == cache->capacity) {
         int capacity = cache->capacity == 0 ? 8 : 2 * cache->capacity;
-        struct spec_model_cache_entry *entry = realloc(cache->entry, (size_t)capacity * sizeof *entry);
+        struct spec_model_cache_entry *entry =
+            realloc(cache->entry, (size_t)capacity * sizeof *entry);
         if (entry == NULL) {
-            status = spec_fail(error, GSL_ENOMEM, "out of memory");
+            status = spec_no_memory(error);
             goto done;
         }
         cache->entry = entry;
@@ -60,7 +67,8 @@ done:
 void spec_model_cache_trim(spec_model_cache *cache, int n_max)
 {
     if (cache->n <= n_max) return;
-    for (int i = cache->n - 1; i >= 0; i--) { /* drafts before the targets they were built from */
+    /* close drafts before the targets that they were built from */
+    for (int i = cache->n - 1; i >= 0; i--) {
         spec_model_close(cache->entry[i].model);
         free(cache->entry[i].key);
     }

@@ -1,6 +1,7 @@
-/* model_cache: models opened once for a run and shared by the points that name them, for an n-gram costs seconds to
- * train. Keyed by the spec, and by the target's too where the draft is built from it. The cache owns the models; not
- * for several threads. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* model_cache: the open models of a run, shared by the points that name them.
+ * A model is opened once, because training an n-gram takes seconds. The key is the spec, with
+ * the spec of the target for drafts that are built from it. Owns the models; not thread-safe. */
 #ifndef SPECLAB_MODEL_CACHE_H
 #define SPECLAB_MODEL_CACHE_H
 
@@ -14,13 +15,13 @@ typedef struct spec_model_cache {
     } *entry;
 } spec_model_cache;
 
-/* The model that `spec` names, opened now or before; see spec_model_open. opt_target must be of this cache, or outlive
- * it. */
+/* The model of `spec`, opened on first use; see spec_model_open. opt_target must be in this
+ * cache, or outlive it. */
 int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,
                           const spec_model *opt_target, spec_error *error);
 
-/* Close everything if more than `n_max` models are held: memory stays flat over a long grid. Models given out before
- * are gone then. */
+/* Close all models if there are more than `n_max`, so that memory stays flat over a long grid.
+ * Earlier pointers are then invalid. */
 void spec_model_cache_trim(spec_model_cache *cache, int n_max);
 void spec_model_cache_free(spec_model_cache *cache);
 

@@ -1,11 +1,16 @@
-/* result_file: the CSV file, or the stream, that a run writes its rows to as they come.
- * The head goes out with the first rows: until then what the file held is left as it was, and a run that gives no row
- * destroys nothing. Rows are written whole, and forced to the disk about once a second. After a kill a next run keeps
- * the whole rows. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* result_file: the CSV file, or the stream, that a run writes its rows to.
+ * The first row creates the file (base/new_file.h), so a run without rows changes nothing. Rows are
+ * written whole, and synced to the disk about once a second; after a kill the next run keeps the
+ * whole rows.
+ * Each row of a file therefore ends with a column row_check: a letter for the result of its
+ * check, and eight digits hashed from the head of the file and all rows up to this one. */
 #ifndef SPECLAB_RESULT_FILE_H
 #define SPECLAB_RESULT_FILE_H
 
+#include "base/new_file.h"
 #include "base/table.h"
+#include "experiments/measures/measure.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,35 +18,46 @@
 #include <time.h>
 
 typedef struct {
-    const char *path;      /* NULL: only the stream */
-    FILE *opt_stream;      /* where path is NULL */
+    const char *path;      /* NULL: use only the stream */
+    FILE *opt_stream;      /* used if path is NULL */
+    spec_new_file file;    /* of path, after the first row */
     int fd;                /* of path, or -1 */
-    bool made, fresh;      /* there was no such file before; nothing has been written yet */
-    off_t good;            /* bytes of whole rows in it */
+    bool fresh;            /* nothing has been written yet */
+    off_t good;            /* bytes of whole rows in the file */
+    uint64_t check;        /* hash of its last row */
     time_t synced;
-    uint64_t done, total;  /* points, for messages: the run counts */
+    uint64_t done, total;  /* points, for messages; the run counts them */
 } spec_result_file;
 
-/* Nothing is opened yet. Both may be NULL: then nothing is written. */
+/* Set up without opening anything. If both are NULL, nothing is written. */
 void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_stream);
 
-/* Read the rows that an earlier run left. ret_old stays empty where there is no file, or none of its rows is whole.
- * GSL_EINVAL where its head is not that of `table`: another run wrote it. */
-int spec_result_file_read(spec_table *ret_old, const spec_result_file *file, const spec_table *table,
+/* Read the rows of an earlier run; row_check is their last column. ret_old stays empty if there
+ * is no file, or no whole row. GSL_EINVAL if the head differs from that of `table`: another run
+ * wrote the file. */
+int spec_result_file_read(spec_table *ret_old, const spec_result_file *file,
+                          const spec_table *table, spec_error *error);
+
+/* The check of a row that was read; false if its cell holds none. */
+bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t row);
+
+/* Keep the rows of `table`, with these checks (n_rows), at the beginning of the file; later rows
+ * follow them. GSL_EINVAL if the bytes of the file differ: a row was edited. */
+int spec_result_file_keep(spec_result_file *file, const spec_table *table, const spec_check *check,
                           spec_error *error);
 
-/* The file begins with the bytes of `table`, and writing goes on after them. GSL_EINVAL where it does not: rows that
- * read the same may have been written otherwise (1e3 for 1000). */
-int spec_result_file_keep(spec_result_file *file, const spec_table *table, spec_error *error);
-
-/* Open for writing; cut after what is kept. */
+/* Check that the file can be written. A kept file is opened, and cut after the kept rows.
+ * GSL_EFAILED if another run is writing to it. */
 int spec_result_file_open(spec_result_file *file, spec_error *error);
 
-/* Write the rows of `table` from row `from` on, after its head if these are the first. On failure no part of a row is
- * left, where that is possible. */
-int spec_result_file_write(spec_result_file *file, const spec_table *table, size_t from, spec_error *error);
+/* Write the rows of `table` from row `from` on, with their checks, after the head if they are
+ * the first. On failure no partial row remains, if possible. GSL_EFAILED too if another program
+ * removed or replaced the file. */
+int spec_result_file_write(spec_result_file *file, const spec_table *table, size_t from,
+                           const spec_check *check, spec_error *error);
 
-/* A file that was made and got no row is removed. Returns what close(2) says. */
-int spec_result_file_close(spec_result_file *file);
+/* Close the file; fails if data could not be written. *ret_kept is the number of the former
+ * file, or 0 (base/new_file.h). */
+int spec_result_file_close(spec_result_file *file, int *ret_kept, spec_error *error);
 
 #endif

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/rows_make.h"
 
+#include "base/clock.h"
 #include "sim/chance/rng.h"
 #include "sim/sources.h"
 #include "sim/verify/verify.h"
@@ -9,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most rows of a pass, and probabilities of them. */
-enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21 };
+/* Most rows of a pass, and most probabilities in them; rows of a forecast. */
+enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21, FORECAST_ROWS = 64 };
 
 typedef struct {
     const spec_rows_plan *plan;
@@ -20,6 +22,10 @@ typedef struct {
     const double *row[SPEC_ROWS_SIDES_MAX][BLOCK_ROWS];
     size_t block;
     uint64_t length; /* most tokens of a text; UINT64_MAX: any number */
+    uint64_t all;    /* most places of the file */
+    spec_clock clock;
+    double begun;
+    bool forecast;   /* the forecast has been made, or is not requested */
     gsl_rng *rng;
     int *text;
     size_t text_capacity;
@@ -57,7 +63,8 @@ static int maker_init(maker *m, const char *path, const spec_rows_plan *plan, sp
     }
     m->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     if (m->rng == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_rows_writer_init(&m->writer, path, plan->model, plan->sides, plan->cutoff, error));
+    SPEC_TRY(
+        spec_rows_writer_init(&m->writer, path, plan->model, plan->sides, plan->cutoff, error));
 done:
     return status;
 }
@@ -73,24 +80,55 @@ static int check_stop(const maker *m, spec_error *error)
     return stop ? spec_fail(error, GSL_EFAILED, "interrupted") : GSL_SUCCESS;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
-/* The rows of n places in a line, the first after `at` tokens of a text. */
+/* Write the rows of n successive places, the first after `at` tokens of a text. */
 static int score(maker *m, const int *text, size_t at, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
     for (int s = 0; s < m->plan->sides; s++)
-        SPEC_TRY(spec_session_score(&m->session[s], text, at, text + at, NULL, (int)n - 1, 0, m->row[s], m->store[s],
+        SPEC_TRY(spec_session_score(&m->session[s],
+                                    &(spec_score_request){.context = text,
+                                                          .n_context = at,
+                                                          .token = text + at,
+                                                          .n_nodes = (int)n - 1,
+                                                          .ret_row = m->row[s],
+                                                          .scratch = m->store[s]},
                                     error));
 done:
     return status;
 }
 
-/* A text, with places after its first `prompt` tokens, before the next one, and on. */
+/* Forecast from the rows of the first places of a text of n tokens. Scoring changes no row. */
+static int forecast(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const size_t left = n - prompt, fits = left < m->block ? left : m->block;
+    const size_t rows = fits < FORECAST_ROWS ? fits : FORECAST_ROWS;
+    double bytes = 0.0;
+    if (m->forecast) return status;
+    m->forecast = true;
+    SPEC_TRY(score(m, text, prompt, rows, error));
+    for (size_t i = 0; i < rows; i++) {
+        const double *row[SPEC_ROWS_SIDES_MAX];
+        for (int s = 0; s < m->plan->sides; s++) row[s] = m->row[s][i];
+        bytes += (double)spec_rows_writer_place_bytes(&m->writer, row);
+    }
+    const double each = (spec_clock_read(&m->clock) - m->begun) / (double)rows;
+    const spec_rows_forecast of_all = {.places = m->all,
+                                       .bytes = bytes / (double)rows * (double)m->all,
+                                       .seconds = each * (double)m->all * (double)m->plan->every};
+    status = m->plan->opt_forecast(m->plan->self, &of_all, error);
+done:
+    return status;
+}
+
+/* A text with places after its first `prompt` tokens, each before the next token. */
 static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const uint64_t begin = m->writer.tokens;
+    SPEC_TRY(forecast(m, text, n, prompt, error));
     SPEC_TRY(spec_rows_writer_text(&m->writer, text, n, error));
     for (size_t at = prompt; at < n && !is_full(m); at += m->block) {
         const size_t left = n - at, rows = left < m->block ? left : m->block;
@@ -102,20 +140,20 @@ static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_e
             for (int s = 0; s < m->plan->sides; s++) row[s] = m->row[s][i];
             SPEC_TRY(spec_rows_writer_place(&m->writer, begin + at + i, row, error));
         }
-        if (m->plan->progress != NULL) m->plan->progress(m->plan->self, m->writer.places, m->plan->places);
+        if (m->plan->progress != NULL) m->plan->progress(m->plan->self, m->writer.places, m->all);
     }
 done:
     return status;
 }
 
-/* Tokens of a text until the last place that is left has its next one. */
+/* Tokens of a text up to the token after the last remaining place. */
 static uint64_t tokens_wanted(const maker *m)
 {
     const uint64_t places = m->plan->places;
     return places > 0 ? (places - m->writer.places - 1) * m->plan->every + 1 : UINT64_MAX;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int given_texts(maker *m, spec_error *error)
 {
@@ -124,7 +162,8 @@ static int given_texts(maker *m, spec_error *error)
     size_t at = 0;
     for (size_t i = 0; i < plan->n_texts && !is_full(m); i++)
         while (at < plan->text_end[i] && !is_full(m)) {
-            const uint64_t wanted = tokens_wanted(m), most = wanted < m->length ? wanted : m->length;
+            const uint64_t wanted = tokens_wanted(m),
+                           most = wanted < m->length ? wanted : m->length;
             const size_t left = plan->text_end[i] - at, n = left < most ? left : (size_t)most;
             SPEC_TRY(write_text(m, plan->opt_text + at, n, 0, error));
             at += n;
@@ -159,14 +198,15 @@ static int begin_text(maker *m, size_t *ret_n, unsigned long number, spec_error 
         prompt = room;
     }
     if (n >= m->length)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "a prompt of %zu tokens leaves no place in texts of %llu", n,
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "a prompt of %zu tokens leaves no place in texts of %llu", n,
                            (unsigned long long)m->length));
     for (size_t i = 0; i < n; i++) SPEC_TRY(push(m, ret_n, prompt[i], error));
 done:
     return status;
 }
 
-/* The target writes until the text is as long as it may be, has ended, or has all the places that are left. */
+/* Let the target write until the text has its full length, its end, or all remaining places. */
 static int own_text(maker *m, unsigned long number, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -179,6 +219,8 @@ static int own_text(maker *m, unsigned long number, spec_error *error)
     SPEC_TRY(begin_text(m, &prompt, number, error));
     for (n = prompt; n < m->length && n - prompt < wanted;) {
         SPEC_TRY(check_stop(m, error));
+        if (n - prompt == FORECAST_ROWS)
+            SPEC_TRY(forecast(m, m->text, n, prompt, error)); /* it uses the buffer */
         const double *row = spec_session_row(&m->session[0], m->text, n, m->store[0], error);
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         const int token = spec_verify_sample(row, target->vocab, &chance);
@@ -190,17 +232,38 @@ done:
     return status;
 }
 
+/* Places of the given texts: every `every`-th token of each part. */
+static uint64_t count_places(const maker *m)
+{
+    const spec_rows_plan *plan = m->plan;
+    uint64_t places = 0;
+    size_t at = 0;
+    if (plan->opt_text == NULL) return plan->places;
+    for (size_t i = 0; i < plan->n_texts; at = plan->text_end[i++]) {
+        const uint64_t tokens = plan->text_end[i] - at, pieces = tokens / m->length,
+                       rest = tokens % m->length;
+        places +=
+            pieces * ((m->length - 1) / plan->every + 1) + (rest + plan->every - 1) / plan->every;
+    }
+    return plan->places > 0 && plan->places < places ? plan->places : places;
+}
+
 int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *error)
 {
     int status = GSL_SUCCESS;
     maker m;
     assert(plan->sides >= 1 && plan->every >= 1 && (plan->opt_text != NULL || plan->places > 0));
     SPEC_TRY(maker_init(&m, path, plan, error));
+    m.all = count_places(&m);
+    m.clock = spec_clock_wall();
+    m.begun = spec_clock_read(&m.clock);
+    m.forecast = plan->opt_forecast == NULL;
     if (plan->opt_text != NULL) SPEC_TRY(given_texts(&m, error));
     for (unsigned long number = 0; plan->opt_text == NULL && !is_full(&m); number++)
         SPEC_TRY(own_text(&m, number, error));
     if (m.writer.places == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "the text has no token"));
     SPEC_TRY(spec_rows_writer_close(&m.writer, error));
+    if (plan->opt_kept != NULL) *plan->opt_kept = m.writer.file.kept;
 done:
     maker_free(&m);
     return status;

@@ -1,33 +1,47 @@
-/* rows_make: a file of rows of a target and its drafts, along a given text or along texts of the target's own.
- * Rows of many places come from one pass of each model (spec_session_score), so a model works here as fast as it can.
- * What is written depends on the plan alone. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rows_make: writes the rows of a target and its drafts along texts into a file.
+ * The texts are given, or written by the target. One pass of each model gives the rows of many
+ * places (spec_session_score), at the full speed of the model. The file depends on the plan
+ * alone. */
 #ifndef SPECLAB_ROWS_MAKE_H
 #define SPECLAB_ROWS_MAKE_H
 
 #include "models/rows/rows_writer.h"
 
+/* The forecast for a file, from its first places. */
 typedef struct {
-    const spec_model *model[SPEC_ROWS_SIDES_MAX]; /* the target first, of one vocabulary */
+    uint64_t places; /* at most */
+    double bytes, seconds;
+} spec_rows_forecast;
+
+typedef struct {
+    const spec_model *model[SPEC_ROWS_SIDES_MAX]; /* the target first; all have one vocabulary */
     int sides;
-    const int *opt_text;    /* tokens of the vocabulary; NULL: the target writes its own */
-    const size_t *text_end; /* (n_texts) where each of these texts ends, rising; the last: how many tokens there are */
+    const int *opt_text;    /* tokens of given texts; NULL: the target writes the texts */
+    /* (n_texts) end of each given text, ascending; the last is the number of tokens */
+    const size_t *text_end;
     size_t n_texts;
-    const int *opt_prompt;  /* (n_prompt) what the target's texts begin with; NULL: its own prompts, or nothing */
+    /* (n_prompt) the beginning of the target's texts; NULL: its own prompts, or nothing */
+    const int *opt_prompt;
     size_t n_prompt;
-    uint64_t places;      /* at most so many; 0: all of the text */
-    uint64_t every;       /* a place at each `every`th token of a text, >= 1 */
-    uint64_t length;      /* tokens after which a text ends, and a given one goes on as another; 0: as many as the
-                             models' windows hold */
+    uint64_t places;      /* most places; 0: the whole text */
+    uint64_t every;       /* a place at every `every`-th token of a text, >= 1 */
+    /* most tokens of a text; a longer given text is split; 0: as many as the windows of the
+     * models hold */
+    uint64_t length;
     double cutoff;        /* see spec_rows_writer_init */
     uint64_t seed;
+    int *opt_kept; /* set to the number of the former file (base/new_file.h), or 0 */
     const volatile int *opt_stop;
     void (*progress)(void *self, uint64_t places, uint64_t of); /* or NULL */
+    /* Called once, before the first row is written; a failure ends the run. Or NULL. */
+    int (*opt_forecast)(void *self, const spec_rows_forecast *forecast, spec_error *error);
     void *self;
 } spec_rows_plan;
 
-/* Write the file. A text of the target's own ends with its end of text, too; its prompt has no places. GSL_EINVAL where
- * there is nothing to write, or a text does not fit the window; else what models and writer say. No file is left of
- * what fails. */
+/* Write the file. A text of the target also ends with its end of text; its prompt has no places.
+ * GSL_EINVAL if there is nothing to write, or a text does not fit the window; else failures of
+ * models and writer. A failure leaves no file. */
 int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *error);
 
 #endif

@@ -1,17 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/rows_summary.h"
 
 #include "analysis/rules/overlap.h"
+#include "base/parallel.h"
 #include "models/row.h"
 #include "models/rows/rows_file.h"
+#include "speclab/no_memory.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Stretches of places that are added up on their own, so that sums do not depend on the threads. */
+/* Ranges of places that are summed separately, so that sums do not depend on the threads. */
 enum { STRETCHES = 64 };
 
 /* Sums over places: of a side, and of a draft beside the target. */
@@ -39,7 +41,7 @@ static int read_stretch(summary *all, int stretch, double *target, double *draft
             sums *sum = &all->sum[stretch][s];
             double *row = s == 0 ? target : draft;
             SPEC_TRY(spec_rows_file_row(row, file, p, s, error));
-            sum->entropy += spec_entropy(row, (size_t)file->vocab);
+            sum->entropy += spec_overlap_entropy(row, (size_t)file->vocab);
             sum->log_loss -= log(row[next]);
             if (s == 0) best = spec_row_argmax(row, file->vocab);
             else sum->agree += spec_row_argmax(row, file->vocab) == best;
@@ -50,29 +52,41 @@ done:
     return status;
 }
 
-/* Of several failures the first by place is told, whatever the threads. */
+typedef struct {
+    int status;
+    spec_error error;
+} outcome;
+
+typedef struct {
+    summary *all;
+    double *row;      /* (workers, 2, V) */
+    outcome *outcome; /* (STRETCHES) */
+} job;
+
+static void read_one(void *self, uint64_t stretch, int worker)
+{
+    const job *j = self;
+    const size_t vocab = (size_t)j->all->file->vocab;
+    double *row = j->row + 2 * vocab * (size_t)worker;
+    outcome *o = &j->outcome[stretch];
+    o->status = read_stretch(j->all, (int)stretch, row, row + vocab, &o->error);
+}
+
+/* Report the first failure by place, for any number of threads. */
 static int read_all(summary *all, int threads, spec_error *error)
 {
-    int status = GSL_SUCCESS, first = STRETCHES;
-    const size_t vocab = (size_t)all->file->vocab;
-#pragma omp parallel num_threads(threads)
-    {
-        spec_error own = {{0}};
-        double *row = malloc(2 * vocab * sizeof *row);
-#pragma omp for schedule(dynamic)
-        for (int i = 0; i < STRETCHES; i++) {
-            const int failed = row == NULL ? spec_fail(&own, GSL_ENOMEM, "out of memory")
-                                           : read_stretch(all, i, row, row + vocab, &own);
-            if (failed == GSL_SUCCESS) continue;
-#pragma omp critical
-            if (i < first) {
-                *error = own;
-                status = failed;
-                first = i;
-            }
-        }
-        free(row);
-    }
+    const int workers = spec_parallel_workers(threads);
+    job j = {.all = all, .outcome = calloc(STRETCHES, sizeof *j.outcome)};
+    int status = GSL_SUCCESS;
+    j.row = malloc((size_t)workers * 2 * (size_t)all->file->vocab * sizeof *j.row);
+    if (j.outcome == NULL || j.row == NULL) SPEC_TRY(spec_no_memory(error));
+    spec_parallel_run(read_one, &j, STRETCHES, workers);
+    for (int i = 0; i < STRETCHES; i++)
+        if (j.outcome[i].status != GSL_SUCCESS)
+            SPEC_TRY(spec_fail(error, j.outcome[i].status, "%s", j.outcome[i].error.text));
+done:
+    free(j.outcome);
+    free(j.row);
     return status;
 }
 
@@ -107,17 +121,22 @@ static void fill(spec_table *table, const summary *all, int side)
     spec_table_number(table, "argmax_agreement", (double)total[1].agree / n);
     spec_table_number(table, "beta_mean", gsl_stats_mean(beta, 1, file->places));
     if (file->places > 1)
-        spec_table_number(table, "beta_correlation", gsl_stats_lag1_autocorrelation(beta, 1, file->places));
+        spec_table_number(table, "beta_correlation",
+                          gsl_stats_lag1_autocorrelation(beta, 1, file->places));
     gsl_sort(beta, 1, file->places);
-    spec_table_number(table, "beta_q10", gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.1));
-    spec_table_number(table, "beta_median", gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.5));
-    spec_table_number(table, "beta_q90", gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.9));
+    spec_table_number(table, "beta_q10",
+                      gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.1));
+    spec_table_number(table, "beta_median",
+                      gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.5));
+    spec_table_number(table, "beta_q90",
+                      gsl_stats_quantile_from_sorted_data(beta, 1, file->places, 0.9));
 }
 
 static void fill_spec(spec_table *table, const char *column, const spec_rows_side *side)
 {
     char spec[512];
-    snprintf(spec, sizeof spec, "%.*s", (int)(side->spec_length < 500 ? side->spec_length : 500), side->spec);
+    snprintf(spec, sizeof spec, "%.*s", (int)(side->spec_length < 500 ? side->spec_length : 500),
+             side->spec);
     for (char *c = spec; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     spec_table_text(table, column, spec);
@@ -125,10 +144,28 @@ static void fill_spec(spec_table *table, const char *column, const spec_rows_sid
 
 int spec_rows_summary(spec_table *ret_table, const char *path, int threads, spec_error *error)
 {
-    static const char *const columns[] = {
-        "target", "draft", "V", "places", "texts", "tokens", "bytes", "bytes_per_row", "target_tv", "target_tv_max",
-        "draft_tv", "draft_tv_max", "target_entropy", "draft_entropy", "target_log_loss", "draft_log_loss",
-        "argmax_agreement", "beta_mean", "beta_q10", "beta_median", "beta_q90", "beta_correlation"};
+    static const char *const columns[] = {"target",
+                                          "draft",
+                                          "V",
+                                          "places",
+                                          "texts",
+                                          "tokens",
+                                          "bytes",
+                                          "bytes_per_row",
+                                          "target_tv",
+                                          "target_tv_max",
+                                          "draft_tv",
+                                          "draft_tv_max",
+                                          "target_entropy",
+                                          "draft_entropy",
+                                          "target_log_loss",
+                                          "draft_log_loss",
+                                          "argmax_agreement",
+                                          "beta_mean",
+                                          "beta_q10",
+                                          "beta_median",
+                                          "beta_q90",
+                                          "beta_correlation"};
     int status = GSL_SUCCESS;
     spec_rows_file file = {0};
     summary all = {.file = &file};
@@ -140,14 +177,15 @@ int spec_rows_summary(spec_table *ret_table, const char *path, int threads, spec
         all.beta[s] = malloc(file.places * sizeof *all.beta[s]);
         room = room && all.beta[s] != NULL;
     }
-    if (!room || spec_table_init(ret_table, columns, sizeof columns / sizeof columns[0]) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
-    SPEC_TRY(read_all(&all, threads > 0 ? threads : omp_get_max_threads(), error));
+    if (!room ||
+        spec_table_init(ret_table, columns, sizeof columns / sizeof columns[0]) != GSL_SUCCESS)
+        SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(read_all(&all, threads, error));
     for (int s = file.sides > 1 ? 1 : 0; s < file.sides; s++) {
         fill_spec(ret_table, "target", &file.side[0]);
         if (s > 0) fill_spec(ret_table, "draft", &file.side[s]);
         fill(ret_table, &all, s);
-        if (spec_table_append(ret_table) != GSL_SUCCESS) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        if (spec_table_append(ret_table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     }
 done:
     for (int s = 1; s < SPEC_ROWS_SIDES_MAX; s++) free(all.beta[s]);

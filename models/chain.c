@@ -1,24 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/chain.h"
+
+#include "models/transformed_model.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* The session inside one wrapper of filters, or itself. */
-static int unwrap(spec_session **ret_inner, spec_transform *ret_transform, spec_session *session, const char *which,
-                  spec_error *error)
+/* Unwrap at most one transformed model. */
+static int unwrap(spec_session **ret_inner, spec_transform *ret_transform, spec_session *session,
+                  const char *which, spec_error *error)
 {
     *ret_inner = session;
     *ret_transform = SPEC_TRANSFORM_NONE;
-    const spec_transform *transform = spec_transform_of(session->model);
+    const spec_transform *transform = spec_transformed_model_transform(session->model);
     if (transform != NULL) {
         *ret_transform = *transform;
         *ret_inner = session->model->kind->session_base(session->data);
     }
     if ((*ret_inner)->model->kind->chain != NULL) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EUNSUP, "the rows of the %s are not made on a device that could draw from them", which);
+    return spec_fail(error, GSL_EUNSUP, "the %s is not on a device that can sample", which);
 }
 
-int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft, int K, spec_error *error)
+int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft, int K,
+                    spec_error *error)
 {
     int status = GSL_SUCCESS;
     assert(K >= 0);
@@ -29,11 +33,13 @@ int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft
     if (chain->kind != chain->draft->model->kind->chain)
         SPEC_TRY(spec_fail(error, GSL_EUNSUP, "target and draft are models of different kinds"));
     if (chain->target->model->vocab != chain->draft->model->vocab)
-        SPEC_TRY(spec_fail(error, GSL_EUNSUP, "target and draft have vocabularies of different sizes"));
+        SPEC_TRY(
+            spec_fail(error, GSL_EUNSUP, "target and draft have vocabularies of different sizes"));
     SPEC_TRY(chain->kind->check(chain->target, chain->draft, K, error));
     chain->law = calloc((size_t)K + 1, sizeof *chain->law);
     if (chain->law == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d laws", K));
-    for (int i = 0; i < K; i++) SPEC_TRY(chain->kind->law_init(chain->draft, &chain->law[i], error));
+    for (int i = 0; i < K; i++)
+        SPEC_TRY(chain->kind->law_init(chain->draft, &chain->law[i], error));
 done:
     if (status != GSL_SUCCESS) spec_chain_free(chain);
     return status;
@@ -41,29 +47,35 @@ done:
 
 void spec_chain_free(spec_chain *chain)
 {
-    for (int i = 0; i < chain->K && chain->law != NULL; i++) chain->kind->law_free(chain->draft, chain->law[i]);
+    for (int i = 0; i < chain->K && chain->law != NULL; i++)
+        chain->kind->law_free(chain->draft, chain->law[i]);
     free(chain->law);
     *chain = (spec_chain){0};
 }
 
-int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n, const int *token, int i,
-                    double uniform, spec_error *error)
+int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n,
+                    const int *token, int i, double uniform, spec_error *error)
 {
     assert(i >= 0 && i < chain->K);
-    return chain->kind->draw(chain->draft, ret_token, chain->law[i], context, n, token, i, &chain->draft_transform,
-                             uniform, error);
+    const spec_score_request request = {
+        .context = context, .n_context = n, .token = token, .n_nodes = i, .first = i};
+    return chain->kind->draw(chain->draft, ret_token, chain->law[i], &request,
+                             &chain->draft_transform, uniform, error);
 }
 
-int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n, spec_error *error)
+int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n,
+                     spec_error *error)
 {
     return chain->kind->guess(chain->draft, ret_token, context, n, error);
 }
 
-int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, const int *token, int n_nodes,
-                           spec_error *error)
+int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, const int *token,
+                           int n_nodes, spec_error *error)
 {
     assert(n_nodes >= 0 && n_nodes <= chain->K);
-    return chain->kind->score_begin(chain->target, context, n, token, n_nodes, error);
+    const spec_score_request request = {
+        .context = context, .n_context = n, .token = token, .n_nodes = n_nodes};
+    return chain->kind->score_begin(chain->target, &request, error);
 }
 
 int spec_chain_score_end(spec_chain *chain, spec_error *error)
@@ -71,9 +83,13 @@ int spec_chain_score_end(spec_chain *chain, spec_error *error)
     return chain->kind->score_end(chain->target, error);
 }
 
-int spec_chain_verify(spec_chain *chain, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
-                      const int *token, int n_nodes, const double *uniform, spec_error *error)
+int spec_chain_verify(spec_chain *chain, spec_chain_outcome *outcome, const int *token, int n_nodes,
+                      const double *uniform, spec_error *error)
 {
-    return chain->kind->verify(chain->target, ret_n_accepted, ret_token, ret_chance, ret_used, chain->law, token,
-                               n_nodes, &chain->target_transform, uniform, error);
+    const spec_chain_request request = {.token = token,
+                                        .n = n_nodes,
+                                        .law = chain->law,
+                                        .transform = &chain->target_transform,
+                                        .uniform = uniform};
+    return chain->kind->verify(chain->target, outcome, &request, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/filters.h"
 
 #include "base/noise.h"
@@ -10,7 +11,7 @@
 
 enum { GROUPS_MIN = 64, GROUPS_MAX = 4096, SHORT = 48, STEP = 8 };
 
-/* A filter keeps the tokens that stand at or before one place in the order of probability, ties by the lowest id. */
+/* The last token that a filter keeps, in the order of probability (ties by the lowest id). */
 typedef struct {
     double value;
     int id;
@@ -33,8 +34,8 @@ static void swap(int *a, int *b)
     *b = kept;
 }
 
-/* Put those of order[low..high-2] that stand before order[high-1] in front of it; returns its place, and their sum.
- * Without branches, which no processor could foresee. */
+/* Move those of order[low..high-2] that precede order[high-1] in front of it; return its index, and
+ * their sum. Free of branches, which would be mispredicted. */
 static int partition(double *ret_sum, const double *row, int *order, int low, int high)
 {
     const int pivot = order[high - 1];
@@ -54,17 +55,18 @@ static int partition(double *ret_sum, const double *row, int *order, int low, in
     return split;
 }
 
-/* Make one of order[low..high-1] the last of them: by a hash, so that no row is a bad one. */
+/* Move a pivot, chosen by a hash, to the end of order[low..high-1], so that no row is a worst case.
+ */
 static void choose_pivot(int *order, int low, int high)
 {
     const uint64_t word = spec_noise_mix((uint64_t)(uint32_t)low << 32 | (uint32_t)high);
     swap(&order[high - 1], &order[low + (int)(word % (uint64_t)(high - low))]);
 }
 
-/* Put the k foremost of the n tokens in `order` first, in no order: quickselect. */
+/* Move the k most probable of the n tokens in `order` to its front, unsorted: quickselect. */
 static void select_foremost(const double *row, int *order, int n, int k)
 {
-    int low = 0, high = n; /* the k-th place lies in low..high-1 */
+    int low = 0, high = n; /* low <= the k-th index < high */
     while (high - low > 1) {
         double unused;
         choose_pivot(order, low, high);
@@ -87,7 +89,7 @@ static void sift_down(const double *row, int *order, int n, int root)
     }
 }
 
-/* Heapsort, the foremost first: no allocation, no recursion, no bad case. */
+/* Heapsort, the most probable first: no allocation, no recursion, no worst case. */
 static void sort(const double *row, int *order, int n)
 {
     for (int root = n / 2 - 1; root >= 0; root--) sift_down(row, order, n, root);
@@ -97,7 +99,7 @@ static void sort(const double *row, int *order, int n)
     }
 }
 
-/* The tokens of positive probability; the others are gone already. */
+/* The tokens of positive probability; filtered tokens have 0. */
 static int positive_tokens(const double *row, int vocab, int *order)
 {
     int n = 0;
@@ -107,19 +109,21 @@ static int positive_tokens(const double *row, int vocab, int *order)
     return n;
 }
 
-/* ---- top_k ------------------------------------------------------------------------------------------------------- */
+/* ---- top_k ----------------------------------------------------------------------------------- */
 
-/* ret_best[g] = the largest row[i] of i = g mod groups. */
-static void find_group_maxima(double *restrict ret_best, const double *restrict row, int vocab, int groups)
+/* ret_best[g] = max row[i] over i = g mod groups. */
+static void find_group_maxima(double *restrict ret_best, const double *restrict row, int vocab,
+                              int groups)
 {
     memcpy(ret_best, row, (size_t)groups * sizeof *row);
     for (int begin = groups; begin < vocab; begin += groups) {
         const int n = vocab - begin < groups ? vocab - begin : groups;
-        for (int g = 0; g < n; g++) ret_best[g] = row[begin + g] > ret_best[g] ? row[begin + g] : ret_best[g];
+        for (int g = 0; g < n; g++)
+            ret_best[g] = row[begin + g] > ret_best[g] ? row[begin + g] : ret_best[g];
     }
 }
 
-/* The least of the k foremost. */
+/* The k-th largest value. */
 static double least_foremost(const double *row, int *order, int n, int k)
 {
     select_foremost(row, order, n, k);
@@ -128,8 +132,9 @@ static double least_foremost(const double *row, int *order, int n, int k)
     return least;
 }
 
-/* Tokens among which the k foremost are, at least k of them unless there are fewer. Of the largest of each group, k are
- * at least as large as the k-th of these: so is the k-th of all. */
+/* Collect candidates for the k most probable tokens: at least k, unless there are fewer tokens. k
+ * of the groups' largest values are at least the k-th largest of these. So the k-th largest of all
+ * is at least as large. */
 static int top_k_candidates(const double *row, int vocab, int k, int *order)
 {
     double best[GROUPS_MAX];
@@ -139,7 +144,8 @@ static int top_k_candidates(const double *row, int vocab, int k, int *order)
     find_group_maxima(best, row, vocab, groups);
     for (int g = 0; g < groups; g++) order[g] = g;
     const double least = least_foremost(best, order, groups, k);
-    return least > 0.0 ? spec_row_above(order, row, vocab, least) : positive_tokens(row, vocab, order);
+    return least > 0.0 ? spec_row_above(order, row, vocab, least)
+                       : positive_tokens(row, vocab, order);
 }
 
 static place top_k_cut(const double *row, int vocab, int k, int *order)
@@ -149,10 +155,10 @@ static place top_k_cut(const double *row, int vocab, int k, int *order)
     return (place){least_foremost(row, order, n, k), INT_MAX};
 }
 
-/* ---- top_p ------------------------------------------------------------------------------------------------------- */
+/* ---- top_p ----------------------------------------------------------------------------------- */
 
-/* Sorts only as much as the mass needs: blocks of growing size. The sum is compensated, so that eight times 0.1 reaches
- * 0.8. */
+/* Sorts blocks of growing size, until the mass is reached. The sum is compensated, so that eight
+ * times 0.1 reaches 0.8. */
 static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, int *order)
 {
     const int n = positive_tokens(row, vocab, order);
@@ -163,7 +169,8 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
         sort(row, order + start, size);
         for (int i = start; i < start + size; i++) {
             const double total = sum + row[order[i]];
-            lost += (sum - total) + row[order[i]]; /* exact: no term exceeds the sum before it, if that is not 0 */
+            lost += (sum - total) +
+                    row[order[i]]; /* exact: no term exceeds the sum before it, unless that is 0 */
             sum = total;
             if (sum + lost >= top_p) return (place){row[order[i]], order[i]};
         }
@@ -171,15 +178,17 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
     return (place){0.0, INT_MAX};
 }
 
-/* The same by sums: down from the largest in steps, each of the tokens within a factor, until one has the cut, and
- * there by quickselect. What is too small to matter, all together, is never looked at. False where rounding might tell
- * otherwise: a plain sum of at most V terms that add up to 1 is off by less than `margin`. */
+/* The same by sums. Steps from the largest value down take the tokens within a factor, until one
+ * step contains the cut; quickselect finds it there. Tokens too small to matter in total are never
+ * visited. Returns false if rounding could change the result: a plain sum of at most V terms that
+ * add up to 1 has an error below `margin`. */
 static bool find_top_p_cut(place *ret_cut, const double *row, int vocab, double top_p, int *order)
 {
     const double margin = vocab * DBL_EPSILON, reached = top_p + margin, missed = top_p - margin;
     const double least = 0.5 * (1.0 - top_p) / vocab;
-    double upper = INFINITY, lower = row[spec_row_argmax(row, vocab)], mass = 0.0; /* mass: of those before low */
-    int low = 0, high;                                                             /* the cut is in low..high-1 */
+    double upper = INFINITY, lower = row[spec_row_argmax(row, vocab)],
+           mass = 0.0; /* mass: of the tokens before low */
+    int low = 0, high; /* low <= the index of the cut < high */
     for (;;) {
         double sum = 0.0;
         lower = fmax(lower / STEP, least);
@@ -233,7 +242,7 @@ static place top_p_cut(const double *row, int vocab, double top_p, int *order)
     return top_p_cut_by_sorting(row, vocab, top_p, order);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all filters ----------------------------------------------------------------------------- */
 
 static place min_p_cut(const double *row, int vocab, double min_p)
 {
@@ -247,15 +256,15 @@ static bool keeps_all(const place *cut, int n_cuts, double value, int id)
     return true;
 }
 
-/* Remove what a cut does not keep; renormalise only if something went, so that a filter that removes nothing changes no
- * bit. */
+/* Remove tokens that a cut rejects. Renormalise only if a token was removed, so that a filter
+ * without effect changes no bit. */
 static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts, int *order)
 {
     double least = 0.0;
     for (int c = 0; c < n_cuts; c++) least = fmax(least, cut[c].value);
-    if (least == 0.0) return; /* all that is positive stays */
+    if (least == 0.0) return; /* every positive token survives */
     const int n = spec_row_above(order, row, vocab, least);
-    int kept = 0, faint = 0; /* faint: the first of positive probability below all cuts */
+    int kept = 0, faint = 0; /* faint: the first positive token below all cuts */
     for (int i = 0; i < n; i++) {
         if (keeps_all(cut, n_cuts, row[order[i]], order[i])) order[kept++] = order[i];
         else row[order[i]] = 0.0;
@@ -267,18 +276,18 @@ static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts, int
     for (int i = 0; i < kept; i++) row[order[i]] /= sum;
 }
 
-void spec_filters_apply(double *row, int vocab, const spec_transform *transform, int *order)
+void spec_filters_apply(double *row, int vocab, const spec_filters *filters, int *order)
 {
     place cut[3];
     int n = 0;
-    if (transform->top_k > 0 && transform->top_k < vocab) {
-        cut[n++] = top_k_cut(row, vocab, transform->top_k, order);
-        if (transform->chained) apply_cuts(row, vocab, cut, n, order), n = 0;
+    if (filters->top_k > 0 && filters->top_k < vocab) {
+        cut[n++] = top_k_cut(row, vocab, filters->top_k, order);
+        if (filters->chained) apply_cuts(row, vocab, cut, n, order), n = 0;
     }
-    if (transform->top_p < 1.0) {
-        cut[n++] = top_p_cut(row, vocab, transform->top_p, order);
-        if (transform->chained) apply_cuts(row, vocab, cut, n, order), n = 0;
+    if (filters->top_p < 1.0) {
+        cut[n++] = top_p_cut(row, vocab, filters->top_p, order);
+        if (filters->chained) apply_cuts(row, vocab, cut, n, order), n = 0;
     }
-    if (transform->min_p > 0.0) cut[n++] = min_p_cut(row, vocab, transform->min_p);
+    if (filters->min_p > 0.0) cut[n++] = min_p_cut(row, vocab, filters->min_p);
     apply_cuts(row, vocab, cut, n, order);
 }

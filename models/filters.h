@@ -1,14 +1,23 @@
-/* filters: which tokens of a row top_k, top_p and min_p keep.
- * A filter keeps what stands at or before one place in the order of probability, ties by the lowest id. That place is
- * looked for among the few tokens that can be it, found by a pass over the row; the result is that of a whole sort, bit
- * for bit. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* filters: top_k, top_p and min_p applied to a row.
+ * A filter keeps the tokens up to one cut in the order of probability (ties: lowest id). Passes
+ * over the row select a few candidates for the cut; the result equals that of a full sort, bit for
+ * bit. */
 #ifndef SPECLAB_FILTERS_H
 #define SPECLAB_FILTERS_H
 
-#include "models/transform.h"
+#include <stdbool.h>
 
-/* Apply top_k, top_p and min_p of `transform` to `row` (V, normalised) in place, and renormalise the survivors if
- * anything went. `order` (V) is workspace. */
-void spec_filters_apply(double *row, int vocab, const spec_transform *transform, int *order);
+typedef struct {
+    int top_k;    /* keep the k most probable; ties with the k-th stay; 0 keeps all */
+    double top_p; /* keep the fewest, most probable first (ties: lowest id), of mass >= top_p;
+                     1 keeps all */
+    double min_p; /* keep tokens of probability >= min_p * max; 0 keeps all */
+    bool chained; /* renormalise after each filter, instead of once after all */
+} spec_filters;
+
+/* Apply top_k, top_p and min_p to `row` (V, normalised) in place, and renormalise the survivors if
+ * a token was removed. `order` (V) is workspace. */
+void spec_filters_apply(double *row, int vocab, const spec_filters *filters, int *order);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_kinds.h"
 
 const spec_model_kind *const spec_model_kinds[] = {

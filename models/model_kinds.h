@@ -1,6 +1,7 @@
-/* model_kinds: every kind of model, one line each; the table itself is spec_model_kinds in models/model.h.
- * To add a model: write models/NAME.c with its spec_model_NAME, declare it here, add it to models/model_kinds.c, test
- * it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* model_kinds: every kind of model; the table itself is spec_model_kinds in models/model.h.
+ * To add a model: write models/NAME.c with its spec_model_NAME, declare it here, add it to
+ * models/model_kinds.c, test it. */
 #ifndef SPECLAB_MODEL_KINDS_H
 #define SPECLAB_MODEL_KINDS_H
 

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/row.h"
 
 #include "base/cpu.h"
 #include "models/row_kernels.h"
 
-/* Plain sums within a block of lanes, which vectorise, and a compensated sum over blocks [Neumaier74]. */
+/* Plain sums within a block of lanes, which vectorise; a compensated sum over blocks [Neumaier74].
+ */
 enum { LANES = 8, BLOCK = 128 };
 
 typedef struct {
@@ -13,7 +15,8 @@ typedef struct {
 static void add(running *total, double value)
 {
     const double sum = total->sum + value;
-    const double larger = total->sum > value ? total->sum : value; /* by size: every value here is >= 0 */
+    const double larger =
+        total->sum > value ? total->sum : value; /* comparing without fabs: every value is >= 0 */
     const double smaller = total->sum > value ? value : total->sum;
     total->lost += (larger - sum) + smaller;
     total->sum = sum;
@@ -21,7 +24,8 @@ static void add(running *total, double value)
 
 static double add_lanes(const double *lane)
 {
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 double spec_row_sum(const double *value, int n)
@@ -107,15 +111,16 @@ int spec_row_largest(int *ret_index, int k, const double *value, int n)
     for (int i = 0; i < n && k > 0; i++) {
         if (held == k && !(value[i] > value[ret_index[k - 1]])) continue;
         int at = held < k ? held++ : k - 1;
-        for (; at > 0 && value[i] > value[ret_index[at - 1]]; at--) ret_index[at] = ret_index[at - 1];
+        for (; at > 0 && value[i] > value[ret_index[at - 1]]; at--)
+            ret_index[at] = ret_index[at - 1];
         ret_index[at] = i;
     }
     return held;
 }
 
-/* ---- those above a bound ----------------------------------------------------------------------------------------- */
+/* ---- values above a bound -------------------------------------------------------------------- */
 
-/* Every index is written; those that do not count are overwritten. */
+/* Writes every index; the next one overwrites those below the bound. */
 int spec_row_above_ref(int *ret_index, const double *value, int n, double least)
 {
     int found = 0;

@@ -1,27 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row: arithmetic on rows, the (V) arrays of probabilities that models return.
- * Sums are compensated, so that a row of a million tokens is normalised as well as one of two. The caller owns the
- * rows. */
+ * Sums are compensated: normalising a row of a million tokens is as accurate as one of two. The
+ * caller owns the rows. */
 #ifndef SPECLAB_ROW_H
 #define SPECLAB_ROW_H
 
-/* The sum of n values >= 0, accurate to about 16 units in the last place whatever n is. */
+/* The sum of n values >= 0, accurate to about 16 units in the last place for any n. */
 double spec_row_sum(const double *value, int n);
 
 /* Divide n weights by their sum, which must be positive and finite. */
 void spec_row_normalise(double *weight, int n);
 
-/* sum_i min(a_i, b_i): the chance that the token rule accepts, if one row is the target's and the other the draft's. */
+/* sum_i min(a_i, b_i): the acceptance probability of the token rule for a target row and a draft
+ * row. */
 double spec_row_overlap(const double *a, const double *b, int n);
 
-/* The index of the largest, smallest value: the lowest among ties. */
+/* The index of the largest and of the smallest value; the lowest index among ties. */
 int spec_row_argmax(const double *value, int n);
 int spec_row_argmin(const double *value, int n);
 
-/* The indices of the k largest values into ret_index, the largest first, the lowest first among ties; returns how many:
- * n where that is less than k. One pass, O(n + k^2 log n) on values in no order. */
+/* Write the indices of the k largest values into ret_index, the largest first, the lowest first
+ * among ties; returns their number: n if that is less than k. One pass, O(n + k^2 log n) on values
+ * in random order. */
 int spec_row_largest(int *ret_index, int k, const double *value, int n);
 
-/* The indices of the values of at least `least`, ascending, into ret_index, which has room for n; returns how many. */
+/* Write the indices of the values of at least `least` into ret_index (n), ascending; returns their
+ * number. */
 int spec_row_above(int *ret_index, const double *value, int n, double least);
 
 #endif

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/row_kernels.h"
 
 #if defined(__AVX2__)
 
 #include <immintrin.h>
 
-/* The places of a mask's bits, lowest first: bytes of a shuffle of four indices. */
+/* Shuffle bytes that move the lanes of a mask's set bits to the front, lowest first. */
 #define TAKE(i) 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 #define NONE -1, -1, -1, -1
 static const signed char places[16][16] = {
@@ -26,15 +27,16 @@ static const signed char places[16][16] = {
     {TAKE(0), TAKE(1), TAKE(2), TAKE(3)},
 };
 
-/* Four values at a time, without a branch. Four indices are stored each time; what is too much lies before n and is
- * overwritten, or left. */
+/* Four values at a time, without branches. Each store writes four indices; the surplus lies before
+ * n and is overwritten or ignored. */
 int spec_row_above_avx2(int *ret_index, const double *value, int n, double least)
 {
     const __m256d bound = _mm256_set1_pd(least);
     __m128i index = _mm_setr_epi32(0, 1, 2, 3);
     int found = 0, i = 0;
     for (; n - i >= 4; i += 4) {
-        const int above = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(value + i), bound, _CMP_GE_OQ));
+        const int above =
+            _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(value + i), bound, _CMP_GE_OQ));
         const __m128i order = _mm_loadu_si128((const __m128i *)(const void *)places[above]);
         _mm_storeu_si128((__m128i *)(void *)(ret_index + found), _mm_shuffle_epi8(index, order));
         found += __builtin_popcount((unsigned)above);

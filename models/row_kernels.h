@@ -1,5 +1,6 @@
-/* row_kernels: loops of models/row.h for one instruction set each. All have the same results; for row.c and its
- * test. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* row_kernels: the loops of models/row.h for one instruction set each.
+ * All return the same bits. For row.c and its test. */
 #ifndef SPECLAB_ROW_KERNELS_H
 #define SPECLAB_ROW_KERNELS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/tabulate.h"
 
 #include "models/wrapper.h"
@@ -10,8 +11,9 @@ typedef struct {
     double row[]; /* (contexts, V) */
 } table;
 
-/* Contexts of 0..order tokens are numbered by bijective numeration: the empty one is 0, and one more token t makes i
- * into i V + t + 1. So all of length 0 come first, then all of length 1, and so on, without gaps. */
+/* Contexts of 0..order tokens are numbered by bijective numeration: the empty context is 0, and one
+ * more token t makes i into i V + t + 1. Contexts of length 0 come first, then length 1, and so on,
+ * without gaps. */
 static size_t context_number(const int *context, size_t n, size_t order, size_t vocab)
 {
     size_t number = 0;
@@ -25,7 +27,8 @@ static size_t context_number(const int *context, size_t n, size_t order, size_t 
 static size_t context_of_number(int *ret_context, size_t number, size_t vocab)
 {
     size_t n = 0;
-    for (; number > 0; number = (number - 1) / vocab) ret_context[n++] = (int)((number - 1) % vocab);
+    for (; number > 0; number = (number - 1) / vocab)
+        ret_context[n++] = (int)((number - 1) % vocab);
     for (size_t i = 0; i < n / 2; i++) {
         const int kept = ret_context[i];
         ret_context[i] = ret_context[n - 1 - i];
@@ -34,7 +37,7 @@ static size_t context_of_number(int *ret_context, size_t number, size_t vocab)
     return n;
 }
 
-/* Number of contexts, or 0 where their table would be too large. */
+/* The number of contexts, or 0 if their table would be too large. */
 static size_t count_contexts(int order, size_t vocab)
 {
     size_t contexts = 1; /* of at most i tokens: 1 + V + ... + V^i */
@@ -45,17 +48,19 @@ static size_t count_contexts(int order, size_t vocab)
     return contexts;
 }
 
-static const double *table_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                               spec_error *error)
+static const double *table_row(const spec_model *model, void *session, const int *context, size_t n,
+                               double *scratch, spec_error *error)
 {
     (void)session, (void)scratch, (void)error;
     const size_t vocab = (size_t)model->vocab;
-    return ((const table *)model)->row + vocab * context_number(context, n, (size_t)model->order, vocab);
+    return ((const table *)model)->row +
+           vocab * context_number(context, n, (size_t)model->order, vocab);
 }
 
-/* Fill the table; *ret_filled is false where a row is the base's own, so that there is no need, or where there is
- * none. */
-static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size_t contexts, spec_error *error)
+/* Fill the table; *ret_filled is false if the base returns rows of its own, which need no table, or
+ * if a context has no row. */
+static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size_t contexts,
+                spec_error *error)
 {
     int status = GSL_SUCCESS, context[SPEC_ORDER_MAX];
     const size_t vocab = (size_t)base->vocab;
@@ -79,11 +84,12 @@ int spec_tabulate(spec_model **model, spec_error *error)
     int status = GSL_SUCCESS;
     spec_model *base = *model;
     bool filled;
-    const size_t vocab = (size_t)base->vocab, contexts = base->order >= 0 ? count_contexts(base->order, vocab) : 0;
+    const size_t vocab = (size_t)base->vocab,
+                 contexts = base->order >= 0 ? count_contexts(base->order, vocab) : 0;
     if (contexts == 0) return GSL_SUCCESS;
 
     table *made = calloc(1, sizeof *made + contexts * vocab * sizeof made->row[0]);
-    if (made == NULL) return GSL_SUCCESS; /* it is only for speed */
+    if (made == NULL) return GSL_SUCCESS; /* the table only saves time */
     SPEC_TRY(fill(made, &filled, base, contexts, error));
     if (!filled) goto done;
     SPEC_TRY(spec_wrapper_init(&made->wrapper, base, error));

@@ -1,17 +1,18 @@
-/* tabulate: a model whose rows are computed once for all contexts, where these are few.
- * Rows are the same, bit for bit, but returned without computing or copying; the table owns the model it was made
- * from. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tabulate: a model whose rows are computed once for all contexts, if these are few.
+ * Rows equal the base's, bit for bit, but are returned without computing or copying. The table owns
+ * the base model. */
 #ifndef SPECLAB_TABULATE_H
 #define SPECLAB_TABULATE_H
 
 #include "models/model.h"
 
-/* Largest table, in cells of 8 bytes, for models that look back at all. */
+/* The largest table, in cells of 8 bytes, for models of order above 0. */
 enum { SPEC_TABULATE_CELLS_MAX = 1 << 18 };
 
-/* Replace *model by a table of its rows after every context of at most `order` tokens. It stays as it is where that
- * would not help or cannot be: its rows are its own already, the table would be too large, it reads the whole text, or
- * some context has no row. */
+/* Replace *model by a table of its rows after every context of at most `order` tokens. The model
+ * stays unchanged if a table would be too large or no help: it returns rows of its own, reads the
+ * whole text, or has a context without a row. */
 int spec_tabulate(spec_model **model, spec_error *error);
 
 #endif

@@ -1,4 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/wrapper.h"
+
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,8 @@ static size_t token_text(const spec_model *model, int token, char *buffer, size_
     return base_of(model)->kind->token_text(base_of(model), token, buffer, size);
 }
 
-static size_t tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+static size_t tokenize(const spec_model *model, const char *text, size_t length, int *token,
+                       size_t capacity)
 {
     return base_of(model)->kind->tokenize(base_of(model), text, length, token, capacity);
 }
@@ -21,6 +25,11 @@ static size_t tokenize(const spec_model *model, const char *text, size_t length,
 static size_t prompt(const spec_model *model, unsigned long index, int *token, size_t capacity)
 {
     return base_of(model)->kind->prompt(base_of(model), index, token, capacity);
+}
+
+static int load(spec_model *model, const spec_model *opt_target, spec_error *error)
+{
+    return spec_model_load(((spec_wrapper *)model)->base, opt_target, error);
 }
 
 static void close_wrapper(spec_model *model)
@@ -32,22 +41,22 @@ static void close_wrapper(spec_model *model)
 int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error)
 {
     char *spec = strdup(base->spec);
-    if (spec == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (spec == NULL) return spec_no_memory(error);
     wrapper->base = base;
-    wrapper->kind = *base->kind;
-    wrapper->kind.close = close_wrapper;
-    wrapper->kind.load = NULL;
-    wrapper->kind.session_init = NULL;
-    wrapper->kind.session_free = NULL;
-    wrapper->kind.session_base = NULL;
-    wrapper->kind.session_share = NULL;
-    wrapper->kind.score = NULL;
-    wrapper->kind.score_begin = NULL;
-    wrapper->kind.score_end = NULL;
-    wrapper->kind.chain = NULL;
-    if (base->kind->token_text != NULL) wrapper->kind.token_text = token_text;
-    if (base->kind->tokenize != NULL) wrapper->kind.tokenize = tokenize;
-    if (base->kind->prompt != NULL) wrapper->kind.prompt = prompt;
+    const spec_model_kind *kind = base->kind;
+    wrapper->kind = (spec_model_kind){
+        .name = kind->name,
+        .usage = kind->usage,
+        .summary = kind->summary,
+        .reference = kind->reference,
+        .needs_target = kind->needs_target,
+        .applies_temperature = kind->applies_temperature,
+        .close = close_wrapper,
+        .load = kind->load != NULL ? load : NULL,
+        .token_text = kind->token_text != NULL ? token_text : NULL,
+        .tokenize = kind->tokenize != NULL ? tokenize : NULL,
+        .prompt = kind->prompt != NULL ? prompt : NULL,
+    };
     wrapper->head = *base;
     wrapper->head.kind = &wrapper->kind;
     wrapper->head.spec = spec;

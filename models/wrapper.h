@@ -1,6 +1,7 @@
-/* wrapper: a model that changes the rows of another one and hands everything else on.
- * The wrapper owns its base, is of the same size, order and name, and has a table line of its own: the base's, with
- * other functions. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* wrapper: a model that changes the rows of another model and delegates the rest to it.
+ * The wrapper owns its base and has the same vocabulary, order and spec. Its table line starts
+ * empty: only the names, load, token_text, tokenize and prompt come from the base. */
 #ifndef SPECLAB_WRAPPER_H
 #define SPECLAB_WRAPPER_H
 
@@ -13,11 +14,11 @@ typedef struct {
     spec_model *base;
 } spec_wrapper;
 
-/* Set up the head from `base`, which it owns from now on; the caller then replaces kind.row and what belongs to it
- * (_score and the session's functions are the base's no more: NULL). On failure the base stays the caller's. */
+/* Set up the head from `base`, which the wrapper owns from then on. The caller then sets kind.row,
+ * and score and the session functions if it has them. On failure the caller keeps the base. */
 int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error);
 
-/* The model inside all wrappers around it; itself where there is none. */
+/* The model inside all wrappers; the model itself if it is not wrapped. */
 const spec_model *spec_wrapper_innermost(const spec_model *model);
 
 #endif

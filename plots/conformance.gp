@@ -1,38 +1,65 @@
-# A failing case of speclab validate: left what came after one state beside what should have come, right where it came
-# from beside what the token rule expects. Theory is a bar or a dash, what was seen a point with two standard errors.
-CSV = ARG1; OUT = ARG2; load ARG3
-told(what) = system("sed -n 's/^# " . what . ": //p' \"" . CSV . "\"")
-stats CSV using 0 nooutput
-n_tokens = STATS_records
-set multiplot layout 1,2 title told('sampler') . ': fixture ' . told('fixture') . ', scope ' . told('scope') . \
-    ', state ' . told('state') noenhanced
+# A failing case: observed and expected tokens after one state, and which step emitted them.
+# title: {sampler}: fixture {fixture}, scope {scope}, state {state}
+# from: speclab validate --figure FILE
+# needs: target draft seen n
+# names: token
+# may use: accepted_draft correction bonus
+# may use: accepted_draft_expected correction_expected bonus_expected
+# Theory is a bar or a dash, an observation is a point with two standard errors.
+tokens = |token_name|
 se(p, n) = 2 * sqrt(p * (1 - p) / n)
+high(i) = column('seen') + se(column('seen'), column('n'))
+low(i) = least(column('seen'), most(0, column('seen') - se(column('seen'), column('n'))))
+rounds = has_accepted_draft || has_correction || has_bonus
+widest = 0
+do for [i=1:tokens] { widest = most(widest, strlen(token_name[i])) }
+upright = tokens * (1 + rounds) * (CHARACTER * widest + 1) > WIDTH - 30
+eval panels_apart(0)
+if (upright) { BOTTOM = most(BOTTOM, 4.6 + CHARACTER * widest) }
+eval panels(1, 1 + rounds, 3 + 4 * rounds, 17)
+unset title
 set style fill solid 0.35 border
-set xlabel 'token'
-set yrange [0:*]
-if (strlen(system("tail -n 1 \"" . CSV . "\" | cut -d, -f1")) > 2) { set xtics rotate by 45 right }
-set ylabel 'share of the tokens after this state'
-set key above maxrows 1 samplen 1 width -2
-set xrange [-0.6:n_tokens - 0.4]
-plot CSV using ($0 - 0.17):(column('target')):(0.3) with boxes linecolor 1 title 'target', \
-    '' using ($0 + 0.17):(column('draft')):(0.3) with boxes linecolor 8 title 'draft', \
-    '' using ($0 - 0.17):(column('seen')):(se(column('seen'), column('n'))):xticlabels(strcol('token')) \
-        with yerrorbars linecolor 2 pointtype 7 linewidth 1.6 title 'seen'
-
-# Three bars a token: accepted, correction, bonus; scope S tells none.
-if (system("tail -n 1 \"" . CSV . "\" | cut -d, -f8") eq '') {
-    unset border; unset tics; unset xlabel; unset ylabel; unset key
-    set label 1 "a text tells no more:\nits rounds are not seen" at graph 0.5, 0.5 center
-    plot [0:1] [0:1] -1 notitle
-} else {
-    set ylabel 'rounds, and what the token rule expects'
-    at(j) = column(0) + 0.27 * (j - 2)
-    name(j) = word('accepted correction bonus', j)
-    set key maxrows 2
-    plot CSV using (at(2)):(column(name(2))):(0.24):xticlabels(strcol('token')) with boxes linecolor 2 title name(2), \
-        for [j=1:3:2] '' using (at(j)):(column(name(j))):(0.24) with boxes linecolor word('3 2 5', j) + 0 \
-            title name(j), \
-        for [j=1:3] '' using (at(j) - 0.12):(column(name(j) . '_expected')):(0.24):(0) with vectors nohead \
-            linecolor rgb 'black' linewidth 2.5 title (j == 1 ? 'token rule' : '')
+set xtics (token_tic[1] 1)
+do for [i=2:tokens] { set xtics add (token_tic[i] i) }
+if (upright) { set xtics rotate by 90 right }
+set offsets graph 0.04, graph 0.04, graph 0.05, 0
+set xlabel xwrap('token')
+stats $DATA using (most(column('target'), most(column('draft'), \
+    high(0)))) nooutput
+set yrange [*<0:*]
+set ytics ystep(found(0) > 0 ? STATS_max : 1)
+set ylabel ywrap('share of the tokens after this state')
+set xrange [0.4 : tokens + 0.6]
+optional(name, has) = has ? column(name) : NaN
+name(j) = word('accepted_draft correction bonus', j)
+called(j) = j == 1 ? 'accepted draft' : name(j)
+has(j) = j == 1 ? has_accepted_draft : j == 2 ? has_correction : has_bonus
+colour(j) = j == 1 ? 3 : j == 2 ? 2 : 5
+has_expected(j) = j == 1 ? has_accepted_draft_expected : j == 2 ? has_correction_expected \
+    : has_bonus_expected
+plot $DATA using (column('token') - 0.17):'target':(0.3) with boxes linecolor 1 notitle, \
+    '' using (column('token') + 0.17):'draft':(0.3) with boxes linecolor 8 notitle, \
+    '' using (column('token') - 0.17):'seen':(low(0)):(high(0)) with yerrorbars \
+        linecolor 2 pointtype 7 linewidth 1.4 notitle
+# Three bars per token: accepted draft, correction, bonus. A text of scope S does not separate them.
+if (rounds) {
+    set ytics autofreq
+    set ylabel ywrap('rounds, and as the token rule expects them')
+    place(j) = column('token') + 0.27 * (j - 2)
+    plot for [j=1:3] $DATA using (place(j)):(optional(name(j), has(j))):(0.24) with boxes \
+        linecolor colour(j) notitle, \
+        for [j=1:3] '' using (place(j) - 0.12):(optional(name(j) . '_expected', has_expected(j))) \
+            :(0.24):(0) with vectors \
+            nohead linecolor rgb 'black' linewidth 2 notitle
 }
+eval legend(0)
+command = "plot -1 notitle, keyentry with boxes linecolor 1 title 'target'" \
+    . ", keyentry with boxes linecolor 8 title 'draft'" \
+    . ", keyentry with points linecolor 2 pointtype 7 title 'seen, ±2 s.e.'"
+if (rounds) {
+    command = command \
+        . ", for [j=1:3] keyentry with boxes linecolor colour(j) title 'right: ' . called(j)" \
+        . ", keyentry with lines linecolor rgb 'black' linewidth 2 title 'as expected'"
+}
+eval command
 unset multiplot

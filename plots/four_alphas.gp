@@ -1,27 +1,38 @@
-# Left: the numbers called acceptance rate, over K. Right: tokens a round, true and as predicted from accepted/drafted
-# taken for alpha.
-CSV = ARG1; OUT = ARG2; load ARG3
-alphas = ''
-stats CSV using (a = sprintf('%g', column('alpha')), \
-    alphas = (strstrt(' ' . alphas . ' ', ' ' . a . ' ') ? alphas : alphas . ' ' . a), column('K')) nooutput
-of(p) = abs(column('alpha') - real(word(alphas, p))) < 1e-9 ? column('K') : NaN
-set xlabel 'draft length K (tokens)'
-set xrange [STATS_min - 0.5 : STATS_max + 0.5]
-set multiplot layout 1,2 title 'What is called the acceptance rate' font ',15'
-set key left top samplen 1.5 font ',11'
-set ylabel 'estimate'
-set yrange [0:1.5]
-plot for [p=1:words(alphas)] CSV using (of(p)):(column('alpha_mle')):(column('wilson_low')):(column('wilson_high')) \
-        with yerrorbars linecolor p pointtype 7 pointsize 0.7 title 'α = ' . word(alphas, p) . ', passed/tested (95 %)', \
-    for [p=1:words(alphas)] CSV using (of(p)):(column('accepted_over_drafted')) \
-        with linespoints linecolor p dashtype 2 pointtype 4 pointsize 0.7 title p == 1 ? 'accepted/drafted' : '', \
-    for [p=1:words(alphas)] CSV using (of(p)):(column('emitted_over_K1')) \
-        with linespoints linecolor p dashtype 3 pointtype 8 pointsize 0.7 title p == 1 ? 'emitted/(K+1)' : ''
-set key left top
-set ylabel 'tokens a round, E[n\_emitted]'
-set yrange [0:*]
-plot for [p=1:words(alphas)] CSV using (of(p)):(column('emitted_true')) \
-        with linespoints linecolor p pointtype 7 pointsize 0.6 title 'α = ' . word(alphas, p), \
-    for [p=1:words(alphas)] CSV using (of(p)):(column('emitted_if_mistaken')) \
-        with linespoints linecolor p dashtype 2 pointtype 4 pointsize 0.6 title p == 1 ? 'from accepted/drafted' : ''
+# Numbers called the acceptance rate, over K, and tokens per round predicted from a wrong one.
+# title: Three numbers called the acceptance rate
+# needs: K alpha_mle wilson_low wilson_high accepted_over_drafted emitted_over_K1
+# needs: emitted_true emitted_if_mistaken
+# names: alpha
+n = |alpha_name|
+stats $DATA using 'K' nooutput
+of(i) = column('alpha') == i ? column('K') : NaN
+eval panels_apart(0)
+eval panels(1, 2, n + 4, 22)
+unset title
+set offsets graph 0.04, graph 0.04, graph 0.05, 0
+set xlabel xwrap('draft length K (tokens)')
+set ylabel ywrap('estimate')
+set xtics xstep(most(STATS_max - STATS_min, 1))
+set yrange [*<0:1<*]
+plot for [i=1:n] $DATA using (of(i)):'alpha_mle':'wilson_low':'wilson_high' with yerrorbars \
+    linecolor i pointtype 7 notitle, \
+    for [i=1:n] $DATA using (of(i)):'accepted_over_drafted' with linespoints \
+        linecolor i dashtype 2 pointtype 4 notitle, \
+    for [i=1:n] $DATA using (of(i)):'emitted_over_K1' with linespoints linecolor i dashtype 3 \
+        pointtype 8 notitle
+set ylabel ywrap('tokens per round')
+set yrange [*<0:*]
+plot for [i=1:n] $DATA using (of(i)):'emitted_true' with linespoints linecolor i \
+    pointtype 7 notitle, \
+    for [i=1:n] $DATA using (of(i)):'emitted_if_mistaken' with linespoints \
+        linecolor i dashtype 2 pointtype 4 notitle
+eval legend(0)
+plot -1 notitle, \
+    for [i=1:n] keyentry with lines linecolor i linewidth 3 title sprintf('α = %g', \
+        alpha_value[i]), \
+    keyentry with points linecolor rgb 'black' pointtype 7 title 'accepted/tested, 95 %', \
+    keyentry with linespoints linecolor rgb 'black' dashtype 2 pointtype 4 \
+        title 'accepted/drafted', \
+    keyentry with linespoints linecolor rgb 'black' dashtype 3 pointtype 8 title 'emitted/(K+1)', \
+    keyentry with linespoints linecolor rgb 'black' pointtype 7 title 'right: true'
 unset multiplot

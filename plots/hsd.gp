@@ -1,20 +1,29 @@
-# What each rule keeps of a block in the first round, over K; and below, how far the worst law is from the target's.
-CSV = ARG1; OUT = ARG2; load ARG3
-rules = ''
-stats CSV using (r = stringcolumn('rule'), \
-    rules = (strstrt(' ' . rules . ' ', ' ' . r . ' ') ? rules : rules . ' ' . r), column('K')) nooutput
-of(i) = stringcolumn('rule') eq word(rules, i) ? column('K') : NaN
-set xrange [STATS_min - 0.4 : STATS_max + 0.4]
+# Accepted draft tokens of the first round over K, and total variation, a colour for each rule.
+# title: Accepted draft tokens, and their price in total variation
+# needs: K mean_n_accepted worst_tv
+# names: rule
+n = |rule_name|
+longest = 0
+do for [i=1:n] { longest = most(longest, strlen(rule_name[i])) }
+stats $DATA using 'mean_n_accepted':'worst_tv' nooutput
+of(i) = column('rule') == i ? column('K') : NaN
+eval panels_apart(0)
+DOWN = 0
+eval panels(2, 1, n, longest)
+unset title
 set xtics 1
-set lmargin 10
-set multiplot layout 2,1 title 'Tokens kept of a draft, and what they cost'
-set ylabel 'E[n\_accepted], first round'
-set key left top
-plot for [i=1:words(rules)] CSV using (of(i)):(column('accepted')) with linespoints linecolor i pointtype point(i) noenhanced title word(rules, i)
-unset key
-set xlabel 'draft length K (tokens)'
-set ylabel 'largest total variation'
-set yrange [-0.01:*]
-set ytics 0.05
-plot for [i=1:words(rules)] CSV using (of(i)):(column('worst_tv')) with linespoints linecolor i pointtype point(i) noenhanced title word(rules, i)
+set format x ''
+set ytics ystep(1.1 * most(STATS_max_x - STATS_min_x, 0.1))
+set ylabel ywrap('accepted draft tokens')
+plot for [i=1:n] $DATA using (of(i)):'mean_n_accepted' with linespoints linecolor i \
+    pointtype point(i) notitle
+set format x '%g'
+set xlabel xwrap('draft length K (tokens)')
+set ytics ystep(1.1 * most(STATS_max_y - STATS_min_y, 0.01))
+set ylabel ywrap('largest total variation')
+plot for [i=1:n] $DATA using (of(i)):'worst_tv' with linespoints linecolor i \
+    pointtype point(i) notitle
+eval legend(0)
+plot -1 notitle, \
+    for [i=1:n] keyentry with linespoints linecolor i pointtype point(i) title rule_name[i]
 unset multiplot

@@ -1,30 +1,93 @@
-# Total variation over the acceptance of one token and over tokens a round, a colour for each family of rules; no rule can lie below the line.
-CSV = ARG1; OUT = ARG2; load ARG3
-families = '|'; lengths = ''
-stats CSV using (f = stringcolumn('family') . '|', families = (strstrt(families, '|' . f) ? families : families . f), \
-    k = sprintf('%d', column('K')), lengths = (strstrt(' ' . lengths . ' ', ' ' . k . ' ') ? lengths : lengths . ' ' . k), \
-    column('tv')) nooutput
-n = (sum [i=1:strlen(families)] (families[i:i] eq '|')) - 1
-array FAMILY[n]
-rest = families[2:*]
-do for [i=1:n] { bar = strstrt(rest, '|'); FAMILY[i] = rest[1:bar-1]; rest = rest[bar+1:*] }
-array MOST[words(lengths)]
-do for [i=1:words(lengths)] {
-    stats CSV using (stringcolumn('family') eq 'block-greedy' && column('K') == int(word(lengths, i)) ? column('accepted') : NaN) nooutput
-    MOST[i] = STATS_max
+# Total variation over tokens per round, a panel for each K, a colour for each family.
+# title: Lossy rules: total variation against accepted tokens
+# needs: tv mean_n_accepted
+# names: rule family K
+# A point's label has the values of its settings, if it fits; the legend names them.
+# A small figure has no labels.
+labels = WIDTH >= 45
+LABEL = 0.75
+settings(text) = strstrt(text, '?') ? text[strstrt(text, '?') + 1:*] : ''
+rest(text) = strstrt(text, '&') ? text[strstrt(text, '&') + 1:*] : ''
+pair(text) = strstrt(text, '&') ? text[1:strstrt(text, '&') - 1] : text
+keys(text) = text eq '' ? '' : pair(text)[1:strstrt(pair(text), '=') - 1] . (rest(text) eq '' \
+    ? '' : ', ' . keys(rest(text)))
+values(text) = text eq '' ? '' : pair(text)[strstrt(pair(text), '=') + 1:*] . (rest(text) eq '' \
+    ? '' : ', ' . values(rest(text)))
+n = |family_name|; n_K = |K_name|
+array LEGEND_OF[n]
+do for [i=1:n] { LEGEND_OF[i] = '' }
+stats $DATA using (f = column('family'), \
+    LEGEND_OF[f] = keys(settings(rule_text[column('rule')])), 0) nooutput
+longest = 19
+legend_of(i) = family_name[i] . (!labels || LEGEND_OF[i] eq '' ? '' : ': ' . LEGEND_OF[i])
+do for [i=1:n] { longest = most(longest, strlen(legend_of(i))) }
+# The most that a lossless rule accepts.
+array MOST[n_K]; array LOW[n_K]
+is_lossless(i) = family_text[i] eq 'block-greedy'
+do for [k=1:n_K] {
+    MOST[k] = NaN
+    stats $DATA using (is_lossless(column('family')) && column('K') == k \
+        ? column('mean_n_accepted') : NaN) nooutput
+    if (found(0) > 0) { MOST[k] = STATS_max }
+    stats $DATA using (column('K') == k ? 1 + column('mean_n_accepted') : NaN) nooutput
+    LOW[k] = found(0) > 0 ? STATS_min : 1
 }
-set yrange [-0.02 : 0.7]
-set multiplot layout 1,words(lengths) title 'What lossy rules pay for their tokens' font ',15'
-do for [panel=1:words(lengths)] {
-    K = int(word(lengths, panel))
-    at(f) = stringcolumn('family') eq f && column('K') == K ? 1 + column('accepted') : NaN
-    set title K == 1 ? 'drafts of one token' : sprintf('drafts of %d tokens', K)
-    set xlabel 'tokens a round, E[n\_emitted]'
-    set ylabel panel == 1 ? 'total variation of the tokens drafted for' : ''
-    set xrange [1 : K + 1.05]
-    if (panel == 1) { set key left top font ',10' } else { set key off }
-    plot x <= 1 + MOST[panel] ? 0 : (x - 1 - MOST[panel]) / K with lines linecolor rgb 'black' dashtype 2 title 'no rule lies below', \
-        for [i=1:n] CSV using (at(FAMILY[i])):(column('tv')) with linespoints linecolor i linewidth 0.5 pointtype point(i) \
-            pointsize 0.8 title FAMILY[i]
+stats $DATA using (column(0)) nooutput
+n_rows = int(STATS_max) + 1
+stats $DATA using 'tv' nooutput
+high = most(STATS_max, 0.1)
+columns = panel_columns(n_K); rows = panel_rows(n_K)
+TITLED = 1
+ACROSS = 2.5
+if (rows > 1) { DOWN = 2.4 }
+XTITLE = 'tokens per round'; YTITLE = 'total variation of the tokens drafted for'
+eval panels(rows, columns, n + 1, longest)
+set ytics ystep(1.15 * high)
+set yrange [-0.03 * high : 1.12 * high]
+at(k, f) = column('K') == k && column('family') == f ? 1 + column('mean_n_accepted') : NaN
+labelled(k, f) = PLACED[int(column(0)) + 1] ? at(k, f) : NaN
+array FROM[n_K]; array TO[n_K]
+do for [k=1:n_K] {
+    FROM[k] = least(LOW[k], 1 + K_value[k] * 0.5) - 0.12 * K_value[k]
+    TO[k] = K_value[k] + 1.12
 }
+# Labels are left and right of points in turn, and never cover a mark or another label.
+# Marks and labels are boxes in em, marks first.
+label(i) = values(settings(rule_text[column('rule')]))
+is_left(i) = int(column('family')) % 2
+array PLACED[n_rows]; array X[2 * n_rows]; array Y[2 * n_rows]; array LENGTH[2 * n_rows]
+put(x, y, length) = (n_boxes = n_boxes + 1, X[n_boxes] = x, Y[n_boxes] = y, \
+    LENGTH[n_boxes] = length)
+covers(x, y, length) = (sum [i=1:n_boxes] (x < X[i] + LENGTH[i] && X[i] < x + length \
+    && abs(y - Y[i]) < (i <= n_marks ? 0.6 : 0.9)))
+x_em(k) = (1 + column('mean_n_accepted') - FROM[k]) / (TO[k] - FROM[k]) * across
+y_em(i) = column('tv') / (1.15 * high) * down
+do for [k=1:n_K] {
+    if (k > 1) { unset label }
+    if ((k - 1) % columns > 0) { set format y '' } else { set format y '%g' }
+    set xrange [FROM[k] : TO[k]]
+    set xtics xstep(TO[k] - LOW[k])
+    n_boxes = 0
+    stats $DATA using (column('K') == k ? put(x_em(k) - 0.3, y_em(0), 0.6) : 0, 0) nooutput
+    n_marks = n_boxes
+    stats $DATA using (row = int(column(0)) + 1, long = LABEL * CHARACTER * strlen(label(0)), \
+        x = x_em(k) + (is_left(0) ? -0.6 - long : 0.6), y = y_em(0) + (is_left(0) ? 0.2 : -0.2), \
+        PLACED[row] = column('K') == k && long > 0 && labels && x > 0 \
+            && x + long < across + ACROSS && !covers(x, y, long), \
+        PLACED[row] ? put(x, y, long) : 0, 0) nooutput
+    set title sprintf(K_value[k] == 1 ? 'drafts of %g token' : 'drafts of %g tokens', K_value[k])
+    plot (MOST[k] == MOST[k] ? (x <= 1 + MOST[k] ? 0 : (x - 1 - MOST[k]) / K_value[k]) : NaN) \
+            with lines linecolor rgb 'black' dashtype 2 notitle, \
+        for [f=1:n] $DATA using (at(k, f)):'tv' with linespoints linecolor f linewidth 0.5 \
+            pointtype point(f) notitle, \
+        for [f=1:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels right \
+            font font(LABEL) textcolor linetype f offset -0.8, 0.2 notitle, \
+        for [f=2:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels left \
+            font font(LABEL) textcolor linetype f offset 0.8, -0.2 notitle
+}
+eval legend(0)
+plot -1 notitle, \
+    for [f=1:n] keyentry with linespoints linecolor f linewidth 0.5 pointtype point(f) \
+        title legend_of(f), \
+    keyentry with lines linecolor rgb 'black' dashtype 2 title 'no rule lies below'
 unset multiplot

@@ -1,20 +1,28 @@
-# The share of p-values up to x, over x: an exact sampler's run along the diagonal, a biased one's rise at once.
-CSV = ARG1; OUT = ARG2; load ARG3
-rules = ''
-stats CSV using (r = stringcolumn('rule'), \
-    rules = (strstrt(' ' . rules . ' ', ' ' . r . ' ') ? rules : rules . ' ' . r), column('p')) nooutput
-array N[words(rules)]
-of(i) = stringcolumn('rule') eq word(rules, i) ? column('p') : NaN
-do for [i=1:words(rules)] { stats CSV using (of(i)) nooutput; N[i] = STATS_records }
-set xlabel 'p-value of a run'
-set ylabel 'share of runs with a p-value up to x'
-set xrange [-0.02:1]; set yrange [0:1.02]
+# Law of p-values for each rule: a lossless one follows the diagonal.
+# title: Losslessness, tested over seeds
+# needs: p
+# names: rule
+n = |rule_name|
+longest = 24
+do for [i=1:n] { longest = most(longest, strlen(rule_name[i])) }
+array RUNS[n]
+of(i) = column('rule') == i ? column('p') : NaN
+do for [i=1:n] { stats $DATA using (of(i)) nooutput; RUNS[i] = found(0) }
+XTITLE = 'p-value x of a run'
+YTITLE = 'share of runs with a p-value up to x'
+eval panels(1, 1, n + 1, longest)
 set size square
-set key outside right top
-set title 'Losslessness, tested over seeds'
-# A 99 % band of Kolmogorov and Smirnov around the diagonal, for the number of runs of the first rule.
-band = 1.63 / sqrt(N[1])
-plot '+' using 1:($1 - band):($1 + band) with filledcurves linecolor rgb '#eeeeee' title '99 % band if lossless', \
-    x with lines linecolor rgb '#999999' dashtype 2 notitle, \
-    for [i=1:words(rules)] CSV using (of(i)):(1.0 / N[i]) smooth cumulative \
-        with steps linewidth 2 linecolor i noenhanced title word(rules, i)
+set xrange [-0.02:1]; set yrange [0:1.02]
+set xtics xstep(1)
+set ytics ystep(1)
+# The 99 % band of Kolmogorov and Smirnov, for the number of runs of the first rule.
+band = 1.63 / sqrt(most(1, RUNS[1]))
+plot '+' using 1:($1 - band):($1 + band) with filledcurves linecolor rgb '#e4e4e4' notitle, \
+    x with lines linecolor rgb FAINT dashtype 2 notitle, \
+    for [i=1:n] $DATA using (of(i)):(1.0 / RUNS[i]) smooth cumulative with steps linewidth 2 \
+        linecolor i notitle
+eval legend(0)
+plot -1 notitle, \
+    for [i=1:n] keyentry with lines linewidth 2 linecolor i title rule_name[i], \
+    keyentry with boxes fillstyle solid linecolor rgb '#e4e4e4' title '99 % band if lossless'
+unset multiplot

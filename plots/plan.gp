@@ -1,17 +1,38 @@
-# Tokens a round over the budget of nodes, a colour for each method: planned as a line, simulated as points.
-CSV = ARG1; OUT = ARG2; load ARG3
-methods = ''
-stats CSV using (m = stringcolumn('method'), methods = (strstrt(' ' . methods . ' ', ' ' . m . ' ') ? methods : methods . ' ' . m), \
-    column('budget')) nooutput
+# Planned speed-up over the budget of draft tokens, a colour for each method.
+# title: Draft trees for a budget, chosen by speed-up
+# needs: budget emitted speedup
+# names: method
+# may use: simulated simulated_se
+n = |method_name|
+longest = 9
+do for [i=1:n] { longest = most(longest, strlen(method_name[i])) }
+XTITLE = 'budget of the tree (draft tokens)'
+YTITLE = 'speed-up over plain decoding' . (has_simulated_se ? ', ±2 s.e.' : '')
+stats $DATA using (column('budget') > 0 ? column('budget') : NaN) nooutput
+if (found(0) == 0) { eval fail('no row has budget above 0') }
+eval panels(1, 1, n + 2 * has_simulated, longest)
 set logscale x 2
-set xlabel 'budget: draft tokens of a tree, at most'
-set ylabel 'tokens a round, E[n\_emitted]'
-set xrange [STATS_min < 1 ? 0.8 : STATS_min * 0.8 : STATS_max * 1.25]
-set title 'Draft trees for a budget: what a plan gains'
-of(i) = stringcolumn('method') eq word(methods, i) && column('budget') > 0 ? column('budget') : NaN
-measured = has('simulated')
-plot for [i=1:words(methods)] CSV using (of(i)):(column('emitted')) with lines linecolor i linewidth 1.6 notitle, \
-    for [i=1:measured ? words(methods) : 0] CSV using (of(i)):(column('simulated')):(2 * column('simulated_se')) \
-        with yerrorbars linecolor i pointtype point(i) pointsize 0.8 notitle, \
-    for [i=1:words(methods)] keyentry with linespoints linecolor i pointtype point(i) pointsize (measured ? 0.8 : 0) \
-        title word(methods, i)
+of(i) = column('method') == i && column('budget') > 0 ? column('budget') : NaN
+# Simulated tokens per round over the planned time per round.
+measured(i) = has_simulated ? column('simulated') * column('speedup') / column('emitted') : NaN
+bar(i) = has_simulated_se ? 2 * column('simulated_se') * column('speedup') / column('emitted') : NaN
+# Each method has a smaller mark than the one before, so that coinciding methods remain visible.
+mark(i) = i < n ? int(word('4 6 8 12 10', (i - 1) % 5 + 1)) : 7
+large(i) = MARK * (0.9 + 1.8 * (n - i) / most(1, n - 1))
+shown(i) = has_simulated ? measured(0) : column('speedup')
+plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
+    for [i=1:n] $DATA using (of(i)):'speedup' with lines linecolor i linewidth 1.4 notitle, \
+    for [i=1:n] $DATA using (of(i)):(shown(0)):(bar(0)) with yerrorbars linecolor i \
+        pointtype mark(i) pointsize large(i) notitle, \
+    for [i=1:has_simulated_se ? 0 : n] $DATA using (of(i)):(shown(0)) with points linecolor i \
+        pointtype mark(i) pointsize large(i) notitle
+eval legend(0)
+command = "plot -1 notitle"
+command = command . ", for [i=1:n] keyentry with linespoints linecolor i" \
+    . " pointtype mark(i) pointsize large(i) title method_name[i]"
+if (has_simulated) {
+    command = command . ", keyentry with lines linecolor rgb 'black' title 'planned'" \
+        . ", keyentry with points linecolor rgb 'black' pointtype 7 title 'simulated'"
+}
+eval command
+unset multiplot

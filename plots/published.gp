@@ -1,12 +1,23 @@
-# Printed speed-ups, expected and measured, over what Theorem 3.8 gives for the printed alpha, K and c.
-CSV = ARG1; OUT = ARG2; load ARG3
-set xlabel 'speed-up by Theorem 3.8 from the printed α, K and c'
-set ylabel 'printed speed-up'
-set xrange [1.2:3.6]; set yrange [1.2:3.6]
+# Printed speed-ups over those of Theorem 3.8 for the printed alpha, K and c.
+# title: Speed-ups as printed and as computed
+# needs: speedup_theory printed_expected printed_measured
+XTITLE = 'speed-up by Theorem 3.8 from the printed α, K and c'
+YTITLE = 'printed speed-up'
+eval panels(1, 1, 3, 20)
 set size square
-set title 'T5-XXL: printed against computed'
-plot x with lines linecolor rgb '#999999' dashtype 2 title 'equal', \
-    CSV using (column('speedup_theory')):(column('printed_expected')) \
-        with points linecolor 1 pointtype 7 pointsize 0.9 title 'expected, as printed', \
-    CSV using (column('speedup_theory')):(column('printed_measured')) \
-        with points linecolor 2 pointtype 5 pointsize 0.9 title 'measured, as printed'
+stats $DATA using 'speedup_theory':'printed_expected' nooutput
+low = least(STATS_min_x, STATS_min_y); high = most(STATS_max_x, STATS_max_y)
+stats $DATA using 'printed_measured' nooutput
+low = least(low, STATS_min) - 0.1; high = most(high, STATS_max) + 0.1
+set xrange [low:high]; set yrange [low:high]
+set xtics xstep(high - low)
+set ytics ystep(high - low)
+plot x with lines linecolor rgb FAINT dashtype 2 notitle, \
+    $DATA using 'speedup_theory':'printed_expected' with points linecolor 1 pointtype 7 notitle, \
+    $DATA using 'speedup_theory':'printed_measured' with points linecolor 2 pointtype 5 notitle
+eval legend(0)
+plot -1 notitle, \
+    keyentry with lines linecolor rgb FAINT dashtype 2 title 'equal', \
+    keyentry with points linecolor 1 pointtype 7 title 'expected, as printed', \
+    keyentry with points linecolor 2 pointtype 5 title 'measured, as printed'
+unset multiplot

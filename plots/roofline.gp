@@ -1,19 +1,27 @@
-# Time of a pass of n tokens over the time of a pass of one, for each kind of hardware.
-CSV = ARG1; OUT = ARG2; load ARG3
-names = ''
-stats CSV using (t = stringcolumn('hardware'), \
-    names = (strstrt(' ' . names . ' ', ' ' . t . ' ') ? names : names . ' ' . t), column('n_tokens')) nooutput
-array ONE[words(names)]
-of(i) = stringcolumn('hardware') eq word(names, i)
-do for [i=1:words(names)] {
-    stats CSV using (of(i) && column('n_tokens') == 1 ? column('time_ms') : NaN) nooutput
-    ONE[i] = STATS_min
+# Time of a pass of n tokens over that of the shortest pass, for each kind of hardware.
+# title: Roofline: a pass reads the weights once
+# needs: n_tokens time_ms
+# names: hardware
+n = |hardware_name|
+array ONE[n]
+longest = 0
+label(i) = sprintf('%s, shortest: %.3g ms', hardware_name[i], ONE[i])
+do for [i=1:n] {
+    stats $DATA using (column('hardware') == i && column('time_ms') > 0 ? column('time_ms') \
+        : NaN) nooutput
+    ONE[i] = found(0) > 0 ? STATS_min : 1
+    longest = most(longest, strlen(label(i)))
 }
-set xlabel 'tokens in a pass'
-set ylabel 'time of a pass over that of one token'
+XTITLE = 'tokens of a pass'
+YTITLE = 'time of a pass over that of the shortest'
+stats $DATA using (column('n_tokens') > 0 ? column('n_tokens') : NaN) nooutput
+if (found(0) == 0) { eval fail('no row has n_tokens above 0') }
+eval panels(1, 1, n, longest)
 set logscale xy 2
-set key left top
-set title 'Roofline: a pass reads the weights once'
-plot for [i=1:words(names)] CSV using (of(i) ? column('n_tokens') : NaN):(column('time_ms') / ONE[i]) \
-        with linespoints linecolor i pointtype point(i) pointsize 0.8 \
-        title sprintf('%s (one token: %.2f ms)', word(names, i), ONE[i])
+plot for [i=1:n] $DATA using (column('hardware') == i && column('n_tokens') > 0 \
+    ? column('n_tokens') : NaN):(column('time_ms') / ONE[i]) \
+    with linespoints linecolor i pointtype point(i) notitle
+eval legend(0)
+plot -1 notitle, \
+    for [i=1:n] keyentry with linespoints linecolor i pointtype point(i) title label(i)
+unset multiplot

@@ -1,27 +1,47 @@
-# Acceptance at one position over the number of siblings, a panel for each pair, a colour for each way of drawing: the most that any rule
-# accepts as a line, rules as points.
-CSV = ARG1; OUT = ARG2; load ARG3
-pairs = '|'
-stats CSV using (p = stringcolumn('pair') . '|', pairs = (strstrt(pairs, '|' . p) ? pairs : pairs . p), column('n')) nooutput
-KINDS = 'iid without top greedy'
-RULES = 'match rrs kseq ot rrsw token-rest'
-pieces(list) = (sum [i=1:strlen(list)] (list[i:i] eq '|')) - 1
-set xlabel 'siblings, n'
-set xrange [0.8 : 4.2]
-set xtics 1
-set yrange [0:1]
-is(kind) = stringcolumn('pair') eq subject && (stringcolumn('drafting') eq kind || column('n') == 1)
-bound(k) = is(word(KINDS, k)) && (k != 3 || column('n') > 1) ? column('n') : NaN
-at(k, r) = is(word(KINDS, k)) && column('n') > 1 && stringcolumn('rule') eq word(RULES, r) && (r > 1 || k == 1) ? column('n') : NaN
-set multiplot layout 1,pieces(pairs) title 'Acceptance at one position: what rules reach, and what could be reached' font ',15'
-rest = pairs[2:*]
-do for [panel=1:pieces(pairs)] {
-    bar = strstrt(rest, '|'); subject = rest[1:bar-1]; rest = rest[bar+1:*]
-    set title subject noenhanced
-    set ylabel panel == 1 ? 'acceptance' : ''
-    if (panel == 2) { set key right bottom font ',10' spacing 1 } else { set key off }
-    plot for [k=1:4] CSV using (bound(k)):(column('optimal')) with lines linecolor k title word(KINDS, k) . ' siblings, at best', \
-        for [r=1:6] for [k=1:4] CSV using (at(k, r)):(column('acceptance')) with points linecolor k pointtype point(r) pointsize 0.9 notitle, \
-        for [r=1:6] NaN with points linecolor rgb 'black' pointtype point(r) title word(RULES, r)
+# Acceptance at one position over the siblings, beside the bound of each kind.
+# title: Acceptance at one position: rules and bounds
+# needs: n acceptance optimal
+# names: pair drafting rule
+pairs = |pair_name|; rules = |rule_name|
+list = ''; longest = 12
+do for [i=1:|drafting_name|] { if (drafting_text[i] ne 'chain') {
+    list = list . sprintf(' %d', i)
+    longest = most(longest, strlen(drafting_name[i]) + 16)
+} }
+kinds = words(list)
+kind(k) = item(list, k)
+do for [i=1:rules] { longest = most(longest, strlen(rule_name[i])) }
+# One draft is a chain: the first point of each kind whose siblings are drawn.
+drawn(k) = drafting_text[k] ne 'top' && drafting_text[k] ne 'lookup'
+in(p, k) = column('pair') == p && (column('drafting') == k || (drawn(k) && column('n') == 1))
+bound(p, k) = in(p, k) ? column('n') : NaN
+at(p, k, r) = column('n') > 1 && in(p, k) && column('rule') == r ? column('n') : NaN
+columns = panel_columns(pairs)
+TITLED = 1
+XTITLE = 'siblings n'; YTITLE = 'acceptance'
+eval panels(panel_rows(pairs), columns, kinds + rules, longest)
+stats $DATA using 'acceptance':'optimal' nooutput
+low = least(0, least(STATS_min_x, STATS_min_y)); high = most(1, most(STATS_max_x, STATS_max_y))
+stats $DATA using 'n' nooutput
+set xrange [STATS_min - 0.2 : STATS_max + 0.2]
+set xtics xstep(most(1, STATS_max - STATS_min))
+set ytics ystep(high - low)
+widest = 1
+do for [p=1:pairs] { widest = most(widest, strlen(pair_name[p])) }
+set yrange [low:high]
+do for [p=1:pairs] {
+    if (p > 1) { unset label }
+    if ((p - 1) % columns > 0) { set format y '' } else { set format y '%g' }
+    set title pair_name[p] font fit(widest)
+    # A point outside the ranges: gnuplot fails on a panel without any point.
+    plot low - 1 notitle, for [k=1:kinds] $DATA using (bound(p, kind(k))):'optimal' with lines \
+        linecolor k notitle, \
+        for [r=1:rules] for [k=1:kinds] $DATA using (at(p, kind(k), r)):'acceptance' with points \
+            linecolor k pointtype point(r) notitle
 }
+eval legend(0)
+plot -1 notitle, \
+    for [k=1:kinds] keyentry with lines linecolor k linewidth 2 title drafting_name[kind(k)] \
+        . ' siblings, bound', \
+    for [r=1:rules] keyentry with points linecolor rgb 'black' pointtype point(r) title rule_name[r]
 unset multiplot

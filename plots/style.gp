@@ -1,32 +1,145 @@
-# What every figure shares: size, colours, fonts, the reading of a result, and the terminal that the output's name asks
-# for.
-# A script begins with:  CSV = ARG1; OUT = ARG2; load ARG3
+# Shared by every figure: tics, grid, and the places of panels, titles and legend.
+# speclab first sets the terminal and these variables:
+#   SIZE     font size in the terminal's unit
+#   WIDTH    width of the figure, and HEIGHT its height, in em (font sizes)
+#   TITLE    the title, one line; TITLE_GIVEN is 1 if the user chose it, or chose none
+#   LEGEND   'auto', 'right', 'bottom' or 'none'
+#   MARK     size of a point, SPACING spacing of the legend, and LIFT of labels of tics, in em
+#   TIKZ     1 if LaTeX typesets the text
 # Theory is a line, simulation a point with an error bar of two standard errors.
 set encoding utf8
-if (OUT[strlen(OUT)-2:] eq 'png') { set terminal pngcairo size 900,600 font 'DejaVu Sans,13' linewidth 1.4 } \
-else { if (OUT[strlen(OUT)-2:] eq 'pdf') { set terminal pdfcairo size 15cm,10cm font 'DejaVu Sans,10' linewidth 1.4 } \
-else { set terminal svg size 900,600 dynamic font 'DejaVu Sans,13' linewidth 1.4 background rgb 'white' } }
-set output OUT
-
 set datafile separator comma
-set datafile commentschars '#'
 set datafile columnheaders
 set datafile missing NaN
 
-# Colours that are told apart in print and by the colour-blind (Okabe and Ito).
+# Colours that remain distinct in print and for the colour-blind (Okabe and Ito), and point types.
 COLOURS = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
 do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
 array POINT[8] = [7, 5, 9, 13, 11, 4, 6, 8]
 point(i) = POINT[int(i - 1) % 8 + 1]
+FAINT = '#999999'
 
+least(a, b) = a < b ? a : b
+most(a, b) = a > b ? a : b
 set border 3 linewidth 0.8
 set tics nomirror out scale 0.6
+set xtics offset screen 0, LIFT / HEIGHT
+set format '%g'
 set grid linetype 1 linecolor rgb '#e4e4e4' linewidth 0.6
-set key left top Left reverse samplen 2 spacing 1.15
 set bars 0.5
-set title font ',15'
+MARK = MARK * least(1, 0.4 + HEIGHT / 70.0)
+set pointsize MARK
+# eval fail(text): print this line for the user and exit.
+fail(text) = sprintf("print '%s'; exit status 3", text)
+font(times) = TIKZ ? '' : sprintf(',%g', SIZE * times)
 
-# The names of the columns, and whether there is one of that name.
-HEAD = system("grep -v '^#' \"" . CSV . "\" | head -n 1")
-has(name) = strstrt(',' . HEAD . ',', ',' . name . ',') > 0
+# Text in em: the mean width of a character, the height of a line of the legend, and of a title.
+CHARACTER = 0.56
+LINE = 1.35
+TITLE_LINE = 1.5
+# A text wrapped at blanks into lines of at most n characters, and the number of lines.
+blank(text, i) = i < 1 ? 0 : text[i:i] eq ' ' ? i : blank(text, i - 1)
+wrap(text, n) = strlen(text) <= n || blank(text, n + 1) == 0 ? text \
+    : text[1:blank(text, n + 1) - 1] . "\n" . wrap(text[blank(text, n + 1) + 1:*], n)
+title_room = least(200, int(WIDTH / (1.2 * CHARACTER)))
+lines(text) = strlen(text) == 0 ? 0 : 1 + (sum [i=1:strlen(text)] (text[i:i] eq "\n" ? 1 : 0))
+TITLE = wrap(TITLE, title_room)
+
+# Margins around the panels in em, without title and legend. A script may change them before it
+# calls panels().
+LEFT = 5.4; RIGHT = 1.2; TOP = 0.6; BOTTOM = 3.7
+# LEFT for a title beside tic labels of n characters.
+beside_tics(length) = 3.2 + 0.6 * length
+# Between panels that share their axes.
+ACROSS = 1.6; DOWN = 0.6
+# eval panels_apart(0): each panel has its own axis titles. xwrap() and ywrap() break them into
+# lines, in a small font if the figure is narrow.
+apart = WIDTH < 45 ? 0.75 : 1
+panels_apart(i) = (apart < 1 ? 'LEFT = 6; ACROSS = 7; BOTTOM = 4.4' \
+        : 'LEFT = 6.2; ACROSS = 7.6; BOTTOM = 4.2') \
+    . sprintf("; set xlabel font '%s'; set ylabel font '%s'", font(apart), font(apart))
+# 1 if a panel has a title even when it is the only one.
+TITLED = 0
+# Titles of axes that all panels share: drawn with the first panel, as labels 1 and 2.
+XTITLE = ''; YTITLE = ''
+
+# eval panels(rows, columns, entries, longest): open a multiplot with space for the legend: its
+# number of entries, and the characters of the longest. A panel is `across` wide and `down` high, in
+# em. The first panel draws shared titles: `unset label` after it.
+entry = 0; beside = 0; in_row = 1; key_rows = 0; small = 1; below = 0
+x0 = 0; x1 = 0; y0 = 0; y1 = 0; across = 0; down = 0
+# The number of characters that fit, centred at a place in the figure.
+around(place, size) = int((2 * least(place, 1 - place) * size - 1) / CHARACTER)
+panels(rows, columns, entries, longest) = ( \
+    entry = CHARACTER * longest + 4, \
+    beside = entries > 0 && (LEGEND eq 'right' \
+        || (LEGEND eq 'auto' && WIDTH - entry > 36 && entries * LINE < HEIGHT - 4)), \
+    in_row = most(1, int((WIDTH - 1) / entry)), \
+    small = !beside && LINE * entries / in_row > 0.35 * HEIGHT ? 0.75 : 1, \
+    in_row = most(1, least(entries, int((WIDTH - 1) / (small * entry)))), \
+    key_rows = ceil(1.0 * entries / in_row), \
+    below = entries > 0 && !beside && LEGEND ne 'none' ? small * key_rows * LINE + 0.4 : 0, \
+    y1 = 1 - (TOP + (TITLE eq '' ? 0 : 1.5 * lines(TITLE) + 0.5) \
+        + (TITLED || rows * columns > 1 ? 1.8 : 0)) / HEIGHT, \
+    y0 = (BOTTOM + below) / HEIGHT, \
+    YTITLE = wrap(YTITLE, around((y0 + y1) / 2, HEIGHT)), \
+    x0 = (LEFT + TITLE_LINE * most(0, lines(YTITLE) - 1)) / WIDTH, \
+    x1 = 1 - (RIGHT + (beside ? entry + 0.6 : 0)) / WIDTH, \
+    XTITLE = wrap(XTITLE, around((x0 + x1) / 2, WIDTH)), \
+    y0 = y0 + TITLE_LINE * most(0, lines(XTITLE) - 1) / HEIGHT, \
+    across = ((x1 - x0) * WIDTH - (columns - 1) * ACROSS) / columns, \
+    down = ((y1 - y0) * HEIGHT - (rows - 1) * (DOWN + 2.8)) / rows, \
+    sprintf('unset key; set multiplot layout %d,%d ', rows, columns) \
+    . sprintf('margins screen %g,%g,%g,%g spacing screen %g,%g', \
+        x0, x1, y0, y1, ACROSS / WIDTH, (DOWN + 2.8) / HEIGHT) \
+    . (TITLE eq '' ? '' : ' title TITLE font font(1.15)') \
+    . (XTITLE eq '' ? '' : sprintf('; set label 1 XTITLE at screen %g, screen %g center', \
+        (x0 + x1) / 2, (below + 0.9 + TITLE_LINE * (lines(XTITLE) - 1)) / HEIGHT)) \
+    . (YTITLE eq '' ? '' : sprintf('; set label 2 YTITLE at screen %g, screen %g center rotate', \
+        0.9 / WIDTH, (y0 + y1) / 2)) \
+    . (across < 4 || down < 3 ? '; ' \
+        . fail('the figure has no room for its panels; choose a larger --size or --legend none') \
+        : ''))
+
+# eval legend(0): make the next plot the legend, beside or below the panels, after all of them.
+# That plot has keyentries, and the constant -1, which is outside its ranges.
+legend(i) = 'unset title; unset border; unset tics; unset grid; unset xlabel; unset ylabel;' \
+    . 'unset label; unset arrow; unset colorbox; unset logscale; set size nosquare;' \
+    . 'set offsets 0, 0, 0, 0;' \
+    . 'set lmargin at screen 0; set rmargin at screen 1;' \
+    . 'set bmargin at screen 0; set tmargin at screen 1;' \
+    . 'set xrange [0:1]; set yrange [0:1];' \
+    . (LEGEND eq 'none' ? '' : (beside \
+        ? sprintf('set key at screen %g, screen %g left top', x1 + 0.8 / WIDTH, y1) \
+        : sprintf('set key at screen 0.5, screen %g center bottom', 0.3 / HEIGHT) \
+            . sprintf(" font '%s'", font(small))) \
+    . sprintf(' vertical maxrows %d Left reverse samplen 2', beside ? 100 : key_rows) \
+    . sprintf(' spacing %g width 0', SPACING))
+
+# The number of values that the last `stats` found; the number that a text begins with, or 0.
+found(i) = exists('STATS_records') ? STATS_records : 0
+number(text) = text ne '' && strstrt('0123456789', text[1:1]) ? text + 0 : 0
+# The i-th number of a list in a text; gnuplot reads the clause of an empty loop once.
+item(list, i) = i > words(list) ? 1 : int(word(list, i) + 0)
+
+# For a panel: steps of tics, 1, 2 or 5 times a power of ten, of which no more than fit; lines of
+# titles beside it, and fonts of titles above it and of rows of names.
+digit(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 5 ? 5 : 10
+power(x) = x > 0 ? 10.0 ** floor(log10(x)) : 1
+step(range, n) = digit(1.0 * range / n / power(1.0 * range / n)) * power(1.0 * range / n)
+xstep(range) = step(range, most(3, least(10, across / 3.2)))
+ystep(range) = step(range, most(3, least(10, down / LINE)))
+whole_step(range) = ceil(1.9 * (range + 1) / across)
+xwrap(text) = wrap(text, int((across + 4) / apart / CHARACTER))
+ywrap(text) = wrap(text, int((down + 2) / apart / CHARACTER))
+fit(length) = font(most(0.6, least(1, across / (CHARACTER * most(1, length)))))
+fit_rows(n) = font(most(0.4, least(1, down / (1.2 * n))))
+# Rows and columns for n panels in a figure of this shape.
+panel_rows(n) = n <= 3 && WIDTH > 1.2 * HEIGHT ? 1 \
+    : ceil(1.0 * n / ceil(sqrt(n * 0.8 * WIDTH / HEIGHT)))
+panel_columns(n) = ceil(1.0 * n / panel_rows(n))
+set title font font(1) offset 0,-0.5
+set xlabel offset screen 0, (0.3 + LIFT) / HEIGHT
+set autoscale fix
+set offsets graph 0.04, graph 0.04, graph 0.05, graph 0.05

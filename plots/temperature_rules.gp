@@ -1,26 +1,44 @@
-# Tokens a round over temperature, a colour for each rule with its drafts, a panel for each pair of models.
-CSV = ARG1; OUT = ARG2; load ARG3
-short(drafting) = drafting[1:9] eq 'tree?n=2&' ? drafting[19:*] . ' pairs' : drafting
-names = '|'
-stats CSV using (k = stringcolumn('rule') . ',  ' . short(stringcolumn('drafting')) . '|', \
-    names = (strstrt(names, '|' . k) ? names : names . k), column('T')) nooutput
-n = (sum [i=1:strlen(names)] (names[i:i] eq '|')) - 1
-array NAME[n]
-rest = names[2:*]
-do for [i=1:n] { bar = strstrt(rest, '|'); NAME[i] = rest[1:bar-1]; rest = rest[bar+1:*] }
-set xlabel 'temperature, T'
-set xrange [0 : STATS_max + 0.1]
-set yrange [1 : *]
-array TITLE[2] = ['n-gram draft at the same temperature', 'draft of overlap 0.6 at every temperature']
-set multiplot layout 1,2 title 'Temperature and rules, for a 5-gram target on real text' font ',15'
-perturbed(draft) = draft[1:7] eq 'perturb'
-do for [panel=1:2] {
-    at(i) = stringcolumn('rule') . ',  ' . short(stringcolumn('drafting')) eq NAME[i] && \
-        perturbed(stringcolumn('draft')) == panel - 1 ? column('T') : NaN
-    set title TITLE[panel] font ',12'
-    set ylabel panel == 1 ? 'tokens a round, E[n\_emitted]' : ''
-    if (panel == 2) { set key right top font ',10' noenhanced } else { set key off }
-    plot for [i=1:n] CSV using (at(i)):(column('emitted')):(2 * column('emitted_se')) with yerrorlines \
-        linecolor i pointtype point(i) pointsize 0.7 title NAME[i]
+# Tokens per round over temperature, a colour for each rule and its drafts.
+# title: Temperature and rules
+# needs: T emitted emitted_se
+# names: rule drafting draft
+perturbed(i) = strstrt(draft_text[i], 'perturb') == 1
+n_kinds = 2; array SHOWN[2]; SHOWN[1] = 0; SHOWN[2] = 0
+do for [i=1:|draft_name|] { SHOWN[perturbed(i) + 1] = 1 }
+array TITLE_OF[2] = ['drafts of another model', 'drafts perturbed from the target']
+pairs = |rule_name| * |drafting_name|
+array THERE[pairs]
+key(r, d) = (r - 1) * |drafting_name| + d
+do for [i=1:pairs] { THERE[i] = 0 }
+stats $DATA using (i = key(column('rule'), column('drafting')), THERE[i] = 1, i) nooutput
+label(i) = rule_name[(i - 1) / |drafting_name| + 1] . ', ' \
+    . drafting_name[(i - 1) % |drafting_name| + 1]
+series = ''; longest = 0
+do for [i=1:pairs] { if (THERE[i]) { series = series . sprintf(' %d', i); longest = most(longest, \
+    strlen(label(i))) } }
+n = words(series)
+pair(i) = item(series, i)
+shown = SHOWN[1] + SHOWN[2]
+TITLED = 1
+XTITLE = 'temperature T'; YTITLE = 'tokens per round, ±2 s.e.'
+eval panels(1, shown, n, longest)
+stats $DATA using 'T':(column('emitted') + 2 * column('emitted_se')) nooutput
+set xtics xstep(STATS_max_x)
+set ytics ystep(STATS_max_y - 1)
+set xrange [0 : STATS_max_x + 0.1]
+set yrange [1 : 1.03 * STATS_max_y]
+do for [p=1:2] {
+    if (SHOWN[p]) {
+        at(i) = key(column('rule'), column('drafting')) == pair(i) \
+            && perturbed(column('draft')) == p - 1 ? column('T') : NaN
+        set title TITLE_OF[p] font fit(32)
+        plot for [i=1:n] $DATA using (at(i)):'emitted':(2 * column('emitted_se')) with yerrorlines \
+            linecolor i pointtype point(i) notitle
+        unset label
+        set format y ''
+    }
 }
+eval legend(0)
+plot -1 notitle, \
+    for [i=1:n] keyentry with linespoints linecolor i pointtype point(i) title label(pair(i))
 unset multiplot

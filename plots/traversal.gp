@@ -1,15 +1,40 @@
-# Tokens a round over the depth of a tree of two branches, a colour for each kind of siblings, a line style for each rule.
-CSV = ARG1; OUT = ARG2; load ARG3
-kinds = ''
-branches(w) = w eq '2' || w[1:3] eq '2.1' # widths 2, 2.1, 2.1.1, ...
-depth(w) = (strlen(w) + 1) / 2
-stats CSV using (s = stringcolumn('siblings'), kinds = (strstrt(' ' . kinds . ' ', ' ' . s . ' ') ? kinds : kinds . ' ' . s), 0) nooutput
-set xlabel 'depth of the two branches (tokens)'
-set ylabel 'tokens a round, E[n\_emitted]'
-set title 'Two drafted branches on real text, judged top-down and by traversal'
-of(topdown, i) = (stringcolumn('rule') eq 'traversal') != topdown && stringcolumn('siblings') eq word(kinds, i) \
-    && branches(stringcolumn('widths')) ? depth(stringcolumn('widths')) : NaN
-plot for [i=1:words(kinds)] CSV using (of(0, i)):(column('emitted')):(2 * column('emitted_se')) \
-        with yerrorlines linecolor i pointtype point(i) pointsize 0.8 title word(kinds, i) . ', traversal', \
-    for [i=1:words(kinds)] CSV using (of(1, i)):(column('emitted')):(2 * column('emitted_se')) \
-        with yerrorlines linecolor i dashtype 2 pointtype point(i) pointsize 0.8 title word(kinds, i) . ', top-down'
+# Tokens per round over the depth of two branches, top-down and by traversal.
+# title: Two drafted branches, judged top-down and by traversal
+# needs: emitted emitted_se
+# names: widths siblings rule
+# Widths 2, 2.1, 2.1.1 and so on are two branches.
+depth(w) = w eq '2' ? 1 : w[1:3] eq '2.1' && strlen(w) % 2 == 1 ? (strlen(w) + 1) / 2 : NaN
+kinds = |siblings_name|
+is_traversal(i) = rule_name[i] eq 'traversal'
+at(p, traversal) = column('siblings') == p && is_traversal(column('rule')) == traversal \
+    ? depth(widths_text[column('widths')]) : NaN
+stats $DATA using (depth(widths_text[column('widths')])) \
+    :(column('emitted') + 2 * column('emitted_se')) nooutput
+if (found(0) == 0) { eval fail('no row has widths of two branches, such as 2 or 2.1') }
+last = STATS_max_x; high = STATS_max_y
+stats $DATA using (depth(widths_text[column('widths')])) \
+    :(column('emitted') - 2 * column('emitted_se')) nooutput
+columns = panel_columns(kinds); rows = panel_rows(kinds)
+TITLED = 1
+XTITLE = 'depth of the two branches (tokens)'; YTITLE = 'tokens per round, ±2 s.e.'
+eval panels(rows, columns, 2, 9)
+set xrange [0.6 : last + 0.4]
+low = STATS_min_y
+if (low == high) { low = low - 0.5; high = high + 0.5 }
+set yrange [low : high]
+set xtics whole_step(last - 1)
+set ytics ystep(high - low)
+do for [p=1:kinds] {
+    if (p > 1) { unset label }
+    if (p + columns <= kinds) { set format x '' } else { set format x '%g' }
+    if ((p - 1) % columns > 0) { set format y '' } else { set format y '%g' }
+    set title siblings_name[p]
+    plot for [t=0:1] $DATA using (at(p, t)):'emitted':(2 * column('emitted_se')) \
+        with yerrorlines linecolor 2 - t \
+            pointtype point(2 - t) notitle
+}
+eval legend(0)
+plot -1 notitle, \
+    keyentry with linespoints linecolor 1 pointtype point(1) title 'traversal', \
+    keyentry with linespoints linecolor 2 pointtype point(2) title 'top-down'
+unset multiplot

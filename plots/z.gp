@@ -1,24 +1,28 @@
-# How many standard errors the simulation is from the exact mean, a line for each rule, a colour for chains and trees: beyond five a row fails.
-CSV = ARG1; OUT = ARG2; load ARG3
-names = '|'
-stats CSV using (k = stringcolumn('rule') . '|', names = (strstrt(names, '|' . k) ? names : names . k), \
-    column('emitted_z')) nooutput
-n = (sum [i=1:strlen(names)] (names[i:i] eq '|')) - 1
-array NAME[n]
-rest = names[2:*]
-do for [i=1:n] { bar = strstrt(rest, '|'); NAME[i] = rest[1:bar-1]; rest = rest[bar+1:*] }
-row(name) = sum [i=1:n] (NAME[i] eq name ? i : 0)
-set lmargin 24
-set ytics () noenhanced
-do for [i=1:n] { set ytics add (NAME[i] i) }
+# Standard errors between each rule's simulation and the exact mean.
+# title: Rules, simulated against enumerated
+# needs: emitted_z
+# names: rule drafting
+n = |rule_name|
+longest = 0
+do for [i=1:n] { longest = most(longest, strlen(rule_name[i])) }
+stats $DATA using 'emitted_z' nooutput
+low = STATS_min; high = STATS_max
+LEFT = 1.5 + CHARACTER * longest
+XTITLE = 'tokens per round, standard errors from the exact mean'
+eval panels(1, 1, 2, 6)
+do for [i=1:n] { if (i == 1) { set ytics (rule_tic[1] 1) } else { set ytics add (rule_tic[i] i) } }
+rows_font = fit_rows(n)
+set ytics font rows_font
 set yrange [n + 0.6 : 0.4]
-set xrange [-5.5 : 5.5]
-set xtics 1
-set xlabel 'standard errors from the exact mean of n\_emitted'
-set title 'Every rule, simulated against enumerated'
-set key outside top center horizontal
-do for [side=-5:5:10] { set arrow from side,graph 0 to side,graph 1 nohead linecolor rgb '#D55E00' dashtype 2 }
-one_path(drafting) = drafting eq 'chain' || drafting eq 'greedy'
-z_of(chains) = one_path(stringcolumn('drafting')) == chains ? column('emitted_z') : NaN
-plot CSV using (z_of(1)):(row(stringcolumn('rule')) - 0.12) with points linecolor 1 pointtype 7 pointsize 0.7 title 'chains', \
-    CSV using (z_of(0)):(row(stringcolumn('rule')) + 0.12) with points linecolor 2 pointtype 5 pointsize 0.7 title 'trees'
+set xrange [1.1 * least(-5, low) : 1.1 * most(5, high)]
+do for [side=-5:5:10] { set arrow from side, graph 0 to side, graph 1 nohead \
+    linecolor 2 dashtype 2 }
+one_path(i) = drafting_text[i] eq 'chain' || drafting_text[i] eq 'greedy'
+of(chains) = one_path(column('drafting')) == chains ? column('emitted_z') : NaN
+plot $DATA using (of(1)):(column('rule') - 0.12) with points linecolor 1 pointtype 7 notitle, \
+    $DATA using (of(0)):(column('rule') + 0.12) with points linecolor 2 pointtype 5 notitle
+eval legend(0)
+plot -1 notitle, \
+    keyentry with points linecolor 1 pointtype 7 title 'chains', \
+    keyentry with points linecolor 2 pointtype 5 title 'trees'
+unset multiplot

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/acceptance.h"
 
+#include "base/cpu.h"
 #include "base/names.h"
 #include "base/settings.h"
 #include "sim/acceptance_kernels.h"
-#include "base/cpu.h"
 
 #include <assert.h>
 #include <math.h>
@@ -32,7 +33,7 @@ static kernels kernels_of(spec_isa isa)
     }
 }
 
-/* ---- the process ------------------------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static const char *name_of(int i)
 {
@@ -43,7 +44,8 @@ static const char *name_of(int i)
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
     "decay?rate=0.95\tdraft token i = 0, 1, ... is accepted with chance alpha * rate^i",
-    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state, whose neighbours have correlation rho",
+    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state, whose neighbours have "
+    "correlation rho",
     NULL,
 };
 
@@ -51,7 +53,8 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
 {
     int status = GSL_SUCCESS;
     const int kind = spec_names_find(name_of, settings->name, "process", error);
-    SPEC_TRY(kind < 0 ? GSL_EINVAL : spec_settings_check(settings, spec_process_usages[kind], NULL, error));
+    SPEC_TRY(kind < 0 ? GSL_EINVAL
+                      : spec_settings_check(settings, spec_process_usages[kind], NULL, error));
 
     if (kind == 1) {
         process->kind = SPEC_PROCESS_DECAY;
@@ -65,9 +68,10 @@ done:
     return status;
 }
 
-int spec_process_init(spec_process *process, const char *spec, double alpha, spec_error *error)
+int spec_acceptance_process_init(spec_process *process, const char *spec, double alpha,
+                                 spec_error *error)
 {
-    const double slack = 1e-12; /* alpha + spread = 1 must not fail by a rounding */
+    const double slack = 1e-12; /* tolerance: alpha + spread = 1 must not fail by rounding */
     int status = GSL_SUCCESS;
     spec_settings settings = {0};
     *process = (spec_process){.kind = SPEC_PROCESS_IID, .alpha = alpha, .decay = 1.0};
@@ -79,7 +83,8 @@ int spec_process_init(spec_process *process, const char *spec, double alpha, spe
     SPEC_TRY(spec_settings_init(&settings, spec, error));
     SPEC_TRY(process_read(process, &settings, error));
     if (alpha - process->spread < -slack || alpha + process->spread > 1.0 + slack) {
-        status = spec_fail(error, GSL_EDOM, "markov: alpha = %g, spread = %g leaves [0,1]; spread may be at most %g",
+        status = spec_fail(error, GSL_EDOM,
+                           "markov: alpha = %g, spread = %g leaves [0,1]; spread may be at most %g",
                            alpha, process->spread, fmin(alpha, 1.0 - alpha));
     }
 
@@ -89,9 +94,9 @@ done:
     return status;
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* A chance as a number of 32-bit words, 0 .. 2^32. */
+/* A probability as a number of 32-bit words, 0 .. 2^32. */
 static uint64_t threshold(double chance)
 {
     return (uint64_t)(fmin(fmax(chance, 0.0), 1.0) * 0x1p32 + 0.5);
@@ -103,12 +108,12 @@ static spec_event event(double chance)
     return t == 0 ? (spec_event){0, 0} : (spec_event){(uint32_t)(t - 1), UINT32_MAX};
 }
 
-static void run_positional(const kernels *kernel, uint64_t *tail, spec_lanes *lanes, const spec_process *process, int K,
-                           uint64_t n_rounds)
+static void run_positional(const kernels *kernel, uint64_t *tail, spec_lanes *lanes,
+                           const spec_process *process, int K, uint64_t n_rounds)
 {
     uint32_t limit[SPEC_K_MAX];
     double chance = process->alpha;
-    int n = 0; /* positions that anyone can pass */
+    int n = 0; /* positions with a positive chance */
     for (; n < K && threshold(chance) > 0; n++) {
         limit[n] = event(chance).limit;
         if (process->kind == SPEC_PROCESS_DECAY) chance *= process->decay;
@@ -116,8 +121,8 @@ static void run_positional(const kernels *kernel, uint64_t *tail, spec_lanes *la
     kernel->positional(tail, lanes, limit, n, n_rounds);
 }
 
-static void run_markov(const kernels *kernel, uint64_t *tail, spec_lanes *lanes, const spec_process *process, int K,
-                       uint64_t n_rounds)
+static void run_markov(const kernels *kernel, uint64_t *tail, spec_lanes *lanes,
+                       const spec_process *process, int K, uint64_t n_rounds)
 {
     const spec_acceptance_hidden hidden = {
         .begin = event(0.5),
@@ -127,7 +132,7 @@ static void run_markov(const kernels *kernel, uint64_t *tail, spec_lanes *lanes,
     kernel->markov(tail, lanes, &hidden, K, n_rounds);
 }
 
-/* Everything the tally wants follows from the tails: tail[i] rounds got past draft token i. */
+/* The tally follows from the tails: tail[i] rounds accepted draft tokens 0..i. */
 static void add_tails(spec_tally *tally, const uint64_t *tail, int K, uint64_t n_rounds)
 {
     uint64_t accepted = 0, reached = n_rounds;
@@ -145,8 +150,8 @@ static void add_tails(spec_tally *tally, const uint64_t *tail, int K, uint64_t n
     tally->emitted += accepted + n_rounds;
 }
 
-static void run(const kernels *kernel, spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds,
-                uint64_t seed, uint64_t stream)
+static void run(const kernels *kernel, spec_tally *tally, const spec_process *process, int K,
+                uint64_t n_rounds, uint64_t seed, uint64_t stream)
 {
     assert(K >= 0 && K <= SPEC_K_MAX);
     uint64_t tail[SPEC_K_MAX] = {0};
@@ -160,15 +165,15 @@ static void run(const kernels *kernel, spec_tally *tally, const spec_process *pr
     add_tails(tally, tail, K, n_rounds);
 }
 
-void spec_acceptance_rounds(spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds, uint64_t seed,
-                            uint64_t stream)
+void spec_acceptance_rounds(spec_tally *tally, const spec_process *process, int K,
+                            uint64_t n_rounds, uint64_t seed, uint64_t stream)
 {
     const kernels kernel = kernels_of(spec_cpu_isa());
     run(&kernel, tally, process, K, n_rounds, seed, stream);
 }
 
-void spec_acceptance_rounds_ref(spec_tally *tally, const spec_process *process, int K, uint64_t n_rounds, uint64_t seed,
-                                uint64_t stream)
+void spec_acceptance_rounds_ref(spec_tally *tally, const spec_process *process, int K,
+                                uint64_t n_rounds, uint64_t seed, uint64_t stream)
 {
     run(&kernels_ref, tally, process, K, n_rounds, seed, stream);
 }

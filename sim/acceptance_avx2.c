@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/acceptance_kernels.h"
 
 #if defined(__AVX2__)
 
-/* Four vectors of 8 lanes, each lane all ones or 0. */
+/* Four vectors of 8 lanes; each lane is all ones or 0. */
 typedef struct {
     __m256i part[4];
 } mask;
@@ -18,7 +19,7 @@ static inline mask mask_of_bits(uint32_t bits)
     return m;
 }
 
-/* Lanes set: their order is lost in the packing, their number is not. */
+/* Number of lanes set. The packing permutes lanes but keeps their number. */
 static inline uint32_t mask_gather(const mask *m)
 {
     const __m256i low = _mm256_packs_epi32(m->part[0], m->part[1]);
@@ -31,7 +32,8 @@ static inline __m256i at_most(__m256i u, __m256i limit)
     return _mm256_cmpeq_epi32(_mm256_min_epu32(u, limit), u);
 }
 
-void spec_acceptance_positional_avx2(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit, int K, uint64_t N)
+void spec_acceptance_positional_avx2(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit,
+                                     int K, uint64_t N)
 {
     spec_lanes_avx2 v;
     spec_lanes_load_avx2(&v, lanes);
@@ -41,7 +43,8 @@ void spec_acceptance_positional_avx2(uint64_t *tail, spec_lanes *lanes, const ui
         for (int i = 0; i < K && gathered != 0; i++) {
             const __m256i bound = _mm256_set1_epi32((int)limit[i]);
             for (int g = 0; g < 4; g++) {
-                alive.part[g] = _mm256_and_si256(alive.part[g], at_most(spec_lanes_step_avx2(&v, g), bound));
+                alive.part[g] =
+                    _mm256_and_si256(alive.part[g], at_most(spec_lanes_step_avx2(&v, g), bound));
             }
             gathered = mask_gather(&alive);
             tail[i] += (uint64_t)__builtin_popcount(gathered);
@@ -50,12 +53,13 @@ void spec_acceptance_positional_avx2(uint64_t *tail, spec_lanes *lanes, const ui
     spec_lanes_store_avx2(lanes, &v);
 }
 
-void spec_acceptance_markov_avx2(uint64_t *tail, spec_lanes *lanes, const spec_acceptance_hidden *hidden, int K,
-                                 uint64_t N)
+void spec_acceptance_markov_avx2(uint64_t *tail, spec_lanes *lanes,
+                                 const spec_acceptance_hidden *hidden, int K, uint64_t N)
 {
     const __m256i limit[2] = {_mm256_set1_epi32((int)hidden->pass[0].limit),
                               _mm256_set1_epi32((int)hidden->pass[1].limit)};
-    const __m256i can[2] = {_mm256_set1_epi32((int)hidden->pass[0].can), _mm256_set1_epi32((int)hidden->pass[1].can)};
+    const __m256i can[2] = {_mm256_set1_epi32((int)hidden->pass[0].can),
+                            _mm256_set1_epi32((int)hidden->pass[1].can)};
     spec_lanes_avx2 v;
     spec_lanes_load_avx2(&v, lanes);
     for (uint64_t left = N; left > 0; left -= left < SPEC_LANES ? left : SPEC_LANES) {
@@ -63,7 +67,8 @@ void spec_acceptance_markov_avx2(uint64_t *tail, spec_lanes *lanes, const spec_a
         uint32_t gathered = 1;
         for (int i = 0; i < K && gathered != 0; i++) {
             const spec_event flip = i == 0 ? hidden->begin : hidden->flip;
-            const __m256i flip_limit = _mm256_set1_epi32((int)flip.limit), flip_can = _mm256_set1_epi32((int)flip.can);
+            const __m256i flip_limit = _mm256_set1_epi32((int)flip.limit),
+                          flip_can = _mm256_set1_epi32((int)flip.can);
             for (int g = 0; g < 4; g++) {
                 const __m256i flips = at_most(spec_lanes_step_avx2(&v, g), flip_limit);
                 state.part[g] = _mm256_xor_si256(state.part[g], _mm256_and_si256(flips, flip_can));

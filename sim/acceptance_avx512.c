@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/acceptance_kernels.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
 
-/* Which of the 32 draws are at most limit[g], g = 0, 1: alike in both groups, or not. */
+/* Lanes whose draw is at most limit[g], g = 0, 1 for the two groups of 16. */
 static inline __mmask32 draw_at_most(spec_lanes_avx512 *v, __m512i limit0, __m512i limit1)
 {
     const __mmask16 first = _mm512_cmple_epu32_mask(spec_lanes_step_avx512(v, 0), limit0);
@@ -10,7 +11,8 @@ static inline __mmask32 draw_at_most(spec_lanes_avx512 *v, __m512i limit0, __m51
     return _mm512_kunpackw(second, first);
 }
 
-void spec_acceptance_positional_avx512(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit, int K, uint64_t N)
+void spec_acceptance_positional_avx512(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit,
+                                       int K, uint64_t N)
 {
     spec_lanes_avx512 v;
     spec_lanes_load_avx512(&v, lanes);
@@ -31,8 +33,8 @@ static inline __mmask32 draw_event(spec_lanes_avx512 *v, spec_event event)
     return draw_at_most(v, limit, limit) & event.can;
 }
 
-void spec_acceptance_markov_avx512(uint64_t *tail, spec_lanes *lanes, const spec_acceptance_hidden *hidden, int K,
-                                   uint64_t N)
+void spec_acceptance_markov_avx512(uint64_t *tail, spec_lanes *lanes,
+                                   const spec_acceptance_hidden *hidden, int K, uint64_t N)
 {
     const __m512i low = _mm512_set1_epi32((int)hidden->pass[0].limit);
     const __m512i high = _mm512_set1_epi32((int)hidden->pass[1].limit);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode.h"
 
 #include "models/row.h"
@@ -10,14 +11,15 @@
 
 enum { CONTEXT_AT_FIRST = 256 };
 
-/* Room for `more` tokens after the context. */
+/* Grow the context buffer so that it holds `more` tokens after the context. */
 static int reserve(spec_decoder *decoder, size_t more, spec_error *error)
 {
     const size_t needed = decoder->n_context + more;
     if (needed <= decoder->context_capacity) return GSL_SUCCESS;
     const size_t capacity = 2 * needed;
     int *context = realloc(decoder->context, capacity * sizeof *context);
-    if (context == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a text of %zu tokens", needed);
+    if (context == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for a text of %zu tokens", needed);
     decoder->context = context;
     decoder->context_capacity = capacity;
     return GSL_SUCCESS;
@@ -29,7 +31,8 @@ static void list_rules(char *list, size_t size, unsigned siblings)
     size_t used = 0;
     for (int i = 0; spec_rules[i] != NULL && used < size; i++)
         if (spec_rules[i]->siblings & siblings)
-            used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", spec_rules[i]->name);
+            used += (size_t)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     spec_rules[i]->name);
 }
 
 static bool looks_at_tokens(const spec_policy *policy)
@@ -37,12 +40,14 @@ static bool looks_at_tokens(const spec_policy *policy)
     return policy->kind->go_on != NULL || policy->kind->retract != NULL;
 }
 
-static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy)
+static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
+                            const spec_policy *policy)
 {
     return rule->needs_schedule && (drafter->kind->nodes != NULL || looks_at_tokens(policy));
 }
 
-/* Drafts that share noise are not drawn by chance, as rules that judge them by their rows believe. */
+/* Whether the drafter shares noise and the rule does not: such rules assume drafts drawn by
+ * chance. */
 static bool misses_noise(const spec_rule *rule, const spec_drafter *drafter)
 {
     return drafter->noise.kind != SPEC_NOISE_NONE && rule->noise.kind == SPEC_NOISE_NONE;
@@ -53,54 +58,64 @@ static bool misses_siblings(const spec_rule *rule, const spec_drafter *drafter)
     return drafter->widest >= 2 && !(rule->siblings & SPEC_SIBLINGS_BIT(drafter->siblings));
 }
 
-bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy)
+bool spec_decoder_allows(const spec_rule *rule, const spec_drafter *drafter,
+                         const spec_policy *policy)
 {
-    return !misses_schedule(rule, drafter, policy) && !misses_noise(rule, drafter) && !misses_siblings(rule, drafter);
+    return !misses_schedule(rule, drafter, policy) && !misses_noise(rule, drafter) &&
+           !misses_siblings(rule, drafter);
 }
 
-/* Which strategy goes with which policy and rule. */
+/* Check that strategy, policy and rule fit together. */
 static int check_tree(const spec_decoder *decoder, spec_error *error)
 {
     const spec_drafter *drafter = &decoder->drafter;
     const spec_policy *policy = &decoder->policy;
     const char *drafting = decoder->config.drafting;
     if (decoder->nodes > SPEC_NODES_MAX)
-        return spec_fail(error, GSL_EINVAL, "draft strategy '%s' to depth %d has more than %d nodes", drafting,
+        return spec_fail(error, GSL_EINVAL,
+                         "draft strategy '%s' to depth %d has more than %d nodes", drafting,
                          decoder->policy.K, SPEC_NODES_MAX);
     if (misses_schedule(&decoder->rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' must know how long a draft would be, whatever is drawn: it takes a chain, and "
+                         "rule '%s' needs a draft length set before drawing: use a chain with "
                          "length policy fixed, heuristic or oracle",
                          decoder->rule.name);
     if (drafter->kind->nodes == NULL) return GSL_SUCCESS;
     if (looks_at_tokens(policy))
         return spec_fail(error, GSL_EINVAL,
-                         "length policy '%s' looks at the tokens of a chain; a tree takes fixed, heuristic or oracle",
+                         "length policy '%s' reads the tokens of a chain; use fixed, heuristic "
+                         "or oracle with a tree",
                          policy->kind->name);
     if (!misses_siblings(&decoder->rule, drafter)) return GSL_SUCCESS;
     char rules[128] = "";
     list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
-    return spec_fail(error, GSL_EINVAL,
-                     "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
-                     decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
+    return spec_fail(
+        error, GSL_EINVAL,
+        "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
+        decoder->rule.name, spec_siblings_names[drafter->siblings], drafting, rules);
 }
 
 static int check_noise(const spec_decoder *decoder, spec_error *error)
 {
     if (!misses_noise(&decoder->rule, &decoder->drafter)) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "draft strategy '%s' shares its noise with the rule, and rule '%s' has no seed",
-                     decoder->config.drafting, decoder->config.rule);
+    return spec_fail(
+        error, GSL_EINVAL,
+        "draft strategy '%s' shares its noise with the rule, and rule '%s' has no seed",
+        decoder->config.drafting, decoder->config.rule);
 }
 
-/* The drafter with its session, and the target's. */
+/* Open the drafter with its session, and the target's session. */
 static int open_sessions(spec_decoder *decoder, const spec_decoder *opt_beside, spec_error *error)
 {
     const spec_decoder_config *config = &decoder->config;
     int status = GSL_SUCCESS;
     assert(opt_beside == NULL || opt_beside->config.target == config->target);
     const spec_session *draft = opt_beside != NULL ? &opt_beside->drafter.session : NULL;
-    if (draft != NULL && (draft->model != config->opt_draft || (config->ahead && opt_beside->shared))) draft = NULL;
-    SPEC_TRY(spec_drafter_init_lent(&decoder->drafter, config->drafting, config->opt_draft, draft, error));
+    if (draft != NULL &&
+        (draft->model != config->opt_draft || (config->ahead && opt_beside->shared)))
+        draft = NULL;
+    SPEC_TRY(spec_drafter_init_lent(&decoder->drafter, config->drafting, config->opt_draft, draft,
+                                    error));
     if (opt_beside != NULL) decoder->target = spec_session_lend(&opt_beside->target);
     else SPEC_TRY(spec_session_init(&decoder->target, config->target, error));
     if (decoder->drafter.session.lent)
@@ -116,7 +131,8 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     int status = GSL_SUCCESS;
     assert(config->target != NULL);
     *decoder = (spec_decoder){.config = *config};
-    if (config->opt_draft != NULL) SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
+    if (config->opt_draft != NULL)
+        SPEC_TRY(spec_vocabularies_check(config->target, config->opt_draft, error));
     SPEC_TRY(spec_rule_init(&decoder->rule, config->rule, error));
     SPEC_TRY(spec_policy_init(&decoder->fresh_policy, config->policy, config->K, error));
     decoder->policy = decoder->fresh_policy;
@@ -126,9 +142,11 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     SPEC_TRY(check_tree(decoder, error));
     SPEC_TRY(check_noise(decoder, error));
     if (config->ahead)
-        SPEC_TRY(spec_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy, config->target->vocab, error));
-    SPEC_TRY(spec_device_chain_init(&decoder->device, config->verify, &decoder->rule, &decoder->drafter,
-                                    &decoder->target, &decoder->policy, config->ahead, error));
+        SPEC_TRY(spec_decode_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy,
+                                        config->target->vocab, error));
+    SPEC_TRY(spec_decode_device_init(&decoder->device, config->verify, &decoder->rule,
+                                     &decoder->drafter, &decoder->target, &decoder->policy,
+                                     config->ahead, error));
     SPEC_TRY(spec_rule_open(&decoder->rule, config->target->vocab, decoder->nodes, error));
 
     const size_t K = (size_t)decoder->policy.K, rows = (size_t)decoder->nodes + 1;
@@ -141,7 +159,8 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     decoder->round.node = calloc(K + 1, sizeof *decoder->round.node);
     if (decoder->target_row == NULL || decoder->target_store == NULL || decoder->weight == NULL ||
         decoder->round.token == NULL || decoder->round.node == NULL)
-        status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %zu probabilities", rows, vocab);
+        status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %zu probabilities",
+                           rows, vocab);
     else
         status = reserve(decoder, CONTEXT_AT_FIRST, error);
 done:
@@ -152,8 +171,8 @@ done:
 void spec_decoder_free(spec_decoder *decoder)
 {
     spec_rule_free(&decoder->rule);
-    spec_ahead_free(&decoder->ahead);
-    spec_device_chain_free(&decoder->device);
+    spec_decode_ahead_free(&decoder->ahead);
+    spec_decode_device_free(&decoder->device);
     spec_drafter_free(&decoder->drafter);
     spec_session_free(&decoder->target);
     spec_draft_free(&decoder->draft);
@@ -171,16 +190,17 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     const int vocab = decoder->config.target->vocab;
     for (size_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= vocab)
-            return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d", i + 1, prompt[i],
-                             vocab - 1);
+            return spec_fail(error, GSL_EINVAL, "token %zu of the prompt is %d, outside 0..%d",
+                             i + 1, prompt[i], vocab - 1);
     const int window = decoder->config.target->window;
     if (window > 0 && n > (size_t)window)
-        return spec_fail(error, GSL_EINVAL, "the prompt has %zu tokens, and the context of the target holds %d", n,
+        return spec_fail(error, GSL_EINVAL,
+                         "the prompt has %zu tokens, and the context of the target holds %d", n,
                          window);
     decoder->n_context = 0;
     decoder->policy = decoder->fresh_policy;
     spec_rule_reset(&decoder->rule);
-    spec_ahead_forget(&decoder->ahead);
+    spec_decode_ahead_forget(&decoder->ahead);
     const int status = reserve(decoder, n, error);
     if (status != GSL_SUCCESS) return status;
     if (n > 0) memcpy(decoder->context, prompt, n * sizeof *prompt);
@@ -188,7 +208,7 @@ int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_
     return GSL_SUCCESS;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static int room_of(const spec_model *model, size_t n)
 {
@@ -212,7 +232,7 @@ int spec_decoder_room(const spec_decoder *decoder)
     return room_after(decoder, decoder->n_context);
 }
 
-/* May another round begin? Nobody has asked for a stop, and the text has room. */
+/* Whether another round may begin: no stop was requested, and the windows have space. */
 static int check_goes_on(const spec_decoder *decoder, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
@@ -222,22 +242,26 @@ static int check_goes_on(const spec_decoder *decoder, spec_error *error)
     return spec_fail(error, GSL_EINVAL, "the context of %d tokens is full", target->window);
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 static double round_time(const spec_decoder *decoder)
 {
     const spec_costs *costs = &decoder->config.costs;
-    const int calls = spec_policy_charged(&decoder->policy, &decoder->round, decoder->drafter.n_calls);
-    return costs->draft * calls + fmax(costs->verify, costs->draft * decoder->ahead.n_calls) + costs->fixed;
+    const int calls =
+        spec_policy_charged(&decoder->policy, &decoder->round, decoder->drafter.n_calls);
+    return costs->draft * calls + fmax(costs->verify, costs->draft * decoder->ahead.n_calls) +
+           costs->fixed;
 }
 
-/* The round's chain is the one that was drafted ahead, where that is there. */
-static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_chance *chance, spec_error *error)
+/* The chain of this round was drafted ahead, if `there`. */
+static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_chance *chance,
+                       spec_error *error)
 {
     spec_draft *draft = &decoder->draft;
-    const bool on_device = spec_device_chain_can(&decoder->device, policy, chance);
-    decoder->round.hit = decoder->device.used == on_device &&
-                         spec_ahead_take(&decoder->ahead, &decoder->device, draft, decoder->n_context);
+    const bool on_device = spec_decode_device_can(&decoder->device, policy, chance);
+    decoder->round.hit =
+        decoder->device.used == on_device &&
+        spec_decode_ahead_take(&decoder->ahead, &decoder->device, draft, decoder->n_context);
     decoder->device.used = on_device;
     if (decoder->round.hit) {
         assert(draft->depth == policy->now && draft->place == decoder->n_context);
@@ -246,34 +270,45 @@ static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_ch
     }
     draft->text = decoder->text;
     if (on_device)
-        return spec_device_chain_draft(draft, &decoder->device.chain, &decoder->drafter, decoder->context,
-                                       decoder->n_context, policy, chance, error);
-    return spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context, policy, chance, error);
+        return spec_decode_device_draft(draft, &decoder->device.chain, &decoder->drafter,
+                                        decoder->context, decoder->n_context, policy, chance,
+                                        error);
+    return spec_drafter_draft(draft, &decoder->drafter, decoder->context, decoder->n_context,
+                              policy, chance, error);
 }
 
-/* Draft after what will be the context if the whole chain is accepted; how long a chain the policy will want then
- * follows from that. */
+/* Draft ahead after the context that full acceptance would give. The policy's next length then
+ * depends on that context. */
 static int draft_ahead(spec_decoder *decoder, spec_chance *chance, spec_error *error)
 {
     const int n = decoder->draft.n_nodes;
-    const spec_round accepted = {.n_drafted = n, .n_accepted = n, .n_tested = n, .n_emitted = n + 1};
+    const spec_round accepted = {
+        .n_drafted = n, .n_accepted = n, .n_tested = n, .n_emitted = n + 1};
     spec_policy next = decoder->policy;
     spec_policy_observe(&next, &accepted);
     const int room = room_after(decoder, decoder->n_context + (size_t)n + 1);
     if (next.now > room) next.now = room;
-    return spec_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device, &decoder->draft, decoder->context,
-                            decoder->n_context, &next, chance, error);
+    return spec_decode_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device,
+                                   &decoder->draft, decoder->context, decoder->n_context, &next,
+                                   chance, error);
 }
 
 static int begin_score(spec_decoder *decoder, spec_error *error)
 {
     const spec_draft *draft = &decoder->draft;
     if (decoder->device.used)
-        return spec_chain_score_begin(&decoder->device.chain, decoder->context, decoder->n_context, draft->token,
-                                      draft->n_nodes, error);
-    return spec_session_score_begin(&decoder->target, decoder->context, decoder->n_context, draft->token,
-                                    draft->branches ? draft->parent : NULL, draft->n_nodes, 0, decoder->target_row,
-                                    decoder->target_store, error);
+        return spec_chain_score_begin(&decoder->device.chain, decoder->context, decoder->n_context,
+                                      draft->token, draft->n_nodes, error);
+    return spec_session_score_begin(
+        &decoder->target,
+        &(spec_score_request){.context = decoder->context,
+                              .n_context = decoder->n_context,
+                              .token = draft->token,
+                              .opt_parent = draft->branches ? draft->parent : NULL,
+                              .n_nodes = draft->n_nodes,
+                              .ret_row = decoder->target_row,
+                              .scratch = decoder->target_store},
+        error);
 }
 
 static int end_score(spec_decoder *decoder, spec_error *error)
@@ -282,8 +317,9 @@ static int end_score(spec_decoder *decoder, spec_error *error)
                                 : spec_session_score_end(&decoder->target, error);
 }
 
-/* The target's pass from time `begun` on, and what is done meanwhile. */
-static int score(spec_decoder *decoder, double *ret_scored, double begun, spec_chance *chance, spec_error *error)
+/* Finish the target's pass, which began at time `begun`, and draft ahead meanwhile. */
+static int score(spec_decoder *decoder, double *ret_scored, double begun, spec_chance *chance,
+                 spec_error *error)
 {
     const spec_clock *clock = &decoder->config.clock;
     spec_phases *phases = &decoder->phases;
@@ -308,12 +344,15 @@ done:
 static int verify(spec_decoder *decoder, spec_chance *chance, spec_error *error)
 {
     if (decoder->device.used)
-        return spec_device_chain_verify(&decoder->round, &decoder->device, &decoder->draft, chance, error);
-    decoder->rule.verify(&decoder->round, &decoder->rule, &decoder->draft, decoder->target_row, decoder->weight, chance);
+        return spec_decode_device_verify(&decoder->round, &decoder->device, &decoder->draft, chance,
+                                         error);
+    decoder->rule.verify(&decoder->round, &decoder->rule, &decoder->draft, decoder->target_row,
+                         decoder->weight, chance);
     return GSL_SUCCESS;
 }
 
-int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally, spec_error *error)
+int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally,
+                       spec_error *error)
 {
     spec_round *round = &decoder->round;
     const spec_clock *clock = &decoder->config.clock;
@@ -322,10 +361,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
     const double begun = spec_clock_read(clock);
 
-    /* A draft that a window cuts short is cut by its place in the text, known before anything is drawn: the length is
-     * one that a policy may set. It is also one that a rule with a schedule may be given. What such a rule hands on
-     * covers places that the draft before it had, less the tokens emitted since; that draft was within the window, and
-     * the room has shrunk by just these tokens. */
+    /* The draft is cut by the windows and its position alone, before anything is drawn. So the
+     * length is one that a policy may set, and one that a rule with a schedule accepts: that rule's
+     * state covers positions of the last draft, which was within the window too, less the tokens
+     * emitted since; the space has shrunk by exactly these. */
     spec_policy policy = decoder->policy;
     const int room = spec_decoder_room(decoder);
     if (policy.now > room) policy.now = room;
@@ -341,7 +380,7 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     int *end = decoder->context + decoder->n_context;
     for (int i = 0; i < round->n_emitted; i++) end[i] = round->token[i];
     decoder->n_context += (size_t)round->n_emitted;
-    spec_ahead_settle(&decoder->ahead, round);
+    spec_decode_ahead_settle(&decoder->ahead, round);
 
     if (opt_tally != NULL) {
         spec_tally_add(opt_tally, round);
@@ -352,14 +391,14 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     decoder->phases.rule += verified - scored;
     decoder->phases.rest += spec_clock_read(clock) - verified;
 done:
-    if (status != GSL_SUCCESS) spec_ahead_forget(&decoder->ahead);
+    if (status != GSL_SUCCESS) spec_decode_ahead_forget(&decoder->ahead);
     return status;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
-                spec_tally *opt_tally, spec_error *error)
+int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
+                spec_chance *chance, spec_tally *opt_tally, spec_error *error)
 {
     const int end_of_text = decoder->config.target->end_of_text;
     const size_t start = decoder->n_context;
@@ -374,17 +413,18 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
             ended = decoder->round.token[i] == end_of_text;
         }
     }
-    if (decoder->n_context != start + n) spec_ahead_forget(&decoder->ahead);
+    if (decoder->n_context != start + n) spec_decode_ahead_forget(&decoder->ahead);
     decoder->n_context = start + n;
-    /* Where the text is cut has been fixed beforehand, so that what follows is the target's, whatever was dropped; a
-     * rule that has handed something on may not know whether it was. */
+    /* The cut is fixed beforehand, so what follows has the target's law whatever was dropped. A
+     * rule with state from the last round must forget it, because it may describe dropped
+     * tokens. */
     spec_rule_reset(&decoder->rule);
     *ret_n = n;
     return GSL_SUCCESS;
 }
 
-int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n, spec_chance *chance,
-                      double *ret_time, spec_error *error)
+int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
+                      spec_chance *chance, double *ret_time, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
     const bool argmax = decoder->rule.claim == SPEC_LOSSLESS_ARGMAX;
@@ -394,18 +434,18 @@ int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, si
     spec_chance shared = spec_chance_shared(&noise);
     if (noise.kind != SPEC_NOISE_NONE) chance = &shared;
     size_t n = 0;
-    spec_ahead_forget(&decoder->ahead);
+    spec_decode_ahead_forget(&decoder->ahead);
     *ret_n = 0;
     *ret_time = 0.0;
     while (n < n_tokens) {
         int status = check_goes_on(decoder, error);
         if (status == GSL_SUCCESS) status = reserve(decoder, 1, error);
         if (status != GSL_SUCCESS) return status;
-        const double *row =
-            spec_session_row(&decoder->target, decoder->context, decoder->n_context, decoder->target_store, error);
+        const double *row = spec_session_row(&decoder->target, decoder->context, decoder->n_context,
+                                             decoder->target_store, error);
         if (row == NULL) return GSL_EFAILED;
-        const int token =
-            argmax ? spec_row_argmax(row, target->vocab) : spec_verify_sample(row, target->vocab, chance);
+        const int token = argmax ? spec_row_argmax(row, target->vocab)
+                                 : spec_verify_sample(row, target->vocab, chance);
         decoder->context[decoder->n_context++] = token;
         ret_token[n++] = token;
         if (token == target->end_of_text) break;

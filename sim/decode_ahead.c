@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode_ahead.h"
 
 #include "models/row.h"
@@ -5,30 +6,33 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int spec_ahead_init(spec_ahead *ahead, const spec_drafter *drafter, const spec_policy *policy, int vocab,
-                    spec_error *error)
+int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
+                           const spec_policy *policy, int vocab, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_policy_kind *kind = policy->kind;
     *ahead = (spec_ahead){.on = true};
     if (drafter->kind != &spec_draft_chain && drafter->kind != &spec_draft_greedy)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not %s",
+                           "what is drafted ahead is a chain of a draft model: draft strategy "
+                           "chain or greedy, not %s",
                            drafter->kind->name));
     if (kind->go_on != NULL || kind->retract != NULL || kind->charged != NULL)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
-                           "heuristic, not %s",
-                           kind->name));
+        SPEC_TRY(spec_fail(
+            error, GSL_EINVAL,
+            "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
+            "heuristic, not %s",
+            kind->name));
     SPEC_TRY(spec_draft_init(&ahead->draft, policy->K, vocab, error));
     ahead->row = malloc((size_t)vocab * sizeof *ahead->row);
-    if (ahead->row == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for a row of %d", vocab));
+    if (ahead->row == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for a row of %d", vocab));
 done:
-    if (status != GSL_SUCCESS) spec_ahead_free(ahead);
+    if (status != GSL_SUCCESS) spec_decode_ahead_free(ahead);
     return status;
 }
 
-void spec_ahead_free(spec_ahead *ahead)
+void spec_decode_ahead_free(spec_ahead *ahead)
 {
     spec_draft_free(&ahead->draft);
     free(ahead->row);
@@ -36,8 +40,8 @@ void spec_ahead_free(spec_ahead *ahead)
 }
 
 /* The draft model's most probable token after the context. */
-static int guess(int *ret_token, spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
-                 const int *context, size_t n, spec_error *error)
+static int guess(int *ret_token, spec_ahead *ahead, spec_drafter *drafter,
+                 spec_device_chain *device, const int *context, size_t n, spec_error *error)
 {
     if (device->used) return spec_chain_guess(&device->next, ret_token, context, n, error);
     const double *row = spec_session_row(&drafter->session, context, n, ahead->row, error);
@@ -46,12 +50,14 @@ static int guess(int *ret_token, spec_ahead *ahead, spec_drafter *drafter, spec_
     return GSL_SUCCESS;
 }
 
-int spec_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device, const spec_draft *chain,
-                     int *context, size_t n, const spec_policy *next, spec_chance *chance, spec_error *error)
+int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
+                            const spec_draft *chain, int *context, size_t n,
+                            const spec_policy *next, spec_chance *chance, spec_error *error)
 {
-    const int end_of_text = drafter->session.model->end_of_text, length = chain->n_nodes, calls = drafter->n_calls;
+    const int end_of_text = drafter->session.model->end_of_text, length = chain->n_nodes,
+              calls = drafter->n_calls;
     int status = GSL_SUCCESS;
-    spec_ahead_forget(ahead);
+    spec_decode_ahead_forget(ahead);
     ahead->n_calls = 0;
     if (length == 0 || next->now <= 0 || chain->token[length - 1] == end_of_text) goto done;
     for (int i = 0; i < length; i++) context[n++] = chain->token[i];
@@ -61,7 +67,8 @@ int spec_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain
     context[n++] = ahead->guess;
     ahead->draft.text = chain->text;
     if (device->used)
-        SPEC_TRY(spec_device_chain_draft(&ahead->draft, &device->next, drafter, context, n, next, chance, error));
+        SPEC_TRY(spec_decode_device_draft(&ahead->draft, &device->next, drafter, context, n, next,
+                                          chance, error));
     else
         SPEC_TRY(spec_drafter_draft(&ahead->draft, drafter, context, n, next, chance, error));
     ahead->n_calls += drafter->n_calls;
@@ -72,14 +79,15 @@ done:
     return status;
 }
 
-void spec_ahead_settle(spec_ahead *ahead, spec_round *round)
+void spec_decode_ahead_settle(spec_ahead *ahead, spec_round *round)
 {
     round->guess_tested = ahead->drafted && round->n_accepted == round->n_drafted;
     round->guess_right = round->guess_tested && round->token[round->n_emitted - 1] == ahead->guess;
     ahead->there = round->guess_right;
 }
 
-bool spec_ahead_take(spec_ahead *ahead, spec_device_chain *device, spec_draft *draft, size_t n)
+bool spec_decode_ahead_take(spec_ahead *ahead, spec_device_chain *device, spec_draft *draft,
+                            size_t n)
 {
     if (!ahead->there || ahead->place != n) return false;
     const spec_draft chain = ahead->draft;
@@ -88,11 +96,11 @@ bool spec_ahead_take(spec_ahead *ahead, spec_device_chain *device, spec_draft *d
     const spec_chain laws = device->next;
     device->next = device->chain;
     device->chain = laws;
-    spec_ahead_forget(ahead);
+    spec_decode_ahead_forget(ahead);
     return true;
 }
 
-void spec_ahead_forget(spec_ahead *ahead)
+void spec_decode_ahead_forget(spec_ahead *ahead)
 {
     ahead->drafted = ahead->there = false;
 }

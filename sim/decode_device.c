@@ -1,26 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode_device.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* May rounds of this decoder be ones of chains that are drawn and verified on a device? */
-static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy, spec_error *why)
+/* Whether this decoder can draw and verify chains on a device. */
+static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy,
+                 spec_error *why)
 {
     if (rule->verify != spec_verify_token.verify)
-        return spec_fail(why, GSL_EUNSUP, "rule '%s' takes rows; on a device there is the rule token", rule->name);
+        return spec_fail(why, GSL_EUNSUP,
+                         "rule '%s' takes rows; on a device there is the rule token", rule->name);
     if (drafter->kind != &spec_draft_chain)
-        return spec_fail(why, GSL_EUNSUP, "draft strategy '%s' takes rows; on a device there is the strategy chain",
+        return spec_fail(why, GSL_EUNSUP,
+                         "draft strategy '%s' takes rows; on a device there is the strategy chain",
                          drafter->kind->name);
     if (policy->kind->go_on != NULL || policy->kind->retract != NULL)
-        return spec_fail(why, GSL_EUNSUP,
-                         "length policy '%s' looks at rows; on a device there are fixed, heuristic and oracle",
-                         policy->kind->name);
+        return spec_fail(
+            why, GSL_EUNSUP,
+            "length policy '%s' looks at rows; on a device there are fixed, heuristic and oracle",
+            policy->kind->name);
     return GSL_SUCCESS;
 }
 
-int spec_device_chain_init(spec_device_chain *device, spec_verify_place place, const spec_rule *rule,
-                           spec_drafter *drafter, spec_session *target, const spec_policy *policy, bool ahead,
-                           spec_error *error)
+int spec_decode_device_init(spec_device_chain *device, spec_verify_place place,
+                            const spec_rule *rule, spec_drafter *drafter, spec_session *target,
+                            const spec_policy *policy, bool ahead, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_error why = {{0}};
@@ -36,13 +41,14 @@ int spec_device_chain_init(spec_device_chain *device, spec_verify_place place, c
     device->on = true;
 done:
     if (status == GSL_SUCCESS) return status;
-    spec_device_chain_free(device);
+    spec_decode_device_free(device);
     if (status == GSL_EUNSUP && place == SPEC_VERIFY_AUTO) return GSL_SUCCESS;
     return spec_fail(error, status == GSL_EUNSUP ? GSL_EINVAL : status, "%s%s",
-                     status == GSL_EUNSUP ? "chains cannot be verified on a device: " : "", why.text);
+                     status == GSL_EUNSUP ? "chains cannot be verified on a device: " : "",
+                     why.text);
 }
 
-void spec_device_chain_free(spec_device_chain *device)
+void spec_decode_device_free(spec_device_chain *device)
 {
     spec_chain_free(&device->chain);
     spec_chain_free(&device->next);
@@ -52,19 +58,21 @@ void spec_device_chain_free(spec_device_chain *device)
     *device = (spec_device_chain){0};
 }
 
-bool spec_device_chain_can(const spec_device_chain *device, const spec_policy *policy, const spec_chance *chance)
+bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *policy,
+                            const spec_chance *chance)
 {
     return device->on && policy->now > 0 && chance->source == SPEC_CHANCE_SAMPLED;
 }
 
-int spec_device_chain_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter, const int *context,
-                            size_t n, const spec_policy *policy, spec_chance *chance, spec_error *error)
+int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter,
+                             const int *context, size_t n, const spec_policy *policy,
+                             spec_chance *chance, spec_error *error)
 {
     int token = -1;
     spec_drafter_begin(ret_draft, drafter, n, policy);
     while (ret_draft->n_nodes < policy->now && (token < 0 || token != ret_draft->end_of_text)) {
-        const int status = spec_chain_draw(chain, &token, context, n, ret_draft->token, ret_draft->n_nodes,
-                                           gsl_rng_uniform(chance->rng), error);
+        const int status = spec_chain_draw(chain, &token, context, n, ret_draft->token,
+                                           ret_draft->n_nodes, gsl_rng_uniform(chance->rng), error);
         if (status != GSL_SUCCESS) return status;
         drafter->n_calls++;
         spec_draft_append_unseen(ret_draft, token);
@@ -72,7 +80,7 @@ int spec_device_chain_draft(spec_draft *ret_draft, spec_chain *chain, spec_draft
     return GSL_SUCCESS;
 }
 
-/* The next n uniforms of the generator, which stays where it is. */
+/* The next n uniforms of the generator, whose state does not change. */
 static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec_error *error)
 {
     if (device->rng != NULL && device->rng->type != rng->type) {
@@ -86,19 +94,21 @@ static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec
     return GSL_SUCCESS;
 }
 
-int spec_device_chain_verify(spec_round *ret_round, spec_device_chain *device, const spec_draft *draft,
-                             spec_chance *chance, spec_error *error)
+int spec_decode_device_verify(spec_round *ret_round, spec_device_chain *device,
+                              const spec_draft *draft, spec_chance *chance, spec_error *error)
 {
     const int n = draft->n_nodes;
-    int status = GSL_SUCCESS, n_accepted, token, used;
+    spec_chain_outcome outcome = {.chance = device->chance};
+    int status = GSL_SUCCESS;
     SPEC_TRY(look_ahead(device, chance->rng, n + 2, error));
-    SPEC_TRY(spec_chain_verify(&device->chain, &n_accepted, &token, device->chance, &used, draft->token, n,
-                               device->uniform, error));
-    assert(n_accepted >= 0 && n_accepted <= n && used >= 1 && used <= n + 2);
-    for (int i = 0; i < used; i++) (void)gsl_rng_uniform(chance->rng);
+    SPEC_TRY(spec_chain_verify(&device->chain, &outcome, draft->token, n, device->uniform, error));
+    assert(outcome.n_accepted >= 0 && outcome.n_accepted <= n && outcome.used >= 1 &&
+           outcome.used <= n + 2);
+    for (int i = 0; i < outcome.used; i++) (void)gsl_rng_uniform(chance->rng);
     spec_verify_begin(ret_round, draft);
-    for (int node = 0; node < n_accepted; node++) spec_verify_accept(ret_round, draft, node);
-    spec_verify_end(ret_round, token);
+    for (int node = 0; node < outcome.n_accepted; node++)
+        spec_verify_accept(ret_round, draft, node);
+    spec_verify_end(ret_round, outcome.token);
 done:
     return status;
 }

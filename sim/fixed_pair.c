@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/fixed_pair.h"
 
 #include <math.h>
@@ -6,20 +7,21 @@
 
 static const uint64_t always = (uint64_t)1 << 63;
 
-/* Steps taken together: many enough that the processor overlaps their cache misses, few enough to stay in its first
+/* Steps per block: enough for the processor to overlap their cache misses, few enough for the L1
  * cache. */
 enum { BLOCK = 128, WORDS = 3 };
 
-/* 2^63 min(1, target/draft). The quotient of two doubles, the smaller one first, rounds to 1 at most. */
+/* 2^63 min(1, target/draft). The quotient of two doubles, the smaller one first, rounds to at most
+ * 1. */
 static uint64_t threshold(double target, double draft)
 {
     return target >= draft ? always : (uint64_t)ldexp(target / draft, 63);
 }
 
-/* The draft's alias table with the tests of its tokens, in one allocation aligned so that no column straddles a cache
- * line. */
-static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const double *target, const double *draft,
-                        bool never_reject, spec_error *error)
+/* The draft's alias table with the acceptance tests of its tokens, in one allocation, aligned so
+ * that no column straddles a cache line. */
+static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const double *target,
+                        const double *draft, bool never_reject, spec_error *error)
 {
     size_t size = (size_t)pair->vocab * sizeof *pair->column;
     void *memory = NULL;
@@ -29,7 +31,8 @@ static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const do
     for (int j = 0; j < pair->vocab; j++) {
         const struct spec_alias_column *from = &alias->column[j];
         struct spec_fixed_pair_column *to = &pair->column[j];
-        *to = (struct spec_fixed_pair_column){.keep = from->keep, .token = {from->own, from->other}};
+        *to =
+            (struct spec_fixed_pair_column){.keep = from->keep, .token = {from->own, from->other}};
         for (int side = 0; side < 2; side++) {
             uint32_t token = to->token[side];
             to->accept[side] = never_reject ? always : threshold(target[token], draft[token]);
@@ -38,7 +41,8 @@ static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const do
     return GSL_SUCCESS;
 }
 
-int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft, int vocab, spec_error *error)
+int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft,
+                         int vocab, spec_error *error)
 {
     int status = GSL_SUCCESS;
     double *row = NULL;
@@ -46,9 +50,11 @@ int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const doub
 
     *pair = (spec_fixed_pair){0};
     if (vocab < 1)
-        return spec_fail(error, GSL_EINVAL, "a pair of distributions needs at least one token, not %d", vocab);
+        return spec_fail(error, GSL_EINVAL,
+                         "a pair of distributions needs at least one token, not %d", vocab);
     row = malloc(3 * (size_t)vocab * sizeof *row);
-    if (row == NULL) return spec_fail(error, GSL_ENOMEM, "no memory for a pair of %d tokens", vocab);
+    if (row == NULL)
+        return spec_fail(error, GSL_ENOMEM, "no memory for a pair of %d tokens", vocab);
     double *t = row, *d = row + vocab, *residual = row + 2 * (size_t)vocab, left = 0;
     SPEC_TRY(spec_alias_normalise(t, target, vocab, error));
     SPEC_TRY(spec_alias_normalise(d, draft, vocab, error));
@@ -78,8 +84,8 @@ void spec_fixed_pair_free(spec_fixed_pair *pair)
     *pair = (spec_fixed_pair){0};
 }
 
-/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends on chance, and the
- * lines that will be read are asked for a whole pass ahead. */
+/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends
+ * on chance. Each pass prefetches the lines of the next. */
 static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n, uint32_t *token)
 {
     const unsigned vocab = (unsigned)pair->vocab;
@@ -115,7 +121,8 @@ static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n,
     return n - n_rejected;
 }
 
-size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n, uint32_t *opt_token)
+size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n,
+                             uint32_t *opt_token)
 {
     uint64_t word[WORDS * BLOCK];
     uint32_t unwanted[BLOCK];

@@ -1,14 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/montecarlo.h"
+
+#include "base/parallel.h"
+#include "base/thread_pool.h"
 
 #include <assert.h>
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t usual_batch = 1024, usual_max_rounds = (uint64_t)1 << 40;
 
-/* What became of one batch of the group at work. GSL_CONTINUE: not begun, because one before it had failed. */
+/* The result of one batch of the current group. GSL_CONTINUE: not begun, because an earlier batch
+ * had failed. */
 struct spec_montecarlo_slot {
     spec_tally tally;
     int status;
@@ -20,17 +25,19 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- init and free ----------------------------------------------------------------------------------------------- */
+/* ---- init and free --------------------------------------------------------------------------- */
 
 static int check_plan(const spec_montecarlo_plan *plan, spec_error *error)
 {
     if (isnan(plan->standard_error) || plan->standard_error < 0)
-        return spec_fail(error, GSL_EINVAL, "the wished standard error is %g: it must not be negative",
+        return spec_fail(error, GSL_EINVAL, "the standard error is %g: it must not be negative",
                          plan->standard_error);
     if (plan->rounds == 0 && plan->standard_error == 0)
-        return spec_fail(error, GSL_EINVAL, "a run needs a limit: a number of rounds or a standard error above 0");
+        return spec_fail(error, GSL_EINVAL,
+                         "a run needs a limit: a number of rounds or a standard error above 0");
     if (plan->threads < 0)
-        return spec_fail(error, GSL_EINVAL, "the number of threads is %d: it must not be negative", plan->threads);
+        return spec_fail(error, GSL_EINVAL, "the number of threads is %d: it must not be negative",
+                         plan->threads);
     return GSL_SUCCESS;
 }
 
@@ -48,7 +55,7 @@ uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_monte
                    (most_rounds(plan) - 1) / SPEC_MONTECARLO_GROUP + 1);
 }
 
-/* Nothing filled in here may depend on the number of threads. */
+/* No default may depend on the number of threads. */
 static void complete_plan(spec_montecarlo *mc)
 {
     spec_montecarlo_plan *plan = &mc->plan;
@@ -56,12 +63,12 @@ static void complete_plan(spec_montecarlo *mc)
     plan->batch = spec_montecarlo_batch(&mc->source, plan);
     if (plan->max_rounds == 0) plan->max_rounds = usual_max_rounds;
 
-    if (plan->threads == 0) plan->threads = omp_get_max_threads();
+    plan->threads = spec_parallel_workers(plan->threads);
     if (plan->threads > SPEC_MONTECARLO_GROUP) plan->threads = SPEC_MONTECARLO_GROUP;
 }
 
-int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source, const spec_montecarlo_plan *plan,
-                         spec_error *error)
+int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
+                         const spec_montecarlo_plan *plan, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *mc = (spec_montecarlo){.source = *source, .plan = *plan};
@@ -73,8 +80,10 @@ int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source, c
         status = spec_fail(error, GSL_ENOMEM, "no memory for %d threads", mc->plan.threads);
         goto done;
     }
-    if (source->worker_init == NULL) return GSL_SUCCESS;
-    for (int i = 0; i < mc->plan.threads; i++) SPEC_TRY(source->worker_init(source->self, &mc->worker[i], error));
+    spec_thread_pool_retain(); /* keeps the threads from group to group */
+    mc->holds_team = true;
+    for (int i = 0; source->worker_init != NULL && i < mc->plan.threads; i++)
+        SPEC_TRY(source->worker_init(source->self, &mc->worker[i], error));
 done:
     if (status != GSL_SUCCESS) spec_montecarlo_free(mc);
     return status;
@@ -83,13 +92,15 @@ done:
 void spec_montecarlo_free(spec_montecarlo *mc)
 {
     for (int i = 0; mc->worker != NULL && i < mc->plan.threads; i++)
-        if (mc->worker[i] != NULL && mc->source.worker_free != NULL) mc->source.worker_free(mc->worker[i]);
+        if (mc->worker[i] != NULL && mc->source.worker_free != NULL)
+            mc->source.worker_free(mc->worker[i]);
+    if (mc->holds_team) spec_thread_pool_release();
     free(mc->worker);
     free(mc->slot);
     *mc = (spec_montecarlo){0};
 }
 
-/* ---- one group --------------------------------------------------------------------------------------------------- */
+/* ---- one group ------------------------------------------------------------------------------- */
 
 static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t i)
 {
@@ -98,11 +109,7 @@ static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t i)
 
 static bool is_stopped(const volatile int *opt_stop)
 {
-    int stop = 0;
-    if (opt_stop == NULL) return false;
-#pragma omp atomic read
-    stop = *opt_stop;
-    return stop != 0;
+    return opt_stop != NULL && __atomic_load_n(opt_stop, __ATOMIC_RELAXED) != 0;
 }
 
 static void run_batch(spec_montecarlo *mc, uint64_t i, void *worker, const volatile int *opt_stop)
@@ -114,32 +121,36 @@ static void run_batch(spec_montecarlo *mc, uint64_t i, void *worker, const volat
         slot->status = spec_fail(&slot->error, GSL_EFAILED, "interrupted");
         return;
     }
-    slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, mc->batches + i, batch_rounds(mc, i),
-                                    &slot->tally, &slot->error);
+    slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, mc->batches + i,
+                                    batch_rounds(mc, i), &slot->tally, &slot->error);
     assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, i));
 }
 
-/* Batches begin in the order of their numbers (monotonic), so when one is left out because another failed, every batch
- * before the failed one has been run: the first failure by number is the same for any number of threads. */
-static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
+typedef struct {
+    spec_montecarlo *mc;
+    const volatile int *opt_stop;
+    atomic_bool failed;
+} group;
+
+static void run_slot(void *self, uint64_t i, int worker)
 {
-    int failed = 0, threads = mc->plan.threads < n ? mc->plan.threads : n;
-#pragma omp parallel for num_threads(threads) schedule(monotonic : dynamic, 1)
-    for (int i = 0; i < n; i++) {
-        int leave_out;
-#pragma omp atomic read
-        leave_out = failed;
-        mc->slot[i].status = GSL_CONTINUE;
-        if (leave_out) continue;
-        run_batch(mc, (uint64_t)i, mc->worker[omp_get_thread_num()], opt_stop);
-        if (mc->slot[i].status != GSL_SUCCESS) {
-#pragma omp atomic write
-            failed = 1;
-        }
-    }
+    group *g = self;
+    struct spec_montecarlo_slot *slot = &g->mc->slot[i];
+    slot->status = GSL_CONTINUE;
+    if (atomic_load_explicit(&g->failed, memory_order_relaxed)) return;
+    run_batch(g->mc, i, g->mc->worker[worker], g->opt_stop);
+    if (slot->status != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-/* A batch's ratio joins the others with its denominator as weight [West79]: a ratio over twice the time has half the
+/* Batches begin in index order. If one is skipped because another failed, every batch before the
+ * failed one has run. So the first failure by index is the same for any number of threads. */
+static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
+{
+    group g = {.mc = mc, .opt_stop = opt_stop};
+    spec_parallel_run(run_slot, &g, (uint64_t)n, mc->plan.threads);
+}
+
+/* Weight a batch's ratio by its denominator [West79]: a ratio over twice the time has half the
  * variance. */
 static void add_ratio(spec_batch_means *means, double numerator, double denominator)
 {
@@ -173,7 +184,8 @@ int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec
     for (int i = 0; i < n; i++) merge_batch(mc, &mc->slot[i].tally);
 
     mc->done = mc->tally.rounds >= mc->limit;
-    if (mc->plan.standard_error > 0 && spec_montecarlo_emitted(mc).se <= mc->plan.standard_error) mc->done = true;
+    if (mc->plan.standard_error > 0 && spec_montecarlo_emitted(mc).se <= mc->plan.standard_error)
+        mc->done = true;
     return GSL_SUCCESS;
 }
 
@@ -184,48 +196,59 @@ int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_
     return status;
 }
 
-/* ---- estimates --------------------------------------------------------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------------------------- */
 
-static double batch_se(const spec_batch_means *means)
+/* The estimate with its standard error from batch means. */
+static spec_estimate by_batches(double mean, const spec_batch_means *means)
 {
-    return means->n < 2 ? NAN : sqrt(means->m2 / ((double)(means->n - 1) * means->weight));
+    if (means->n < 2) return (spec_estimate){mean, NAN, NAN};
+    const double df = (double)(means->n - 1);
+    return (spec_estimate){mean, sqrt(means->m2 / (df * means->weight)), df};
 }
 
-/* Standard error of the mean number of tokens from the counts of whole rounds; it is that of n_accepted, one less. */
-static double count_se(const spec_tally *tally)
+/* The mean number of tokens, with a standard error from the counts of single rounds. The error is
+ * that of n_accepted, which is one less. */
+static spec_estimate by_counts(const spec_tally *tally)
 {
-    double n = (double)tally->rounds, mean = (double)tally->accepted / n, m2 = 0;
-    for (int k = 0; k <= SPEC_K_MAX; k++) m2 += (double)tally->n_accepted[k] * (k - mean) * (k - mean);
-    return tally->rounds < 2 ? NAN : sqrt(m2 / (n - 1) / n);
+    double n = (double)tally->rounds, mean = (double)tally->accepted / n, m2 = 0,
+           emitted = (double)tally->emitted / n;
+    for (int k = 0; k <= SPEC_K_MAX; k++)
+        m2 += (double)tally->n_accepted[k] * (k - mean) * (k - mean);
+    if (tally->rounds < 2) return (spec_estimate){emitted, NAN, NAN};
+    return (spec_estimate){emitted, sqrt(m2 / (n - 1) / n), n - 1};
 }
+
+static const spec_estimate no_estimate = {NAN, NAN, NAN};
 
 spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc)
 {
     const spec_tally *tally = &mc->tally;
-    if (tally->rounds == 0) return (spec_estimate){NAN, NAN};
-    return (spec_estimate){.mean = (double)tally->emitted / (double)tally->rounds,
-                           .se = mc->source.independent ? count_se(tally) : batch_se(&mc->emitted)};
+    if (tally->rounds == 0) return no_estimate;
+    if (mc->source.independent) return by_counts(tally);
+    return by_batches((double)tally->emitted / (double)tally->rounds, &mc->emitted);
 }
 
 spec_estimate spec_montecarlo_first(const spec_montecarlo *mc)
 {
     double n = (double)mc->tally.tested[0], mean = (double)mc->tally.passed[0] / n;
-    if (mc->tally.tested[0] == 0) return (spec_estimate){NAN, NAN};
-    if (!mc->source.independent) return (spec_estimate){mean, batch_se(&mc->first)};
-    return (spec_estimate){mean, mc->tally.tested[0] < 2 ? NAN : sqrt(mean * (1 - mean) / (n - 1))};
+    if (mc->tally.tested[0] == 0) return no_estimate;
+    if (!mc->source.independent) return by_batches(mean, &mc->first);
+    if (mc->tally.tested[0] < 2) return (spec_estimate){mean, NAN, NAN};
+    return (spec_estimate){mean, sqrt(mean * (1 - mean) / (n - 1)), n - 1};
 }
 
 spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc)
 {
     const spec_tally *tally = &mc->tally;
-    if (!(tally->time > 0)) return (spec_estimate){NAN, NAN};
-    return (spec_estimate){.mean = (double)tally->emitted / tally->time,
-                           .se = mc->source.independent ? count_se(tally) * (double)tally->rounds / tally->time
-                                                        : batch_se(&mc->rate)};
+    if (!(tally->time > 0)) return no_estimate;
+    spec_estimate rate = mc->source.independent ? by_counts(tally) : by_batches(0, &mc->rate);
+    rate.mean = (double)tally->emitted / tally->time;
+    if (mc->source.independent) rate.se = rate.se * (double)tally->rounds / tally->time;
+    return rate;
 }
 
 spec_estimate spec_montecarlo_hit(const spec_montecarlo *mc)
 {
-    if (mc->tally.rounds == 0) return (spec_estimate){NAN, NAN};
-    return (spec_estimate){.mean = (double)mc->tally.hits / (double)mc->tally.rounds, .se = batch_se(&mc->hit)};
+    if (mc->tally.rounds == 0) return no_estimate;
+    return by_batches((double)mc->tally.hits / (double)mc->tally.rounds, &mc->hit);
 }

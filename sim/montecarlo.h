@@ -1,6 +1,8 @@
-/* montecarlo: an iterator over batches of rounds, in parallel, whose result does not depend on the number of threads.
- * Batch i draws from stream i on whichever thread it runs; batches are merged in index order, and a run stops only
- * after whole groups of them. Memory is flat in the number of rounds. Sources (sim/sources.h) are the caller's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* montecarlo: parallel batches of rounds, with results that do not depend on the thread count.
+ * Batch i draws from stream i on any thread. Batches are merged in index order, and a run stops
+ * only after whole groups. Memory does not grow with the number of rounds. The caller owns the
+ * sources (sim/sources.h). */
 #ifndef SPECLAB_MONTECARLO_H
 #define SPECLAB_MONTECARLO_H
 
@@ -10,40 +12,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Batches in a group, whatever the number of threads: also the most threads of any use, and enough batch means for a
- * first standard error. */
+/* Batches in a group, for any number of threads. It bounds the useful threads, and gives enough
+ * batch means for a first standard error. */
 enum { SPEC_MONTECARLO_GROUP = 64 };
 
-/* Where rounds come from. What _batch adds to the tally may depend on its arguments and `self` alone, never on what the
- * worker did before. */
+/* A source of rounds. The tally of a _batch may depend on its arguments and `self` alone, never on
+ * the worker's earlier batches. */
 typedef struct {
     const void *self;
-    int (*worker_init)(const void *self, void **ret_worker, spec_error *error); /* one for each thread; may be NULL */
-    void (*worker_free)(void *worker);                                          /* may be NULL with it */
+    int (*worker_init)(const void *self, void **ret_worker,
+                       spec_error *error); /* one per thread; may be NULL */
+    void (*worker_free)(void *worker);     /* NULL if worker_init is */
     /* Run n_rounds rounds from stream `stream` of `seed` and add them to the (empty) tally. */
-    int (*batch)(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally,
-                 spec_error *error);
-    uint64_t usual_batch; /* rounds in a batch where the plan does not say; 0: 1024 */
-    bool independent;     /* rounds are independent and take the same time each: standard errors come from the rounds'
-                             own variance, else from batch means */
+    int (*batch)(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                 spec_tally *tally, spec_error *error);
+    uint64_t usual_batch; /* default number of rounds in a batch; 0: 1024 */
+    /* rounds are independent and take the same time: standard errors then come from the variance of
+     * single rounds, else from batch means */
+    bool independent;
 } spec_round_source;
 
-/* A round or a standard error must limit the run; with both, what comes first. */
+/* Rounds or a standard error must limit the run; with both, the first one reached ends it. */
 typedef struct {
-    uint64_t rounds;       /* stop after this many rounds (the last batch is shortened); 0: no such limit */
-    double standard_error; /* stop when the standard error of the mean n_emitted is at most this; 0: no such limit */
-    uint64_t max_rounds;   /* with standard_error: give up here; 0: 2^40 */
-    uint64_t batch;        /* rounds in a batch; 0: the source's usual, or less where that made no whole group */
+    uint64_t rounds; /* stop after this number of rounds, in a shorter last batch; 0: no limit */
+    /* stop when the standard error of the mean n_emitted is at most this; 0: no such limit */
+    double standard_error;
+    uint64_t max_rounds; /* with standard_error: give up here; 0: 2^40 */
+    uint64_t batch;      /* rounds in a batch; 0: the source's default, or less to fill one group */
     uint64_t seed;
-    int threads;           /* 0: all that OpenMP has; those above SPEC_MONTECARLO_GROUP stay idle */
+    int threads;         /* 0: all that OpenMP has; those above SPEC_MONTECARLO_GROUP stay idle */
 } spec_montecarlo_plan;
 
-/* A mean with its standard error. NaN where there is none: no rounds, or a standard error of one round or one batch. */
+/* A mean with its standard error and the degrees of freedom of that, rounds or batches less one.
+ * NaN if undefined: no rounds, or a standard error from one round or one batch. */
 typedef struct {
-    double mean, se;
+    double mean, se, df;
 } spec_estimate;
 
-/* Mean and spread of a ratio over batches, weighted by the ratio's denominator: rounds, or time. */
+/* Mean and spread of a ratio over batches, weighted by the denominator: rounds, or time. */
 typedef struct {
     double weight, mean, m2;
     uint64_t n; /* batches of positive weight */
@@ -53,36 +59,38 @@ typedef struct {
     spec_round_source source;
     spec_montecarlo_plan plan; /* with batch, max_rounds and threads filled in */
     uint64_t limit;            /* most rounds */
-    spec_tally tally;          /* everything so far */
-    uint64_t batches;          /* everything so far; the next batch's number, too */
-    spec_batch_means emitted;  /* n_emitted a round */
+    spec_tally tally;          /* of all batches so far */
+    uint64_t batches;          /* batches so far, and the index of the next */
+    spec_batch_means emitted;  /* n_emitted per round */
     spec_batch_means first;    /* passed[0] / tested[0]: acceptance of the first draft token */
     spec_batch_means rate;     /* n_emitted per unit of virtual time */
-    spec_batch_means hit;      /* rounds whose chain was there, drafted ahead */
+    spec_batch_means hit;      /* rounds whose chain was drafted ahead */
     bool done;
-    void **worker;                      /* (plan.threads) */
-    struct spec_montecarlo_slot *slot;  /* (SPEC_MONTECARLO_GROUP) results of the group at work */
+    bool holds_team;                   /* between init and free */
+    void **worker;                     /* (plan.threads) */
+    struct spec_montecarlo_slot *slot; /* (SPEC_MONTECARLO_GROUP) results of the current group */
 } spec_montecarlo;
 
-/* Rounds in a batch of a run, but for the last. */
+/* Rounds in each batch of a run but the last. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
 
-/* GSL_EINVAL for a plan without a limit, with a negative one or a NaN, or with a negative number of threads. */
-int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source, const spec_montecarlo_plan *plan,
-                         spec_error *error);
+/* GSL_EINVAL for a plan without a limit, with a negative or NaN limit, or with a negative number of
+ * threads. */
+int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
+                         const spec_montecarlo_plan *plan, spec_error *error);
 void spec_montecarlo_free(spec_montecarlo *mc);
 
-/* Run the next group of batches; nothing where mc->done is set. GSL_SUCCESS, with mc->done set after the last group; or
- * the status and line of the first batch, by number, that failed. *opt_stop is looked at before each batch: when it is
- * not 0 (ctrl-C) the call fails with GSL_EFAILED and "interrupted". A group that fails or is interrupted counts for
- * nothing: mc keeps what it had and may go on. */
+/* Run the next group of batches; does nothing if mc->done is set. GSL_SUCCESS, with mc->done set
+ * after the last group; or the status and message of the first failed batch by index. *opt_stop is
+ * read before each batch: if nonzero (ctrl-C) the call fails with GSL_EFAILED, "interrupted". A
+ * failed or interrupted group counts for nothing: mc keeps its earlier batches and may go on. */
 int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
 
-/* All of it. */
+/* Run all groups. */
 int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
 
-/* Tokens per round; acceptance rate of the first draft token; tokens per unit of virtual time; share of rounds whose
- * chain was there, drafted ahead. */
+/* Tokens per round; acceptance rate of the first draft token; tokens per unit of virtual time;
+ * share of rounds whose chain was drafted ahead. */
 spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_first(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc);

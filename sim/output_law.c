@@ -1,11 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/output_law.h"
+
+#include "sim/chance/probe.h"
+#include "sim/chance/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { SIZE_MAX_LAW = 1 << 24, TOKENS_MAX = 4096 };
 
-/* V^m, or 0 where it is absurd. */
+/* A walk is probed when its number of branches is a power of 2 between these two; a limit is
+ * refused on this evidence. */
+enum { PROBE_FIRST = 1 << 10, PROBE_LAST = 1 << 20, TELL_EVERY = 1 << 12 };
+#define PROBE_SURE 1e6
+#define NEARLY_ALL 0.99 /* of an estimate */
+
+/* V^m, or 0 if it is too large. */
 static size_t power(int vocab, int n_tokens)
 {
     size_t size = 1;
@@ -16,15 +26,17 @@ static size_t power(int vocab, int n_tokens)
     return size;
 }
 
-/* The place of a text in the law; filled up with its last token, the end of text, where it is shorter than m. */
+/* Index of a text in the law. A text shorter than m is padded with its last token, the end of
+ * text. */
 static size_t text_index(const int *token, size_t n, int vocab, int n_tokens)
 {
     size_t index = 0;
-    for (size_t i = 0; i < (size_t)n_tokens; i++) index = index * (size_t)vocab + (size_t)token[i < n ? i : n - 1];
+    for (size_t i = 0; i < (size_t)n_tokens; i++)
+        index = index * (size_t)vocab + (size_t)token[i < n ? i : n - 1];
     return index;
 }
 
-/* Add to *sum, keeping in *lost what rounding lost (Kahan): millions of branches fall on one text. */
+/* Add to *sum with compensation in *lost (Kahan): millions of branches may add to one text. */
 static void add(double *sum, double *lost, double term)
 {
     const double corrected = term - *lost, next = *sum + corrected;
@@ -32,63 +44,128 @@ static void add(double *sum, double *lost, double term)
     *sum = next;
 }
 
-/* ---- what is emitted --------------------------------------------------------------------------------------------- */
+/* ---- what is emitted ------------------------------------------------------------------------- */
 
-static int refuse(const spec_enumeration *walk, spec_error *error)
+/* One walk over every branch, of all texts of n_tokens or of the first round alone. */
+typedef struct {
+    spec_decoder *decoder;
+    const int *prompt;
+    size_t n_prompt;
+    int n_tokens;
+    bool first_round;
+    int *token; /* (n_tokens + 1) the text of the last branch */
+    size_t n;   /* its length */
+    spec_enumeration walk;
+    spec_probe probe; /* estimates the number of branches of the walk */
+} walker;
+
+static int walk_branch(walker *w, spec_chance *chance, spec_error *error)
 {
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_decoder_reset(w->decoder, w->prompt, w->n_prompt, error));
+    status = w->first_round ? spec_decoder_round(w->decoder, chance, NULL, error)
+                            : spec_decode(w->decoder, (size_t)w->n_tokens, w->token, &w->n, chance,
+                                          NULL, error);
+done:
+    return status;
+}
+
+static int refuse(const walker *w, spec_error *error)
+{
+    const spec_enumeration *walk = &w->walk;
     if (walk->limit == 0 || walk->branches < walk->limit)
-        return spec_fail(error, GSL_ENOMEM, "out of memory after %llu branches", (unsigned long long)walk->branches);
-    return spec_fail(error, GSL_EFAILED, "more than %llu branches; raise the limit, or take fewer tokens or smaller K",
-                     (unsigned long long)walk->limit);
+        return spec_fail(error, GSL_ENOMEM, "out of memory after %llu branches",
+                         (unsigned long long)walk->branches);
+    return spec_fail(
+        error, GSL_EFAILED,
+        "more than %llu branches; raise the limit (--limit), or take fewer tokens or smaller K",
+        (unsigned long long)walk->limit);
 }
 
-static int enumerate_texts(spec_output_law *law, spec_decoder *decoder, const int *prompt, size_t n_prompt,
-                           int n_tokens, int *token, double *lost, uint64_t limit, spec_error *error)
+/* Extend the probe to n paths. Ends a walk that would exceed its limit, wrongly with probability
+ * 1e-6. */
+static int probe_paths(walker *w, uint64_t n, double elapsed, spec_error *error)
 {
-    double lost_total = 0.0;
-    const int vocab = decoder->config.target->vocab;
-    spec_enumeration walk = {0};
+    const uint64_t limit = w->walk.limit;
+    const double seconds =
+        elapsed / (double)(w->walk.branches + w->probe.n); /* a branch takes as long as a path */
+    char time[SPEC_CLOCK_TEXT];
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_enumeration_init(&walk, limit));
-    do {
-        size_t n;
-        SPEC_TRY(spec_decoder_reset(decoder, prompt, n_prompt, error));
-        SPEC_TRY(spec_decode(decoder, (size_t)n_tokens, token, &n, &walk.chance, NULL, error));
-        const double probability = spec_enumeration_probability(&walk);
-        const size_t index = text_index(token, n, vocab, n_tokens);
-        add(&law->law[index], &lost[index], probability);
-        add(&law->total, &lost_total, probability);
-    } while (spec_enumeration_next(&walk));
-    law->branches = walk.branches;
-    if (walk.refused) status = refuse(&walk, error);
+    for (; w->probe.n < n; spec_probe_end_path(&w->probe))
+        SPEC_TRY(walk_branch(w, &w->probe.chance, error));
+    if (limit > 0 && spec_probe_log_e(&w->probe) > log(PROBE_SURE))
+        status = spec_fail(error, GSL_EFAILED,
+                           "more than %llu branches: some %.1g, which take %s; raise the limit "
+                           "(--limit), or take fewer "
+                           "tokens or smaller K",
+                           (unsigned long long)limit, w->probe.mean,
+                           spec_clock_text(time, w->probe.mean * seconds));
 done:
-    spec_enumeration_free(&walk);
     return status;
 }
 
-/* The first round whole, also where the text ends within it. */
-static int enumerate_first_round(spec_output_law *law, spec_decoder *decoder, const int *prompt, size_t n_prompt,
-                                 uint64_t limit, spec_error *error)
+/* Probe with half as many paths as branches, whenever the number of branches is a power of 2. */
+static bool is_probed_at(uint64_t branches)
 {
-    spec_enumeration walk = {0};
-    double lost = 0.0;
+    return branches >= PROBE_FIRST && branches <= PROBE_LAST && (branches & (branches - 1)) == 0;
+}
+
+/* Call `add_branch` with each branch's probability. */
+static int walk_all(walker *w, uint64_t limit,
+                    void (*add_branch)(void *self, const walker *w, double probability), void *self,
+                    const spec_listener *opt_listener, spec_error *error)
+{
+    const spec_clock clock = spec_clock_wall();
+    const double begun = spec_clock_read(&clock);
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_enumeration_init(&walk, limit));
+    gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    spec_rng_stream(rng, 0, 0); /* fixed seed: the same walk is refused always or never */
+    spec_probe_init(&w->probe, rng, limit > 0 ? (double)limit : 1.0);
+    SPEC_TRY(spec_enumeration_init(&w->walk, limit));
     do {
-        SPEC_TRY(spec_decoder_reset(decoder, prompt, n_prompt, error));
-        SPEC_TRY(spec_decoder_round(decoder, &walk.chance, NULL, error));
-        add(&law->accepted, &lost, spec_enumeration_probability(&walk) * (double)decoder->round.n_accepted);
-    } while (spec_enumeration_next(&walk));
-    if (walk.refused) status = refuse(&walk, error);
+        const uint64_t branches = w->walk.branches;
+        if (is_probed_at(branches))
+            SPEC_TRY(probe_paths(w, branches / 2, spec_clock_read(&clock) - begun, error));
+        if (branches % TELL_EVERY == 0 && w->probe.mean > 0.0)
+            spec_listener_tell(opt_listener, fmin((double)branches / w->probe.mean, NEARLY_ALL));
+        SPEC_TRY(walk_branch(w, &w->walk.chance, error));
+        add_branch(self, w, spec_enumeration_probability(&w->walk));
+    } while (spec_enumeration_next(&w->walk));
+    if (w->walk.refused) status = refuse(w, error);
 done:
-    spec_enumeration_free(&walk);
+    spec_enumeration_free(&w->walk);
+    gsl_rng_free(rng);
     return status;
 }
 
-/* ---- what is promised -------------------------------------------------------------------------------------------- */
+typedef struct {
+    spec_output_law *law;
+    double *lost;       /* (V^m) */
+    double lost_of_all; /* compensation of the total, or of the accepted tokens */
+} sums;
 
-/* Depth first over all texts: text[n_prompt..] is the text so far, level its length, store (m, V) the rows along it. No
- * line of the decoder is shared: a second route to the law. */
+static void add_text(void *self, const walker *w, double probability)
+{
+    sums *s = self;
+    const size_t index = text_index(w->token, w->n, w->decoder->config.target->vocab, w->n_tokens);
+    add(&s->law->law[index], &s->lost[index], probability);
+    add(&s->law->total, &s->lost_of_all, probability);
+    s->law->branches = w->walk.branches + 1;
+}
+
+/* The first round is enumerated whole, also if the text ends within it. */
+static void add_round(void *self, const walker *w, double probability)
+{
+    sums *s = self;
+    add(&s->law->accepted, &s->lost_of_all, probability * (double)w->decoder->round.n_accepted);
+}
+
+/* ---- what is promised ------------------------------------------------------------------------ */
+
+/* The target's law, depth first over all texts. text[n_prompt..] is the text so far, level its
+ * length, store (m, V) the rows along it. It shares no code with the decoder: a second route to the
+ * law. */
 typedef struct {
     spec_output_law *law;
     spec_session *session;
@@ -107,10 +184,12 @@ static int descend(const promise *p, int level, double probability)
     const int *token = p->text + p->n_prompt;
     const bool ended = level > 0 && token[level - 1] == model->end_of_text;
     if (level == p->n_tokens || ended) {
-        p->law->target_law[text_index(token, (size_t)level, model->vocab, p->n_tokens)] += probability;
+        p->law->target_law[text_index(token, (size_t)level, model->vocab, p->n_tokens)] +=
+            probability;
         return GSL_SUCCESS;
     }
-    if (p->opt_stop != NULL && *p->opt_stop != 0) return spec_fail(p->error, GSL_EFAILED, "interrupted");
+    if (p->opt_stop != NULL && *p->opt_stop != 0)
+        return spec_fail(p->error, GSL_EFAILED, "interrupted");
     const double *row = spec_session_row(p->session, p->text, p->n_prompt + (size_t)level,
                                          p->store + (size_t)level * (size_t)model->vocab, p->error);
     if (row == NULL) return GSL_EFAILED;
@@ -127,8 +206,8 @@ static int descend(const promise *p, int level, double probability)
     return GSL_SUCCESS;
 }
 
-static int promised_texts(spec_output_law *law, const spec_decoder_config *config, bool argmax, const int *prompt,
-                          size_t n_prompt, int n_tokens, spec_error *error)
+static int promised_texts(spec_output_law *law, const spec_decoder_config *config, bool argmax,
+                          const int *prompt, size_t n_prompt, int n_tokens, spec_error *error)
 {
     const size_t rows = n_tokens > 0 ? (size_t)n_tokens : 1;
     spec_session session = {0};
@@ -141,8 +220,15 @@ static int promised_texts(spec_output_law *law, const spec_decoder_config *confi
     }
     for (size_t i = 0; i < n_prompt; i++) text[i] = prompt[i];
     SPEC_TRY(spec_session_init(&session, config->target, error));
-    const promise p = {.law = law, .session = &session, .text = text, .n_prompt = n_prompt, .n_tokens = n_tokens,
-                       .argmax = argmax, .store = store, .opt_stop = config->opt_stop, .error = error};
+    const promise p = {.law = law,
+                       .session = &session,
+                       .text = text,
+                       .n_prompt = n_prompt,
+                       .n_tokens = n_tokens,
+                       .argmax = argmax,
+                       .store = store,
+                       .opt_stop = config->opt_stop,
+                       .error = error};
     SPEC_TRY(descend(&p, 0, 1.0));
 done:
     spec_session_free(&session);
@@ -151,7 +237,7 @@ done:
     return status;
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------ */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 static void compare(spec_output_law *law)
 {
@@ -164,8 +250,8 @@ static void compare(spec_output_law *law)
     law->tv = 0.5 * distance;
 }
 
-int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt, size_t n_prompt,
-                         int n_tokens, uint64_t limit, spec_error *error)
+int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt,
+                         size_t n_prompt, int n_tokens, uint64_t limit, spec_error *error)
 {
     spec_decoder decoder = {0};
     int *token = NULL;
@@ -173,19 +259,24 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     int status = GSL_SUCCESS;
     *law = (spec_output_law){0};
     if (n_tokens < 0 || n_tokens > TOKENS_MAX) {
-        status = spec_fail(error, GSL_EINVAL, "a law of %d tokens; it may have 0 to %d", n_tokens, TOKENS_MAX);
+        status = spec_fail(error, GSL_EINVAL, "a law of %d tokens; it may have 0 to %d", n_tokens,
+                           TOKENS_MAX);
         goto done;
     }
     law->size = power(config->target->vocab, n_tokens);
     if (law->size == 0) {
-        status = spec_fail(error, GSL_EINVAL, "%d tokens over a vocabulary of %d have more than %d texts", n_tokens,
-                           config->target->vocab, SIZE_MAX_LAW);
+        status = spec_fail(
+            error, GSL_EINVAL,
+            "%d tokens over a vocabulary of %d have more than %d texts; take fewer tokens",
+            n_tokens, config->target->vocab, SIZE_MAX_LAW);
         goto done;
     }
     SPEC_TRY(spec_decoder_init(&decoder, config, error));
     if (decoder.rule.noise.kind != SPEC_NOISE_NONE) {
-        status = spec_fail(error, GSL_EINVAL, "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
-                           config->rule, decoder.rule.name);
+        status =
+            spec_fail(error, GSL_EINVAL,
+                      "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
+                      config->rule, decoder.rule.name);
         goto done;
     }
     law->law = calloc(law->size, sizeof *law->law);
@@ -196,8 +287,16 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
         status = spec_fail(error, GSL_ENOMEM, "out of memory for a law of %zu texts", law->size);
         goto done;
     }
-    SPEC_TRY(enumerate_texts(law, &decoder, prompt, n_prompt, n_tokens, token, lost, limit, error));
-    SPEC_TRY(enumerate_first_round(law, &decoder, prompt, n_prompt, limit, error));
+    walker texts = {.decoder = &decoder,
+                    .prompt = prompt,
+                    .n_prompt = n_prompt,
+                    .n_tokens = n_tokens,
+                    .token = token};
+    walker round = texts;
+    round.first_round = true;
+    SPEC_TRY(walk_all(&texts, limit, add_text, &(sums){.law = law, .lost = lost},
+                      config->opt_listener, error));
+    SPEC_TRY(walk_all(&round, limit, add_round, &(sums){.law = law}, config->opt_listener, error));
     const bool argmax = decoder.rule.claim == SPEC_LOSSLESS_ARGMAX;
     SPEC_TRY(promised_texts(law, config, argmax, prompt, n_prompt, n_tokens, error));
     compare(law);

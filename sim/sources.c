@@ -1,35 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/sources.h"
 
 #include "base/noise.h"
-#include "sim/fixed_pair.h"
 #include "sim/chance/rng.h"
+#include "sim/fixed_pair.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* ---- acceptance processes ---------------------------------------------------------------------------------------- */
+/* ---- acceptance processes -------------------------------------------------------------------- */
 
 static int acceptance_worker_init(const void *self, void **ret_worker, spec_error *error)
 {
     const spec_acceptance_config *config = self;
     *ret_worker = NULL;
     if (config->K < 0 || config->K > SPEC_K_MAX)
-        return spec_fail(error, GSL_EINVAL, "K is %d: a draft has 0 to %d tokens", config->K, SPEC_K_MAX);
+        return spec_fail(error, GSL_EINVAL, "K is %d: a draft has 0 to %d tokens", config->K,
+                         SPEC_K_MAX);
     return GSL_SUCCESS;
 }
 
-static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
-                            spec_tally *tally, spec_error *error)
+static int acceptance_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,
+                            uint64_t n_rounds, spec_tally *tally, spec_error *error)
 {
     const spec_acceptance_config *config = self;
     (void)worker;
     (void)error;
     spec_acceptance_rounds(tally, &config->process, config->K, n_rounds, seed, stream);
-    tally->time += (double)n_rounds * (config->K * config->costs.draft + config->costs.verify + config->costs.fixed);
+    tally->time += (double)n_rounds *
+                   (config->K * config->costs.draft + config->costs.verify + config->costs.fixed);
     return GSL_SUCCESS;
 }
 
-spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
+spec_round_source spec_sources_acceptance(const spec_acceptance_config *config)
 {
     return (spec_round_source){.self = config,
                                .worker_init = acceptance_worker_init,
@@ -38,11 +41,11 @@ spec_round_source spec_acceptance_source(const spec_acceptance_config *config)
                                .independent = true};
 }
 
-/* ---- decoding loops ---------------------------------------------------------------------------------------------- */
+/* ---- decoding loops -------------------------------------------------------------------------- */
 
 typedef struct {
     spec_decoder decoder;
-    spec_fixed_pair pair; /* vocab = 0 where the decoder is to be run */
+    spec_fixed_pair pair; /* vocab = 0: run the decoder */
     gsl_rng *rng;
     int prompt[SPEC_PROMPT_MAX];
 } decoding_worker;
@@ -59,18 +62,21 @@ static void decoding_worker_free(void *worker)
 static bool is_fixed_pair(const spec_decoder *decoder)
 {
     const spec_model *target = decoder->config.target, *draft = decoder->config.opt_draft;
-    return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 && target->end_of_text < 0 &&
-           draft != NULL && draft->order == 0 && draft->end_of_text < 0 &&
-           decoder->rule.verify == spec_verify_token.verify && decoder->drafter.kind == &spec_draft_chain &&
+    return target->vocab >= SPEC_SOURCES_FIXED_VOCAB && target->order == 0 &&
+           target->end_of_text < 0 && draft != NULL && draft->order == 0 &&
+           draft->end_of_text < 0 && decoder->rule.verify == spec_verify_token.verify &&
+           decoder->drafter.kind == &spec_draft_chain &&
            decoder->policy.kind == &spec_policy_fixed && !decoder->ahead.on;
 }
 
 static int pack_pair(decoding_worker *w, spec_error *error)
 {
     spec_decoder *decoder = &w->decoder;
-    const double *target = spec_session_row(&decoder->target, NULL, 0, decoder->target_store, error);
+    const double *target =
+        spec_session_row(&decoder->target, NULL, 0, decoder->target_store, error);
     if (target == NULL) return GSL_EFAILED;
-    const double *draft = spec_session_row(&decoder->drafter.session, NULL, 0, decoder->weight, error);
+    const double *draft =
+        spec_session_row(&decoder->drafter.session, NULL, 0, decoder->weight, error);
     if (draft == NULL) return GSL_EFAILED;
     return spec_fixed_pair_init(&w->pair, target, draft, decoder->config.target->vocab, error);
 }
@@ -95,30 +101,33 @@ done:
     return status;
 }
 
-static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_number, spec_error *error)
+static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_number,
+                      spec_error *error)
 {
     const spec_model *target = w->decoder.config.target;
     size_t n = 0;
     w->decoder.text = text_number;
     if (target->kind->prompt != NULL)
         n = target->kind->prompt(target, prompt_number, w->prompt,
-                                 target->window > 0 && target->window < SPEC_PROMPT_MAX ? (size_t)target->window
-                                                                                        : SPEC_PROMPT_MAX);
+                                 target->window > 0 && target->window < SPEC_PROMPT_MAX
+                                     ? (size_t)target->window
+                                     : SPEC_PROMPT_MAX);
     return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
 
 static bool text_is_over(const spec_decoder *decoder)
 {
     const spec_round *round = &decoder->round;
-    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < decoder->policy.now) return true;
+    if (decoder->n_context > SPEC_TEXT_MAX || spec_decoder_room(decoder) < decoder->policy.now)
+        return true;
     if (decoder->config.target->end_of_text < 0) return false;
     for (int i = 0; i < round->n_emitted; i++)
         if (round->token[i] == decoder->config.target->end_of_text) return true;
     return false;
 }
 
-static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_rounds, spec_tally *opt_tally,
-                           spec_error *error)
+static int decoding_rounds(decoding_worker *w, spec_chance *chance, uint64_t n_rounds,
+                           spec_tally *opt_tally, spec_error *error)
 {
     int status = GSL_SUCCESS;
     for (uint64_t i = 0; i < n_rounds; i++) {
@@ -131,8 +140,10 @@ done:
     return status;
 }
 
-/* Rounds of a fixed pair are alike and independent: no text, no prompt, no burn-in. */
-static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream, uint64_t n_rounds, spec_tally *tally)
+/* Rounds of a fixed pair are independent and identically distributed: no text, prompt or
+ * burn-in. */
+static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream, uint64_t n_rounds,
+                              spec_tally *tally)
 {
     const spec_costs *costs = &w->decoder.config.costs;
     spec_round *round = &w->decoder.round;
@@ -140,15 +151,17 @@ static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream
     round->n_drafted = w->decoder.config.K;
     for (uint64_t i = 0; i < n_rounds; i++) {
         round->n_accepted = spec_fixed_pair_round(&w->pair, &rng, round->n_drafted, round->token);
-        round->n_tested = round->n_accepted < round->n_drafted ? round->n_accepted + 1 : round->n_accepted;
+        round->n_tested =
+            round->n_accepted < round->n_drafted ? round->n_accepted + 1 : round->n_accepted;
         round->n_emitted = round->n_accepted + 1;
         spec_tally_add(tally, round);
     }
-    tally->time += (double)n_rounds * (round->n_drafted * costs->draft + costs->verify + costs->fixed);
+    tally->time +=
+        (double)n_rounds * (round->n_drafted * costs->draft + costs->verify + costs->fixed);
 }
 
-static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
-                          spec_tally *tally, spec_error *error)
+static int decoding_batch(const void *self, void *worker, uint64_t seed, uint64_t stream,
+                          uint64_t n_rounds, spec_tally *tally, spec_error *error)
 {
     const spec_decoding_config *config = self;
     decoding_worker *w = worker;
@@ -166,16 +179,18 @@ done:
     return status;
 }
 
-/* Where texts are long enough, a batch that drafts ahead is of one text: a text's first round finds no chain. */
+/* If texts are long enough, a batch that drafts ahead is one text, because the first round of a
+ * text has no chain drafted ahead. */
 static uint64_t rounds_of_a_text(const spec_decoding_config *config)
 {
     const uint64_t most = SPEC_TEXT_MAX / ((uint64_t)config->decoder.K + 1);
     return most > config->burn_in + 1 ? most - config->burn_in : 1;
 }
 
-spec_round_source spec_decoding_source(const spec_decoding_config *config)
+spec_round_source spec_sources_decoding(const spec_decoding_config *config)
 {
-    const uint64_t whole = rounds_of_a_text(config), batch = config->decoder.ahead && whole < 1024 ? whole : 1024;
+    const uint64_t whole = rounds_of_a_text(config),
+                   batch = config->decoder.ahead && whole < 1024 ? whole : 1024;
     return (spec_round_source){.self = config,
                                .worker_init = decoding_worker_init,
                                .worker_free = decoding_worker_free,

@@ -1,20 +1,23 @@
 #!/bin/sh
-# Run the commands of the documents and compare what they print with what the documents say.
-#   tests/docs.sh [--update] SPECLAB FILE.md...
-# A block that begins with ```LANGUAGE FILE is written to that file of a scratch folder. In a block that begins with
-# ```console, a line "$ command" is run there; the lines up to the next one are its output. A command that names an
-# interpreter which this machine does not have is skipped.
-# --update writes what the commands print into the documents.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Runs the commands in documents and compares their output with the output that the documents show.
+#   tests/docs.sh [--update] SPECLAB FILE.md...     --update writes the output into the documents
+# A block that begins with ```LANGUAGE FILE is written to that file of a scratch folder.
+# In a block that begins with ```console, each line "$ command" is run in that folder.
+# The lines up to the next command are its output.
+# A command is skipped if it names an interpreter that is not installed.
 set -eu
 update=0
 [ "$1" = --update ] && { update=1; shift; }
 speclab=$(cd "$(dirname "$1")" && pwd)
 shift
-# The header, where a C compiler finds it after `make install`.
+# C compilers find the public header here, as after `make install`.
 C_INCLUDE_PATH=$(cd "$(dirname "$0")/../include" && pwd)
 export C_INCLUDE_PATH
 absent=
-for interpreter in python3 perl node; do command -v $interpreter >/dev/null || absent="$absent $interpreter"; done
+for interpreter in python3 perl node; do
+    command -v $interpreter >/dev/null || absent="$absent $interpreter"
+done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0 run=0 skipped=0

@@ -1,8 +1,9 @@
 #!/bin/sh
-# What nvcc wrote down when it compiled the kernels for cards: for each of sm_80 and sm_90, no kernel spills registers or
-# keeps arrays on a stack, which lie in slow memory. Prints those that do, and one closing line. A stack may have:
-# angles, for sines and cosines of angles so large that they need more of pi.
-#   tests/gpu.sh FILE.ptxas...     without files: nvcc is not there
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Checks nvcc's reports: no kernel for sm_80 or sm_90 spills registers or uses a stack.
+# Both are in slow memory. The kernel `angles` may have a stack: it reduces large angles modulo pi.
+# Prints each kernel that does, and a summary.
+#   tests/gpu.sh FILE.ptxas...     without files: nvcc is not installed
 [ $# -gt 0 ] || { echo "skipped: no nvcc"; exit 0; }
 awk '
 /Compiling entry function/ {
@@ -12,7 +13,8 @@ awk '
     seen[name] = seen[name] " " arch
 }
 /bytes stack frame/ && ($1 > 0 && name != "angles" || $5 > 0 || $9 > 0) {
-    print "gpu: " name " for " arch ": " $1 " bytes of stack, " $5 " bytes of registers stored there, " $9 " loaded"
+    print "gpu: " name " for " arch ": " $1 " bytes of stack, " \
+        $5 " bytes of registers stored there, " $9 " loaded"
     bad = 1
 }
 /Used [0-9]+ registers/ && $5 > most { most = $5; which = name " for " arch }

@@ -1,13 +1,18 @@
 #!/bin/sh
-# The dependency law of the house: which folder may include which. Prints every breach and fails if there is one.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Checks the dependency rule: which folder may include which. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
-find include models sim analysis experiments cli tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort | xargs awk '
+find include base models sim analysis conformance timing experiments cli tests \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort | xargs awk '
 BEGIN {
     may["include"] = "speclab"
-    may["models"] = "speclab models"
-    may["sim"] = "speclab models sim"
-    may["analysis"] = "speclab analysis"
-    may["experiments"] = "speclab models sim analysis experiments"
+    may["base"] = "speclab base"
+    may["models"] = may["base"] " models"
+    may["sim"] = may["models"] " sim"
+    may["analysis"] = may["base"] " analysis"
+    may["conformance"] = may["sim"] " analysis conformance"
+    may["timing"] = may["sim"] " analysis timing"
+    may["experiments"] = may["conformance"] " timing experiments"
     may["cli"] = may["experiments"] " cli"
 }
 FNR == 1 {
@@ -24,10 +29,15 @@ FNR == 1 {
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path)
     top = path; sub(/\/.*/, "", top)
-    if (path !~ /\// || top == "..") { print FILENAME ":" FNR ": include paths start at the root: " path; bad++ }
-    else if (index(allowed, " " top " ") == 0) { print FILENAME ":" FNR ": " folder "/ may not include " path; bad++ }
+    if (path !~ /\// || top == "..") {
+        print FILENAME ":" FNR ": include paths start at the root: " path
+        bad++
+    } else if (index(allowed, " " top " ") == 0) {
+        print FILENAME ":" FNR ": " folder "/ may not include " path
+        bad++
+    }
 }
 END {
     if (bad) { print "layers: " bad " breaches"; exit 1 }
-    print "layers: " files " files keep the law"
+    print "layers: " files " files follow the dependency rule"
 }'

@@ -1,11 +1,12 @@
 #!/bin/sh
-# What the text points to must be there.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Checks that links, anchors, citation keys and column names exist.
 #   tests/links.sh
-# Relative links and their anchors in *.md; docs/NAME.md and docs/NAME.md#anchor wherever they are named; keys like
-# [Leviathan23] in code, documents and experiments, which docs/references.md must list, and list only where something
-# cites them; columns of measures, which docs/notation.md must explain, as they are or without their suffix.
+# Links: relative ones in *.md, and docs/NAME.md or docs/NAME.md#anchor in any source.
+# Keys: docs/references.md lists each key like [Leviathan23] that a source cites, and no other key.
+# Columns: docs/notation.md explains the columns of all measures, with or without their suffix.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 bad=0
 fail() { echo "$1" >&2; bad=1; }
 
@@ -15,12 +16,12 @@ anchors() {
     sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
 }
 
-check() { # where it is said, the path, the anchor
+check() { # the file with the link, the path, the anchor
     if [ ! -e "$2" ]; then fail "$1: no file $2"; return; fi
     [ -z "$3" ] || anchors "$2" | grep -qxF -e "$3" || fail "$1: $2 has no anchor #$3"
 }
 
-# The sources: what git knows, or all but what was built where there is no repository.
+# The sources: the files of git; outside a repository, all files except build outputs.
 if git rev-parse --git-dir >/dev/null 2>&1; then all=$(git ls-files -co --exclude-standard); else
     all=$(find . -path ./build -prune -o -path ./out -prune -o -type f -print | sed 's|^\./||'); fi
 files=$(printf '%s\n' "$all" | grep -E '\.(md|h|c|cfg|sh|gp)$')
@@ -51,10 +52,12 @@ for key in $listed; do
 done
 cited='\[[A-Z][A-Za-z]+[0-9]{2}[];, ]|; [A-Z][A-Za-z]+[0-9]{2}[];]|\.reference = "[A-Za-z0-9]+"'
 for key in $(grep -ohE "$cited" $elsewhere | sed 's/.*= //' | tr -d '[];," ' | sort -u); do
-    printf '%s\n' $listed | grep -qx "$key" || fail "docs/references.md: [$key] is cited and not listed"
+    printf '%s\n' $listed | grep -qx "$key" ||
+        fail "docs/references.md: [$key] is cited and not listed"
 done
 
-columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' experiments/measure_*.c experiments/timed/*.c |
+columns=$(awk '/ columns[a-z_]*\[\] = /{on = 1} on{print} /;/{on = 0}' \
+    experiments/measures/measure_*.c timing/*.c |
     grep -oE '"[^"]+"' | tr -d '"' | sort -u)
 for column in $columns; do
     bare=$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')
@@ -62,5 +65,13 @@ for column in $columns; do
         fail "docs/notation.md: column $column is not explained"
 done
 
-[ $bad = 0 ] && echo "links: every link, anchor, reference and column is there"
+# Each column with an axis title is explained.
+words=cli/figures/figure_words.c
+for column in $(sed -n 's/^    {"\([a-zA-Z][a-zA-Z_0-9]*\)", [N"].*/\1/p' $words); do
+    grep -qF -e "\`$column\`" docs/notation.md docs/formats.md experiments/cfg/*.cfg ||
+        grep -qE "(^|[^a-zA-Z_])$column( = |\")" experiments/cfg/*.cfg ||
+        fail "$words: column $column is explained nowhere"
+done
+
+[ $bad = 0 ] && echo "links: every link, anchor, reference and column exists"
 exit $bad

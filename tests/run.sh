@@ -1,38 +1,80 @@
 #!/bin/sh
-# Run cmocka programs one after another: a line for each, and everything that a failing one said. At the end what was
-# skipped and why, what fails and how to run it again, and one line for all.
-#   tests/run.sh PROGRAM...
-# Threads that wait sleep: spinning takes the processor from the other processes of a test, and from other programs.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Run cmocka programs side by side, one per processor.
+#   tests/run.sh PROGRAM...         JOBS=N  programs at a time (default: one per processor)
+#                                   RUNNER=COMMAND  runs each program, such as an emulator
+# Prints each failing test with its program's output, skipped tests with their reasons, and totals.
+# Also prints the ten programs of the most processor time.
+# Programs whose names are in ALONE run one after another at the end.
+# Sleeping instead of spinning threads leave the processor to the other programs.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
-programs=0 passed=0 failed=0 skipped=0 started=$(date +%s)
-folder=$(mktemp -d)
-log=$folder/log
-trap 'rm -rf "$folder"' EXIT
-: >"$folder/skipped" && : >"$folder/failing"
-count() { sed -nE "s/^\[  *$1  *\] ([0-9]+) test\(s\).*/\1/p" "$log" | awk '{ n += $1 } END { print n + 0 }'; }
-for program in "$@"; do
+
+# One program: its output, its counts and its time, in files of $1 named after it.
+if [ "$1" = --one ]; then
+    name=$(printf '%s' "$3" | tr / _)
     begin=$(date +%s%N)
-    "$program" >"$log" 2>&1
+    ${RUNNER:-} "$3" >"$2/$name.log" 2>&1
     code=$?
-    seconds=$(( ($(date +%s%N) - begin) / 10000000 ))
-    p=$(count PASSED) f=$(count FAILED) s=$(count SKIPPED)
-    # A program that dies (a signal, a sanitizer) counts as one failure even if cmocka counted none.
-    [ $code -ne 0 ] && [ "$f" -eq 0 ] && f=1
-    programs=$((programs + 1)) passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    name=$(basename "$program")
-    printf '%-4s %-28s [  PASSED  ] %d test(s).%s %d.%02d s\n' \
-        "$([ $code -eq 0 ] && echo ok || echo FAIL)" "$name" "$p" \
-        "$([ "$s" -gt 0 ] && echo " [  SKIPPED ] $s.")" $((seconds / 100)) $((seconds % 100))
-    if [ "$s" -gt 0 ]; then
-        grep -i '^skipped' "$log" >"$folder/why" || echo "skipped: $s test(s), of which it does not say why" >"$folder/why"
-        sed "s/^[Ss][Kk][Ii][Pp][Pp][Ee][Dd]:* */  $name: /" "$folder/why" >>"$folder/skipped"
-    fi
+    times >"$2/$name.times" # of this shell, then of its children
+    took=$(( ($(date +%s%N) - begin) / 10000000 ))
+    awk -v program="$3" -v code=$code -v took=$took '
+    /^\[ *(PASSED|FAILED|SKIPPED) *\] [0-9]+ test\(s\)/ { sub(/^\[ */, ""); n[$1] += $3 }
+    END {
+        failed = n["FAILED"] + 0
+        if (code != 0 && failed == 0) failed = 1 # a signal or a sanitizer
+        print took, n["PASSED"] + 0, failed, n["SKIPPED"] + 0, code, program, cpu
+    }
+    FNR == 2 && FILENAME ~ /[.]times$/ {
+        for (i = 1; i <= 2; i++) { split($i, t, "m"); cpu += 60 * t[1] + t[2] }
+    }' "$2/$name.log" "$2/$name.times" >"$2/$name.counts"
     if [ $code -ne 0 ]; then
-        echo "  $program: $f failed, exit code $code" >>"$folder/failing"
-        sed 's/^/     | /' "$log"
+        failing=$(sed -n 's/^\[  *FAILED  *\] \([A-Za-z_].*\)/\1/p' "$2/$name.log" | sort -u)
+        for test in ${failing:-"(exit code $code)"}; do echo "FAIL $(basename "$3"): $test"; done
     fi
+    exit 0
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+started=$(date +%s)
+together="" alone=""
+for program in "$@"; do
+    case " ${ALONE:-} " in
+    *" $(basename "$program") "*) alone="$alone $program" ;;
+    *) together="$together $program" ;;
+    esac
 done
-[ -s "$folder/skipped" ] && echo "skipped, and why:" && cat "$folder/skipped"
-[ -s "$folder/failing" ] && echo "failing, each is a program that runs by itself (SPECLAB=${SPECLAB:-}):" && cat "$folder/failing"
-echo "$passed passed, $failed failed, $skipped skipped, of $programs programs in $(($(date +%s) - started)) s"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+[ -z "$together" ] ||
+    printf '%s\n' $together | xargs -P "${JOBS:-$(nproc)}" -n 1 "$0" --one "$folder"
+for program in $alone; do "$0" --one "$folder" "$program"; done
+
+cat "$folder"/*.counts >"$folder/all" 2>/dev/null
+if [ "$(wc -l <"$folder/all")" -ne $# ]; then
+    echo "FAIL run.sh: $(wc -l <"$folder/all") of $# programs left a result"
+    exit 1
+fi
+while read -r took passed failed skipped code program cpu; do
+    name=$(basename "$program") log=$folder/$(printf '%s' "$program" | tr / _).log
+    [ "$skipped" -eq 0 ] || {
+        grep -i '^skipped' "$log" || echo "skipped: $skipped test(s), no reason printed"
+    } | sed "s/^[Ss][Kk][Ii][Pp][Pp][Ee][Dd]:* */  $name: /" >>"$folder/skipped"
+    [ "$code" -eq 0 ] || {
+        echo "---- $program: exit code $code; run it by itself with SPECLAB=${SPECLAB:-}"
+        grep -vE '^\[( RUN   |       OK|=====)' "$log" | fold -s -w 160 | sed 's/^/     | /'
+    } >>"$folder/failing"
+done <"$folder/all"
+[ ! -s "$folder/failing" ] || cat "$folder/failing"
+[ ! -s "$folder/skipped" ] || { echo "skipped, and why:" && cat "$folder/skipped"; }
+if [ $# -gt 10 ]; then
+    echo "the most processor time:"
+    sort -k 7,7 -rn "$folder/all" |
+        awk -v most="${SLOWEST:-10}" '
+        NR <= most { n = $6; sub(/.*\//, "", n); printf "  %7.2f s  %s\n", $7, n }'
+fi
+awk -v programs=$# -v wall=$(($(date +%s) - started)) '
+{ cpu += $7; passed += $2; failed += $3; skipped += $4 }
+END {
+    printf "%d passed, %d failed, %d skipped, of %d programs", passed, failed, skipped, programs
+    printf " in %d s (%d s of processor time)\n", wall, cpu
+    exit !(failed == 0 && passed > 0)
+}' "$folder/all"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/acceptance_theory.h"
 
 #include "analysis/rules/coincidence.h"
@@ -12,39 +13,47 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- one draft token --------------------------------------------------------------------------------------------- */
+/* ---- one draft token ------------------------------------------------------------------------- */
 
-typedef double single(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab);
+typedef double single(const spec_rule *rule, bool chosen, const double *target, const double *draft,
+                      int vocab);
 
-static double overlap(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+static double overlap(const spec_rule *rule, bool chosen, const double *target, const double *draft,
+                      int vocab)
 {
     (void)rule;
-    return chosen ? target[spec_row_argmax(draft, vocab)] : spec_overlap(target, draft, (size_t)vocab);
+    return chosen ? target[spec_row_argmax(draft, vocab)]
+                  : spec_overlap(target, draft, (size_t)vocab);
 }
 
-static double coincide(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+static double coincide(const spec_rule *rule, bool chosen, const double *target,
+                       const double *draft, int vocab)
 {
     (void)rule;
-    return chosen ? target[spec_row_argmax(draft, vocab)] : spec_match_probability(target, draft, (size_t)vocab);
+    return chosen ? target[spec_row_argmax(draft, vocab)]
+                  : spec_overlap_match_probability(target, draft, (size_t)vocab);
 }
 
-static double argmax_drafted(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+static double argmax_drafted(const spec_rule *rule, bool chosen, const double *target,
+                             const double *draft, int vocab)
 {
     const int best = spec_row_argmax(target, vocab);
     (void)rule;
     return chosen ? spec_row_argmax(draft, vocab) == best : draft[best];
 }
 
-/* A chosen token judged as if it had been drawn. */
-static double as_if_drawn(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+/* A chosen token, judged as if it had been drawn. */
+static double as_if_drawn(const spec_rule *rule, bool chosen, const double *target,
+                          const double *draft, int vocab)
 {
     const int token = spec_row_argmax(draft, vocab);
-    return chosen ? fmin(1.0, target[token] / draft[token]) : overlap(rule, chosen, target, draft, vocab);
+    return chosen ? fmin(1.0, target[token] / draft[token])
+                  : overlap(rule, chosen, target, draft, vocab);
 }
 
-/* Both sampled with common noise; a chosen token says nothing of it. */
-static double coupled(double (*acceptance)(const spec_ratio_order *order), bool chosen, const double *target,
-                      const double *draft, int vocab)
+/* Both sampled with common noise; a chosen token is independent of it. */
+static double coupled(double (*acceptance)(const spec_ratio_order *order), bool chosen,
+                      const double *target, const double *draft, int vocab)
 {
     spec_ratio_order order = {0};
     double value = NAN;
@@ -56,23 +65,25 @@ static double coupled(double (*acceptance)(const spec_ratio_order *order), bool 
     return value;
 }
 
-static double gumbel(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+static double gumbel(const spec_rule *rule, bool chosen, const double *target, const double *draft,
+                     int vocab)
 {
     (void)rule;
     return coupled(spec_coupling_gumbel, chosen, target, draft, vocab);
 }
 
-static double minhash(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+static double minhash(const spec_rule *rule, bool chosen, const double *target, const double *draft,
+                      int vocab)
 {
     (void)rule;
     return coupled(spec_coupling_minhash, chosen, target, draft, vocab);
 }
 
-/* ---- siblings ---------------------------------------------------------------------------------------------------- */
+/* ---- siblings -------------------------------------------------------------------------------- */
 
 typedef double several(const spec_ratio_order *order, int n);
 
-/* Rules that look at the first sibling alone, which was drawn from the row, or chosen. */
+/* Rules that read the first sibling alone, which was drawn from the row or chosen. */
 static double first_drawn(const spec_ratio_order *order, int n)
 {
     (void)n;
@@ -82,16 +93,16 @@ static double first_drawn(const spec_ratio_order *order, int n)
 static double first_chosen(const spec_ratio_order *order, int n)
 {
     (void)n;
-    return spec_match_top_acceptance(order, 1);
+    return spec_multi_draft_match_top(order, 1);
 }
 
-/* In a larger vocabulary it is not optimal. */
+/* Not optimal in a larger vocabulary. */
 static double ot_without(const spec_ratio_order *order, int n)
 {
     return order->V <= SPEC_TRANSPORT_SETS_VOCAB ? spec_optimal_without_replacement(order, n) : NAN;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define IID [SPEC_SIBLINGS_IID]
 #define WITHOUT [SPEC_SIBLINGS_WITHOUT]
@@ -104,29 +115,40 @@ static const struct {
     single *one;
     several *kind[SPEC_SIBLINGS_KINDS];
 } lines[] = {
-    {"token", overlap,
-     {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen, GREEDY = first_chosen}},
+    {"token",
+     overlap,
+     {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen,
+      GREEDY = first_chosen}},
     {"block", overlap, {0}},
     {"block-greedy", overlap, {0}},
-    {"match", coincide,
-     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
-      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
-    {"greedy", argmax_drafted,
-     {IID = spec_match_acceptance, WITHOUT = spec_match_without_acceptance, TOP = spec_match_top_acceptance,
-      HUB = spec_match_greedy_acceptance, GREEDY = spec_match_greedy_acceptance}},
-    {"naive-tree", overlap,
-     {IID = spec_naive_tree_acceptance, WITHOUT = spec_naive_tree_without_acceptance, TOP = spec_match_top_acceptance,
-      HUB = spec_naive_tree_hub_acceptance, GREEDY = spec_match_greedy_acceptance}},
-    {"traversal", overlap,
-     {IID = spec_rrs_acceptance, WITHOUT = spec_rrsw_acceptance, TOP = spec_match_top_acceptance,
-      HUB = spec_greedy_drafting_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
-    {"rrs", overlap, {IID = spec_rrs_acceptance}},
+    {"match",
+     coincide,
+     {IID = spec_multi_draft_match, WITHOUT = spec_coincidence_match_without,
+      TOP = spec_multi_draft_match_top, HUB = spec_coincidence_match_greedy,
+      GREEDY = spec_coincidence_match_greedy}},
+    {"greedy",
+     argmax_drafted,
+     {IID = spec_multi_draft_match, WITHOUT = spec_coincidence_match_without,
+      TOP = spec_multi_draft_match_top, HUB = spec_coincidence_match_greedy,
+      GREEDY = spec_coincidence_match_greedy}},
+    {"naive-tree",
+     overlap,
+     {IID = spec_multi_draft_naive_tree, WITHOUT = spec_coincidence_naive_tree_without,
+      TOP = spec_multi_draft_match_top, HUB = spec_coincidence_naive_tree_hub,
+      GREEDY = spec_coincidence_match_greedy}},
+    {"traversal",
+     overlap,
+     {IID = spec_multi_draft_rrs, WITHOUT = spec_rrsw_acceptance, TOP = spec_multi_draft_match_top,
+      HUB = spec_multi_draft_greedy, GREEDY = spec_multi_draft_greedy}},
+    {"rrs", overlap, {IID = spec_multi_draft_rrs}},
     {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
-    {"kseq", overlap, {IID = spec_kseq_acceptance}},
+    {"kseq", overlap, {IID = spec_multi_draft_kseq}},
     {"ot", overlap, {IID = spec_optimal_iid, WITHOUT = ot_without}},
-    {"khisti", overlap, {IID = spec_khisti_acceptance}},
-    {"spechub", overlap, {HUB = spec_spechub_acceptance}},
-    {"token-rest", overlap, {TOP = spec_match_top_acceptance, GREEDY = spec_greedy_drafting_acceptance}},
+    {"khisti", overlap, {IID = spec_tournament_khisti}},
+    {"spechub", overlap, {HUB = spec_multi_draft_spechub}},
+    {"token-rest",
+     overlap,
+     {TOP = spec_multi_draft_match_top, GREEDY = spec_multi_draft_greedy}},
     {"gumbel", gumbel, {0}},
     {"minhash", minhash, {0}},
     {"hsd", overlap, {0}},
@@ -136,11 +158,11 @@ static const struct {
 
 static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
                                                       WITHOUT = spec_optimal_without_replacement,
-                                                      TOP = spec_match_top_acceptance,
-                                                      HUB = spec_greedy_drafting_acceptance,
-                                                      GREEDY = spec_greedy_drafting_acceptance};
+                                                      TOP = spec_multi_draft_match_top,
+                                                      HUB = spec_multi_draft_greedy,
+                                                      GREEDY = spec_multi_draft_greedy};
 
-/* By noise of its own, a rule matches what was drafted by chance or chosen. */
+/* With noise of its own, a rule matches drafts that were drawn by chance or chosen. */
 static int line_of(const spec_rule *rule)
 {
     const char *name = rule->noise.kind != SPEC_NOISE_NONE ? spec_verify_match.name : rule->name;
@@ -149,37 +171,44 @@ static int line_of(const spec_rule *rule)
     return i;
 }
 
-double spec_single_acceptance(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+double spec_acceptance_theory_single(const spec_rule *rule, bool chosen, const double *target,
+                                     const double *draft, int vocab)
 {
     const int i = line_of(rule);
     return i >= 0 ? lines[i].one(rule, chosen, target, draft, vocab) : NAN;
 }
 
-double spec_single_optimum(const spec_rule *rule, bool chosen, const double *target, const double *draft, int vocab)
+double spec_acceptance_theory_single_optimum(const spec_rule *rule, bool chosen,
+                                             const double *target, const double *draft, int vocab)
 {
     single *best = rule->claim == SPEC_LOSSLESS_ARGMAX ? argmax_drafted : overlap;
     return best(rule, chosen, target, draft, vocab);
 }
 
-double spec_siblings_acceptance(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order)
+double spec_acceptance_theory_siblings(const spec_rule *rule, spec_siblings siblings, int n,
+                                       const spec_ratio_order *order)
 {
     const int i = line_of(rule);
     return i >= 0 && lines[i].kind[siblings] != NULL ? lines[i].kind[siblings](order, n) : NAN;
 }
 
-bool spec_siblings_alike(const spec_rule *rule, const spec_rule *other, spec_siblings siblings)
+bool spec_acceptance_theory_same_form(const spec_rule *rule, const spec_rule *other,
+                                      spec_siblings siblings)
 {
     const int i = line_of(rule), j = line_of(other);
     return i >= 0 && j >= 0 && lines[i].kind[siblings] == lines[j].kind[siblings];
 }
 
-double spec_siblings_steps(const spec_rule *rule, spec_siblings siblings, int n, const spec_ratio_order *order)
+double spec_acceptance_theory_steps(const spec_rule *rule, spec_siblings siblings, int n,
+                                    const spec_ratio_order *order)
 {
     const int i = line_of(rule);
-    return i >= 0 && lines[i].kind[siblings] == spec_rrsw_acceptance ? pow(order->n_drafted, n - 1) : 0.0;
+    return i >= 0 && lines[i].kind[siblings] == spec_rrsw_acceptance ? pow(order->n_drafted, n - 1)
+                                                                     : 0.0;
 }
 
-double spec_siblings_optimum(spec_siblings siblings, int n, const spec_ratio_order *order)
+double spec_acceptance_theory_siblings_optimum(spec_siblings siblings, int n,
+                                               const spec_ratio_order *order)
 {
     return optimum[siblings](order, n);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/coupling.h"
 
 #include "analysis/statistics/compensated.h"
@@ -8,10 +9,12 @@ double spec_coupling_gumbel(const spec_ratio_order *order)
 {
     if (!order->sorted) return NAN;
     spec_compensated sum = {0};
-    /* Of the two ratios to token i, the target's is the larger for tokens above i, the draft's for those below. */
+    /* For tokens above i the target's ratio to token i is the larger one, for those below the
+     * draft's. */
     for (int i = 0; i < order->n_drafted; i++) {
         if (order->target[i] <= 0) continue;
-        double largest = order->target_above[i] / order->target[i] + order->draft_below[i] / order->draft[i];
+        double largest =
+            order->target_above[i] / order->target[i] + order->draft_below[i] / order->draft[i];
         spec_compensated_add(&sum, 1 / largest);
     }
     return fmin(1, spec_compensated_value(&sum));

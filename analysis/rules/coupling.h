@@ -1,21 +1,23 @@
-/* coupling: how often two draws agree that are made with common random numbers, one of the target and one of the draft.
- * All take a sorted pair of rows (ratio_order). docs/formulas.md#coupling. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* coupling: how often target and draft agree when sampled with common random numbers.
+ * All functions take a sorted pair of rows (ratio_order). docs/formulas.md#coupling. */
 #ifndef SPECLAB_COUPLING_H
 #define SPECLAB_COUPLING_H
 
 #include "analysis/rules/ratio_order.h"
 
-/* Target and draft sampled with common random numbers [Daliri24], one draft; no rule compares probabilities, and the
- * output does not depend on the draft. The chance that they agree:
+/* Target and draft sampled with common random numbers [Daliri24], one draft. No rule compares
+ * probabilities, and the output does not depend on the draft. The chance that they agree:
  *
- *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))       docs/formulas.md#coupling
+ *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))
+ *                                                               docs/formulas.md#coupling
  *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
  *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
  *
- * The bound counts only that one dart decides for both; without communication no scheme has more in the worst case.
- * bound <= MinHash <= Gumbel <= 1 - TV, for every pair of rows. NaN before the order is
- * sorted. O(V), the bound O(log V). Checked by:
- * simulation of races and darts; enumeration of the rules (tests/sim/verify/test_verify_coupling.c). */
+ * The bound counts only the case that one dart decides for both; no scheme without communication
+ * achieves more in the worst case. bound <= MinHash <= Gumbel <= 1 - TV, for every pair of rows.
+ * NaN before the order is sorted. O(V), the bound O(log V). Checked by: simulation of races and
+ * darts; enumeration of the rules (tests/sim/verify/test_verify_coupling.c). */
 double spec_coupling_gumbel(const spec_ratio_order *order);
 double spec_coupling_minhash(const spec_ratio_order *order);
 double spec_coupling_bound(const spec_ratio_order *order);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/multi_draft.h"
 
 #include "analysis/statistics/compensated.h"
@@ -6,20 +7,15 @@
 
 static const double rho_slack = 1e-12; /* rounding of a rho that is the root */
 
-static bool defined(const spec_ratio_order *order, int n)
-{
-    return order->sorted && n >= 1 && n <= SPEC_DRAFTS_MAX;
-}
-
 /* 1 - (1 - chance)^n, the chance of at least one success in n, without cancellation. */
 static double any_of(double chance, int n)
 {
     return -expm1(n * log1p(-chance));
 }
 
-double spec_match_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_match(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     spec_compensated sum = {0};
     for (int i = 0; i < order->n_drafted; i++) {
         spec_compensated_add(&sum, order->target[i] * any_of(fmin(1, order->draft[i]), n));
@@ -27,9 +23,10 @@ double spec_match_acceptance(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* ---- the most probable tokens ------------------------------------------------------------------------------------ */
+/* ---- the most probable tokens ---------------------------------------------------------------- */
 
-/* Whether entry i of the order is a more probable draft than entry j; of equal ones the lower token is. */
+/* Whether entry i of the order is a more probable draft than entry j; of equal ones the lower token
+ * is. */
 static bool before(const spec_ratio_order *order, int i, int j)
 {
     if (order->draft[i] != order->draft[j]) return order->draft[i] > order->draft[j];
@@ -51,9 +48,9 @@ static int nth_of_top(const spec_ratio_order *order, int n)
     return last;
 }
 
-double spec_match_top_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_match_top(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n >= order->V) return 1;
     spec_compensated sum = {0};
     int last = nth_of_top(order, n);
@@ -63,9 +60,9 @@ double spec_match_top_acceptance(const spec_ratio_order *order, int n)
     return spec_compensated_value(&sum);
 }
 
-double spec_greedy_drafting_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_greedy(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n > order->V) return 1;
     int last = n > 1 ? nth_of_top(order, n - 1) : -1;
     spec_compensated rest = {0};
@@ -82,16 +79,16 @@ double spec_greedy_drafting_acceptance(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-double spec_spechub_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_spechub(const spec_ratio_order *order, int n)
 {
-    return n == 2 ? spec_greedy_drafting_acceptance(order, 2) : NAN;
+    return n == 2 ? spec_multi_draft_greedy(order, 2) : NAN;
 }
 
-/* ---- rejection, one draft after the other ------------------------------------------------------------------------ */
+/* ---- rejection, one draft after the other ---------------------------------------------------- */
 
-double spec_naive_tree_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_naive_tree(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     spec_compensated sum = {0};
     for (int i = 0; i < order->n_drafted; i++) {
         double target = order->target[i], draft = order->draft[i];
@@ -101,19 +98,19 @@ double spec_naive_tree_acceptance(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-double spec_rrs_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_rrs(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     double scale = 1;
-    for (int i = 1; i < n; i++) scale += spec_ratio_order_excess(order, scale);
+    for (int i = 1; i < n; i++) scale += spec_ratio_order_residual(order, scale);
     return spec_ratio_order_common(order, scale);
 }
 
-/* ---- one threshold for all drafts -------------------------------------------------------------------------------- */
+/* ---- one threshold for all drafts ------------------------------------------------------------ */
 
-double spec_kseq_rho(const spec_ratio_order *order, int n)
+double spec_multi_draft_kseq_rho(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     double low = 1, high = n;
     for (;;) { /* accepted - common falls in rho */
         double rho = low + (high - low) / 2, common = spec_ratio_order_common(order, rho);
@@ -126,18 +123,22 @@ double spec_kseq_rho(const spec_ratio_order *order, int n)
     }
 }
 
-double spec_kseq_acceptance(const spec_ratio_order *order, int n)
+double spec_multi_draft_kseq(const spec_ratio_order *order, int n)
 {
-    return spec_ratio_order_common(order, spec_kseq_rho(order, n));
+    return spec_ratio_order_common(order, spec_multi_draft_kseq_rho(order, n));
 }
 
-double spec_kseq_acceptance_at(const spec_ratio_order *order, int n, double rho)
+double spec_multi_draft_kseq_at(const spec_ratio_order *order, int n, double rho)
 {
-    if (!defined(order, n) || !(rho >= 1) || isinf(rho)) return NAN;
-    double common = spec_ratio_order_common(order, rho), beta = common / rho, accepted = any_of(beta, n);
+    if (!spec_ratio_order_defined(order, n) || !(rho >= 1) || isinf(rho)) return NAN;
+    double common = spec_ratio_order_common(order, rho), beta = common / rho,
+           accepted = any_of(beta, n);
     if (accepted > common * (1 + rho_slack)) return NAN;
     if (common <= 0) return 0;
-    double kept = fmax(0, 1 - accepted / common); /* of the target, in the residual, where the draft can be rejected */
+    double kept = fmax(
+        0, 1 - accepted /
+                   /* share of the target in the residual of tokens whose draft can be rejected */
+                   common);
     spec_compensated sum = {0};
     spec_compensated_add(&sum, accepted);
     int n_rejectable = spec_ratio_order_count(order, rho);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/optimal.h"
 
 #include "analysis/statistics/compensated.h"
@@ -5,14 +6,9 @@
 #include <gsl/gsl_sf_pow_int.h>
 #include <math.h>
 
-static bool defined(const spec_ratio_order *order, int n)
-{
-    return order->sorted && n >= 1 && n <= SPEC_DRAFTS_MAX;
-}
-
 double spec_optimal_iid(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     double least = 0; /* of the empty set */
     for (int i = 1; i <= order->n_drafted; i++) {
         least = fmin(least, order->target_below[i] - gsl_sf_pow_int(order->draft_below[i], n));
@@ -22,44 +18,43 @@ double spec_optimal_iid(const spec_ratio_order *order, int n)
 
 double spec_optimal_quoted(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     spec_compensated sum = {0};
     for (int i = 0; i < order->n_drafted; i++) {
         const double target = order->target[i], ratio = order->draft[i] / target;
-        if (target > 0) spec_compensated_add(&sum, ratio < 1 ? -target * expm1(n * log1p(-ratio)) : target);
+        if (target > 0)
+            spec_compensated_add(&sum, ratio < 1 ? -target * expm1(n * log1p(-ratio)) : target);
     }
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* ---- without replacement ----------------------------------------------------------------------------------------- */
+/* ---- without replacement --------------------------------------------------------------------- */
 
-/* Draft probability of all tokens but entry i, without cancellation. */
-static double others(const spec_ratio_order *order, int i)
-{
-    return order->draft_below[i] + order->draft_above[i + 1];
-}
-
-/* The chances of every prefix (V+1) but the empty one for two drafts. Token x first and then another of H has chance
- * draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1 - draft(outside H) / (1 - draft(x))). */
+/* The chances of every prefix (V+1) but the empty one for two drafts. Token x first and then
+ * another token of H has chance draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1 -
+ * draft(outside H) / (1 - draft(x))). */
 static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *order)
 {
     spec_compensated odds = {0};
     for (int i = 0; i < order->V; i++) {
-        spec_compensated_add(&odds, order->draft[i] / others(order, i));
-        ret_inside[i + 1] = order->draft_below[i + 1] - order->draft_above[i + 1] * spec_compensated_value(&odds);
+        spec_compensated_add(&odds, order->draft[i] / spec_ratio_order_others(order, i));
+        ret_inside[i + 1] =
+            order->draft_below[i + 1] - order->draft_above[i + 1] * spec_compensated_value(&odds);
     }
 }
 
-/* Nodes of the integral go up by octaves, LANES in each; OCTAVES go over the tokens together, a block at a time. */
+/* The nodes of the integral form octaves of LANES nodes. OCTAVES of them pass over the tokens
+ * together, a block at a time. */
 enum { LANES = 4, OCTAVES = 24, BLOCK = 64, TERMS = 8 };
 static const double negligible = 1e-17;
 
-/* gcc's and clang's own: sums and products by element, on any machine, with the same bytes. */
+/* Vector types of gcc and clang: elementwise sums and products, with the same bytes on any
+ * machine. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-/* The nodes of an octave on their way over the tokens. exactly[k] is the chance that k clocks have rung, over that of
- * no light one: the exponentials of light tokens passed and of those outside are one number, in the weight, which only
- * a heavy token changes. */
+/* The nodes of an octave as they pass the tokens. The entry exactly[k] is the chance that k clocks
+ * have rung, over that of no light one. All light tokens share one exponential factor, in the
+ * weight. Only a heavy token changes it. */
 typedef struct {
     lanes s, weight; /* step s exp(-(1 - heavy tokens passed) s) */
     lanes exactly[SPEC_DRAFTS_MAX];
@@ -80,10 +75,12 @@ static inline void odds_at(lanes *ret_odds, double draft, const lanes *s)
     *ret_odds = sum;
 }
 
-/* Pass light tokens, from `begin` to `end`, adding the nodes to the totals of the prefixes that end there. Their odds
- * (at these nodes) become those of the next octave. */
-static inline __attribute__((always_inline)) void pass_light(double *restrict total, octave *restrict nodes,
-                                                             lanes *restrict odds, const double *restrict draft,
+/* Pass the light tokens from `begin` to `end`, and add the nodes to the totals of the prefixes that
+ * end there. Their odds at these nodes become those of the next octave. */
+static inline __attribute__((always_inline)) void pass_light(double *restrict total,
+                                                             octave *restrict nodes,
+                                                             lanes *restrict odds,
+                                                             const double *restrict draft,
                                                              int begin, int end, int n)
 {
     lanes exactly[SPEC_DRAFTS_MAX];
@@ -104,12 +101,15 @@ static inline __attribute__((always_inline)) void pass_light(double *restrict to
     nodes->light = light;
 }
 
-/* Pass a token that is likely to have rung, by chances in place of odds, which would overflow. */
-static void pass_heavy(double *total, octave *nodes, double step, const spec_ratio_order *order, int i, int n)
+/* Pass a token whose clock has probably rung, with chances in place of odds, which would
+ * overflow. */
+static void pass_heavy(double *total, octave *nodes, double step, const spec_ratio_order *order,
+                       int i, int n)
 {
     double sum = 0;
     for (int l = 0; l < LANES; l++) {
-        const double s = nodes->s[l], silent = exp(-order->draft[i] * s), rung = -expm1(-order->draft[i] * s);
+        const double s = nodes->s[l], silent = exp(-order->draft[i] * s),
+                     rung = -expm1(-order->draft[i] * s);
         double fewer = 0;
         for (int k = n - 1; k > 0; k--) {
             nodes->exactly[k][l] = nodes->exactly[k][l] * silent + nodes->exactly[k - 1][l] * rung;
@@ -122,9 +122,9 @@ static void pass_heavy(double *total, octave *nodes, double step, const spec_rat
     total[i + 1] += sum;
 }
 
-/* Pass the tokens of a block. False once fewer than n have hardly a chance. */
-static bool pass_block(double *total, octave *nodes, lanes *odds, double step, const spec_ratio_order *order,
-                       double heaviest, int begin, int end, int n)
+/* Pass the tokens of a block. False once the chance of fewer than n is negligible. */
+static bool pass_block(double *total, octave *nodes, lanes *odds, double step,
+                       const spec_ratio_order *order, double heaviest, int begin, int end, int n)
 {
     if (heaviest * nodes->s[LANES - 1] > 1) {
         for (int i = begin; i < end; i++) {
@@ -134,7 +134,7 @@ static bool pass_block(double *total, octave *nodes, lanes *odds, double step, c
                 pass_light(total, nodes, &odds[i - begin], order->draft, i, i + 1, n);
         }
     } else {
-        switch (n) { /* a number that the compiler knows keeps all in registers */
+        switch (n) { /* a constant n keeps all in registers */
         case 3: pass_light(total, nodes, odds, order->draft, begin, end, 3); break;
         case 4: pass_light(total, nodes, odds, order->draft, begin, end, 4); break;
         case 5: pass_light(total, nodes, odds, order->draft, begin, end, 5); break;
@@ -147,10 +147,10 @@ static bool pass_block(double *total, octave *nodes, lanes *odds, double step, c
     return fewer * exp(-nodes->s[0] * nodes->light) >= negligible;
 }
 
-/* The integral's part from s on: OCTAVES, each with its nodes `phases` steps apart. Returns for how many prefixes at
- * most later nodes count. */
-static int add_octaves(double *total, const spec_ratio_order *order, int n, double s, double step, int phases,
-                       int n_prefixes)
+/* The integral's part from s on: OCTAVES, each with its nodes `phases` steps apart. Returns the
+ * number of prefixes for which later nodes can count. */
+static int add_octaves(double *total, const spec_ratio_order *order, int n, double s, double step,
+                       int phases, int n_prefixes)
 {
     octave nodes[OCTAVES];
     int counting = OCTAVES, later = n_prefixes;
@@ -174,7 +174,7 @@ static int add_octaves(double *total, const spec_ratio_order *order, int n, doub
         for (int o = 0; o < counting; o++) {
             if (pass_block(total, &nodes[o], odds, step, order, heaviest, begin, end, n)) continue;
             if (counting == OCTAVES) later = end;
-            counting = o; /* nor do those after it */
+            counting = o; /* nor do the octaves after it */
         }
     }
     return later;
@@ -182,10 +182,12 @@ static int add_octaves(double *total, const spec_ratio_order *order, int n, doub
 
 void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *order, int n)
 {
-    const bool possible = defined(order, n) && n < order->n_drafted;
-    for (int i = 0; i <= order->V; i++) ret_inside[i] = !possible ? NAN : i < order->n_drafted ? 0 : 1;
+    const bool possible = spec_ratio_order_defined(order, n) && n < order->n_drafted;
+    for (int i = 0; i <= order->V; i++)
+        ret_inside[i] = !possible ? NAN : i < order->n_drafted ? 0 : 1;
     if (!possible) return;
-    /* Below the first node no n have rung, but for a chance of s^n/n!: there the sum over nodes is a series. */
+    /* Below the first node fewer than n have rung, except with chance s^n/n!: there the sum over
+     * nodes is a series. */
     const int phases = n <= 10 ? 1 : 2;
     const double step = M_LN2 / (LANES * phases);
     const double first = fmin(0x1p-5, exp((lgamma(n + 2) + log(negligible)) / (n + 1)));
@@ -197,7 +199,8 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     for (int phase = 0; phase < phases; phase++) {
         double s = first * exp(step * phase);
         int n_prefixes = order->n_drafted - 1;
-        for (; n_prefixes >= n && order->draft_above[n_prefixes] * s < 50 && s < 1e300; s *= 1 << OCTAVES)
+        for (; n_prefixes >= n && order->draft_above[n_prefixes] * s < 50 && s < 1e300;
+             s *= 1 << OCTAVES)
             n_prefixes = add_octaves(ret_inside, order, n, s, step, phases, n_prefixes);
     }
     for (int i = 0; i < order->n_drafted; i++) {
@@ -208,12 +211,13 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     }
 }
 
-/* The most that is accepted where the draft's tokens are all drawn and the others follow evenly. */
+/* The optimum if all tokens of the draft are drawn and the others follow uniformly. */
 static double optimal_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first, n_left = n - first;
     double least = 0;
-    for (int j = 0; j <= n_even; j++) { /* the prefix has all that the draft can draw and j of the others */
+    for (int j = 0; j <= n_even;
+         j++) { /* the prefix holds all tokens of the draft and j of the others */
         double inside = 1;
         for (int k = 0; k < n_left; k++) inside *= fmax(0, j - k) / (n_even - k);
         least = fmin(least, order->target_below[first + j] - inside);
@@ -223,7 +227,7 @@ static double optimal_after_all(const spec_ratio_order *order, int n)
 
 double spec_optimal_without_replacement(const spec_ratio_order *order, int n)
 {
-    if (!defined(order, n)) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n >= order->V) return 1;
     if (n == 1) return spec_ratio_order_common(order, 1);
     if (n >= order->n_drafted) return optimal_after_all(order, n);
@@ -233,6 +237,7 @@ double spec_optimal_without_replacement(const spec_ratio_order *order, int n)
         spec_optimal_prefix_chances(order->work, order, n);
     }
     double least = 0;
-    for (int i = n; i <= order->n_drafted; i++) least = fmin(least, order->target_below[i] - order->work[i]);
+    for (int i = n; i <= order->n_drafted; i++)
+        least = fmin(least, order->target_below[i] - order->work[i]);
     return 1 + least;
 }

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/overlap.h"
 
 #include <gsl/gsl_sf_log.h>
 #include <math.h>
 #include <stdbool.h>
 
-/* Neumaier's sum [Neumaier74]: `lost` gathers what each addition rounds away. */
+/* Neumaier's sum [Neumaier74]: `lost` collects the rounding error of each addition. */
 typedef struct {
     double sum, lost;
 } compensated;
@@ -39,21 +40,21 @@ double spec_overlap(const double *target, const double *draft, size_t n)
     return result(&total);
 }
 
-double spec_match_probability(const double *target, const double *draft, size_t n)
+double spec_overlap_match_probability(const double *target, const double *draft, size_t n)
 {
     compensated total = {0};
     for (size_t x = 0; x < n; x++) add(&total, target[x] * draft[x]);
     return result(&total);
 }
 
-double spec_total_variation(const double *a, const double *b, size_t n)
+double spec_overlap_total_variation(const double *a, const double *b, size_t n)
 {
     compensated total = {0};
     for (size_t x = 0; x < n; x++) add(&total, fabs(a[x] - b[x]));
     return result(&total) / 2;
 }
 
-double spec_max_difference(const double *a, const double *b, size_t n)
+double spec_overlap_max_difference(const double *a, const double *b, size_t n)
 {
     double largest = 0;
     for (size_t x = 0; x < n; x++) {
@@ -64,9 +65,9 @@ double spec_max_difference(const double *a, const double *b, size_t n)
     return largest;
 }
 
-/* a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) - r), which cancels for
- * small r unless log(1 + r) - r comes from its own series. A ratio that over- or underflows is a difference of
- * logarithms. */
+/* a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) - r),
+ * which cancels for small r unless log(1 + r) - r comes from its own series. If the ratio over- or
+ * underflows, a difference of logarithms replaces it. */
 static double divergence_term(double a, double b)
 {
     double ratio = a / b;
@@ -78,7 +79,7 @@ static double divergence_term(double a, double b)
     return a * logarithm - (a - b);
 }
 
-double spec_kl_divergence(const double *a, const double *b, size_t n)
+double spec_overlap_kl_divergence(const double *a, const double *b, size_t n)
 {
     compensated total = {0};
     bool infinite = false;
@@ -95,7 +96,7 @@ double spec_kl_divergence(const double *a, const double *b, size_t n)
     return infinite ? INFINITY : result(&total);
 }
 
-double spec_entropy(const double *a, size_t n)
+double spec_overlap_entropy(const double *a, size_t n)
 {
     compensated total = {0};
     for (size_t x = 0; x < n; x++) {

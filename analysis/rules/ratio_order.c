@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/ratio_order.h"
 
-#include "analysis/statistics/compensated.h"
 #include "analysis/law.h"
+#include "analysis/statistics/compensated.h"
 #include "speclab/status.h"
 
 #include <float.h>
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t undrafted = (uint64_t)1 << 63; /* above the bits of every positive double, infinity included */
+static const uint64_t undrafted =
+    (uint64_t)1 << 63; /* above the bits of every positive double, infinity included */
 
 int spec_ratio_order_init(spec_ratio_order *order, int V)
 {
@@ -42,7 +44,7 @@ void spec_ratio_order_free(spec_ratio_order *order)
     memset(order, 0, sizeof *order);
 }
 
-/* The compensated sum of a row (n), NaN where an entry is negative or NaN. */
+/* The compensated sum of a row (n); NaN if an entry is negative or NaN. */
 static double row_sum(const double *row, int n)
 {
     spec_compensated sum = {0};
@@ -50,7 +52,8 @@ static double row_sum(const double *row, int n)
     return spec_compensated_value(&sum);
 }
 
-/* The bits of a double >= 0 rise with it. Adding 0 turns a negative zero, whose sign bit is set, into zero. */
+/* The bits of doubles >= 0 have their order. Adding 0 turns a negative zero, whose sign bit is set,
+ * into zero. */
 static uint64_t bits_of(double x)
 {
     uint64_t bits;
@@ -59,13 +62,15 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-/* Sort items (n) by key, equal keys as they stand; other (n) is scratch. Returns that which holds the result. */
+/* Sort items (n) by key; equal keys keep their order; other (n) is workspace. Returns the array
+ * that holds the result. */
 static spec_ratio_item *radix_sort(spec_ratio_item *items, spec_ratio_item *other, int n)
 {
     for (int shift = 0; shift < 64; shift += 8) {
         int start[257] = {0};
         for (int i = 0; i < n; i++) start[(items[i].key >> shift & 255) + 1]++;
-        if (start[(items[0].key >> shift & 255) + 1] == n) continue; /* all have the same byte here */
+        if (start[(items[0].key >> shift & 255) + 1] == n)
+            continue; /* all have the same byte here */
         for (int byte = 0; byte < 256; byte++) start[byte + 1] += start[byte];
         for (int i = 0; i < n; i++) other[start[items[i].key >> shift & 255]++] = items[i];
         spec_ratio_item *swap = items;
@@ -120,7 +125,8 @@ int spec_ratio_order_sort(spec_ratio_order *order, const double *target, const d
 
 int spec_ratio_order_count(const spec_ratio_order *order, double scale)
 {
-    int low = 0, high = order->V; /* tokens before low have a smaller ratio, those from high on have not */
+    int low = 0,
+        high = order->V; /* tokens before low have a smaller ratio, those from high on do not */
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (order->ratio[middle] < scale) {
@@ -135,12 +141,12 @@ int spec_ratio_order_count(const spec_ratio_order *order, double scale)
 double spec_ratio_order_common(const spec_ratio_order *order, double scale)
 {
     if (!order->sorted || !(scale >= 0)) return NAN;
-    scale = fmin(scale, DBL_MAX); /* infinity times no draft at all would be NaN */
+    scale = fmin(scale, DBL_MAX); /* infinity times 0 would be NaN */
     int i = spec_ratio_order_count(order, scale);
     return fmin(1, order->target_below[i] + scale * order->draft_above[i]);
 }
 
-double spec_ratio_order_excess(const spec_ratio_order *order, double scale)
+double spec_ratio_order_residual(const spec_ratio_order *order, double scale)
 {
     if (!order->sorted || !(scale >= 0)) return NAN;
     scale = fmin(scale, DBL_MAX);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/rrsw.h"
 
 #include "analysis/statistics/compensated.h"
@@ -6,8 +7,10 @@
 
 static const double most_paths = 2e9; /* of the recursion: half a minute */
 
-/* Draft probability of what is left when token i is drawn too. Where i is most of it the difference would cancel. */
-static double left_without(const spec_ratio_order *order, const int *drawn, int n_drawn, double left, int i)
+/* Draft probability of the tokens not drawn when token i is drawn too. If i has most of it, the
+ * difference would cancel. */
+static double left_without(const spec_ratio_order *order, const int *drawn, int n_drawn,
+                           double left, int i)
 {
     if (order->draft[i] <= left / 2) return left - order->draft[i];
     spec_compensated sum = {0};
@@ -19,14 +22,16 @@ static double left_without(const spec_ratio_order *order, const int *drawn, int 
     return spec_compensated_value(&sum);
 }
 
-/* The chance that all of n drafts are rejected, given that n_drawn are: then the residual is (target - scale draft)+ /
- * excess, `left` is the draft probability of the others, and drawn (n) has room for n. */
-static double all_rejected(const spec_ratio_order *order, int *drawn, int n_drawn, int n, double scale, double excess,
-                           double left)
+/* The chance that all of n drafts are rejected, given that n_drawn are. The residual then is
+ * (target - scale draft)+ / mass, `left` is the draft probability of the tokens not drawn, and
+ * drawn has space for n. */
+static double all_rejected(const spec_ratio_order *order, int *drawn, int n_drawn, int n,
+                           double scale, double mass, double left)
 {
-    if (excess <= 0) return 0;
-    double next_scale = scale + excess / left, next_excess = spec_ratio_order_excess(order, next_scale);
-    if (n_drawn == n - 1) return next_excess / excess;
+    if (mass <= 0) return 0;
+    double next_scale = scale + mass / left,
+           next_mass = spec_ratio_order_residual(order, next_scale);
+    if (n_drawn == n - 1) return next_mass / mass;
     spec_compensated sum = {0};
     int n_rejectable = spec_ratio_order_count(order, next_scale);
     for (int i = 0; i < n_rejectable; i++) {
@@ -34,35 +39,37 @@ static double all_rejected(const spec_ratio_order *order, int *drawn, int n_draw
         for (int k = 0; k < n_drawn; k++) taken |= drawn[k] == i;
         if (taken) continue;
         double draft = order->draft[i], residual = fmax(0, order->target[i] - scale * draft);
-        double rejected = draft / left - residual / excess;
+        double rejected = draft / left - residual / mass;
         if (rejected <= 0) continue;
         double still_left = left_without(order, drawn, n_drawn, left, i);
         drawn[n_drawn] = i;
-        double others = all_rejected(order, drawn, n_drawn + 1, n, next_scale, next_excess, still_left);
+        double others =
+            all_rejected(order, drawn, n_drawn + 1, n, next_scale, next_mass, still_left);
         spec_compensated_add(&sum, rejected * others);
     }
     return spec_compensated_value(&sum);
 }
 
-/* The chance of that with a draft of at most n tokens: all of it is drawn, which leaves the target's mass elsewhere,
- * and there the other drafts are even. Which tokens were rejected then no longer matters. */
+/* The same chance for a draft of at most n tokens: all of them are drawn, so the target's mass on
+ * the others remains, from which the further drafts are uniform. It no longer matters which tokens
+ * were rejected. */
 static double all_rejected_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first;
-    double bar = 0, excess = order->target_above[first];
+    double bar = 0, residual = order->target_above[first];
     for (int k = 0; k < n - first; k++) {
         if (k == n_even) return 0;
-        bar += excess / (n_even - k);
+        bar += residual / (n_even - k);
         int i = first;
         while (i < order->V && order->target[i] < bar) i++;
-        excess = fmax(0, order->target_above[i] - bar * (order->V - i));
+        residual = fmax(0, order->target_above[i] - bar * (order->V - i));
     }
-    return excess;
+    return residual;
 }
 
 double spec_rrsw_acceptance(const spec_ratio_order *order, int n)
 {
-    if (!order->sorted || n < 1 || n > SPEC_DRAFTS_MAX) return NAN;
+    if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n >= order->n_drafted) return 1 - all_rejected_after_all(order, n);
     if (n > 2 && pow(order->n_drafted, n - 1) > most_paths) return NAN;
     int drawn[SPEC_DRAFTS_MAX];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/tournament.h"
 
 #include "analysis/statistics/compensated.h"
@@ -7,7 +8,8 @@
 
 static const double tie = 1e-9, flat = 1e-12;
 
-/* A challenge: the entries of the pair's order by target/law ascending, and where each one's ties begin. */
+/* A challenge: the pair's entries by target/law ascending, and the first entry of each one's
+ * ties. */
 typedef struct {
     int *entry, *first; /* (D) */
     double share;
@@ -23,7 +25,8 @@ typedef struct {
     int D, n_challenges;   /* entries that can be drafted */
     challenge *challenge;  /* (n_challenges) */
     item *items;           /* (D) */
-    double *law, *without; /* (D) of the winner so far; of one among drafts without some entry */
+    /* (D) law of the winner so far; the same among drafts without some entry */
+    double *law, *without;
     double *gain;          /* (D) */
 } tournament;
 
@@ -49,7 +52,8 @@ static bool tournament_init(tournament *t, const spec_ratio_order *order, int n)
     t->law = malloc(D * sizeof *t->law);
     t->without = malloc(D * sizeof *t->without);
     t->gain = malloc(D * sizeof *t->gain);
-    bool complete = t->challenge != NULL && t->items != NULL && t->law != NULL && t->without != NULL && t->gain != NULL;
+    bool complete = t->challenge != NULL && t->items != NULL && t->law != NULL &&
+                    t->without != NULL && t->gain != NULL;
     for (int i = 0; complete && i < t->n_challenges; i++) {
         t->challenge[i].entry = malloc(D * sizeof(int));
         t->challenge[i].first = malloc(D * sizeof(int));
@@ -79,8 +83,8 @@ static void sort(tournament *t, challenge *c)
     }
 }
 
-/* Fill gain (D) with what a challenge of share 1 adds to `law`; entry `out`, if not -1, is never drafted. What the law
- * loses by that stays lost. */
+/* Fill gain (D) with the increase of `law` by a challenge of share 1; entry `out`, if not -1, is
+ * never drafted. The mass that the law loses by that is not redistributed. */
 static void fill_gain(tournament *t, const challenge *c, const double *law, int out)
 {
     double law_below = 0, through = 0;
@@ -101,7 +105,8 @@ static double slope(const tournament *t, double share)
 {
     spec_compensated sum = {0};
     for (int i = 0; i < t->D; i++) {
-        if (t->law[i] + share * t->gain[i] < t->order->target[i]) spec_compensated_add(&sum, t->gain[i]);
+        if (t->law[i] + share * t->gain[i] < t->order->target[i])
+            spec_compensated_add(&sum, t->gain[i]);
     }
     return spec_compensated_value(&sum);
 }
@@ -133,7 +138,7 @@ static void play(tournament *t)
     }
 }
 
-/* Fill `without` with the chances of winners where entry `out` is not drafted. */
+/* Fill `without` with the winner's chances if entry `out` is not drafted. */
 static void play_without(tournament *t, int out)
 {
     double others = t->order->draft_below[out] + t->order->draft_above[out + 1];
@@ -148,14 +153,15 @@ static void play_without(tournament *t, int out)
     }
 }
 
-/* The chance of a rejection where entry `z`, which is never rejected, is drafted. */
+/* The chance of a rejection with entry `z`, which is never rejected, among the drafts. */
 static double rejected_with(tournament *t, int z)
 {
     spec_compensated sum = {0};
     play_without(t, z);
     for (int i = 0; i < t->D; i++) {
         if (t->law[i] > t->order->target[i]) {
-            spec_compensated_add(&sum, (1 - t->order->target[i] / t->law[i]) * (t->law[i] - t->without[i]));
+            spec_compensated_add(&sum, (1 - t->order->target[i] / t->law[i]) *
+                                           (t->law[i] - t->without[i]));
         }
     }
     return spec_compensated_value(&sum);
@@ -185,12 +191,12 @@ static double acceptance(const spec_ratio_order *order, int n, bool coincidences
     return fmin(1, spec_compensated_value(&sum) + by_chance);
 }
 
-double spec_khisti_judged(const spec_ratio_order *order, int n)
+double spec_tournament_khisti_judged(const spec_ratio_order *order, int n)
 {
     return acceptance(order, n, false);
 }
 
-double spec_khisti_acceptance(const spec_ratio_order *order, int n)
+double spec_tournament_khisti(const spec_ratio_order *order, int n)
 {
     return order->V <= SPEC_TOURNAMENT_VOCAB_MAX ? acceptance(order, n, true) : NAN;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/block_bootstrap.h"
 
 #include "analysis/statistics/moments.h"
@@ -6,9 +7,11 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples, gsl_rng *rng)
+void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples,
+                               gsl_rng *rng)
 {
     const size_t width = (size_t)m;
     memset(ret_sum, 0, ((size_t)resamples + 1) * width * sizeof *ret_sum);
@@ -35,6 +38,56 @@ spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, 
     gsl_sort(value + 1, 1, (size_t)resamples);
     interval.se = widening * sqrt(spec_moments_variance(&moments));
     interval.low = gsl_stats_quantile_from_sorted_data(value + 1, 1, (size_t)resamples, tail);
-    interval.high = gsl_stats_quantile_from_sorted_data(value + 1, 1, (size_t)resamples, 1.0 - tail);
+    interval.high =
+        gsl_stats_quantile_from_sorted_data(value + 1, 1, (size_t)resamples, 1.0 - tail);
     return interval;
+}
+
+/* The standard deviation of a row's logarithms; false if a value is not a positive number. */
+static bool log_deviation(double *ret_sd, const double *value, int resamples)
+{
+    spec_moments moments = {0};
+    for (int r = 0; r <= resamples; r++) {
+        if (!(value[r] > 0.0) || isinf(value[r])) return false;
+        if (r > 0) spec_moments_add(&moments, log(value[r]));
+    }
+    *ret_sd = sqrt(spec_moments_variance(&moments));
+    return true;
+}
+
+static double standard_error(const double *value, int resamples, double widening)
+{
+    spec_moments moments = {0};
+    for (int r = 1; r <= resamples; r++) spec_moments_add(&moments, value[r]);
+    return widening * sqrt(spec_moments_variance(&moments));
+}
+
+void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, int m, int resamples,
+                                int n, double error, double *work)
+{
+    const size_t row = (size_t)resamples + 1;
+    const bool possible = n >= 2 && resamples >= 2 && error > 0.0 && error < 1.0;
+    double sd;
+    for (int r = 0; r < resamples; r++) work[r] = 0.0;
+    for (int k = 0; k < m; k++) {
+        const double *own = value + (size_t)k * row;
+        ret[k] = (spec_block_interval){own[0], NAN, NAN, NAN};
+        if (!possible || !log_deviation(&sd, own, resamples) || sd == 0.0) continue;
+        for (int r = 0; r < resamples; r++)
+            work[r] = fmax(work[r], fabs(log(own[r + 1] / own[0])) / sd);
+    }
+    if (!possible) return;
+    gsl_sort(work, 1, (size_t)resamples);
+    const double z =
+        fmax(gsl_stats_quantile_from_sorted_data(work, 1, (size_t)resamples, 1.0 - error),
+             gsl_cdf_ugaussian_Qinv(0.5 * error));
+    const double widening = sqrt((double)n / (n - 1)),
+                 t = gsl_cdf_tdist_Qinv(gsl_cdf_ugaussian_Q(z), n - 1);
+    for (int k = 0; k < m; k++) {
+        const double *own = value + (size_t)k * row;
+        if (!log_deviation(&sd, own, resamples)) continue;
+        ret[k].se = standard_error(own, resamples, widening);
+        ret[k].low = own[0] * exp(-widening * t * sd);
+        ret[k].high = own[0] * exp(widening * t * sd);
+    }
 }

@@ -1,7 +1,8 @@
-/* block_bootstrap: intervals for functions of sums over independent blocks, such as ratios of sums [Efron79].
- * A block is what must stay together: all that was measured in one text, whatever within it is dependent. Blocks are
- * drawn anew, whole, so that all columns keep what they share. The caller owns the arrays.
- * docs/formulas.md#bootstrap. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block_bootstrap: bootstrap intervals for functions of sums over independent blocks.
+ * For example ratios of sums [Efron79]. A block holds all measurements of one text, which may be
+ * dependent. Whole blocks are resampled, so all columns keep their dependence. The caller owns the
+ * arrays. docs/formulas.md#bootstrap. */
 #ifndef SPECLAB_BLOCK_BOOTSTRAP_H
 #define SPECLAB_BLOCK_BOOTSTRAP_H
 
@@ -9,30 +10,55 @@
 
 /* Column sums of the sample, and of resamples of it.
  *
- *   ret_sum   (resamples+1, m): row 0 the sample's own sums, each further row those of n blocks drawn with replacement
+ *   ret_sum   (resamples+1, m): row 0 the sample's own sums, each further row those of n blocks
+ *             drawn with replacement
  *   block     (n, m)
- *   n         blocks, >= 1;  m >= 1 columns;  resamples >= 0
+ *   n         blocks, >= 1
+ *   m         columns, >= 1
+ *   resamples >= 0
  *
- * n numbers of the generator a resample. */
-void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples, gsl_rng *rng);
+ * Takes n numbers of the generator per resample. */
+void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples,
+                               gsl_rng *rng);
 
 /* A statistic, its standard error, and the ends of its interval. */
 typedef struct {
     double value, se, low, high;
 } spec_block_interval;
 
-/* The interval from a statistic's values on the rows of the above: value[0] on the sample, value[1..resamples] on
- * the resamples; these are sorted here.
+/* The interval from a statistic's values on these rows: value[0] on the sample, value[1..resamples]
+ * on the resamples, which are sorted here.
  *
  *     se = sqrt(n / (n-1)) sd(resamples)
- *     low, high: quantiles error'/2 and 1 - error'/2 of them,   z(error'/2) = sqrt(n / (n-1)) t_{n-1}(error/2)
+ *     low, high: quantiles error'/2 and 1 - error'/2 of them,
+ *                z(error'/2) = sqrt(n / (n-1)) t_{n-1}(error/2)
  *
- * the expanded percentile interval [Hesterberg15], for resamples of n blocks vary by (n-1)/n of the blocks' own
- * variance, and the variance of few is not known well; it does not depend on how the statistic is scaled.
+ * This is the expanded percentile interval [Hesterberg15]: resamples of n blocks vary by (n-1)/n of
+ * the blocks' own variance, and the variance of few blocks is uncertain. It does not depend on the
+ * scale of the statistic.
  *   error     1 - confidence, in (0,1)
- *   returns NaN but for the value where n < 2, resamples < 2, error is outside (0,1) or a value is NaN. With 2 to 5
- *           blocks the ends are those of the resamples, and the confidence is less than asked.
- * Assumes independent blocks of one law. Checked by: coverage on laws that are known. */
-spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, int n, double error);
+ *   returns NaN except for the value if n < 2, resamples < 2, error is outside (0,1) or a value is
+ *           NaN. With 2 to 5 blocks the ends are those of the resamples, and the confidence is
+ *           lower than requested
+ * Assumes independent blocks of one law. Checked by: coverage on known laws. */
+spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, int n,
+                                                  double error);
+
+/* Simultaneous intervals of m positive statistics, which all hold with chance 1 - error, also for
+ * one selected afterwards: those of the largest studentised logarithm [Westfall93].
+ *
+ *     z: quantile 1 - error over resamples of max_k |log(value_k[r] / value_k[0])| / sd_k,
+ *        at least the normal one
+ *     low, high = value_k[0] exp(-+ sqrt(n / (n-1)) t sd_k)
+ *        with P(|Student_{n-1}| > t) = P(|normal| > z)
+ *
+ *   ret       (m): value and se as above
+ *   value     (m, resamples+1): row k a statistic's values, as above
+ *   work      (resamples)
+ *   returns NaN except for the value if n < 2, resamples < 2 or error is outside (0,1), and for a
+ *           row with a value that is not a positive number, which the maximum ignores
+ * Assumes independent blocks of one law. Checked by: coverage of several correlated ratios. */
+void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, int m, int resamples,
+                                int n, double error, double *work);
 
 #endif

@@ -1,13 +1,14 @@
-/* compensated: sums that do not lose their small terms.
- * Neumaier's method [Neumaier74]: a zeroed sum is empty; its value is right to the last bit or two for any number of
- * terms of one sign. A NaN stays. Headers only. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* compensated: sums that keep their small terms, by Neumaier's method [Neumaier74].
+ * A zeroed sum is empty. Its value is right to the last bit or two for any number of terms of one
+ * sign. A NaN stays. Header only. */
 #ifndef SPECLAB_COMPENSATED_H
 #define SPECLAB_COMPENSATED_H
 
 #include <math.h>
 
 typedef struct {
-    double sum, lost; /* what each addition rounds away is gathered in lost */
+    double sum, lost; /* lost collects the rounding error of each addition */
 } spec_compensated;
 
 static inline void spec_compensated_add(spec_compensated *total, double x)

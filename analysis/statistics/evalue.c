@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/evalue.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@ static double stirling_rest(double x)
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x;
 }
 
-/* log Gamma(base + steps) / Gamma(base), for base > 0: by factors up to where Stirling's series holds, and from there as
- * a difference that is written so that nothing cancels. */
+/* log Gamma(base + steps) / Gamma(base), for base > 0: by factors up to the range of Stirling's
+ * series, then as a difference in a form that does not cancel. */
 static double log_rising(double base, uint64_t steps)
 {
     enum { LARGE = 20 };
@@ -22,13 +23,14 @@ static double log_rising(double base, uint64_t steps)
     }
     if (steps > 0) {
         const double n = (double)steps, end = base + n;
-        sum = (base - 0.5) * log1p(n / base) + n * (log(end) - 1.0) + stirling_rest(end) - stirling_rest(base);
+        sum = (base - 0.5) * log1p(n / base) + n * (log(end) - 1.0) + stirling_rest(end) -
+              stirling_rest(base);
     }
     return sum + log(product);
 }
 
-double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before, const double *probability, int n,
-                             double weight)
+double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before,
+                             const double *probability, int n, double weight)
 {
     double gain = 0.0, sum = 0.0;
     uint64_t n_next = 0, n_before = 0;
@@ -43,7 +45,8 @@ double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before, const
         if (next[i] == 0) continue;
         impossible = impossible || chance == 0.0;
         if (chance > 0.0)
-            gain += log_rising(weight * chance + (double)before[i], next[i]) - (double)next[i] * log(chance);
+            gain += log_rising(weight * chance + (double)before[i], next[i]) -
+                    (double)next[i] * log(chance);
     }
     if (!(fabs(sum - 1.0) <= 1e-9)) return NAN;
     return impossible ? INFINITY : gain - log_rising(weight + (double)n_before, n_next);
@@ -52,8 +55,21 @@ double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before, const
 double spec_evalue_event(uint64_t hits, uint64_t n, double chance, double lambda)
 {
     const double hit = lambda * (1.0 - chance), miss = -lambda * chance;
-    if (!(chance >= 0.0 && chance <= 1.0) || hits > n || !(hit > -1.0) || !(miss > -1.0)) return NAN;
+    if (!(chance >= 0.0 && chance <= 1.0) || hits > n || !(hit > -1.0) || !(miss > -1.0))
+        return NAN;
     return (double)hits * log1p(hit) + (double)(n - hits) * log1p(miss);
+}
+
+double spec_evalue_events(double excess, double variance)
+{
+    enum { LEAST = -6, MOST = 1, BETS = 2 * (MOST - LEAST + 1) };
+    double gain[BETS];
+    if (isnan(excess) || !(variance >= 0.0)) return NAN;
+    for (int i = 0; i < BETS; i++) {
+        const double size = ldexp(1.0, LEAST + i / 2);
+        gain[i] = (i % 2 == 0 ? size : -size) * excess - (expm1(size) - size) * variance;
+    }
+    return spec_evalue_mean(gain, BETS);
 }
 
 double spec_evalue_mean(const double *log_e, int n)

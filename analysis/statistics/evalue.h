@@ -1,31 +1,46 @@
-/* evalue: bets against a null hypothesis whose capital may be looked at at any time: under the null the expected capital
- * never exceeds 1, so that it ever reaches 1/alpha has a chance of at most alpha [Ville39] [Grunwald24]. Capitals are
- * natural logarithms. A bet on the next counts may use everything before them and nothing of them.
- * docs/formulas.md#e-values. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* evalue: e-values: bets against a null hypothesis whose capital may be checked at any time.
+ * Under the null the expected capital never exceeds 1, so the chance that it ever reaches 1/rate is
+ * at most the rate [Ville39] [Grunwald24]. Capitals are natural logarithms. A bet on the next
+ * counts may use all earlier counts, and none of the next ones. docs/formulas.md#e-values. */
 #ifndef SPECLAB_EVALUE_H
 #define SPECLAB_EVALUE_H
 
 #include <stdint.h>
 
-/* Categorical draws of known chances: the gain of betting `next` (n) with the Dirichlet prediction that `before` (n) and
- * a prior of `weight` draws spread as `probability` (n) give,
+/* Categorical draws of known chances: the gain of betting on `next` (n) by the Dirichlet prediction
+ * from `before` (n) and a prior of `weight` draws distributed as `probability` (n),
  *
- *     gain = log [ int Dir(theta; weight probability + before) prod theta_i^next_i dtheta ] - sum_i next_i log probability_i
+ *     gain = log [ int Dir(theta; weight probability + before) prod theta_i^next_i dtheta ]
+ *            - sum_i next_i log probability_i
  *
- * which is a sum of log-gammas. A mixture over weights is the caller's (spec_evalue_mean).
- *   returns the logarithm of the factor; +inf where something impossible came; NaN outside the domain (probabilities
- *           negative or off 1 by more than 1e-9, weight <= 0). O(n). */
-double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before, const double *probability, int n,
-                             double weight);
+ * which is a sum of log-gammas. For a mixture over weights see spec_evalue_mean.
+ *   returns the logarithm of the factor; +inf if something impossible occurred; NaN outside the
+ *           domain (probabilities negative or off 1 by more than 1e-9, weight <= 0). O(n) */
+double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before,
+                             const double *probability, int n, double weight);
 
-/* n events of one known chance, of which `hits` came, and a bet of the fraction `lambda` of the capital on each:
+/* n events of one known chance, `hits` of which occurred, and a bet of the fraction `lambda` of the
+ * capital on each:
  *
  *     gain = hits log(1 + lambda (1 - chance)) + (n - hits) log(1 - lambda chance)
  *
- *   lambda  in (-1/(1-chance), 1/chance); NaN outside. Negative: against the event. */
+ *   lambda  in (-1/(1-chance), 1/chance); NaN outside. Negative: against the event */
 double spec_evalue_event(uint64_t hits, uint64_t n, double chance, double lambda);
 
-/* The logarithm of the mean of exp(log_e), n >= 1; -inf among them is a bet that is lost. A mean of e-values is one. */
+/* Events whose chances p differ, and may depend on earlier events:
+ *
+ *     gain = log mean over lambda of
+ *            exp(lambda excess - (exp(|lambda|) - 1 - |lambda|) variance)
+ *
+ * for lambda = +-2^-6 .. +-2. The bet is fair because each event less its chance is at most 1 in
+ * size [Freedman75, (1.6)].
+ *   excess    events less the sum of their chances, of any sign
+ *   variance  the sum of p (1 - p), >= 0; NaN outside the domain */
+double spec_evalue_events(double excess, double variance);
+
+/* The logarithm of the mean of exp(log_e), n >= 1; -inf is a lost bet. A mean of e-values is an
+ * e-value. */
 double spec_evalue_mean(const double *log_e, int n);
 
 /* The anytime-valid p-value of a capital: min(1, 1/max e so far); here of one value. */

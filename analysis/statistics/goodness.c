@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/goodness.h"
 
 #include <gsl/gsl_cdf.h>
@@ -15,30 +16,33 @@ static double pearson_term(double observed, double expected)
     return (observed - expected) * (observed - expected) / expected;
 }
 
-/* 2 (o log(o/e) - o + e): the last two sum to zero over the cells, and make every term non-negative. */
+/* 2 (o log(o/e) - o + e): the last two sum to zero over the cells, and make every term
+ * non-negative. */
 static double g_term(double observed, double expected)
 {
     double information = observed > 0 ? observed * log(observed / expected) : 0;
     return 2 * (information - observed + expected);
 }
 
-/* What stands below min_expected, and the smallest of what does not. */
+/* The sum of the cells below min_expected, and the smallest of the others. */
 typedef struct {
     uint64_t observed;
-    double expected;
+    double expected, probability;
     int cells;
     size_t next; /* n where every cell is in the pool */
 } pool;
 
-static pool gather_pool(const uint64_t *counts, const double *probability, size_t n, double total, double min_expected)
+static pool gather_pool(const uint64_t *opt_counts, const double *probability, size_t n,
+                        double total, double min_expected)
 {
     pool small = {.next = n};
     for (size_t i = 0; i < n; i++) {
         double expected = total * probability[i];
         if (expected < min_expected) {
             if (probability[i] == 0) continue;
-            small.observed += counts[i];
+            if (opt_counts != NULL) small.observed += opt_counts[i];
             small.expected += expected;
+            small.probability += probability[i];
             small.cells += 1;
         } else if (small.next == n || probability[i] < probability[small.next]) {
             small.next = i;
@@ -47,8 +51,14 @@ static pool gather_pool(const uint64_t *counts, const double *probability, size_
     return small;
 }
 
+static bool takes_in_next(const pool *small, size_t n, double min_expected)
+{
+    return small->cells > 0 && small->expected < min_expected && small->next < n;
+}
+
 static int goodness(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
-                    double min_expected, int fitted, double (*term)(double observed, double expected))
+                    double min_expected, int fitted,
+                    double (*term)(double observed, double expected))
 {
     *ret = (spec_goodness){0};
     double total = 0, sum = 0;
@@ -64,7 +74,7 @@ static int goodness(spec_goodness *ret, const uint64_t *counts, const double *pr
     ret->p = 1;
     if (total == 0) return GSL_SUCCESS;
     pool small = gather_pool(counts, probability, n, total, min_expected);
-    bool joins = small.cells > 0 && small.expected < min_expected && small.next < n;
+    bool joins = takes_in_next(&small, n, min_expected);
     int cells = 0;
     for (size_t i = 0; i < n; i++) {
         double expected = total * probability[i];
@@ -96,8 +106,8 @@ static int goodness(spec_goodness *ret, const uint64_t *counts, const double *pr
     return GSL_SUCCESS;
 }
 
-int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
-                             double min_expected, int fitted)
+int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const double *probability,
+                             size_t n, double min_expected, int fitted)
 {
     return goodness(ret, counts, probability, n, min_expected, fitted, pearson_term);
 }
@@ -108,26 +118,44 @@ int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *pr
     return goodness(ret, counts, probability, n, min_expected, fitted, g_term);
 }
 
+int spec_goodness_cells(double *ret_pooled, const double *probability, size_t n, double draws,
+                        double min_expected)
+{
+    pool small = gather_pool(NULL, probability, n, draws, min_expected);
+    int cells = small.cells > 0;
+    for (size_t i = 0; i < n; i++)
+        cells += probability[i] > 0 && draws * probability[i] >= min_expected;
+    if (takes_in_next(&small, n, min_expected)) {
+        small.probability += probability[small.next];
+        small.cells += 1;
+        cells -= 1;
+    }
+    *ret_pooled = small.cells > 1 ? small.probability : 0;
+    return cells;
+}
+
 double spec_goodness_williams(const spec_goodness *g)
 {
     return g->df > 0 ? g->statistic / (1 + g->inverse / (6 * g->df)) : NAN;
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
-/* The tail of a gamma law beyond `at`, upper or lower: for large shapes its cube root is all but normal [Wilson31].
- * GSL's fails there, and far out, where Chernoff's bound is below the smallest double. */
+/* The upper or lower tail of a gamma law beyond `at`: for large shapes its cube root is nearly
+ * normal [Wilson31]. GSL's function fails there, and far out, where Chernoff's bound is below the
+ * smallest double. */
 static double gamma_tail(double at, double shape, bool upper)
 {
     const double large = 1e4, smallest = -745;
     if (!(at > 0)) return upper ? 1 : 0;
     if (shape * (log(at / shape) + 1) - at < smallest) return upper == (at > shape) ? 0 : 1;
-    if (shape <= large) return upper ? gsl_cdf_gamma_Q(at, shape, 1) : gsl_cdf_gamma_P(at, shape, 1);
+    if (shape <= large)
+        return upper ? gsl_cdf_gamma_Q(at, shape, 1) : gsl_cdf_gamma_P(at, shape, 1);
     const double z = (cbrt(at / shape) - (1 - 1 / (9 * shape))) * 3 * sqrt(shape);
     return gsl_cdf_ugaussian_Q(upper ? z : -z);
 }
 
-/* P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored where it is negative. */
+/* P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored if it is negative. */
 static double upper_tail(double z, double skewness)
 {
     if (fabs(skewness) < 1e-5) return gsl_cdf_ugaussian_Q(z);
@@ -138,13 +166,14 @@ static double upper_tail(double z, double skewness)
 double spec_goodness_sum_p(double deviation, double variance, double third)
 {
     if (!(variance > 0)) return variance == 0 ? 1 : NAN;
+    if (deviation == 0) return 1;
     const double spread = sqrt(variance), skewness = third / (variance * spread);
     const double above = upper_tail(deviation / spread, skewness);
     const double below = upper_tail(-deviation / spread, -skewness);
     return fmin(1, 2 * fmin(above, below));
 }
 
-/* ---- Kolmogorov-Smirnov ------------------------------------------------------------------------------------------ */
+/* ---- Kolmogorov-Smirnov ---------------------------------------------------------------------- */
 
 static void multiply(double *product, const double *a, const double *b, int side)
 {
@@ -157,12 +186,13 @@ static void multiply(double *product, const double *a, const double *b, int side
     }
 }
 
-/* P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d < 1. With n d = k - h,
- * 0 <= h < 1, H is 1/(i-j+1)! on and below its first superdiagonal, but for corrections by h in the first column and
- * the last row. */
+/* P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d < 1.
+ * Let n d = k - h, 0 <= h < 1. H is 1/(i-j+1)! on and below its first superdiagonal. Corrections by
+ * h apply in the first column and the last row. */
 static double kolmogorov_exact(double d, int n)
 {
-    double matrix[EXACT_SIDE * EXACT_SIDE], power[EXACT_SIDE * EXACT_SIDE], product[EXACT_SIDE * EXACT_SIDE];
+    double matrix[EXACT_SIDE * EXACT_SIDE], power[EXACT_SIDE * EXACT_SIDE],
+        product[EXACT_SIDE * EXACT_SIDE];
     int k = (int)(n * d) + 1, side = 2 * k - 1;
     double h = k - n * d;
     for (int i = 0; i < side; i++) {
@@ -187,7 +217,8 @@ static double kolmogorov_exact(double d, int n)
     return scale * power[(k - 1) * side + k - 1];
 }
 
-/* P(sqrt(n) D >= t) for n to infinity: 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2), which is 1 to 1e-12 below 0.2. */
+/* P(sqrt(n) D >= t) for n to infinity: 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2), which is 1 to 1e-12
+ * below 0.2. */
 static double kolmogorov_limit(double t)
 {
     if (t < 0.2) return 1;
@@ -220,9 +251,9 @@ void spec_goodness_ks_uniform(double *ret_d, double *ret_p, const double *sorted
     }
 }
 
-/* ---- families and normals ---------------------------------------------------------------------------------------- */
+/* ---- families and normals -------------------------------------------------------------------- */
 
-void spec_holm(double *ret_adjusted, const double *p, size_t n, size_t *order)
+void spec_goodness_holm(double *ret_adjusted, const double *p, size_t n, size_t *order)
 {
     bool unknown = false;
     for (size_t i = 0; i < n; i++) unknown = unknown || isnan(p[i]);
@@ -238,7 +269,7 @@ void spec_holm(double *ret_adjusted, const double *p, size_t n, size_t *order)
     }
 }
 
-double spec_normal_p(double z)
+double spec_goodness_normal_p(double z)
 {
     return 2 * gsl_cdf_ugaussian_Q(fabs(z));
 }

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/moments.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 
 void spec_moments_add(spec_moments *moments, double x)
@@ -49,10 +51,28 @@ void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64
     if (n > 1) *ret_variance = m2 / (double)(n - 1);
 }
 
-double spec_z(double estimate, double theory, double se)
+/* The normal number with the upper tail of Student's t, t >= 0. */
+static double normal_of_student(double t, double df)
 {
-    if (isnan(estimate) || isnan(theory) || isnan(se) || se < 0) return NAN;
-    if (se > 0) return (estimate - theory) / se;
+    if (isinf(df) || isinf(t)) return t;
+    const double tail = gsl_cdf_tdist_Q(t, df);
+    if (tail > 1e-300) return gsl_cdf_ugaussian_Qinv(tail);
+    return sqrt(2 * df * log(hypot(1, t / sqrt(df))));
+}
+
+double spec_moments_z(double estimate, double theory, double se, double df)
+{
+    if (isnan(estimate) || isnan(theory) || isnan(se) || se < 0 || !(df > 0)) return NAN;
+    if (se > 0)
+        return copysign(normal_of_student(fabs(estimate - theory) / se, df), estimate - theory);
     if (estimate == theory || fabs(estimate - theory) < 0x1p-40 * fabs(theory)) return 0;
     return estimate > theory ? INFINITY : -INFINITY;
+}
+
+double spec_moments_welch_df(double se_a, double df_a, double se_b, double df_b)
+{
+    if (se_a == 0) return df_b;
+    if (se_b == 0) return df_a;
+    const double share = se_a * se_a / (se_a * se_a + se_b * se_b), rest = 1 - share;
+    return 1 / (share * share / df_a + rest * rest / df_b);
 }

@@ -1,6 +1,7 @@
-/* moments: running means and variances that do not cancel [Welford62; Chan83], and those of integer counts.
- * A zeroed spec_moments is empty and ready. Merging in any order agrees to rounding; merge in index order for
- * identical bytes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* moments: running means and variances that do not cancel, and those of integer counts.
+ * [Welford62; Chan83]. A zeroed spec_moments is empty and ready. Merging in any order agrees up to
+ * rounding; merge in index order for identical bytes. */
 #ifndef SPECLAB_MOMENTS_H
 #define SPECLAB_MOMENTS_H
 
@@ -12,7 +13,7 @@ typedef struct {
     double m2;   /* sum of squared differences from the mean */
 } spec_moments;
 
-/* One more observation, by Welford's update. */
+/* Add one observation, by Welford's update. */
 void spec_moments_add(spec_moments *moments, double x);
 
 /* into becomes the moments of both samples together [Chan83]. Either may be empty. */
@@ -24,13 +25,29 @@ double spec_moments_variance(const spec_moments *moments);
 /* Of the mean: sqrt(variance / n); NaN for n < 2. */
 double spec_moments_standard_error(const spec_moments *moments);
 
-/* Mean and variance (n - 1) of k = 0..K, where k was seen counts[k] times. The sums of counts and of k counts[k] are
- * integers, hence exact up to 2^64. Mean NaN without observations, variance NaN with fewer than 2. Checked by: the
- * running moments of the same sample. */
+/* Mean and variance (n - 1) of k = 0..K, where k was observed counts[k] times. The sums of counts
+ * and of k counts[k] are integers, hence exact up to 2^64. Mean NaN without observations, variance
+ * NaN with fewer than 2. Checked by: the running moments of the same sample. */
 void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
 
-/* (estimate - theory) / se: how many standard errors they are apart.
- * se = 0: 0 where they are equal to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN where an argument is NaN or se < 0. */
-double spec_z(double estimate, double theory, double se);
+/* The deviation of an estimate from theory, as a number that is standard normal if they agree.
+ *
+ *     t = (estimate - theory) / se,     z: P(|N| > |z|) = P(|T| > |t|), with the sign of t
+ *
+ * N is standard normal, and T is Student's with df degrees of freedom, the law of t if se comes
+ * from df + 1 normal values. So |z| > 5 has the chance 6e-7 for every df; |t| > 5 has 8.5 times
+ * that at df = 63.
+ *   df      those of se: values (batches, rounds) less one; inf for a known se, and z = t
+ *   returns z; if P underflows, sqrt(df log(1 + t^2/df)), its limit. At se = 0: 0 if both are equal
+ *           to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN if an argument is
+ *           NaN, se < 0 or df <= 0 */
+double spec_moments_z(double estimate, double theory, double se, double df);
+
+/* A row fails its check if |z| exceeds this: by chance 6e-7 of right rows. */
+#define SPEC_CHECK_Z 5.0
+
+/* The degrees of freedom of hypot(se_a, se_b), for independent standard errors; either may be 0
+ * [Welch47]. */
+double spec_moments_welch_df(double se_a, double df_a, double se_b, double df_b);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/power.h"
 
 #include <gsl/gsl_cdf.h>
@@ -7,28 +8,37 @@
 
 enum { HALVINGS = 100 };
 
-/* The sum over a Poisson law of central tails, which grow by one term of a series from each to the next: only terms of
- * one sign are added. Beyond 12 standard deviations the Poisson law holds less than 1e-30. */
+/* The sum over a Poisson law of central tails. Each tail is the previous one plus a term of a
+ * series, so all terms have one sign. The Poisson law beyond 12 standard deviations is below
+ * 1e-30. */
 double spec_power_noncentral_tail(double x, double df, double noncentrality)
 {
     const double half = 0.5 * noncentrality, y = 0.5 * x, reach = 12.0 * sqrt(half) + 40.0;
-    if (!(df >= 1.0) || !(x >= 0.0) || !(noncentrality >= 0.0) || isinf(df) || isinf(noncentrality)) return NAN;
+    if (!(df >= 1.0) || !(x >= 0.0) || !(noncentrality >= 0.0) || isinf(df) || isinf(noncentrality))
+        return NAN;
     if (x == 0.0) return 1.0;
     if (isinf(x)) return 0.0;
     const double first = fmax(0.0, floor(half - reach)), last = ceil(half + reach);
-    double tail = gsl_cdf_chisq_Q(x, df + 2.0 * first), sum = 0.0;
+    const double log_half = half > 0.0 ? log(half) : 0.0, log_y = log(y);
+    double tail = gsl_cdf_chisq_Q(x, df + 2.0 * first), sum = 0.0, weight = 0.0, term = 0.0;
     for (double j = first; j <= last; j++) {
         const double shape = 0.5 * df + j;
-        const double weight = half > 0.0 ? exp(j * log(half) - half - gsl_sf_lngamma(j + 1.0)) : j == 0.0 ? 1.0 : 0.0;
+        /* Each term follows from the last by a factor, once that has all its digits. */
+        weight = weight > 0.0 ? weight * half / j
+                 : half > 0.0 ? exp(j * log_half - half - gsl_sf_lngamma(j + 1.0))
+                              : j == 0.0;
+        term =
+            term > 1e-300 ? term * y / shape : exp(shape * log_y - y - gsl_sf_lngamma(shape + 1.0));
         sum += weight * tail;
-        tail += exp(shape * log(y) - y - gsl_sf_lngamma(shape + 1.0));
+        tail += term;
     }
     return fmin(sum, 1.0);
 }
 
-/* The x > 0 where a monotonic function that is short of `goal` at 0, or beyond it where it falls, meets it. */
-static double crossing(double (*f)(double x, double df, double extra), double df, double extra, double goal,
-                       bool falls)
+/* The x > 0 at which a monotonic function meets `goal`. At 0 it is below the goal, or above it if
+ * it falls. */
+static double crossing(double (*f)(double x, double df, double extra), double df, double extra,
+                       double goal, bool falls)
 {
     double low = 0.0, high = 1.0;
     while ((f(high, df, extra) > goal) == falls) high *= 2.0;
@@ -47,15 +57,26 @@ static double power_of(double noncentrality, double df, double critical)
     return spec_power_noncentral_tail(critical, df, noncentrality);
 }
 
+double spec_power_noncentrality_beyond(double critical, double df, double power)
+{
+    if (!(df >= 1.0) || isinf(df) || !(critical >= 0.0) || isinf(critical) ||
+        !(power > 0.0 && power < 1.0))
+        return NAN;
+    if (spec_power_noncentral_tail(critical, df, 0.0) >= power) return 0.0;
+    return crossing(power_of, df, critical, power, false);
+}
+
 double spec_power_noncentrality(double df, double alpha, double power)
 {
     if (!(df >= 1.0) || isinf(df) || !(alpha > 0.0 && power > alpha && power < 1.0)) return NAN;
-    return crossing(power_of, df, crossing(spec_power_noncentral_tail, df, 0.0, alpha, true), power, false);
+    return spec_power_noncentrality_beyond(
+        crossing(spec_power_noncentral_tail, df, 0.0, alpha, true), df, power);
 }
 
 double spec_power_draws(double tv, double df, double alpha, double power)
 {
-    return tv > 0.0 && tv <= 1.0 ? spec_power_noncentrality(df, alpha, power) / (4.0 * tv * tv) : NAN;
+    return tv > 0.0 && tv <= 1.0 ? spec_power_noncentrality(df, alpha, power) / (4.0 * tv * tv)
+                                 : NAN;
 }
 
 double spec_power_detectable(double n, double df, double alpha, double power)

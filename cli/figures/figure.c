@@ -1,116 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figures/figure.h"
 
+#include "base/memory_text.h"
+#include "cli/figures/figure_data.h"
+#include "cli/figures/figure_file.h"
+#include "cli/figures/figure_prelude.h"
+#include "cli/figures/figure_title.h"
+#include "cli/figures/gnuplot.h"
+#include "cli/output.h"
 #include "cli/share.h"
+#include "speclab/no_memory.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static const char figure_key[] = "# figure: ";
+enum { HAS_IT_SIZE = 160 };
 
-int spec_figure_name(char *name, size_t size, const char *csv_path, spec_error *error)
+/* ---- which figure ---------------------------------------------------------------------------- */
+
+static bool is_own(const spec_figure_axes *axes)
 {
-    name[0] = '\0';
-    FILE *in = fopen(csv_path, "r");
-    if (in == NULL) return spec_fail(error, GSL_EFAILED, "%s: %s", csv_path, strerror(errno));
-    char line[4096];
-    while (fgets(line, sizeof line, in) != NULL && line[0] == '#') {
-        if (strncmp(line, figure_key, sizeof figure_key - 1) != 0) continue;
-        const char *value = line + sizeof figure_key - 1;
-        size_t length = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-        if (length > 0 && length < size && (value[length] == '\n' || value[length] == '\0')) {
-            memcpy(name, value, length);
-            name[length] = '\0';
-        }
-    }
-    bool broken = ferror(in) != 0;
-    fclose(in);
-    return broken ? spec_fail(error, GSL_EFAILED, "%s: cannot be read", csv_path) : GSL_SUCCESS;
+    return axes->x != NULL || axes->y.n > 0 || axes->heat != NULL;
 }
 
-/* What gnuplot says on its standard error, up to its end. */
-static void read_complaint(int fd, char *text, size_t size)
+static int check_own(const spec_figure_axes *axes, spec_error *error)
 {
-    size_t used = 0;
-    char block[512];
-    for (ssize_t n; (n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR);) {
-        for (ssize_t i = 0; i < n && used + 1 < size; i++) text[used++] = block[i];
-    }
-    text[used] = '\0';
-}
-
-static int no_script(const char *name, spec_error *error)
-{
-    char near[NAME_MAX + 1], folder[PATH_MAX];
-    if (spec_share_folder(folder, sizeof folder) != 0)
+    if (axes->x == NULL) return spec_fail(error, GSL_EINVAL, "--y and --heat need --x COLUMN");
+    if (axes->y.n == 0) return spec_fail(error, GSL_EINVAL, "--x needs --y COLUMN");
+    if (axes->heat != NULL && axes->y.n > 1)
+        return spec_fail(error, GSL_EINVAL, "--heat takes one column of --y");
+    if (axes->heat != NULL && axes->by.n > 0)
+        return spec_fail(error, GSL_EINVAL, "--heat draws no series: use --facet instead of --by");
+    if (axes->heat != NULL && (axes->log_x || axes->log_y))
         return spec_fail(error, GSL_EINVAL,
-                         "there is no folder of figure scripts: SPECLAB_SHARE is to name the one with plots/ in it");
-    if (spec_share_nearest(near, sizeof near, "plots", ".gp", name) == 0)
-        return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp; did you mean '%s'?", name, near);
-    return spec_fail(error, GSL_EINVAL, "there is no figure script plots/%s.gp", name);
-}
-
-int spec_figure_check_writable(const char *path, spec_error *error)
-{
-    const bool was = access(path, F_OK) == 0;
-    FILE *out = fopen(path, "a");
-    if (out == NULL) return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
-    fclose(out);
-    if (!was) unlink(path);
+                         "--heat has a cell for each value: --log has no place there");
     return GSL_SUCCESS;
 }
 
-int spec_figure_check_ending(const char *path, spec_error *error)
+static int load_script(spec_figure_script *script, const spec_figure_request *request,
+                       const spec_figure_data *data, spec_error *error)
 {
-    const char *ending = strrchr(path, '.');
-    if (ending != NULL && (strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0 || strcmp(ending, ".pdf") == 0))
-        return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%s: a figure ends in .svg, .png or .pdf", path);
+    char named[NAME_MAX + 1];
+    const char *name = request->opt_name;
+    if (name == NULL &&
+        (name = spec_table_provenance(&data->table, "figure", named, sizeof named)) == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "%s names no figure in its '# figure:' line; choose columns with --x and "
+                         "--y, or a figure of "
+                         "'speclab list figures' with --figure",
+                         data->path);
+    return spec_figure_script_load(script, name, error);
 }
 
-int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error)
+static int check_columns(const spec_figure_script *script, const spec_figure_data *data,
+                         spec_error *error)
 {
-    char relative[NAME_MAX + 16], script[PATH_MAX], style[PATH_MAX];
-    snprintf(relative, sizeof relative, "plots/%s.gp", name);
-    if (spec_share_find(script, sizeof script, relative) != 0)
-        return no_script(name, error);
-    if (spec_share_find(style, sizeof style, "plots/style.gp") != 0)
-        return spec_fail(error, GSL_EINVAL, "plots/style.gp is missing beside '%s'", relative);
-
+    spec_word_list columns;
+    char has_it[HAS_IT_SIZE];
     int status = GSL_SUCCESS;
-    const bool was = access(out_path, F_OK) == 0;
-    if ((status = spec_figure_check_writable(out_path, error)) != GSL_SUCCESS) return status;
-    int pipe_fd[2];
-    if (pipe(pipe_fd) != 0) return spec_fail(error, GSL_EFAILED, "pipe: %s", strerror(errno));
-    pid_t child = fork();
-    if (child < 0) {
-        close(pipe_fd[0]);
-        close(pipe_fd[1]);
-        return spec_fail(error, GSL_EFAILED, "fork: %s", strerror(errno));
+    if (spec_figure_script_columns(&columns, script) != GSL_SUCCESS) return spec_no_memory(error);
+    for (int i = 0; i < columns.n && status == GSL_SUCCESS; i++)
+        if (!spec_figure_data_has(data, columns.word[i]))
+            status = spec_fail(
+                error, GSL_EINVAL, "%s has no column '%s', which the figure '%s' needs%s",
+                data->path, columns.word[i], script->name,
+                spec_figure_script_has_it(has_it, sizeof has_it, script, columns.word[i]));
+    spec_word_list_free(&columns);
+    return status;
+}
+
+/* ---- the program of gnuplot ------------------------------------------------------------------ */
+
+/* Write everything before the text of the scripts. */
+static int write_prelude(FILE *out, spec_word_list *ret_constant, spec_figure_note *ret_note,
+                         spec_figure_data *data, const spec_figure_script *opt_script,
+                         const spec_figure_axes *axes, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    if (axes->x == NULL) return spec_figure_prelude_write(out, data, opt_script, error);
+    if (axes->heat != NULL) status = spec_figure_heat_write(out, ret_constant, data, axes, error);
+    else status = spec_figure_series_write(out, ret_constant, ret_note, data, axes, error);
+    if (status != GSL_SUCCESS || opt_script != NULL) return status;
+    return spec_figure_title_parameters(ret_constant, data, axes, error);
+}
+
+/* The axes of a script, with the request's changes. Borrows both. */
+static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request,
+                       const spec_figure_script *script, spec_error *error)
+{
+    const spec_figure_axes *given = request->axes;
+    *ret = script->axes;
+    if (given == NULL) return GSL_SUCCESS;
+    if (script->axes.x == NULL &&
+        (given->by.n > 0 || given->facet != NULL || given->log_x || given->log_y))
+        return spec_fail(
+            error, GSL_EINVAL,
+            "the figure '%s' has its own axes; --by, --facet and --log go with --x and --y",
+            script->name);
+    if (given->by.n > 0) ret->by = given->by;
+    if (given->facet != NULL) ret->facet = given->facet;
+    ret->log_x = ret->log_x || given->log_x;
+    ret->log_y = ret->log_y || given->log_y;
+    return GSL_SUCCESS;
+}
+
+static int make_program(char **ret_program, size_t *ret_n, spec_figure_note *ret_note,
+                        spec_figure_data *data, const spec_figure_request *request,
+                        const spec_figure_script *opt_script, const spec_figure_axes *axes,
+                        spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    char *style = NULL, *body = NULL, *title = NULL;
+    spec_word_list constant = {0};
+    spec_memory_text program;
+    *ret_program = NULL;
+    if (!spec_memory_text_open(&program)) return spec_no_memory(error);
+    FILE *out = program.out;
+    SPEC_TRY(write_prelude(out, &constant, ret_note, data, opt_script, axes, error));
+    if (request->style.title != NULL) title = strdup(request->style.title);
+    else title = spec_figure_title(opt_script, &constant, data);
+    if (title == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_figure_script_text(&style, "style", error));
+    if (axes->x != NULL)
+        SPEC_TRY(spec_figure_script_text(&body, axes->heat != NULL ? "heat" : "series", error));
+    spec_figure_style_write(out, &request->style, title);
+    fprintf(out, "TITLE_GIVEN = %d\n", request->style.title != NULL);
+    fprintf(out, "%s\n%s\n", style, body != NULL ? body : opt_script->text);
+done:
+    *ret_program = spec_memory_text_take(&program, ret_n);
+    if (*ret_program == NULL && status == GSL_SUCCESS) status = spec_no_memory(error);
+    spec_word_list_free(&constant);
+    free(style);
+    free(body);
+    free(title);
+    return status;
+}
+
+int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
+                     spec_figure_note *opt_note, spec_error *error)
+{
+    static const spec_word_list nothing = {0};
+    int status = GSL_SUCCESS;
+    spec_figure_data data = {0};
+    spec_figure_script script = {0};
+    spec_figure_axes axes = {0};
+    spec_figure_note note = {""};
+    char *program = NULL, *drawn = NULL;
+    spec_output file = {.out = NULL};
+    size_t n_program = 0, n_drawn = 0;
+    const bool own = request->axes != NULL && is_own(request->axes);
+    if (own) SPEC_TRY(check_own(request->axes, error));
+    SPEC_TRY(spec_gnuplot_check(error));
+    SPEC_TRY(spec_figure_data_load(&data, csv, request->where != NULL ? request->where : &nothing,
+                                   error));
+    if (own) {
+        axes = *request->axes;
+    } else {
+        SPEC_TRY(load_script(&script, request, &data, error));
+        SPEC_TRY(check_columns(&script, &data, error));
+        SPEC_TRY(choose_axes(&axes, request, &script, error));
     }
-    if (child == 0) {
-        dup2(pipe_fd[1], STDERR_FILENO);
-        close(pipe_fd[0]);
-        close(pipe_fd[1]);
-        execlp("gnuplot", "gnuplot", "-c", script, csv_path, out_path, style, (char *)NULL);
-        _exit(127);
+    SPEC_TRY(make_program(&program, &n_program, &note, &data, request, own ? NULL : &script, &axes,
+                          error));
+    spec_error inner = {{0}};
+    if ((status = spec_gnuplot_run(&drawn, &n_drawn, program, n_program, &inner)) != GSL_SUCCESS)
+        SPEC_TRY(spec_fail(error, status, "%s is not drawn: %s", csv, inner.text));
+    SPEC_TRY(spec_output_open(&file, path, request->verb, error));
+    SPEC_TRY(
+        spec_figure_file_write(file.out, path, drawn, n_drawn, request->style.terminal, error));
+    SPEC_TRY(spec_output_close(&file, request->force, request->verb, error));
+    if (opt_note != NULL) *opt_note = note;
+done:
+    spec_output_discard(&file);
+    free(program);
+    free(drawn);
+    spec_figure_script_free(&script);
+    spec_figure_data_free(&data);
+    return status;
+}
+
+int spec_figure_draw_named(const char *name, const char *csv, const char *path, bool force,
+                           const char *verb, spec_error *error)
+{
+    spec_figure_request request = {
+        .opt_name = name, .style = SPEC_FIGURE_STYLE_DEFAULT, .verb = verb, .force = force};
+    const int status = spec_figure_style_ending(&request.style, path, error);
+    return status == GSL_SUCCESS ? spec_figure_draw(&request, csv, path, NULL, error) : status;
+}
+
+/* ---- before the work ------------------------------------------------------------------------- */
+
+int spec_figure_check_path(const char *path, spec_error *error)
+{
+    spec_figure_style style;
+    int status = spec_figure_style_ending(&style, path, error);
+    if (status == GSL_SUCCESS) status = spec_gnuplot_check(error);
+    return status == GSL_SUCCESS ? spec_figure_file_check(path, error) : status;
+}
+
+/* Whether the experiment's result has the column. *ret_hidden: `show` hides it. */
+static bool result_has(bool *ret_hidden, const spec_experiment *e, const char *column)
+{
+    const bool computed = spec_measure_tells(e->measure, column);
+    bool axis = false, shown = e->n_show == 0;
+    for (int i = 0; i < e->grid.n_axes; i++)
+        axis = axis || strcmp(e->grid.axis[i].name, column) == 0;
+    for (int i = 0; i < e->n_show; i++) shown = shown || strcmp(e->show[i], column) == 0;
+    *ret_hidden = (computed || axis) && !shown;
+    return (computed || axis) && shown;
+}
+
+int spec_figure_check_experiment(const spec_experiment *experiment, spec_error *error)
+{
+    char folder[PATH_MAX], has_it[HAS_IT_SIZE];
+    spec_figure_script script;
+    spec_word_list columns = {0};
+    int status = GSL_SUCCESS;
+    if (experiment->figure[0] == '\0' || spec_share_folder(folder, sizeof folder) != 0)
+        return status;
+    if ((status = spec_figure_script_load(&script, experiment->figure, error)) != GSL_SUCCESS)
+        return status;
+    if (spec_figure_script_columns(&columns, &script) != GSL_SUCCESS)
+        status = spec_no_memory(error);
+    for (int i = 0; i < columns.n && status == GSL_SUCCESS; i++) {
+        bool hidden;
+        if (result_has(&hidden, experiment, columns.word[i])) continue;
+        status = spec_fail(
+            error, GSL_EINVAL, "the figure '%s' needs the column '%s', which %s%s%s", script.name,
+            columns.word[i], hidden ? "'show' leaves out" : experiment->measure->name,
+            hidden ? "" : " does not have",
+            hidden ? ""
+                   : spec_figure_script_has_it(has_it, sizeof has_it, &script, columns.word[i]));
     }
-    close(pipe_fd[1]);
-    char complaint[2048];
-    read_complaint(pipe_fd[0], complaint, sizeof complaint);
-    close(pipe_fd[0]);
-    int state = 0;
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return GSL_SUCCESS;
-    if (!was) unlink(out_path); /* what a script had begun */
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 127)
-        return spec_fail(error, GSL_EFAILED, "gnuplot is not there; on Debian: apt-get install gnuplot-nox");
-    for (char *c = complaint; *c != '\0'; c++) {
-        if (*c == '\n') *c = ' ';
-    }
-    return spec_fail(error, GSL_EFAILED, "gnuplot could not draw %s: %.300s", csv_path, complaint);
+    spec_word_list_free(&columns);
+    spec_figure_script_free(&script);
+    return status;
 }

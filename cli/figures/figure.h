@@ -1,24 +1,41 @@
-/* figure: a result's figure, drawn by gnuplot from a script of plots/.
- * The result names its script in its provenance ("# figure: NAME"). gnuplot runs as a child process; nothing of the
- * file names is interpreted by a shell or by gnuplot. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* figure: draws a CSV with gnuplot and a script of plots/.
+ * A result names its script in its provenance ("# figure: NAME"); for any other CSV the request
+ * names the columns. No text from a file, a name or an option is interpreted by a shell, by gnuplot
+ * or by LaTeX. */
 #ifndef SPECLAB_FIGURE_H
 #define SPECLAB_FIGURE_H
 
-#include "speclab/status.h"
+#include "cli/figures/figure_script.h"
+#include "cli/figures/figure_series.h"
+#include "cli/figures/figure_style.h"
+#include "experiments/experiment.h"
 
-#include <stddef.h>
+typedef struct {
+    const char *opt_name; /* the script; NULL: the one that the result names */
+    const spec_figure_axes
+        *axes; /* with x or y: a custom figure; else changes to the script's axes */
+    const spec_word_list *where; /* conditions COLUMN=VALUE[,VALUE...] */
+    spec_figure_style style;
+    const char *verb; /* for the message about a kept older file (cli/output.h) */
+    bool force;       /* do not keep an older file */
+} spec_figure_request;
 
-/* The figure that the CSV at `csv_path` asks for, in `name` (size); empty if it asks for none. */
-int spec_figure_name(char *name, size_t size, const char *csv_path, spec_error *error);
+/* Draw the CSV into `path`. On failure an older file of that name stays unchanged; the error names
+ * the missing column and the measures that have it. ret_note may be NULL. */
+int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
+                     spec_figure_note *ret_note, spec_error *error);
 
-/* Does the path end as figures do: .svg, .png or .pdf? Else GSL_EINVAL. */
-int spec_figure_check_ending(const char *path, spec_error *error);
+/* The same with the script `name`, in the format of the path's ending. */
+int spec_figure_draw_named(const char *name, const char *csv, const char *path, bool force,
+                           const char *verb, spec_error *error);
 
-/* Can a file be written there: a figure, of which gnuplot would say so in its own words, or a result, before the work?
- * Leaves none behind. GSL_EFAILED. */
-int spec_figure_check_writable(const char *path, spec_error *error);
+/* Check before any work that gnuplot is installed, that the path has a figure's ending, and that
+ * the file can be written. GSL_EINVAL or GSL_EFAILED. */
+int spec_figure_check_path(const char *path, spec_error *error);
 
-/* Draw plots/NAME.gp over the CSV into `out_path` (.svg, .png or .pdf). GSL_EFAILED with gnuplot's first complaint. */
-int spec_figure_draw(const char *name, const char *csv_path, const char *out_path, spec_error *error);
+/* Check that the experiment's figure exists and that its result has the columns. GSL_EINVAL.
+ * Succeeds if speclab's own folder is missing. */
+int spec_figure_check_experiment(const spec_experiment *experiment, spec_error *error);
 
 #endif

@@ -1,4 +1,6 @@
-/* Rounds and texts that came back: what breaks a hard rule, and what is counted of the others. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks answered rounds and texts against the hard rules, and counts those that keep them. */
+#include "conformance/evidence/draft_paths.h"
 #include "conformance/evidence/evidence_counts.h"
 
 #include "analysis/statistics/evalue.h"
@@ -15,23 +17,29 @@ const char *const spec_hard_reasons[] = {
     [SPEC_HARD_INPUT] = "it modified its input",
     [SPEC_HARD_OVERRUN] = "it wrote past its output",
     [SPEC_HARD_UNTOUCHED] = "it did not fill in its output",
-    [SPEC_HARD_REPEAT] = "the same seed and offset gave other tokens, though it says that it is seeded",
+    [SPEC_HARD_REPEAT] =
+        "the same seed and offset gave other tokens, though it says that it is seeded",
     [SPEC_HARD_COUNTERS] = "its own counters are not what came out",
 };
 
-/* Events of one kind before their bets become logarithms. */
+const char *const spec_place_names[] = {"first", "later", "text", "correction", "bonus", NULL};
+
+/* Events of one kind between two logarithms of their bets. */
 enum { FLUSH = 16 };
 
-const double spec_deviations[SPEC_LAMBDAS] = {-0.2, -0.06, -0.02, -0.006, -0.002, 0.002, 0.006, 0.02, 0.06, 0.2};
+const double spec_deviations[SPEC_LAMBDAS] = {-0.2,  -0.06, -0.02, -0.006, -0.002,
+                                              0.002, 0.006, 0.02,  0.06,   0.2};
 
-/* ---- hard rules -------------------------------------------------------------------------------------------------- */
+/* ---- hard rules ------------------------------------------------------------------------------ */
 
 static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, int i)
 {
     const spec_fixture *f = e->fixture;
     const size_t nodes = (size_t)batch->nodes;
-    const int32_t *token = batch->token + (size_t)i * nodes, *emitted = batch->emitted + (size_t)i * (nodes + 1);
-    int state = batch->state[(size_t)i * (nodes + 1)], node = -1;
+    const int32_t *token = batch->token + (size_t)i * nodes,
+                  *emitted = batch->emitted + (size_t)i * (nodes + 1);
+    int state = batch->state[(size_t)i * (nodes + 1)];
+    spec_places places = SPEC_PLACES_ROOT;
     if (batch->fault[i] & SPEC_FAULT_OVERRUN) return SPEC_HARD_OVERRUN;
     if (batch->fault[i] & SPEC_FAULT_INPUT) return SPEC_HARD_INPUT;
     if (batch->fault[i] & SPEC_FAULT_UNTOUCHED) return SPEC_HARD_UNTOUCHED;
@@ -43,22 +51,19 @@ static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, i
         if (token[k] < 0 || token[k] >= f->vocab) return SPEC_HARD_RANGE;
     for (int k = 0; k < n_emitted; k++) {
         if (emitted[k] < 0 || emitted[k] >= f->vocab) return SPEC_HARD_RANGE;
-        if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)emitted[k]] == 0.0) return SPEC_HARD_IMPOSSIBLE;
+        if (f->target_law[(size_t)state * (size_t)f->vocab + (size_t)emitted[k]] == 0.0)
+            return SPEC_HARD_IMPOSSIBLE;
         state = spec_fixture_next(f, state, emitted[k]);
     }
-    for (int k = 0; k < n_emitted - 1; k++) {
-        int child = node + 1;
-        while (child < batch->n_nodes[i] && (f->parent[child] != node || token[child] != emitted[k])) child++;
-        if (child >= batch->n_nodes[i]) return SPEC_HARD_PATH;
-        node = child;
-    }
-    return SPEC_HARD_NONE;
+    for (int k = 0; k < n_emitted - 1 && places != 0; k++)
+        places = spec_draft_paths_next(f, token, batch->n_nodes[i], places, emitted[k]);
+    return places != 0 ? SPEC_HARD_NONE : SPEC_HARD_PATH;
 }
 
-static void keep_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, spec_hard hard, uint64_t index)
+void spec_evidence_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, uint64_t index)
 {
     const size_t nodes = (size_t)batch->nodes, at = (size_t)i;
-    *ret = (spec_exhibit){.hard = hard,
+    *ret = (spec_exhibit){.hard = SPEC_HARD_NONE,
                           .state = batch->state[at * (nodes + 1)],
                           .n_nodes = batch->n_nodes[i],
                           .n_emitted = batch->n_emitted[i],
@@ -80,9 +85,9 @@ static bool same_answer(const spec_batch *batch, int i, int j)
                   (size_t)batch->n_emitted[i] * sizeof *batch->emitted) == 0;
 }
 
-/* ---- counting ---------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
-/* Sizes of bets on an event, as far as they do not risk all. */
+/* Stakes of bets on an event, limited so that no bet risks more than nine tenths of its capital. */
 static void size_bets(double lambda[SPEC_LAMBDAS], double chance, double variance)
 {
     const double unit = 1.0 / sqrt(variance), least = -0.9 / (1.0 - chance), most = 0.9 / chance;
@@ -92,7 +97,7 @@ static void size_bets(double lambda[SPEC_LAMBDAS], double chance, double varianc
     }
 }
 
-void spec_event_add_many(spec_event_count *event, uint64_t hits, uint64_t n, double chance)
+void spec_evidence_counts_events(spec_event_count *event, uint64_t hits, uint64_t n, double chance)
 {
     const double variance = chance * (1.0 - chance), all = (double)n;
     double lambda[SPEC_LAMBDAS];
@@ -103,11 +108,12 @@ void spec_event_add_many(spec_event_count *event, uint64_t hits, uint64_t n, dou
     event->expected += all * chance;
     event->variance += all * variance;
     event->third += all * variance * (1.0 - 2.0 * chance);
-    for (int j = 0; j < SPEC_LAMBDAS; j++) event->gain[j] += spec_evalue_event(hits, n, chance, lambda[j]);
+    for (int j = 0; j < SPEC_LAMBDAS; j++)
+        event->gain[j] += spec_evalue_event(hits, n, chance, lambda[j]);
 }
 
-/* The same for one, without a logarithm for each. */
-void spec_event_add(spec_event_count *event, bool hit, double chance)
+/* The same for one event, with one logarithm in FLUSH events. */
+void spec_evidence_counts_event(spec_event_count *event, bool hit, double chance)
 {
     const double variance = chance * (1.0 - chance), score = (hit ? 1.0 : 0.0) - chance;
     double lambda[SPEC_LAMBDAS];
@@ -138,19 +144,51 @@ static void count_pit(spec_evidence *e, int kind, double u)
     e->pit[kind][cell < SPEC_PIT_CELLS ? cell : SPEC_PIT_CELLS - 1]++;
 }
 
-/* Count a token after a state; returns its place in the cumulative law. */
-static double count_token(spec_evidence *e, int state, int token, bool begins, gsl_rng *rng)
+/* Counts a token of the sampler; returns its PIT. */
+static double count_token(spec_evidence *e, const spec_came_token *came, gsl_rng *rng)
 {
-    const size_t at = (size_t)state * (size_t)e->fixture->vocab + (size_t)token;
+    const size_t at = (size_t)came->state * (size_t)e->fixture->vocab + (size_t)came->token;
     const double chance = e->fixture->target_law[at], share = gsl_rng_uniform(rng) * chance;
     const double u = e->laws->target.cdf[at] - chance + share;
-    spec_evidence_came(e, state, token, begins);
+    spec_evidence_came(e, came);
     count_pit(e, SPEC_PIT_ID, u);
     count_pit(e, SPEC_PIT_RANK, e->laws->rank_below[at] + share);
     return u;
 }
 
-/* The text of a round: what it emitted, and then draws of ours, to the last level. Returns the first token's PIT. */
+static bool has_child(const spec_fixture *f, const int32_t *token, int n_nodes, int node)
+{
+    for (int i = node + 1; i < n_nodes; i++)
+        if (f->parent[i] == node && token[i] >= 0) return true;
+    return false;
+}
+
+unsigned spec_evidence_places(const spec_fixture *f, const spec_batch *batch, int i, int k)
+{
+    const size_t nodes = (size_t)batch->nodes;
+    const int32_t *token = batch->token + (size_t)i * nodes,
+                  *emitted = batch->emitted + (size_t)i * (nodes + 1);
+    const unsigned place = 1u << (k == 0 ? SPEC_PLACE_FIRST : SPEC_PLACE_LATER);
+    const int n = batch->n_nodes[i];
+    uint64_t reached = 1; /* bit 0: the root; bit j + 1: node j */
+    bool inner = false, leaf = false;
+    if (k < batch->n_accepted[i]) return place;
+    for (int depth = 0; depth < k; depth++) {
+        uint64_t next = 0;
+        for (int j = 0; j < n; j++)
+            if (reached >> (f->parent[j] + 1) & 1 && token[j] == emitted[depth])
+                next |= (uint64_t)2 << j;
+        reached = next;
+    }
+    for (int j = -1; j < n; j++)
+        if (reached >> (j + 1) & 1) *(has_child(f, token, n, j) ? &inner : &leaf) = true;
+    return place | (inner && !leaf   ? 1u << SPEC_PLACE_CORRECTION
+                    : leaf && !inner ? 1u << SPEC_PLACE_BONUS
+                                     : 0);
+}
+
+/* Counts the text of a round, and for blocks completes it with draws to the last level. Returns the
+ * PIT of the first token. */
 static double count_text(spec_evidence *e, const spec_batch *batch, int i, gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
@@ -159,29 +197,38 @@ static double count_text(spec_evidence *e, const spec_batch *batch, int i, gsl_r
     const int n_emitted = batch->n_emitted[i];
     int state = batch->state[(size_t)i * places];
     double first = 0.0, before = 0.0;
-    for (int k = 0; k < f->levels; k++) {
-        const int token = k < n_emitted ? emitted[k] : spec_laws_draw(e->laws, &e->laws->target, state, rng);
-        const double pit = count_token(e, state, token, k == 0, rng);
+    for (int k = 0; k < n_emitted; k++) {
+        const unsigned at = spec_evidence_places(f, batch, i, k);
+        const double pit =
+            count_token(e, &(spec_came_token){state, emitted[k], k == 0, (uint8_t)at}, rng);
         if (k == 0) first = pit;
         else count_near(e, SPEC_NEAR_PLACES, pit, before);
         before = pit;
+        state = spec_fixture_next(f, state, emitted[k]);
+    }
+    for (int k = n_emitted; k < e->laws->block; k++) {
+        const int token = spec_evidence_laws_draw(e->laws, &e->laws->target, state, rng);
+        spec_evidence_came(e, &(spec_came_token){.state = state, .token = token});
         state = spec_fixture_next(f, state, token);
     }
     return first;
 }
 
-/* Which of the root's children is first is our choice, and drawn from the root's row, in scope V. */
+/* In scope V the first child of the root is drawn from the root's draft row, independently of the
+ * sampler. */
 static void count_kept(spec_evidence *e, const spec_batch *batch, int i)
 {
-    const size_t nodes = (size_t)batch->nodes, state = (size_t)batch->state[(size_t)i * (nodes + 1)];
-    const uint8_t *set = e->laws->set + state * (size_t)e->fixture->vocab, more = 1 << SPEC_SET_DRAFT_MORE;
+    const size_t nodes = (size_t)batch->nodes,
+                 state = (size_t)batch->state[(size_t)i * (nodes + 1)];
+    const uint8_t *set = e->laws->set + state * (size_t)e->fixture->vocab,
+                  more = 1 << SPEC_SET_DRAFT_MORE;
     if (batch->n_nodes[i] < 1 || batch->token[(size_t)i * nodes] < 0) return;
     const bool drafted = set[batch->token[(size_t)i * nodes]] & more;
     const bool came = set[batch->emitted[(size_t)i * (nodes + 1)]] & more;
     e->kept[state][drafted][came]++;
 }
 
-/* What one round has in common with the one before it in the batch. */
+/* Counts coincidences of a round with the one before it in the batch. */
 static void count_neighbours(spec_evidence *e, const spec_batch *batch, int i)
 {
     const size_t nodes = (size_t)batch->nodes, places = nodes + 1, V = (size_t)e->fixture->vocab;
@@ -189,23 +236,28 @@ static void count_neighbours(spec_evidence *e, const spec_batch *batch, int i)
     const double *law = e->fixture->target_law + (size_t)batch->state[here * places] * V;
     const double *law_there = e->fixture->target_law + (size_t)batch->state[there * places] * V;
     const int first = batch->emitted[here * places], echo = batch->emitted[there * places];
-    spec_event_add(&e->event[SPEC_EVENT_ECHO], first == echo, law[echo]);
-    if (nodes == 0) return;
+    spec_evidence_counts_event(&e->event[SPEC_EVENT_ECHO], first == echo, law[echo]);
+    if (nodes == 0 || e->scope != SPEC_SCOPE_VERIFY) return;
     const int drafted = batch->token[there * nodes], drafting = batch->token[here * nodes];
-    if (drafted >= 0) spec_event_add(&e->event[SPEC_EVENT_NEIGHBOUR], first == drafted, law[drafted]);
-    if (drafting >= 0) spec_event_add(&e->event[SPEC_EVENT_FOLLOWER], echo == drafting, law_there[drafting]);
+    if (drafted >= 0)
+        spec_evidence_counts_event(&e->event[SPEC_EVENT_NEIGHBOUR], first == drafted, law[drafted]);
+    if (drafting >= 0)
+        spec_evidence_counts_event(&e->event[SPEC_EVENT_FOLLOWER], echo == drafting,
+                                   law_there[drafting]);
 }
 
 static spec_hard judge_round(const spec_evidence *e, const spec_batch *batch, int i, bool repeated)
 {
     const spec_hard hard = what_is_hard(e, batch, i);
-    return hard != SPEC_HARD_NONE || !repeated || same_answer(batch, i - 1, i) ? hard : SPEC_HARD_REPEAT;
+    return hard != SPEC_HARD_NONE || !repeated || same_answer(batch, i - 1, i) ? hard
+                                                                               : SPEC_HARD_REPEAT;
 }
 
-void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_t first_index, gsl_rng *rng)
+void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_t first_index,
+                       gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
-    double pit_of[SPEC_SEED_ROUNDS]; /* of the last rounds; -1: none */
+    double pit_of[SPEC_SEED_ROUNDS]; /* of the latest rounds; -1: none */
     for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
     e->salt += gsl_rng_get(rng);
     for (int i = 0; i < n; i++) {
@@ -216,8 +268,11 @@ void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_
         const double before = i > 0 ? pit_of[(i - 1) % SPEC_SEED_ROUNDS] : -1.0;
         *slot = -1.0;
         e->rounds++;
-        if (hard != SPEC_HARD_NONE) { /* what came is no text */
-            if (e->hard.hard == SPEC_HARD_NONE) keep_exhibit(&e->hard, batch, i, hard, index);
+        if (hard != SPEC_HARD_NONE) { /* the tokens of such a round are not counted */
+            if (e->hard.hard == SPEC_HARD_NONE) {
+                spec_evidence_exhibit(&e->hard, batch, i, index);
+                e->hard.hard = hard;
+            }
             continue;
         }
         e->accepted += (uint64_t)batch->n_accepted[i];
@@ -237,7 +292,8 @@ void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_
     }
 }
 
-void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, int64_t n, gsl_rng *rng)
+void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, int64_t n,
+                            gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
     int state = start;
@@ -250,11 +306,15 @@ void spec_evidence_add_text(spec_evidence *e, int start, const int32_t *token, i
             hard = SPEC_HARD_IMPOSSIBLE;
         if (hard != SPEC_HARD_NONE) {
             if (e->hard.hard == SPEC_HARD_NONE)
-                e->hard = (spec_exhibit){.hard = hard, .state = state, .n_emitted = 1, .emitted = {token[t]},
+                e->hard = (spec_exhibit){.hard = hard,
+                                         .state = state,
+                                         .n_emitted = 1,
+                                         .emitted = {token[t]},
                                          .index = (uint64_t)t};
             return;
         }
-        const double pit = count_token(e, state, token[t], t == 0, rng);
+        const double pit =
+            count_token(e, &(spec_came_token){state, token[t], t == 0, 1u << SPEC_PLACE_TEXT}, rng);
         if (t > 0) count_near(e, SPEC_NEAR_PLACES, pit, before);
         before = pit;
         state = spec_fixture_next(f, state, token[t]);

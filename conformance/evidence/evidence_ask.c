@@ -1,10 +1,12 @@
-/* What is asked of a sampler: starts and drafts of rounds. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Draws the starts, drafts, coins and seeds of rounds. */
 #include "conformance/evidence/evidence_counts.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Where a comparison of the wrong kind, or a rounding, shows: zero, the smallest step, the middle, and the last. */
+/* Coins at which a wrong comparison or a rounding shows: zero, the smallest step, the middle, the
+ * last. */
 static const float edge[] = {0.0f, 0x1p-24f, 0.5f, 1.0f - 0x1p-24f};
 enum { EDGES = sizeof edge / sizeof *edge };
 
@@ -20,7 +22,8 @@ static bool is_taken(const spec_fixture *f, const int32_t *token, int node, int 
     return false;
 }
 
-/* From what the elder siblings left of the row; where they left nothing, any other token alike. */
+/* Draws from the row without the tokens of earlier siblings; if those hold all of its mass, any
+ * other token with equal probability. */
 static int draw_rest(const spec_fixture *f, const int32_t *token, int node, int state, gsl_rng *rng)
 {
     const double *row = f->draft_law + (size_t)state * (size_t)f->vocab;
@@ -51,7 +54,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Floats of 24 bits; for an edge round each is on an edge or not, evenly. */
+/* Draws coins, floats of 24 bits. In an edge round each coin is at an edge with probability 1/2. */
 static void toss(const spec_batch *batch, int i, gsl_rng *rng)
 {
     const bool edges = spec_evidence_is_edge(batch, i);
@@ -63,34 +66,53 @@ static void toss(const spec_batch *batch, int i, gsl_rng *rng)
     }
 }
 
-static void ask_round(const spec_evidence *e, spec_batch *batch, int i, uint64_t index, uint64_t seed,
-                      gsl_rng *rng)
+/* Usually seeds are hashes, sixteen offsets share a seed, and every round is a request of its own.
+ * In a wide fixture, neighbouring numbers differ in high bits only. Two seeds differ in one of the
+ * bits 16 to 52, offsets above their lowest 8, 16 or 32 bits, two requests in bit 32. */
+static void number_round(const spec_fixture *f, spec_batch *batch, int i, uint64_t index,
+                         uint64_t seed)
+{
+    static const int shifts[] = {8, 16, 32};
+    const uint64_t group = index / SPEC_SEED_ROUNDS, twins = group / 2;
+    batch->request[i] = index;
+    batch->seed[i] = mix(seed ^ mix(group));
+    batch->offset[i] = index % SPEC_SEED_ROUNDS;
+    if (!f->wide) return;
+    batch->request[i] = index / 2 | (index & 1) << 32;
+    batch->seed[i] = mix(seed ^ mix(twins)) ^ (group & 1) << (16 + twins % 37);
+    batch->offset[i] <<= shifts[twins % 3];
+}
+
+static void ask_round(const spec_evidence *e, spec_batch *batch, int i, uint64_t index,
+                      uint64_t seed, gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
     const size_t nodes = (size_t)batch->nodes;
-    int32_t *token = batch->token + (size_t)i * nodes, *state = batch->state + (size_t)i * (nodes + 1);
-    const int n = f->shorter ? (int)gsl_rng_uniform_int(rng, (unsigned long)f->n_nodes + 1) : f->n_nodes;
-    const bool pads = f->shorter && e->scope == SPEC_SCOPE_VERIFY && gsl_rng_uniform_int(rng, 2) == 0;
-    const bool distinct = f->drawn == SPEC_DRAWN_WITHOUT || (f->drawn == SPEC_DRAWN_FIXED && !f->chain);
+    int32_t *token = batch->token + (size_t)i * nodes,
+            *state = batch->state + (size_t)i * (nodes + 1);
+    const int n =
+        f->shorter ? (int)gsl_rng_uniform_int(rng, (unsigned long)f->n_nodes + 1) : f->n_nodes;
+    const bool pads =
+        f->shorter && e->scope == SPEC_SCOPE_VERIFY && gsl_rng_uniform_int(rng, 2) == 0;
+    const bool distinct =
+        f->drawn == SPEC_DRAWN_WITHOUT || (f->drawn == SPEC_DRAWN_FIXED && !f->chain);
     state[0] = f->levels * (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
     for (int k = 0; k < f->n_nodes; k++) {
         const int from = state[f->parent[k] + 1];
-        /* Rows behind padding are somebody else's. */
+        /* rows behind padding are those of an arbitrary state */
         token[k] = k >= n     ? -1
                    : distinct ? draw_rest(f, token, k, from, rng)
-                              : spec_laws_draw(e->laws, &e->laws->draft, from, rng);
+                              : spec_evidence_laws_draw(e->laws, &e->laws->draft, from, rng);
         state[k + 1] = k < n ? spec_fixture_next(f, from, token[k])
                              : (int32_t)gsl_rng_uniform_int(rng, (unsigned long)f->n_states);
     }
     toss(batch, i, rng);
     batch->n_nodes[i] = pads ? f->n_nodes : n;
-    batch->request[i] = index;
-    batch->seed[i] = mix(seed ^ mix(index / SPEC_SEED_ROUNDS));
-    batch->offset[i] = index % SPEC_SEED_ROUNDS;
+    number_round(f, batch, i, index, seed);
 }
 
-void spec_evidence_ask(const spec_evidence *e, spec_batch *batch, int n, uint64_t first_index, uint64_t seed,
-                       gsl_rng *rng)
+void spec_evidence_ask(const spec_evidence *e, spec_batch *batch, int n, uint64_t first_index,
+                       uint64_t seed, gsl_rng *rng)
 {
     const size_t nodes = (size_t)batch->nodes;
     for (int i = 0; i < n; i++) {
@@ -99,11 +121,13 @@ void spec_evidence_ask(const spec_evidence *e, spec_batch *batch, int n, uint64_
             ask_round(e, batch, i, first_index + at, seed, rng);
             continue;
         }
-        memcpy(batch->token + at * nodes, batch->token + before * nodes, nodes * sizeof *batch->token);
+        memcpy(batch->token + at * nodes, batch->token + before * nodes,
+               nodes * sizeof *batch->token);
         memcpy(batch->state + at * (nodes + 1), batch->state + before * (nodes + 1),
                (nodes + 1) * sizeof *batch->state);
         if (batch->coin != NULL)
-            memcpy(batch->coin + at * (size_t)batch->n_coins, batch->coin + before * (size_t)batch->n_coins,
+            memcpy(batch->coin + at * (size_t)batch->n_coins,
+                   batch->coin + before * (size_t)batch->n_coins,
                    (size_t)batch->n_coins * sizeof *batch->coin);
         batch->n_nodes[i] = batch->n_nodes[before];
         batch->request[i] = batch->request[before];

@@ -1,20 +1,27 @@
-/* evidence_counts: what is counted of a fixture's texts, for evidence*.c, which count, and tests_table.c, which judges.
- * All but the bets on events are integers: what the other bets have won follows from the counts. Nobody else needs this
- * header. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* evidence_counts: the counts of an evidence, private to evidence*.c and its readers.
+ * evidence*.c count; tests_table.c judges, and detectable.c computes power. Only bets on events
+ * hold sums of logarithms; all other counts are integers, from which the bets' capital follows. */
 #ifndef SPECLAB_EVIDENCE_COUNTS_H
 #define SPECLAB_EVIDENCE_COUNTS_H
 
 #include "conformance/evidence/evidence.h"
 #include "conformance/evidence/evidence_laws.h"
 
-/* Sizes of bets on events; cells of a PIT; rounds of one seed, with other offsets; one round of so many is of edge
- * coins. */
+/* LAMBDAS: stakes of bets on events. PIT_CELLS: cells of a PIT. SEED_ROUNDS: rounds that share a
+ * seed and differ in offset. EDGE_ROUNDS: one round in this many has edge coins. */
 enum { SPEC_LAMBDAS = 10, SPEC_PIT_CELLS = 32, SPEC_SEED_ROUNDS = 16, SPEC_EDGE_ROUNDS = 16 };
 
-/* In standard deviations of one event: a bet of size x wins most where a difference is about x deviations. */
+/* MIN_EXPECTED: cells with a smaller expected count are pooled. WEIGHTS: Dirichlet bets, whose
+ * priors are in draws per cell: small priors learn fast, large ones find small differences. */
+enum { SPEC_MIN_EXPECTED = 10, SPEC_WEIGHTS = 4 };
+extern const double spec_priors[SPEC_WEIGHTS];
+
+/* Stakes in standard deviations of one event: stake x wins most against a difference of about x. */
 extern const double spec_deviations[SPEC_LAMBDAS];
 
-/* The place of a token in its row's cumulative law, smoothed by chance: uniform, in the order of ids or of ranks. */
+/* Probability integral transforms (PIT): the position of a token in its row's cumulative law,
+ * randomised within the token's cell. Uniform under the null, in the order of ids or of ranks. */
 enum {
     SPEC_PIT_ID,     /* all tokens, in the order of ids */
     SPEC_PIT_RANK,   /* all tokens, the most probable first */
@@ -23,38 +30,67 @@ enum {
     SPEC_PITS
 };
 
-/* What has a known chance, given what was there before. */
+/* Events whose probability is known given the past. */
 enum {
     SPEC_EVENT_ECHO,      /* the first token is that of the round before */
-    SPEC_EVENT_NEIGHBOUR, /* the first token is the first token drafted in the round before */
-    SPEC_EVENT_FOLLOWER,  /* the first token of the round before is the first token drafted in this one */
+    SPEC_EVENT_NEIGHBOUR, /* scope V: the first token is the first token drafted in the round before
+                           */
+    SPEC_EVENT_FOLLOWER,  /* scope V: the first token of the round before is the first token drafted
+                             in this one */
     SPEC_EVENTS
 };
 
-/* Two PITs that are within 1/8 on the circle, which has the chance 1/4. */
+/* Pairs of PITs whose circular distance is below 1/8; independent PITs are that near with
+ * probability 1/4. */
 enum {
-    SPEC_NEAR_COINS,  /* of first tokens: of this round and the one before */
-    SPEC_NEAR_MIRROR, /* the same with 1 - PIT */
-    SPEC_NEAR_SEEDS,  /* of this round and the one with the same offset of the seed before */
-    SPEC_NEAR_PLACES, /* of two tokens of a text, one after the other */
+    SPEC_NEAR_COINS,  /* first tokens of this round and the one before */
+    SPEC_NEAR_MIRROR, /* the same, with 1 - PIT for the round before */
+    SPEC_NEAR_SEEDS,  /* this round and the round with the same offset of the previous seed */
+    SPEC_NEAR_PLACES, /* two successive tokens of a text */
     SPEC_NEARS
 };
 
-/* Events of a kind: how many, how many came, and what was expected. */
+/* Events of one kind: how many were possible, how many happened, and the expectation. */
 typedef struct {
     uint64_t n, hits;
-    double expected, variance, third; /* moments, about the mean */
-    double gain[SPEC_LAMBDAS], factor[SPEC_LAMBDAS]; /* each bet's capital: exp(gain) factor */
+    double expected, variance, third; /* sum, and second and third central moments */
+    double gain[SPEC_LAMBDAS], factor[SPEC_LAMBDAS]; /* capital of each bet: exp(gain) * factor */
 } spec_event_count;
 
-/* A token that came; begins: none before it in its text. */
+/* An emitted token. begins: it is the first of its text. places: bits 1 << SPEC_PLACE_* if the
+ * sampler emitted it; 0 if speclab drew it to complete a block. */
 typedef struct {
     int32_t state, token;
     bool begins;
+    uint8_t places;
 } spec_came_token;
 
+/* The tokens of a fork, in order, which the merge counts. */
+typedef struct {
+    spec_came_token *came; /* (capacity); NULL: the evidence is no fork */
+    size_t n, capacity;
+} spec_evidence_queue;
+
+/* The counts of an evidence that is no fork, and bets that need its tokens in order. */
+typedef struct {
+    uint64_t *count;              /* (n_states, V) tokens after a state */
+    uint64_t *visits;             /* (n_states) sums of `count` over tokens */
+    uint64_t (*own)[SPEC_PLACES]; /* (n_states) `visits` by place */
+    uint64_t *pair;               /* (n_states, V, V) a token and the next one; or empty */
+    uint64_t *block;              /* (variants, V^block) whole blocks from level 0 on; or empty */
+    uint64_t *none;               /* (most cells of a table) zeros */
+    size_t last;                  /* cell of `count` of the last token */
+    size_t code;                  /* index in `block` of the block so far */
+    int in_block;                 /* tokens of the block so far */
+    bool *often;                  /* (n_states, V) tokens that came more often than expected */
+    double *often_mass;           /* (n_states) the target's mass on those */
+    uint64_t *often_since;        /* (n_states) visits when `often` was last computed */
+    uint64_t (*often_came)[2];    /* (n_states) of one merge: tokens, and those that are `often` */
+    spec_event_count again;       /* bets that the next token is one that is `often` */
+} spec_evidence_tables;
+
 struct spec_evidence {
-    const spec_laws *laws;         /* own_laws, or those of the evidence that this one is forked from */
+    const spec_laws *laws; /* own_laws, or the laws of the evidence that this one was forked from */
     spec_laws own_laws;
     const spec_fixture *fixture;
     uint32_t scope;
@@ -62,38 +98,24 @@ struct spec_evidence {
     uint64_t rounds, tokens, accepted, emitted;
     uint64_t pit[SPEC_PITS][SPEC_PIT_CELLS];
     spec_event_count event[SPEC_EVENTS];
-    uint64_t near[SPEC_NEARS][2];  /* pairs that are not, and that are */
-    uint64_t (*kept)[2][2];        /* (n_states) first tokens after a root: drafted, came of the draft's surplus */
+    uint64_t near[SPEC_NEARS][2];  /* pairs that are not near, pairs that are */
+    /* (n_states) first tokens of rounds: [first draft token was in the set draft > target][first
+     * emitted token was] */
+    uint64_t (*kept)[2][2];
     spec_exhibit hard;
-    uint64_t salt;                 /* of our chance, to smooth counts by */
+    uint64_t salt;                 /* random bits for smoothing counts */
 
-    /* Of a fork: the tokens in order, to be counted where it is merged. */
-    spec_came_token *came;         /* (capacity); NULL otherwise */
-    size_t n_came, capacity;
-
-    /* Otherwise: */
-    uint64_t *count;               /* (n_states, V) tokens that came after a state */
-    uint64_t *visits;              /* (n_states) */
-    uint64_t *pair;                /* (n_states, V, V) a token, and the next; or NULL */
-    uint64_t *block;               /* (variants, V^block) whole blocks from level 0 on; or NULL */
-    uint64_t *none;                /* (most cells of a table) zeros */
-    size_t last, code;             /* the cell of the token before; the block so far, of which */
-    int in_block;                  /* so many tokens are known: its place in `block` in the end */
-    bool *often;                   /* (n_states, V) tokens that had come more often than promised */
-    double *often_mass;            /* (n_states) target's */
-    uint64_t *often_since;         /* (n_states) visits when that was looked at last */
-    uint64_t (*often_came)[2];     /* (n_states) of one merge: tokens, those among them */
-    spec_event_count again;        /* events: one of those comes */
+    spec_evidence_queue queue;   /* of a fork; otherwise empty */
+    spec_evidence_tables tables; /* empty in a fork */
 };
 
-/* A token of a text. */
-void spec_evidence_came(spec_evidence *evidence, int state, int token, bool begins);
+void spec_evidence_came(spec_evidence *evidence, const spec_came_token *came);
 
-/* Were the coins of round i of a batch on the edges? */
+/* Does round i of a batch have edge coins? */
 bool spec_evidence_is_edge(const spec_batch *batch, int i);
 
-/* Bet on an event of known chance; a chance of 0 or 1 says nothing. */
-void spec_event_add(spec_event_count *event, bool hit, double chance);
-void spec_event_add_many(spec_event_count *event, uint64_t hits, uint64_t n, double chance);
+/* Bets on an event of known probability; events of probability 0 or 1 are ignored. */
+void spec_evidence_counts_event(spec_event_count *event, bool hit, double chance);
+void spec_evidence_counts_events(spec_event_count *event, uint64_t hits, uint64_t n, double chance);
 
 #endif

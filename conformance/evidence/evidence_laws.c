@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/evidence/evidence_laws.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Joint counts are kept where their cells are few. */
+/* Joint counts are kept only while they need at most this many cells. */
 enum { PAIR_CELLS = 1 << 14, BLOCK_CELLS = 1 << 12 };
 #define TAIL 0.02
 
@@ -65,7 +66,8 @@ static double mean_under(const double *law, const double *value, int n)
     return sum;
 }
 
-/* Cut off, so that no single token moves the mean much; then centred again, for the mean must be 0. */
+/* The tilt is cut, so that no single token moves the mean much, and then centred again: its mean
+ * must be 0. */
 static void fill_tilt(spec_laws *l, int state)
 {
     const int V = l->fixture->vocab;
@@ -82,7 +84,8 @@ static void fill_tilt(spec_laws *l, int state)
         spread = sqrt(spread);
         for (int i = 0; i < V; i++) {
             tilt[i] = spread > 1e-9 && target[i] > 0.0 ? tilt[i] / spread : 0.0;
-            if (pass == 0) tilt[i] = fmax(-0.5 * SPEC_TILT_MOST, fmin(0.5 * SPEC_TILT_MOST, tilt[i]));
+            if (pass == 0)
+                tilt[i] = fmax(-0.5 * SPEC_TILT_MOST, fmin(0.5 * SPEC_TILT_MOST, tilt[i]));
             most = fmax(most, pass == 1 ? fabs(tilt[i]) : 0.0);
         }
     }
@@ -109,7 +112,8 @@ static void fill_state(spec_laws *l, int state, ranked *order)
     l->surplus[state] = drafted > 0.0 ? l->set_mass[state][SPEC_SET_DRAFT_MORE] / drafted : 0.0;
 }
 
-/* The law of the tokens from level 0 of each variant on, in base V, the first token the highest digit. */
+/* The law of blocks from level 0 of each variant on. A block is a number in base V, its first token
+ * the highest digit. */
 static void fill_blocks(spec_laws *l)
 {
     const spec_fixture *f = l->fixture;
@@ -141,7 +145,7 @@ static void choose_joint(spec_laws *l)
     if (l->block == 0) l->block_cells = 0;
 }
 
-int spec_laws_init(spec_laws *l, const spec_fixture *fixture, spec_error *error)
+int spec_evidence_laws_init(spec_laws *l, const spec_fixture *fixture, spec_error *error)
 {
     const size_t V = (size_t)fixture->vocab, states = (size_t)fixture->n_states, cells = states * V;
     ranked *order = malloc(V * sizeof *order);
@@ -156,10 +160,10 @@ int spec_laws_init(spec_laws *l, const spec_fixture *fixture, spec_error *error)
     l->surplus = calloc(states, sizeof *l->surplus);
     l->block_law = malloc(((size_t)fixture->variants * l->block_cells + 1) * sizeof *l->block_law);
     if (order == NULL || l->target.cdf == NULL || l->target.guide == NULL || l->draft.cdf == NULL ||
-        l->draft.guide == NULL || l->rank_below == NULL || l->set == NULL || l->set_mass == NULL || l->tilt == NULL ||
-        l->surplus == NULL || l->block_law == NULL) {
+        l->draft.guide == NULL || l->rank_below == NULL || l->set == NULL || l->set_mass == NULL ||
+        l->tilt == NULL || l->surplus == NULL || l->block_law == NULL) {
         free(order);
-        spec_laws_free(l);
+        spec_evidence_laws_free(l);
         return spec_fail(error, GSL_ENOMEM, "out of memory for rows of %zu cells", cells);
     }
     for (int s = 0; s < fixture->n_states; s++) fill_state(l, s, order);
@@ -168,7 +172,7 @@ int spec_laws_init(spec_laws *l, const spec_fixture *fixture, spec_error *error)
     return GSL_SUCCESS;
 }
 
-void spec_laws_free(spec_laws *l)
+void spec_evidence_laws_free(spec_laws *l)
 {
     free(l->target.cdf);
     free(l->target.guide);
@@ -183,7 +187,8 @@ void spec_laws_free(spec_laws *l)
     *l = (spec_laws){.fixture = NULL};
 }
 
-int spec_laws_draw(const spec_laws *l, const spec_cumulative *side, int state, gsl_rng *rng)
+int spec_evidence_laws_draw(const spec_laws *l, const spec_cumulative *side, int state,
+                            gsl_rng *rng)
 {
     const int V = l->fixture->vocab;
     const size_t at = (size_t)state * (size_t)V;

@@ -1,78 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/evidence/nearest.h"
 
-#include "conformance/mutants/mutants_run.h"
+#include "base/parallel.h"
+#include "conformance/evidence/split.h"
+#include "conformance/mutants/mutants.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-enum { HINTS = 3, VOCAB_MOST = 1024, DRAWS_LEAST = 16000, DRAWS_MOST = 64000 };
+enum { HINTS = 3 };
 
-/* Share of the difference that a near mistake may leave unexplained; by how many standard deviations of chance the
- * difference must show at all. */
-static const double unexplained = 0.1, showing = 5.0;
+/* unexplained: share of the difference that a near mistake may leave. showing: standard deviations
+ * by which a difference must stand out. slack: standard deviations by which a near mistake may be
+ * off. */
+static const double unexplained = 0.05, showing = 10.0, slack = 8.0;
 
-/* Twice the logarithm of the likelihood that is lost by taking a law for the best one, and what chance alone would
- * lose, in the mean. */
+/* The splits of the sampler under test and of an exact one. */
 typedef struct {
-    double lost, chance;
-} deviance;
+    spec_split *seen, *exact;
+    double dispersion;
+    /* excess of the difference over its expectation; 0: it does not show */
+    double shows[SPEC_SPLIT_PARTS];
+} base;
 
-/* Of the counts after a state: against the law of opt_other's, smoothed by one draw of the promised law, or against the
- * promised law itself. */
-static void add_state(deviance *d, const spec_evidence *seen, const spec_evidence *opt_other, const spec_fixture *f,
-                      int state)
+static double excess(const spec_split_distance *d)
 {
-    const double *law = f->target_law + (size_t)state * (size_t)f->vocab, n = (double)spec_evidence_visits(seen, state);
-    const double m = opt_other != NULL ? (double)spec_evidence_visits(opt_other, state) : 0.0;
-    if (n == 0.0 || (opt_other != NULL && m == 0.0)) return;
-    d->chance -= 1.0 + (m > 0.0 ? n / m : 0.0);
-    for (int i = 0; i < f->vocab; i++) {
-        const double count = (double)spec_evidence_count(seen, state, i);
-        const double other = m > 0.0 ? ((double)spec_evidence_count(opt_other, state, i) + law[i]) / (m + 1.0) : law[i];
-        if (count > 0.0) d->lost += 2.0 * count * log(count / n / fmax(other, 1e-9));
-        if (law[i] > 0.0) d->chance += 1.0 + (m > 0.0 ? n / m : 0.0);
+    return d->lost - d->df;
+}
+
+static double chance(const spec_split_distance *d)
+{
+    return sqrt(2.0 * d->df);
+}
+
+/* A mistake whose law is also near to that of an exact sampler explains nothing. */
+static bool is_near(const spec_split_distance *d, double shows)
+{
+    const double left = excess(d), most = slack * chance(d) + unexplained * shows;
+    return left <= most && (shows == 0.0 || left <= 0.5 * shows);
+}
+
+static void scale(spec_split_distance d[SPEC_SPLIT_PARTS], double dispersion)
+{
+    d[SPEC_SPLIT_TOKENS].lost /= dispersion;
+    d[SPEC_SPLIT_DEPENDENCE].lost /= dispersion;
+}
+
+static int open_mutant(spec_subject *subject, const char *name, spec_error *error)
+{
+    char spec[96];
+    snprintf(spec, sizeof spec, "mutant:%s", name);
+    return spec_subject_open(subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error);
+}
+
+static int ask_base(base *ret, spec_subject *subject, const spec_hint_request *request, int k,
+                    spec_error *error)
+{
+    const spec_hint_base *on = &request->base[k];
+    const uint32_t scope = request->scope;
+    const uint64_t seed = request->seed;
+    spec_subject exact = {.kind = NULL};
+    spec_split_distance d[SPEC_SPLIT_PARTS];
+    int status = GSL_SUCCESS;
+    status = spec_split_ask(&ret->seen, subject, on->fixture, scope, on->draws, seed, error);
+    if (status == GSL_EFAILED) return GSL_SUCCESS; /* the verdict does not depend on it */
+    SPEC_TRY(status);
+    SPEC_TRY(open_mutant(&exact, "right", error));
+    SPEC_TRY(spec_split_ask(&ret->exact, &exact, on->fixture, scope, on->draws, seed + 1, error));
+    spec_split_compare(d, ret->seen, ret->exact);
+    ret->dispersion = spec_split_dispersion(ret->seen, error);
+    if (isnan(ret->dispersion)) SPEC_TRY(GSL_ENOMEM);
+    scale(d, ret->dispersion);
+    for (int part = 0; part < SPEC_SPLIT_PARTS; part++)
+        ret->shows[part] = excess(&d[part]) > showing * chance(&d[part]) ? excess(&d[part]) : 0.0;
+done:
+    spec_subject_close(&exact);
+    return status;
+}
+
+static bool is_candidate(const spec_mutant *mutant, uint32_t scope)
+{
+    const bool mistake = mutant->kind == SPEC_MUTANT_WRONG || mutant->kind == SPEC_MUTANT_HARD ||
+                         mutant->kind == SPEC_MUTANT_LOSSY;
+    return mistake && (mutant->scope == scope || mutant->everywhere);
+}
+
+static bool fits(const spec_fixture *fixture, const spec_mutant *mutant)
+{
+    return (mutant->max_vocab == 0 || fixture->vocab <= mutant->max_vocab) &&
+           (fixture->chain || (!mutant->chains_only &&
+                               (mutant->trees == 0 || mutant->trees & fixture->drawn)));
+}
+
+/* The difference that the mistake leaves over all fixtures; infinite if it is not near on one of
+ * them. */
+static int measure(double *ret, const base *bases, const spec_hint_request *request,
+                   const spec_mutant *mutant, spec_error *error)
+{
+    const spec_hint_base *on = request->base;
+    spec_subject subject = {.kind = NULL};
+    spec_split *split = NULL;
+    spec_split_distance d[SPEC_SPLIT_PARTS];
+    double explained = 0.0;
+    int status = GSL_SUCCESS;
+    *ret = 0.0;
+    SPEC_TRY(open_mutant(&subject, mutant->name, error));
+    for (int k = 0; k < request->n && !isinf(*ret); k++) {
+        if (bases[k].seen == NULL || !fits(on[k].fixture, mutant)) continue;
+        SPEC_TRY(spec_split_ask(&split, &subject, on[k].fixture, request->scope, on[k].draws,
+                                request->seed + 2, error));
+        spec_split_compare(d, bases[k].seen, split);
+        scale(d, bases[k].dispersion);
+        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) {
+            *ret += is_near(&d[part], bases[k].shows[part]) ? excess(&d[part]) : INFINITY;
+            explained += bases[k].shows[part];
+        }
+        spec_split_free(split);
+        split = NULL;
     }
+    if (explained == 0.0) *ret = INFINITY;
+done:
+    spec_split_free(split);
+    spec_subject_close(&subject);
+    return status;
 }
 
-/* What tests count, as far as it is a share of events: their excess over what was expected, which varies. */
-static void add_finding(deviance *d, const spec_finding *seen, const spec_finding *opt_other)
-{
-    const double chance = seen->expected, more = seen->seen - chance;
-    const double other = opt_other != NULL ? opt_other->seen - opt_other->expected : 0.0;
-    if (!(chance > 0.0 && chance < 1.0 && seen->n > 0.0) || !isfinite(other)) return;
-    d->lost += seen->n * (more - other) * (more - other) / (chance * (1.0 - chance));
-    d->chance += 1.0 + (opt_other != NULL ? seen->n / opt_other->n : 0.0);
-}
-
-static deviance deviance_from(const spec_evidence *seen, const spec_evidence *opt_other, const spec_fixture *f)
-{
-    deviance d = {0.0, 0.0};
-    spec_finding mine[SPEC_TESTS_MAX], others[SPEC_TESTS_MAX];
-    const int n = spec_evidence_findings(mine, seen);
-    if (opt_other != NULL) (void)spec_evidence_findings(others, opt_other); /* the same tests */
-    for (int state = 0; state < f->n_states; state++) add_state(&d, seen, opt_other, f, state);
-    for (int k = 0; k < n; k++) add_finding(&d, &mine[k], opt_other != NULL ? &others[k] : NULL);
-    return d;
-}
-
-static double excess(const deviance *d)
-{
-    return d->lost - d->chance;
-}
-
-/* Less what chance may do, and never more than a half. */
-static bool is_near(const deviance *d, const deviance *promised)
-{
-    const double left = excess(d), all = excess(promised);
-    return left <= 0.5 * all && left - 2.0 * sqrt(2.0 * d->chance) <= unexplained * all;
-}
-
-static spec_hard hard_of(const spec_evidence *e)
-{
-    const spec_exhibit *exhibit = spec_evidence_hard(e);
-    return exhibit != NULL ? exhibit->hard : SPEC_HARD_NONE;
-}
-
-/* Insert in the order of likelihood; the last of four falls off. */
+/* Inserts a hint in the order of likelihood, and drops the fourth. */
 static int insert(spec_hint *hint, int n, const spec_hint *one)
 {
     int at = n;
@@ -83,40 +137,61 @@ static int insert(spec_hint *hint, int n, const spec_hint *one)
     return n < HINTS ? n + 1 : n;
 }
 
-static bool is_candidate(const spec_mutant *mutant, const spec_fixture *fixture, uint32_t scope)
+/* One comparison for each mistake of the catalogue, run in parallel. */
+typedef struct {
+    const base *bases;
+    const spec_hint_request *request;
+    double *left;      /* of each mistake: the unexplained difference; +inf: not near */
+    spec_error *error; /* of each mistake; empty: no error */
+} comparison;
+
+static void compare_one(void *job, uint64_t i, int worker)
 {
-    const bool mistake = mutant->kind == SPEC_MUTANT_WRONG || mutant->kind == SPEC_MUTANT_HARD ||
-                         mutant->kind == SPEC_MUTANT_LOSSY;
-    return mistake && (mutant->scope == scope || mutant->everywhere) && (fixture->chain || !mutant->chains_only);
+    const comparison *c = job;
+    const spec_mutant *mutant = spec_mutants_at((int)i);
+    (void)worker;
+    c->left[i] = INFINITY;
+    if (is_candidate(mutant, c->request->scope))
+        (void)measure(&c->left[i], c->bases, c->request, mutant, &c->error[i]);
 }
 
-int spec_nearest(spec_hint ret_hint[3], int *ret_n, const spec_evidence *seen, const spec_fixture *fixture,
-                 uint32_t scope, uint64_t seed, spec_error *error)
+int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
+                 const spec_hint_request *request, spec_error *error)
 {
-    const spec_hard hard = hard_of(seen);
-    const deviance promised = deviance_from(seen, NULL, fixture);
-    const double tokens = (double)spec_evidence_tokens(seen);
-    const uint64_t draws = (uint64_t)fmax(DRAWS_LEAST, fmin(DRAWS_MOST, 4.0 * tokens));
-    spec_evidence *other = NULL;
-    const spec_mutant *mutant;
-    int status = GSL_SUCCESS;
+    const int n = request->n;
+    base *bases = calloc((size_t)n + 1, sizeof *bases);
+    comparison all = {.bases = bases, .request = request};
+    double shows = 0.0, draws = 0.0;
+    int n_mutants = 0, status = GSL_SUCCESS;
     *ret_n = 0;
-    if (fixture->vocab > VOCAB_MOST) return status;
-    if (hard == SPEC_HARD_NONE && excess(&promised) < showing * sqrt(2.0 * promised.chance)) return status;
-    for (int i = 0; (mutant = spec_mutants_at(i)) != NULL; i++) {
-        if (!is_candidate(mutant, fixture, scope)) continue;
-        SPEC_TRY(spec_evidence_init(&other, fixture, scope, error));
-        SPEC_TRY(spec_mutants_run(other, mutant, fixture, scope, draws, seed, error));
-        const deviance d = deviance_from(seen, other, fixture);
-        if (hard_of(other) == hard && (hard != SPEC_HARD_NONE || is_near(&d, &promised))) {
-            const spec_hint one = {mutant->name, mutant->where, -0.5 * excess(&d) / fmax(tokens, 1.0)};
-            *ret_n = insert(ret_hint, *ret_n, &one);
-        }
-        spec_evidence_free(other);
-        other = NULL;
+    while (spec_mutants_at(n_mutants) != NULL) n_mutants++;
+    all.left = malloc((size_t)n_mutants * sizeof *all.left);
+    all.error = calloc((size_t)n_mutants, sizeof *all.error);
+    if (bases == NULL || all.left == NULL || all.error == NULL) SPEC_TRY(spec_no_memory(error));
+    for (int k = 0; k < n; k++) {
+        SPEC_TRY(ask_base(&bases[k], subject, request, k, error));
+        draws += (double)request->base[k].draws;
+        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) shows += bases[k].shows[part];
+    }
+    if (shows == 0.0) goto done;
+    spec_parallel_run(compare_one, &all, (uint64_t)n_mutants,
+                      spec_parallel_workers(request->threads));
+    for (int i = 0; i < n_mutants; i++)
+        if (all.error[i].text[0] != '\0')
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s", all.error[i].text));
+    for (int i = 0; i < n_mutants; i++) {
+        const spec_mutant *mutant = spec_mutants_at(i);
+        const spec_hint one = {mutant->name, mutant->where, -0.5 * all.left[i] / draws};
+        if (!isinf(all.left[i])) *ret_n = insert(ret_hint, *ret_n, &one);
     }
     for (int k = *ret_n; k-- > 0;) ret_hint[k].log_likelihood -= ret_hint[0].log_likelihood;
 done:
-    spec_evidence_free(other);
+    for (int k = 0; k < n && bases != NULL; k++) {
+        spec_split_free(bases[k].seen);
+        spec_split_free(bases[k].exact);
+    }
+    free(bases);
+    free(all.left);
+    free(all.error);
     return status;
 }

@@ -1,16 +1,32 @@
-/* nearest: the known mistakes whose laws are near to what was seen of a sampler that failed. A hint, never a finding:
- * other mistakes may have the same law. docs/conformance.md#hints. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* nearest: the known mistakes whose laws best explain the answers of a failed sampler.
+ * A hint, not a finding: other mistakes may have the same law. docs/conformance.md#hints. */
 #ifndef SPECLAB_NEAREST_H
 #define SPECLAB_NEAREST_H
 
 #include "conformance/validate.h"
 
-/* Runs every mistake that makes sense in the scope on the fixture, and compares what it emits with what was seen: by
- * the likelihood of the tokens after every state, and of what the tests count. Near is what leaves unexplained at most
- * a tenth of the difference from the promised law, chance apart; where a hard rule was broken, what breaks the same one.
- * ret_hint: at most three, the nearest first; none where none is near, where the difference does not show in these
- * counts, or where the vocabulary is larger than 1024. */
-int spec_nearest(spec_hint ret_hint[3], int *ret_n, const spec_evidence *seen, const spec_fixture *fixture,
-                 uint32_t scope, uint64_t seed, spec_error *error);
+/* A fixture, and how many tokens to draw from it. */
+typedef struct {
+    const spec_fixture *fixture;
+    uint64_t draws;
+} spec_hint_base;
+
+typedef struct {
+    const spec_hint_base *base; /* (n) */
+    int n;
+    uint32_t scope;
+    uint64_t seed;
+    int threads;
+} spec_hint_request;
+
+/* Runs the sampler, an exact sampler and every mistake of the scope on each fixture, and compares
+ * their splits (split.h). A mistake is near if it leaves, on every fixture, at most a twentieth of
+ * the difference from the exact sampler unexplained, chance apart. ret_hint: at most three, the
+ * nearest first; none if no mistake is near, or the difference does not show. A fixture that the
+ * sampler fails to answer is left out. Put the most expensive fixture last: fewest mistakes reach
+ * it. */
+int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
+                 const spec_hint_request *request, spec_error *error);
 
 #endif

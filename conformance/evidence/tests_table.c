@@ -1,4 +1,5 @@
-/* The tests: what is counted, as e-values and as p-values. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of tests: e-values and p-values of the counts. */
 #include "conformance/evidence/evidence_counts.h"
 
 #include "analysis/statistics/evalue.h"
@@ -8,14 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { MIN_EXPECTED = 10, LEAST_VARIANCE = 5, WEIGHTS = 4 };
+enum { LEAST_VARIANCE = 5 };
 
-/* Prior draws of Dirichlet bets, for each cell: few learn fast, many find small differences. */
-static const double priors[WEIGHTS] = {0.5, 20.0, 500.0, 10000.0};
+const double spec_priors[SPEC_WEIGHTS] = {0.5, 20.0, 500.0, 10000.0};
 
-/* ---- tables of counts -------------------------------------------------------------------------------------------- */
+/* ---- tables of counts ------------------------------------------------------------------------ */
 
-/* Likelihood ratios of independent tables, each divided by what makes its mean that of chi-square [Williams76]. */
+/* Sums of likelihood ratio statistics of independent tables, each with the correction of
+ * [Williams76] that gives it the mean of chi-square. */
 typedef struct {
     double statistic, df;
     bool impossible;
@@ -25,7 +26,8 @@ static g_sum g_of(const uint64_t *count, const double *law, int n)
 {
     spec_goodness g;
     g_sum sum = {0.0, 0.0, false};
-    if (spec_goodness_g(&g, count, law, (size_t)n, MIN_EXPECTED, 0) != GSL_SUCCESS || g.df == 0) {
+    if (spec_goodness_g(&g, count, law, (size_t)n, SPEC_MIN_EXPECTED, 0) != GSL_SUCCESS ||
+        g.df == 0) {
         sum.impossible = isinf(g.statistic);
         return sum;
     }
@@ -54,13 +56,15 @@ static void set_g(spec_finding *ret, const g_sum *sum)
     ret->p = p_of(sum);
 }
 
-/* What Dirichlet bets have won on the counts of a table: whatever the order they came in. */
-static void add_dirichlet(double gain[WEIGHTS], const uint64_t *count, const uint64_t *none, const double *law, int n)
+/* Log capital of Dirichlet bets on a table; it does not depend on the order of the tokens. */
+static void add_dirichlet(double gain[SPEC_WEIGHTS], const uint64_t *count, const uint64_t *none,
+                          const double *law, int n)
 {
-    for (int w = 0; w < WEIGHTS; w++) gain[w] += spec_evalue_dirichlet(count, none, law, n, priors[w] * n);
+    for (int w = 0; w < SPEC_WEIGHTS; w++)
+        gain[w] += spec_evalue_dirichlet(count, none, law, n, spec_priors[w] * n);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 typedef struct {
     const uint64_t *count;
@@ -70,52 +74,55 @@ typedef struct {
 static table state_table(const spec_evidence *e, int state)
 {
     const size_t at = (size_t)state * (size_t)e->fixture->vocab;
-    return (table){e->count + at, e->fixture->target_law + at};
+    return (table){e->tables.count + at, e->fixture->target_law + at};
 }
 
-/* Bets on all states together find what is wrong everywhere. */
+/* One bet on all states together finds what is wrong everywhere. */
 static void find_counts(spec_finding *ret, const spec_evidence *e, int setting)
 {
     g_sum sum = {0.0, 0.0, false};
     (void)setting;
-    ret->n_bets = WEIGHTS;
+    ret->n_bets = SPEC_WEIGHTS;
     for (int s = 0; s < e->fixture->n_states; s++) {
         const table t = state_table(e, s);
         const g_sum one = g_of(t.count, t.law, e->fixture->vocab);
         add_g(&sum, &one);
-        add_dirichlet(ret->gain, t.count, e->none, t.law, e->fixture->vocab);
+        add_dirichlet(ret->gain, t.count, e->tables.none, t.law, e->fixture->vocab);
     }
     set_g(ret, &sum);
     ret->n = (double)e->tokens;
 }
 
-/* Bets on one state find what is wrong there: the least of p-values of independent tables. */
+/* Bets on single states find what is wrong in one of them. The p-value is of the least p-value
+ * among independent tables that have counts. */
 static void find_state(spec_finding *ret, const spec_evidence *e, int setting)
 {
     const int states = e->fixture->n_states;
-    double least = 1.0, best[WEIGHTS], sum[WEIGHTS] = {0.0};
+    int tables = 0;
+    double least = 1.0, best[SPEC_WEIGHTS], sum[SPEC_WEIGHTS] = {0.0};
     (void)setting;
-    ret->n_bets = WEIGHTS;
-    for (int w = 0; w < WEIGHTS; w++) best[w] = -INFINITY;
+    ret->n_bets = SPEC_WEIGHTS;
+    for (int w = 0; w < SPEC_WEIGHTS; w++) best[w] = -INFINITY;
     for (int s = 0; s < states; s++) {
         const table t = state_table(e, s);
         const g_sum one = g_of(t.count, t.law, e->fixture->vocab);
-        double gain[WEIGHTS] = {0.0};
+        double gain[SPEC_WEIGHTS] = {0.0};
         const double p = p_of(&one);
+        tables += one.df > 0.0 || one.impossible;
         if (p < least || s == 0) {
             least = p;
             ret->statistic = one.statistic;
             ret->df = one.df;
         }
-        add_dirichlet(gain, t.count, e->none, t.law, e->fixture->vocab);
-        for (int w = 0; w < WEIGHTS; w++) { /* a running logarithm of a sum of exponentials */
+        add_dirichlet(gain, t.count, e->tables.none, t.law, e->fixture->vocab);
+        for (int w = 0; w < SPEC_WEIGHTS; w++) { /* running log of a sum of exponentials */
             const double top = fmax(best[w], gain[w]);
             sum[w] = isinf(top) ? 1.0 : sum[w] * exp(best[w] - top) + exp(gain[w] - top);
             best[w] = top;
         }
     }
-    for (int w = 0; w < WEIGHTS; w++) ret->gain[w] = best[w] + log(sum[w] / states);
-    ret->p = -expm1(states * log1p(-least));
+    for (int w = 0; w < SPEC_WEIGHTS; w++) ret->gain[w] = best[w] + log(sum[w] / states);
+    ret->p = -expm1(tables * log1p(-least));
     ret->n = (double)e->tokens;
 }
 
@@ -124,21 +131,21 @@ static bool has_pairs(const spec_evidence *e)
     return e->laws->pairs;
 }
 
-/* After a state and a token the next token's row is known. */
+/* After a state and a token, the next state and its row are known. */
 static void find_pairs(spec_finding *ret, const spec_evidence *e, int setting)
 {
     const spec_fixture *f = e->fixture;
     const size_t V = (size_t)f->vocab;
     g_sum sum = {0.0, 0.0, false};
     (void)setting;
-    ret->n_bets = WEIGHTS;
+    ret->n_bets = SPEC_WEIGHTS;
     for (size_t cell = 0; cell < e->laws->cells; cell++) {
         const int next = spec_fixture_next(f, (int)(cell / V), (int)(cell % V));
-        const uint64_t *count = e->pair + cell * V;
+        const uint64_t *count = e->tables.pair + cell * V;
         const double *law = f->target_law + (size_t)next * V;
         const g_sum one = g_of(count, law, f->vocab);
         add_g(&sum, &one);
-        add_dirichlet(ret->gain, count, e->none, law, f->vocab);
+        add_dirichlet(ret->gain, count, e->tables.none, law, f->vocab);
         for (size_t y = 0; y < V; y++) ret->n += (double)count[y];
     }
     set_g(ret, &sum);
@@ -153,19 +160,21 @@ static void find_blocks(spec_finding *ret, const spec_evidence *e, int setting)
 {
     g_sum sum = {0.0, 0.0, false};
     (void)setting;
-    ret->n_bets = WEIGHTS;
+    ret->n_bets = SPEC_WEIGHTS;
     for (int v = 0; v < e->fixture->variants; v++) {
         const size_t at = (size_t)v * e->laws->block_cells;
         const int cells = (int)e->laws->block_cells;
-        const g_sum one = g_of(e->block + at, e->laws->block_law + at, cells);
+        const g_sum one = g_of(e->tables.block + at, e->laws->block_law + at, cells);
         add_g(&sum, &one);
-        add_dirichlet(ret->gain, e->block + at, e->none, e->laws->block_law + at, cells);
-        for (int i = 0; i < cells; i++) ret->n += (double)e->block[at + (size_t)i];
+        add_dirichlet(ret->gain, e->tables.block + at, e->tables.none, e->laws->block_law + at,
+                      cells);
+        for (int i = 0; i < cells; i++) ret->n += (double)e->tables.block[at + (size_t)i];
     }
     set_g(ret, &sum);
 }
 
-/* A uniform number in [-1/2,1/2) for each test, of our chance alone, so that p-values of counts are uniform. */
+/* A uniform number in [-1/2,1/2) per test, independent of the data: smoothed counts have uniform
+ * p-values. */
 static double smoothing(const spec_evidence *e, const spec_finding *of)
 {
     uint64_t x = e->salt;
@@ -174,23 +183,25 @@ static double smoothing(const spec_evidence *e, const spec_finding *of)
     return (double)(x * 0x9e3779b97f4a7c15u >> 11) * 0x1p-53 - 0.5;
 }
 
-/* Rare events are judged without smoothing, and then p is no uniform number, but at least one. */
-static void set_events(spec_finding *ret, const spec_evidence *e, double n, double hits, double expected,
-                       double variance, double third)
+/* Rare events are not smoothed; then p is stochastically larger than uniform. */
+static void set_events(spec_finding *ret, const spec_evidence *e, double n, double hits,
+                       double expected, double variance, double third)
 {
     const bool rare = variance < LEAST_VARIANCE;
     const double deviation = hits - expected;
     ret->n = n;
     if (n == 0.0) return;
     ret->statistic = variance > 0.0 ? (hits - expected) / sqrt(variance) : 0.0;
-    ret->p = rare ? spec_goodness_sum_p(copysign(fmax(fabs(deviation) - 0.5, 0.0), deviation), variance, third)
+    ret->p = rare ? spec_goodness_sum_p(copysign(fmax(fabs(deviation) - 0.5, 0.0), deviation),
+                                        variance, third)
                   : spec_goodness_sum_p(deviation + smoothing(e, ret), variance, third);
     if (rare) ret->df = 0.0;
     ret->seen = hits / n;
     ret->expected = expected / n;
 }
 
-/* A bet of `deviation` on what has that spread, as far as it does not risk all. */
+/* The stake for a score of that spread, limited so that the bet risks at most nine tenths of its
+ * capital. */
 static double bounded(double deviation, double spread, double least, double most)
 {
     return fmax(-0.9 / most, fmin(-0.9 / least, deviation / spread));
@@ -202,15 +213,17 @@ static void find_set(spec_finding *ret, const spec_evidence *e, int set)
     double n = 0.0, all_hits = 0.0, expected = 0.0, variance = 0.0, third = 0.0;
     ret->n_bets = SPEC_LAMBDAS;
     for (int s = 0; s < f->n_states; s++) {
-        const double mass = e->laws->set_mass[s][set], visits = (double)e->visits[s], spread = mass * (1.0 - mass);
+        const double mass = e->laws->set_mass[s][set], visits = (double)e->tables.visits[s],
+                     spread = mass * (1.0 - mass);
         const size_t at = (size_t)s * (size_t)f->vocab;
         uint64_t hits = 0;
         if (!(spread > 0.0)) continue;
         for (int i = 0; i < f->vocab; i++)
-            hits += e->laws->set[at + (size_t)i] >> set & 1 ? e->count[at + (size_t)i] : 0;
+            hits += e->laws->set[at + (size_t)i] >> set & 1 ? e->tables.count[at + (size_t)i] : 0;
         for (int j = 0; j < SPEC_LAMBDAS; j++)
-            ret->gain[j] += spec_evalue_event(hits, e->visits[s], mass,
-                                              bounded(spec_deviations[j], sqrt(spread), -mass, 1.0 - mass));
+            ret->gain[j] +=
+                spec_evalue_event(hits, e->tables.visits[s], mass,
+                                  bounded(spec_deviations[j], sqrt(spread), -mass, 1.0 - mass));
         n += visits;
         all_hits += (double)hits;
         expected += visits * mass;
@@ -220,7 +233,7 @@ static void find_set(spec_finding *ret, const spec_evidence *e, int set)
     set_events(ret, e, n, all_hits, expected, variance, third);
 }
 
-/* The mean of the tilt, whose standard deviation is 1 or less. */
+/* Tests the mean of the tilt, whose standard deviation is at most 1. */
 static void find_tilt(spec_finding *ret, const spec_evidence *e, int setting)
 {
     const spec_fixture *f = e->fixture;
@@ -229,16 +242,17 @@ static void find_tilt(spec_finding *ret, const spec_evidence *e, int setting)
     (void)setting;
     ret->n_bets = SPEC_LAMBDAS;
     for (size_t cell = 0; cell < e->laws->cells; cell++) {
-        const double tilt = e->laws->tilt[cell], n = (double)e->count[cell];
+        const double tilt = e->laws->tilt[cell], n = (double)e->tables.count[cell];
         if (tilt == 0.0) continue;
-        const double expected = (double)e->visits[cell / V] * f->target_law[cell];
+        const double expected = (double)e->tables.visits[cell / V] * f->target_law[cell];
         variance += expected * tilt * tilt;
         third += expected * tilt * tilt * tilt;
         if (n == 0.0) continue;
         sum += n * tilt;
         ret->n += n;
         for (int j = 0; j < SPEC_LAMBDAS; j++)
-            ret->gain[j] += n * log1p(bounded(spec_deviations[j], 1.0, -SPEC_TILT_MOST, SPEC_TILT_MOST) * tilt);
+            ret->gain[j] +=
+                n * log1p(bounded(spec_deviations[j], 1.0, -SPEC_TILT_MOST, SPEC_TILT_MOST) * tilt);
     }
     if (!(variance > 0.0)) return;
     ret->statistic = sum / sqrt(variance);
@@ -249,12 +263,13 @@ static void find_tilt(spec_finding *ret, const spec_evidence *e, int setting)
 
 static bool has_kept(const spec_evidence *e)
 {
-    return e->scope == SPEC_SCOPE_VERIFY && e->fixture->n_nodes > 0 && e->fixture->drawn != SPEC_DRAWN_FIXED;
+    return e->scope == SPEC_SCOPE_VERIFY && e->fixture->n_nodes > 0 &&
+           e->fixture->drawn != SPEC_DRAWN_FIXED;
 }
 
-/* Did a token of the draft's surplus come, less the share that should, of those that we drafted: mean 0, and as little
- * variance as possible where drafts are accepted often. How much that is, depends on the sampler: the p-value is that
- * of the bet. */
+/* Score: 1 if the emitted token is in the set draft > target, minus its expected share if the draft
+ * token is. Its mean is 0, and its variance is small if most drafts are accepted. The variance
+ * depends on the sampler, so the p-value is that of the bet. */
 static void find_kept(spec_finding *ret, const spec_evidence *e, int setting)
 {
     double sum = 0.0;
@@ -274,7 +289,7 @@ static void find_kept(spec_finding *ret, const spec_evidence *e, int setting)
     }
     if (ret->n > 0.0) ret->seen = sum / ret->n;
     ret->expected = 0.0;
-    ret->p = NAN; /* the bet's, to be filled in */
+    ret->p = NAN; /* spec_evidence_findings sets it from the e-value */
 }
 
 static void find_pit(spec_finding *ret, const spec_evidence *e, int pit)
@@ -285,8 +300,8 @@ static void find_pit(spec_finding *ret, const spec_evidence *e, int pit)
         ret->n += (double)e->pit[pit][c];
     }
     const g_sum one = g_of(e->pit[pit], even, SPEC_PIT_CELLS);
-    ret->n_bets = WEIGHTS;
-    add_dirichlet(ret->gain, e->pit[pit], e->none, even, SPEC_PIT_CELLS);
+    ret->n_bets = SPEC_WEIGHTS;
+    add_dirichlet(ret->gain, e->pit[pit], e->tables.none, even, SPEC_PIT_CELLS);
     set_g(ret, &one);
 }
 
@@ -295,9 +310,11 @@ static bool is_rounds(const spec_evidence *e)
     return e->scope != SPEC_SCOPE_STREAM && !e->fixture->repeats;
 }
 
+/* Only drafts that speclab draws: a sampler may share random numbers between its drafts and the
+ * texts of other rounds. */
 static bool has_drafts(const spec_evidence *e)
 {
-    return is_rounds(e) && e->fixture->n_nodes > 0;
+    return is_rounds(e) && e->scope == SPEC_SCOPE_VERIFY && e->fixture->n_nodes > 0;
 }
 
 static bool has_places(const spec_evidence *e)
@@ -309,8 +326,8 @@ static void set_event(spec_finding *ret, const spec_evidence *e, const spec_even
 {
     ret->n_bets = SPEC_LAMBDAS;
     for (int j = 0; j < SPEC_LAMBDAS; j++) ret->gain[j] = event->gain[j] + log(event->factor[j]);
-    set_events(ret, e, (double)event->n, (double)event->hits, event->expected,
-               event->variance, event->third);
+    set_events(ret, e, (double)event->n, (double)event->hits, event->expected, event->variance,
+               event->third);
 }
 
 static void find_event(spec_finding *ret, const spec_evidence *e, int kind)
@@ -322,54 +339,74 @@ static void find_near(spec_finding *ret, const spec_evidence *e, int kind)
 {
     spec_event_count event = {.n = 0};
     for (int j = 0; j < SPEC_LAMBDAS; j++) event.factor[j] = 1.0;
-    spec_event_add_many(&event, e->near[kind][1], e->near[kind][0] + e->near[kind][1], 0.25);
+    spec_evidence_counts_events(&event, e->near[kind][1], e->near[kind][0] + e->near[kind][1],
+                                0.25);
     set_event(ret, e, &event);
 }
 
 static void find_again(spec_finding *ret, const spec_evidence *e, int setting)
 {
     (void)setting;
-    set_event(ret, e, &e->again);
+    set_event(ret, e, &e->tables.again);
 }
 
 const spec_test spec_tests[] = {
-    {"counts", "the tokens after all states: whatever is wrong with the law of one token", NULL, find_counts, 0},
-    {"state", "the tokens after one state: what is wrong there alone", NULL, find_state, 0},
-    {"again", "tokens that came too often come so again: large vocabularies", NULL, find_again, 0},
-    {"pairs", "a token and the next: what goes wrong from place to place", has_pairs, find_pairs, 0},
-    {"blocks", "three tokens and more: verifiers of whole blocks", has_blocks, find_blocks, 0},
-    {"draft-more", "tokens the draft likes better: drafts accepted too often, or the residual forgotten", NULL,
-     find_set, SPEC_SET_DRAFT_MORE},
-    {"kept", "the same, given how many of them were drafted: small differences where most drafts are kept", has_kept,
-     find_kept, 0},
-    {"tilt", "how much better the draft likes them: drafts and residuals of the wrong temperature", NULL, find_tilt, 0},
-    {"target-more", "tokens the target likes better: the residual's tokens", NULL, find_set, SPEC_SET_TARGET_MORE},
-    {"target-mode", "the target's most probable token: argmax where a sample was due", NULL, find_set,
-     SPEC_SET_TARGET_MODE},
-    {"draft-mode", "the draft's most probable token: drafts chosen and judged as if sampled", NULL, find_set,
-     SPEC_SET_DRAFT_MODE},
-    {"first-token", "token 0: where scans that never hit, and casts, end up", NULL, find_set, SPEC_SET_FIRST},
-    {"last-token", "the last token: where sums that fall short end up", NULL, find_set, SPEC_SET_LAST},
-    {"tail", "the least probable tokens: filters, low precision, truncated sums", NULL, find_set, SPEC_SET_TAIL},
-    {"pit-id", "where tokens fall in the cumulative law, by id: large vocabularies", NULL, find_pit, SPEC_PIT_ID},
-    {"pit-rank", "the same, the most probable first: temperature and filters", NULL, find_pit, SPEC_PIT_RANK},
-    {"opener", "the first round of each call", is_rounds, find_pit, SPEC_PIT_OPENER},
-    {"closer", "the last round of each call", is_rounds, find_pit, SPEC_PIT_CLOSER},
-    {"echo", "the round before emitted the same token: rows or numbers shared by requests", is_rounds, find_event,
-     SPEC_EVENT_ECHO},
-    {"neighbour", "the round before drafted this token: drafts mixed up between requests", has_drafts, find_event,
-     SPEC_EVENT_NEIGHBOUR},
-    {"follower", "the next round's draft is this token: the same, the other way", has_drafts, find_event,
-     SPEC_EVENT_FOLLOWER},
-    {"coins", "two requests fall at the same place of their laws: one random number for both", is_rounds, find_near,
-     SPEC_NEAR_COINS},
-    {"mirror", "two requests fall at opposite places: one random number, used from both ends", is_rounds, find_near,
-     SPEC_NEAR_MIRROR},
-    {"seeds", "two requests with other seeds, but the same offset, fall at the same place: seeds that are not used",
-     is_rounds, find_near, SPEC_NEAR_SEEDS},
-    {"places", "two places of a text fall at the same place of their laws: one random number for both", has_places,
-     find_near, SPEC_NEAR_PLACES},
-    {NULL, NULL, NULL, NULL, 0},
+    {"counts", "the tokens after all states: whatever is wrong with the law of one token", NULL,
+     find_counts, 0, SPEC_ABOUT_TOKENS},
+    {"state", "the tokens after one state: what is wrong there alone", NULL, find_state, 0,
+     SPEC_ABOUT_TOKENS},
+    {"again", "tokens that came too often come so again: large vocabularies", NULL, find_again, 0,
+     SPEC_ABOUT_TOKENS},
+    {"pairs", "a token and the next: what goes wrong from place to place", has_pairs, find_pairs, 0,
+     SPEC_ABOUT_TEXTS},
+    {"blocks", "three tokens and more: verifiers of whole blocks", has_blocks, find_blocks, 0,
+     SPEC_ABOUT_TEXTS},
+    {"draft-more",
+     "tokens the draft likes better: drafts accepted too often, or the residual forgotten", NULL,
+     find_set, SPEC_SET_DRAFT_MORE, SPEC_ABOUT_TOKENS},
+    {"kept",
+     "the same, given how many of them were drafted: small differences where most drafts are kept",
+     has_kept, find_kept, 0, SPEC_ABOUT_TOKENS},
+    {"tilt", "how much better the draft likes them: drafts and residuals of the wrong temperature",
+     NULL, find_tilt, 0, SPEC_ABOUT_TOKENS},
+    {"target-more", "tokens the target likes better: the residual's tokens", NULL, find_set,
+     SPEC_SET_TARGET_MORE, SPEC_ABOUT_TOKENS},
+    {"target-mode", "the target's most probable token: argmax where a sample was due", NULL,
+     find_set, SPEC_SET_TARGET_MODE, SPEC_ABOUT_TOKENS},
+    {"draft-mode", "the draft's most probable token: drafts chosen and judged as if sampled", NULL,
+     find_set, SPEC_SET_DRAFT_MODE, SPEC_ABOUT_TOKENS},
+    {"first-token", "token 0: where scans that never hit, and casts, end up", NULL, find_set,
+     SPEC_SET_FIRST, SPEC_ABOUT_TOKENS},
+    {"last-token", "the last token: where sums that fall short end up", NULL, find_set,
+     SPEC_SET_LAST, SPEC_ABOUT_TOKENS},
+    {"tail", "the least probable tokens: filters, low precision, truncated sums", NULL, find_set,
+     SPEC_SET_TAIL, SPEC_ABOUT_TOKENS},
+    {"pit-id", "where tokens fall in the cumulative law, by id: large vocabularies", NULL, find_pit,
+     SPEC_PIT_ID, SPEC_ABOUT_TOKENS},
+    {"pit-rank", "the same, the most probable first: temperature and filters", NULL, find_pit,
+     SPEC_PIT_RANK, SPEC_ABOUT_TOKENS},
+    {"opener", "the first round of each call", is_rounds, find_pit, SPEC_PIT_OPENER,
+     SPEC_ABOUT_CALLS},
+    {"closer", "the last round of each call", is_rounds, find_pit, SPEC_PIT_CLOSER,
+     SPEC_ABOUT_CALLS},
+    {"echo", "the round before emitted the same token: rows or numbers shared by requests",
+     is_rounds, find_event, SPEC_EVENT_ECHO, SPEC_ABOUT_REQUESTS},
+    {"neighbour", "the round before drafted this token: drafts mixed up between requests",
+     has_drafts, find_event, SPEC_EVENT_NEIGHBOUR, SPEC_ABOUT_REQUESTS},
+    {"follower", "the next round's draft is this token: the same, the other way", has_drafts,
+     find_event, SPEC_EVENT_FOLLOWER, SPEC_ABOUT_REQUESTS},
+    {"coins", "two requests fall at the same place of their laws: one random number for both",
+     is_rounds, find_near, SPEC_NEAR_COINS, SPEC_ABOUT_REQUESTS},
+    {"mirror", "two requests fall at opposite places: one random number, used from both ends",
+     is_rounds, find_near, SPEC_NEAR_MIRROR, SPEC_ABOUT_REQUESTS},
+    {"seeds",
+     "two requests with other seeds, but the same offset, fall at the same place: seeds that are "
+     "not used",
+     is_rounds, find_near, SPEC_NEAR_SEEDS, SPEC_ABOUT_REQUESTS},
+    {"places",
+     "two places of a text fall at the same place of their laws: one random number for both",
+     has_places, find_near, SPEC_NEAR_PLACES, SPEC_ABOUT_TEXTS},
+    {.name = NULL},
 };
 
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *e)
@@ -378,7 +415,11 @@ int spec_evidence_findings(spec_finding *ret, const spec_evidence *e)
     for (const spec_test *test = spec_tests; test->name != NULL; test++) {
         if (test->applies != NULL && !test->applies(e)) continue;
         spec_finding *finding = &ret[n++];
-        *finding = (spec_finding){.name = test->name, .statistic = NAN, .df = NAN, .p = 1.0, .seen = NAN,
+        *finding = (spec_finding){.name = test->name,
+                                  .statistic = NAN,
+                                  .df = NAN,
+                                  .p = 1.0,
+                                  .seen = NAN,
                                   .expected = NAN};
         test->finding(finding, e, test->setting);
         finding->log_e = spec_evalue_mean(finding->gain, finding->n_bets);
@@ -386,28 +427,7 @@ int spec_evidence_findings(spec_finding *ret, const spec_evidence *e)
             finding->p = spec_evalue_p(finding->log_e);
             finding->df = 0.0;
         }
-        if (finding->n == 0.0) finding->df = 0.0; /* nothing seen says nothing */
+        if (finding->n == 0.0) finding->df = 0.0; /* without data there is no test */
     }
     return n;
-}
-
-double spec_evidence_sensitivity(const spec_evidence *e, double *ret_df)
-{
-    const spec_fixture *f = e->fixture;
-    double fewest = INFINITY;
-    *ret_df = 0.0;
-    for (int s = 0; s < f->n_states; s++) {
-        const double *law = f->target_law + (size_t)s * (size_t)f->vocab, visits = (double)e->visits[s];
-        double df = -1.0, least = 1.0;
-        for (int i = 0; i < f->vocab; i++) {
-            if (law[i] <= 0.0) continue;
-            df++;
-            least = fmin(least, law[i]);
-        }
-        if (df < 1.0) continue; /* one token alone can come: all others are hard */
-        if (visits * least < MIN_EXPECTED) return NAN;
-        *ret_df = fmax(*ret_df, df);
-        fewest = fmin(fewest, visits);
-    }
-    return 4.0 * fewest;
 }

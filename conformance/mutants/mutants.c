@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/mutants.h"
 
 #include "base/names.h"
@@ -7,6 +8,7 @@
 static const spec_mutant *const themes[] = {
     spec_mutants_law,  spec_mutants_block,      spec_mutants_draft, spec_mutants_numbers,
     spec_mutants_rows, spec_mutants_parameters, spec_mutants_trees, spec_mutants_streams,
+    spec_mutants_exact, spec_mutants_exact_trees,
 };
 enum { THEMES = sizeof themes / sizeof themes[0] };
 

@@ -1,47 +1,60 @@
-/* mutants: known mistakes of real samplers, each in a few lines over the right one (plain.h), behind the plug-in
- * interface as mutant:NAME. `speclab validate --self-test` finds every one of them; a FAIL names those whose law is
- * nearest to what was seen, as a hint. One table for each theme, a line for each mistake; a name of NULL ends it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mutants: the catalogue of known mistakes of real samplers, each selectable as mutant:NAME.
+ * Each is a few lines over the reference sampler (reference_sampler.h), behind the plug-in
+ * interface. `speclab validate --self-test` checks that it finds them; a FAIL hints at those
+ * whose law is nearest. One table per theme, one line per mistake; a name of NULL ends a table. */
 #ifndef SPECLAB_MUTANTS_H
 #define SPECLAB_MUTANTS_H
 
-#include "conformance/mutants/plain.h"
+#include "conformance/mutants/reference_sampler.h"
 
 typedef enum {
-    SPEC_MUTANT_WRONG,  /* a mistake: must FAIL */
-    SPEC_MUTANT_HARD,   /* the same, and shows as something that may never be */
-    SPEC_MUTANT_SMALL,  /* a mistake too small or too rare, by a TV below .005, to be found with the default budget */
-    SPEC_MUTANT_LOSSY,  /* another law on purpose, and says so */
-    SPEC_MUTANT_EXACT   /* no mistake: an algorithm that is often taken for one, and must pass */
+    SPEC_MUTANT_WRONG, /* a mistake: must FAIL */
+    SPEC_MUTANT_HARD,  /* a mistake that breaks a hard rule: must FAIL */
+    /* a mistake that the default budget cannot find: too small or too rare, a TV below .005 */
+    SPEC_MUTANT_SMALL,
+    SPEC_MUTANT_LOSSY, /* deliberately another law, and declares it */
+    SPEC_MUTANT_EXACT  /* no mistake, though often taken for one: must pass */
 } spec_mutant_kind;
 
 typedef struct {
     const char *name;    /* "residual-from-target" */
     spec_mutant_kind kind;
-    uint32_t scope;      /* SPEC_SCOPE_*, the one in which it can be told */
+    uint32_t scope;      /* SPEC_SCOPE_*, the scope that shows it */
     const char *mistake; /* one line */
-    const char *where;   /* where it was seen: "vllm-project/vllm #54282", or "" */
-    bool chains_only;    /* takes no trees */
-    bool everywhere;     /* makes sense in all scopes, though one is enough to find it */
-    bool coins;          /* takes its random numbers from the caller */
-    spec_plain_hooks hooks;
+    const char *where;   /* where it occurred: "vllm-project/vllm #54282", or "" */
+    bool chains_only;    /* supports chains only */
+    uint32_t trees;      /* otherwise the trees that it supports, SPEC_DRAWN_*; 0: all kinds */
+    int max_vocab;       /* 0: any */
+    bool everywhere;     /* possible in all scopes, though `scope` suffices to find it */
+    bool coins;          /* takes its random numbers from spec_step.coin */
+    const char *filters; /* the declared order of filters; NULL: joint */
+    spec_reference_sampler_hooks hooks;
 } spec_mutant;
 
-extern const spec_mutant spec_mutants_law[];        /* what is accepted, and what comes after a rejection */
+extern const spec_mutant
+    spec_mutants_law[]; /* acceptance, and the token after a rejection */
 extern const spec_mutant spec_mutants_block[];      /* block verification */
-extern const spec_mutant spec_mutants_draft[];      /* drafts drawn from another law than is claimed */
-extern const spec_mutant spec_mutants_numbers[];    /* random numbers used twice, cast, forgotten; low precision */
-extern const spec_mutant spec_mutants_rows[];       /* rows, requests and padding mixed up; outputs and inputs */
+extern const spec_mutant spec_mutants_draft[]; /* drafts with another law than declared */
+extern const spec_mutant
+    spec_mutants_numbers[]; /* random numbers reused, badly cast or ignored; low precision */
+extern const spec_mutant
+    spec_mutants_rows[]; /* confused rows, requests and padding; outputs and inputs */
 extern const spec_mutant spec_mutants_parameters[]; /* temperature and filters */
 extern const spec_mutant spec_mutants_trees[];
 extern const spec_mutant spec_mutants_streams[];    /* contexts and caches */
+/* exact samplers with other draws, coins and lengths */
+extern const spec_mutant spec_mutants_exact[];
+extern const spec_mutant
+    spec_mutants_exact_trees[]; /* exact samplers with other orders and rules for siblings */
 
-/* Mutant i of all tables together; NULL after the last. */
+/* Mutant i over all tables; NULL after the last. */
 const spec_mutant *spec_mutants_at(int i);
 
-/* The mutant of that name, or GSL_EINVAL, naming the nearest. */
+/* Finds a mutant by name; GSL_EINVAL naming the nearest name. */
 int spec_mutants_find(const spec_mutant **ret_mutant, const char *name, spec_error *error);
 
-/* The nearest bfloat16 number, ties to even; finite x. For the tables. */
+/* The nearest bfloat16 number, ties to even; x must be finite. For the tables. */
 double spec_mutants_bf16(double x);
 
 #endif

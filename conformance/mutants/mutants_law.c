@@ -1,91 +1,97 @@
-/* Mistakes about what is accepted, and what comes after a rejection. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mistakes in acceptance, and in the token after a rejection. */
 #include "conformance/mutants/mutants.h"
 
 #include <math.h>
 
-static double chance_of(const spec_plain *s, int child)
+static double chance_of(const spec_reference_sampler *s, int child)
 {
     return s->drawn == SPEC_DRAWN_FIXED ? 1.0 : s->draft[s->token[child]];
 }
 
-static double target_of(const spec_plain *s, int child)
+static double target_of(const spec_reference_sampler *s, int child)
 {
     return s->target[s->token[child]];
 }
 
-/* ---- accepting --------------------------------------------------------------------------------------------------- */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
-static bool accept_all(spec_plain *s, int child)
+static bool accept_all(spec_reference_sampler *s, int child)
 {
     (void)s;
     (void)child;
     return true;
 }
 
-static bool accept_unless_impossible(spec_plain *s, int child)
+static bool accept_unless_impossible(spec_reference_sampler *s, int child)
 {
     return 0.0 < target_of(s, child);
 }
 
-static bool accept_none(spec_plain *s, int child)
+static bool accept_none(spec_reference_sampler *s, int child)
 {
     s->memory[0] = s->token[child];
     return false;
 }
 
-static int correct_with_draft(spec_plain *s)
+static int correct_with_draft(spec_reference_sampler *s)
 {
     return (int)s->memory[0];
 }
 
-static bool accept_inverted(spec_plain *s, int child)
+static bool accept_inverted(spec_reference_sampler *s, int child)
 {
-    return spec_plain_uniform(s, SPEC_PLAIN_ACCEPTS) * target_of(s, child) < chance_of(s, child);
+    return spec_reference_sampler_uniform(s, SPEC_REFERENCE_ACCEPTS) * target_of(s, child) <
+           chance_of(s, child);
 }
 
-static bool accept_coin_at_most(spec_plain *s, int child)
+static bool accept_coin_at_most(spec_reference_sampler *s, int child)
 {
-    return (float)spec_plain_uniform(s, SPEC_PLAIN_ACCEPTS) * (float)chance_of(s, child) <= (float)target_of(s, child);
+    return (float)spec_reference_sampler_uniform(s, SPEC_REFERENCE_ACCEPTS) *
+               (float)chance_of(s, child) <=
+           (float)target_of(s, child);
 }
 
-/* A draft fixed before the coin may be judged as if it were certain. */
-static bool accept_certain(spec_plain *s, int child)
+/* A draft that is fixed before the coin may be judged as a one-hot draft. */
+static bool accept_certain(spec_reference_sampler *s, int child)
 {
-    return spec_plain_uniform(s, SPEC_PLAIN_ACCEPTS) < target_of(s, child);
+    return spec_reference_sampler_uniform(s, SPEC_REFERENCE_ACCEPTS) < target_of(s, child);
 }
 
-static void residual_zeroed(spec_plain *s, int child)
+static void residual_zeroed(spec_reference_sampler *s, int child)
 {
     s->target[s->token[child]] = 0.0;
-    (void)spec_plain_normalise(s->target, s->vocab);
+    (void)spec_reference_sampler_normalise(s->target, s->vocab);
 }
 
-/* ---- after a rejection ------------------------------------------------------------------------------------------- */
+/* ---- after a rejection ----------------------------------------------------------------------- */
 
-static void residual_none(spec_plain *s, int child)
+static void residual_none(spec_reference_sampler *s, int child)
 {
     (void)s;
     (void)child;
 }
 
-static void residual_of_draft(spec_plain *s, int child)
+static void residual_of_draft(spec_reference_sampler *s, int child)
 {
     if (s->drawn == SPEC_DRAWN_FIXED) return;
     (void)child;
     for (int i = 0; i < s->vocab; i++) s->target[i] = s->draft[i];
 }
 
-static void residual_softmax(spec_plain *s, int child)
+static void residual_softmax(spec_reference_sampler *s, int child)
 {
     if (s->drawn != SPEC_DRAWN_FIXED)
-        for (int i = 0; i < s->vocab; i++) s->target[i] = exp(fmax(s->target[i] - s->draft[i], 0.0));
+        for (int i = 0; i < s->vocab; i++)
+            s->target[i] = exp(fmax(s->target[i] - s->draft[i], 0.0));
     else
-        for (int i = 0; i < s->vocab; i++) s->target[i] = exp(i == s->token[child] ? 0.0 : s->target[i]);
-    (void)spec_plain_normalise(s->target, s->vocab);
+        for (int i = 0; i < s->vocab; i++)
+            s->target[i] = exp(i == s->token[child] ? 0.0 : s->target[i]);
+    (void)spec_reference_sampler_normalise(s->target, s->vocab);
 }
 
-/* Drawn as if it summed to 1: the last token gets what is missing. */
-static void residual_short(spec_plain *s, int child)
+/* Draws as if the residual summed to 1: the last token gets the missing mass. */
+static void residual_short(spec_reference_sampler *s, int child)
 {
     double sum = 0.0;
     if (s->drawn == SPEC_DRAWN_FIXED) s->target[s->token[child]] = 0.0;
@@ -95,89 +101,104 @@ static void residual_short(spec_plain *s, int child)
     s->target[s->vocab - 1] += fmax(1.0 - sum, 0.0);
 }
 
-/* In logarithms and single precision: 1 - draft/target loses its digits where the draft's share is small. */
-static void residual_log(spec_plain *s, int child)
+/* In logarithms and single precision: 1 - draft/target loses its digits if draft/target is small.
+ */
+static void residual_log(spec_reference_sampler *s, int child)
 {
     if (s->drawn != SPEC_DRAWN_IID) {
-        spec_plain_residual(s, child);
+        spec_reference_sampler_residual(s, child);
         return;
     }
     for (int i = 0; i < s->vocab; i++) {
         const float target = (float)s->target[i], draft = (float)s->draft[i];
-        s->target[i] = target > draft ? (double)expf(logf(target) + logf(1.0f - draft / target)) : 0.0;
+        s->target[i] =
+            target > draft ? (double)expf(logf(target) + logf(1.0f - draft / target)) : 0.0;
     }
-    if (!spec_plain_normalise(s->target, s->vocab)) spec_plain_load(s, SPEC_PLAIN_TARGET, s->place, s->target);
+    if (!spec_reference_sampler_normalise(s->target, s->vocab))
+        spec_reference_sampler_load(s, SPEC_REFERENCE_TARGET, s->place, s->target);
 }
 
-/* ---- the last token ---------------------------------------------------------------------------------------------- */
+/* ---- the last token -------------------------------------------------------------------------- */
 
-static int last_argmax(spec_plain *s)
+static int last_argmax(spec_reference_sampler *s)
 {
-    return spec_plain_argmax(s->target, s->vocab);
+    return spec_reference_sampler_argmax(s->target, s->vocab);
 }
 
-static int bonus_of_draft(spec_plain *s)
+static int bonus_of_draft(spec_reference_sampler *s)
 {
-    if (s->drawn == SPEC_DRAWN_FIXED) return spec_plain_pick(s, s->target, SPEC_PLAIN_CLOSES);
-    spec_plain_load(s, SPEC_PLAIN_DRAFT, s->place, s->draft);
-    return spec_plain_pick(s, s->draft, SPEC_PLAIN_CLOSES);
+    if (s->drawn == SPEC_DRAWN_FIXED)
+        return spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CLOSES);
+    spec_reference_sampler_load(s, SPEC_REFERENCE_DRAFT, s->place, s->draft);
+    return spec_reference_sampler_pick(s, s->draft, SPEC_REFERENCE_CLOSES);
 }
 
-static void one_hot_target(spec_plain *s, int side, int place, double *row)
+static void one_hot_target(spec_reference_sampler *s, int side, int place, double *row)
 {
     (void)place;
-    if (side != SPEC_PLAIN_TARGET) return;
-    const int best = spec_plain_argmax(row, s->vocab);
+    if (side != SPEC_REFERENCE_TARGET) return;
+    const int best = spec_reference_sampler_argmax(row, s->vocab);
     for (int i = 0; i < s->vocab; i++) row[i] = i == best ? 1.0 : 0.0;
 }
 
-/* ---- other rounds ------------------------------------------------------------------------------------------------ */
+/* ---- other rounds ---------------------------------------------------------------------------- */
 
-/* Draw from the target, and go on while that is what was drafted: exact, and slow. */
-static void round_match(spec_plain *s)
+/* Draws from the target, and continues while the draws equal the draft: exact, but slow. */
+static void round_match(spec_reference_sampler *s)
 {
     int child[SPEC_FIXTURE_NODES_MAX], place = 0;
     for (;;) {
-        const int n = spec_plain_children(s, place, child);
+        const int n = spec_reference_sampler_children(s, place, child);
         int next = 0;
-        spec_plain_load(s, SPEC_PLAIN_TARGET, place, s->target);
-        const int token = spec_plain_pick(s, s->target, n > 0 ? SPEC_PLAIN_CORRECTS : SPEC_PLAIN_CLOSES);
-        spec_plain_emit(s, token);
+        spec_reference_sampler_load(s, SPEC_REFERENCE_TARGET, place, s->target);
+        const int token = spec_reference_sampler_pick(
+            s, s->target, n > 0 ? SPEC_REFERENCE_CORRECTS : SPEC_REFERENCE_CLOSES);
+        spec_reference_sampler_emit(s, token);
         while (next < n && s->token[child[next]] != token) next++;
         if (next == n) return;
         place = child[next] + 1;
     }
 }
 
-/* An unlikely token is taken out of the draft after it was seen, and its place filled from the target. */
-static bool accept_confident(spec_plain *s, int child)
+/* Drops an improbable token after seeing it, and draws its place from the target. */
+static bool accept_confident(spec_reference_sampler *s, int child)
 {
-    s->memory[0] = s->drawn != SPEC_DRAWN_FIXED &&
-                   chance_of(s, child) < 0.5 * s->draft[spec_plain_argmax(s->draft, s->vocab)];
-    return s->memory[0] == 0 && spec_plain_accept(s, child);
+    s->memory[0] =
+        s->drawn != SPEC_DRAWN_FIXED &&
+        chance_of(s, child) < 0.5 * s->draft[spec_reference_sampler_argmax(s->draft, s->vocab)];
+    return s->memory[0] == 0 && spec_reference_sampler_accept(s, child);
 }
 
-static void residual_unless_dropped(spec_plain *s, int child)
+/* An impossible draft token ends the draft as if it had not been drawn. */
+static bool accept_unless_cut(spec_reference_sampler *s, int child)
 {
-    if (s->memory[0] == 0) spec_plain_residual(s, child);
+    s->memory[0] = s->drawn != SPEC_DRAWN_FIXED && target_of(s, child) == 0.0;
+    return s->memory[0] == 0 && spec_reference_sampler_accept(s, child);
 }
 
-/* Fewer are judged, and how many does not depend on what they are. */
-static void round_shorter(spec_plain *s)
+static void residual_unless_dropped(spec_reference_sampler *s, int child)
 {
-    s->n_nodes = (int)(spec_plain_fresh(s) * (s->n_nodes + 1));
-    spec_plain_walk(s);
+    if (s->memory[0] == 0) spec_reference_sampler_residual(s, child);
 }
 
-/* ---- lossy ones -------------------------------------------------------------------------------------------------- */
+/* Judges fewer tokens; the number does not depend on the tokens. */
+static void round_shorter(spec_reference_sampler *s)
+{
+    s->n_nodes = (int)(spec_reference_sampler_fresh(s) * (s->n_nodes + 1));
+    spec_reference_sampler_walk(s);
+}
 
-static bool accept_lenient(spec_plain *s, int child)
+/* ---- lossy ones ------------------------------------------------------------------------------ */
+
+static bool accept_lenient(spec_reference_sampler *s, int child)
 {
     const double lenience = 0.8;
-    return spec_plain_uniform(s, SPEC_PLAIN_ACCEPTS) * lenience * chance_of(s, child) < target_of(s, child);
+    return spec_reference_sampler_uniform(s, SPEC_REFERENCE_ACCEPTS) * lenience *
+               chance_of(s, child) <
+           target_of(s, child);
 }
 
-static bool accept_typical(spec_plain *s, int child)
+static bool accept_typical(spec_reference_sampler *s, int child)
 {
     const double most = 0.09, share = 0.3;
     double entropy = 0.0;
@@ -188,53 +209,68 @@ static bool accept_typical(spec_plain *s, int child)
 const spec_mutant spec_mutants_law[] = {
     {"accept-all", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "every drafted token is accepted",
      "huggingface/transformers #28508", .everywhere = true, .hooks = {.accept = accept_all}},
-    {"coin-zero", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the uniform number of every acceptance is 0",
-     "vllm-project/vllm-ascend #13730", .everywhere = true, .hooks = {.accept = accept_unless_impossible}},
+    {"coin-zero", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "the uniform number of every acceptance is 0", "vllm-project/vllm-ascend #13730",
+     .everywhere = true, .hooks = {.accept = accept_unless_impossible}},
     {"accept-none", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
      "nothing is accepted, and the drafted token is emitted as the correction", "",
      .everywhere = true, .hooks = {.accept = accept_none, .correct = correct_with_draft}},
-    {"ratio-inverted", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "accepts with draft/target instead of target/draft",
-     "", .everywhere = true, .hooks = {.accept = accept_inverted}},
-    {"coin-at-most", SPEC_MUTANT_HARD, SPEC_SCOPE_VERIFY, "coin <= ratio: a coin of 0 accepts a token of probability 0",
-     "sgl-project/sglang #35771", .coins = true, .everywhere = true, .hooks = {.accept = accept_coin_at_most}},
+    {"ratio-inverted", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "accepts with draft/target instead of target/draft", "", .everywhere = true,
+     .hooks = {.accept = accept_inverted}},
+    {"coin-at-most", SPEC_MUTANT_HARD, SPEC_SCOPE_VERIFY,
+     "coin <= ratio: a coin of 0 accepts a token of probability 0", "sgl-project/sglang #35771",
+     .coins = true, .everywhere = true, .hooks = {.accept = accept_coin_at_most}},
     {"residual-from-target", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
-     "after a rejection draws from the target, not the residual", "Spec-RL #14",
-     .everywhere = true, .hooks = {.residual = residual_none}},
-    {"residual-from-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "after a rejection draws from the draft again",
-     "", .everywhere = true, .hooks = {.residual = residual_of_draft}},
+     "after a rejection draws from the target, not the residual", "Spec-RL #14", .everywhere = true,
+     .hooks = {.residual = residual_none}},
+    {"residual-from-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "after a rejection draws from the draft again", "", .everywhere = true,
+     .hooks = {.residual = residual_of_draft}},
     {"residual-softmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
-     "the residual goes through a softmax instead of being normalised", "huggingface/transformers #28508",
-     .everywhere = true, .hooks = {.residual = residual_softmax}},
+     "the residual goes through a softmax instead of being normalised",
+     "huggingface/transformers #28508", .everywhere = true,
+     .hooks = {.residual = residual_softmax}},
     {"residual-short", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
-     "the residual is not normalised: the last token gets what is missing", "",
-     .everywhere = true, .hooks = {.residual = residual_short}},
+     "the residual is not normalised: the last token gets what is missing", "", .everywhere = true,
+     .hooks = {.residual = residual_short}},
     {"residual-zeroed", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
      "a sampled draft is judged by the ratio, but its residual is the target without the token",
-     "ggerganov/llama.cpp, examples/speculative", .everywhere = true, .hooks = {.residual = residual_zeroed}},
+     "ggerganov/llama.cpp, examples/speculative", .everywhere = true,
+     .hooks = {.residual = residual_zeroed}},
     {"residual-log", SPEC_MUTANT_SMALL, SPEC_SCOPE_VERIFY,
      "log(1 - draft/target) instead of log1p, in single precision", "vllm-project/vllm #46665",
      .everywhere = true, .hooks = {.residual = residual_log}},
-    {"correction-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "builds the filtered law, then returns its argmax",
-     "EricLBuehler/mistral.rs #2329", .everywhere = true, .hooks = {.correct = last_argmax, .bonus = last_argmax}},
-    {"target-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "emits the target's argmax at a temperature above 0",
-     "lablup/mlxcel #902", .everywhere = true, .hooks = {.shape = one_hot_target}},
-    {"bonus-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the bonus is the target's argmax",
-     "", .everywhere = true, .hooks = {.bonus = last_argmax}},
-    {"bonus-from-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the bonus is drawn from the draft's row",
-     "", .everywhere = true, .hooks = {.bonus = bonus_of_draft}},
+    {"correction-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "builds the filtered law, then returns its argmax", "EricLBuehler/mistral.rs #2329",
+     .everywhere = true, .hooks = {.correct = last_argmax, .bonus = last_argmax}},
+    {"target-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "emits the target's argmax at a temperature above 0", "lablup/mlxcel #902", .everywhere = true,
+     .hooks = {.shape = one_hot_target}},
+    {"bonus-argmax", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY, "the bonus is the target's argmax", "",
+     .everywhere = true, .hooks = {.bonus = last_argmax}},
+    {"bonus-from-draft", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "the bonus is drawn from the draft's row", "", .everywhere = true,
+     .hooks = {.bonus = bonus_of_draft}},
     {"anticipates", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
      "drops a drafted token because it is unlikely, and draws its place from the target", "",
-     .everywhere = true, .hooks = {.accept = accept_confident, .residual = residual_unless_dropped}},
+     .everywhere = true,
+     .hooks = {.accept = accept_confident, .residual = residual_unless_dropped}},
+    {"cut-impossible", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
+     "cuts the draft before an impossible token, and draws its place from the target",
+     "vllm-project/vllm 0.33.0, grammars", .everywhere = true,
+     .hooks = {.accept = accept_unless_cut, .residual = residual_unless_dropped}},
     {"lenience", SPEC_MUTANT_LOSSY, SPEC_SCOPE_VERIFY, "accepts with target/(.8 draft)",
      "[Leviathan23] A.5", .everywhere = true, .hooks = {.accept = accept_lenient}},
-    {"typical", SPEC_MUTANT_LOSSY, SPEC_SCOPE_VERIFY, "typical acceptance: whatever the target finds likely enough",
-     "[Cai24]", .everywhere = true, .hooks = {.accept = accept_typical, .residual = residual_none}},
-    {"right", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY, "none: the sampler that the others are made from",
-     "", .hooks = {0}},
+    {"typical", SPEC_MUTANT_LOSSY, SPEC_SCOPE_VERIFY,
+     "typical acceptance: whatever the target finds likely enough", "[Cai24]", .everywhere = true,
+     .hooks = {.accept = accept_typical, .residual = residual_none}},
+    {"right", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY,
+     "none: the sampler that the others are made from", "", .hooks = {0}},
     {"right-drafts", SPEC_MUTANT_EXACT, SPEC_SCOPE_DRAFT, "none: the same, with drafts of its own",
      "", .hooks = {0}},
-    {"right-texts", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM, "none: the same, writing texts",
-     "", .hooks = {0}},
+    {"right-texts", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM, "none: the same, writing texts", "",
+     .hooks = {0}},
     {"sampler-match", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY,
      "none: draws from the target, and goes on while that was drafted; merely inefficient",
      "mlx-swift-lm #459, z-lab/dflash #74", .hooks = {.round = round_match}},
@@ -242,7 +278,8 @@ const spec_mutant spec_mutants_law[] = {
      "none: a draft that is fixed before the coin may be judged as if it were certain",
      "SafeAILab/EAGLE #329, vllm-project/vllm #40149",
      .hooks = {.accept = accept_certain, .residual = residual_zeroed}},
-    {"judges-fewer", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY, "none: leaves the end of the draft unjudged, whatever it is",
-     "", .hooks = {.round = round_shorter}},
+    {"judges-fewer", SPEC_MUTANT_EXACT, SPEC_SCOPE_VERIFY,
+     "none: leaves the end of the draft unjudged, whatever it is", "",
+     .hooks = {.round = round_shorter}},
     {.name = NULL},
 };

@@ -1,13 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/mutants_run.h"
 
+#include "conformance/evidence/evidence.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, TEXT_TOKENS = 512, VOCAB_MOST = 512 };
+enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, VOCAB_MOST = 512 };
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int rounds_of_batch(const spec_fixture *fixture)
 {
@@ -15,20 +17,21 @@ static int rounds_of_batch(const spec_fixture *fixture)
     return fits > ROUNDS_MOST ? ROUNDS_MOST : fits < ROUNDS_LEAST ? ROUNDS_LEAST : fits & ~1;
 }
 
-static int run_text(spec_evidence *next, spec_subject *subject, gsl_rng *rng, spec_error *error)
+static int run_text(spec_evidence *next, spec_subject *subject, uint64_t k, gsl_rng *rng,
+                    spec_error *error)
 {
-    const spec_fixture *f = subject->fixture;
-    int32_t text[TEXT_TOKENS];
-    const int start = f->levels * (int)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
-    const uint64_t seed = gsl_rng_get(rng);
-    const int status = spec_subject_generate(subject, start, f->n_nodes, seed, text, TEXT_TOKENS, error);
-    if (status == GSL_SUCCESS) spec_evidence_add_text(next, start, text, TEXT_TOKENS, rng);
+    int32_t text[SPEC_FIXTURE_TEXT_MAX];
+    spec_text_asked asked;
+    const int status = spec_subject_text(&asked, text, subject, (int)(k % 4), rng, error);
+    if (status == GSL_SUCCESS) spec_evidence_add_text(next, asked.start, text, asked.n, rng);
     return status;
 }
 
-int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const spec_fixture *fixture, uint32_t scope,
-                     uint64_t draws, uint64_t seed, spec_error *error)
+/* Adds at least `draws` tokens of the mutant to the evidence, or fewer if it breaks a hard rule. */
+static int run_mutant(spec_evidence *evidence, const spec_mutant *mutant,
+                      const spec_fixture *fixture, uint64_t draws, uint64_t seed, spec_error *error)
 {
+    const uint32_t scope = mutant->scope;
     const int n = rounds_of_batch(fixture);
     spec_subject subject = {.kind = NULL};
     spec_evidence *next = NULL;
@@ -39,13 +42,15 @@ int spec_mutants_run(spec_evidence *evidence, const spec_mutant *mutant, const s
     snprintf(spec, sizeof spec, "mutant:%s", mutant->name);
     SPEC_TRY(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
     SPEC_TRY(spec_subject_begin(&subject, fixture, scope, n, error));
-    SPEC_TRY(spec_evidence_fork(&next, evidence, (size_t)(n * fixture->levels + TEXT_TOKENS), error));
-    for (uint64_t b = 0; spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
+    SPEC_TRY(spec_evidence_fork(&next, evidence,
+                                (size_t)(n * fixture->levels + SPEC_FIXTURE_TEXT_MAX), error));
+    for (uint64_t b = 0;
+         spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
         const uint64_t first = b * (uint64_t)n;
         spec_rng_stream(rng, seed, b);
         spec_evidence_clear(next);
         if (scope == SPEC_SCOPE_STREAM) {
-            SPEC_TRY(run_text(next, &subject, rng, error));
+            SPEC_TRY(run_text(next, &subject, b, rng, error));
         } else {
             spec_evidence_ask(next, &subject.batch, n, first, seed, rng);
             SPEC_TRY(spec_subject_run(&subject, n, error));
@@ -60,13 +65,13 @@ done:
     return status;
 }
 
-/* ---- how far off ------------------------------------------------------------------------------------------------- */
+/* ---- how far off ----------------------------------------------------------------------------- */
 
-/* Where a difference was seen: the tokens that came too often after a state, or what a test counts. */
+/* Where a difference shows: the excess tokens after a state, or the event that a test counts. */
 typedef struct {
     int state;        /* -1: none */
     const char *test; /* NULL: none */
-    double sign, tv;  /* of the test; what was seen, less what chance would show */
+    double sign, tv;  /* sign of the test; observed TV less the expected one */
 } spot;
 
 static double law_of(const spec_fixture *f, int state, int token)
@@ -80,7 +85,7 @@ static bool too_often(const spec_evidence *e, const spec_fixture *f, int state, 
     return (double)spec_evidence_count(e, state, token) > n * law_of(f, state, token);
 }
 
-/* The state whose tokens are farthest from their law, and the test whose number is. */
+/* Finds the state with the largest TV, and the test with the largest difference. */
 static void find_spots(spot ret[2], const spec_evidence *e, const spec_fixture *f)
 {
     spec_finding finding[SPEC_TESTS_MAX];
@@ -98,16 +103,18 @@ static void find_spots(spot ret[2], const spec_evidence *e, const spec_fixture *
         if (tv - 2.0 * chance > ret[0].tv) ret[0] = (spot){.state = state, .tv = tv - 2.0 * chance};
     }
     for (int k = 0; k < n_findings; k++) {
-        const double more = finding[k].seen - finding[k].expected, tv = fabs(more) - sqrt(1.0 / finding[k].n);
-        /* Others are not about the share of an event. */
+        const double more = finding[k].seen - finding[k].expected,
+                     tv = fabs(more) - sqrt(1.0 / finding[k].n);
+        /* other tests are not about the share of an event */
         if (finding[k].expected > 0.0 && finding[k].expected < 1.0 && tv > ret[1].tv)
-            ret[1] = (spot){.state = -1, .test = finding[k].name, .sign = more > 0.0 ? 1.0 : -1.0, .tv = tv};
+            ret[1] = (spot){
+                .state = -1, .test = finding[k].name, .sign = more > 0.0 ? 1.0 : -1.0, .tv = tv};
     }
 }
 
-/* How much more often than promised did that come, in draws that did not choose it? */
-static spec_mutants_distance measure(const spot *at, const spec_evidence *learnt, const spec_evidence *e,
-                                     const spec_fixture *f)
+/* Measures the excess over the promised probability, in draws that did not choose the spot. */
+static spec_mutants_distance measure(const spot *at, const spec_evidence *learnt,
+                                     const spec_evidence *e, const spec_fixture *f)
 {
     spec_finding finding[SPEC_TESTS_MAX];
     double n = 0.0, mass = 0.0, seen = 0.0;
@@ -124,9 +131,10 @@ static spec_mutants_distance measure(const spot *at, const spec_evidence *learnt
         seen = finding[k].seen;
     }
     if (!(n > 0.0)) return (spec_mutants_distance){.kind = f->kind};
-    return (spec_mutants_distance){.tv = fmax(at->test != NULL ? at->sign * (seen - mass) : seen - mass, 0.0),
-                                   .se = sqrt(fmax(mass * (1.0 - mass), 0.0) / n),
-                                   .kind = f->kind};
+    return (spec_mutants_distance){
+        .tv = fmax(at->test != NULL ? at->sign * (seen - mass) : seen - mass, 0.0),
+        .se = sqrt(fmax(mass * (1.0 - mass), 0.0) / n),
+        .kind = f->kind};
 }
 
 static bool is_larger(const spec_mutants_distance *a, const spec_mutants_distance *b)
@@ -134,15 +142,16 @@ static bool is_larger(const spec_mutants_distance *a, const spec_mutants_distanc
     return b->kind == NULL || a->tv - 2.0 * a->se > b->tv - 2.0 * b->se;
 }
 
-static int distance_on(spec_mutants_distance *ret, const spec_mutant *mutant, const spec_fixture *fixture,
-                       uint64_t draws, uint64_t seed, spec_error *error)
+static int distance_on(spec_mutants_distance *ret, const spec_mutant *mutant,
+                       const spec_fixture *fixture, uint64_t draws, uint64_t seed,
+                       spec_error *error)
 {
     spec_evidence *half[2] = {NULL, NULL};
     spot at[2];
     int status = GSL_SUCCESS;
     for (int i = 0; i < 2; i++) {
         SPEC_TRY(spec_evidence_init(&half[i], fixture, mutant->scope, error));
-        SPEC_TRY(spec_mutants_run(half[i], mutant, fixture, mutant->scope, draws / 2, seed + (uint64_t)i, error));
+        SPEC_TRY(run_mutant(half[i], mutant, fixture, draws / 2, seed + (uint64_t)i, error));
     }
     find_spots(at, half[0], fixture);
     *ret = measure(&at[0], half[0], half[1], fixture);
@@ -154,8 +163,8 @@ done:
     return status;
 }
 
-int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws, uint64_t seed,
-                       spec_error *error)
+int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, uint64_t draws,
+                       uint64_t seed, spec_error *error)
 {
     spec_subject subject = {.kind = NULL};
     spec_fixture fixture = {.kind = NULL};
@@ -167,7 +176,9 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, ui
     for (int i = 0; spec_fixtures[i] != NULL; i++) {
         spec_mutants_distance here;
         SPEC_TRY(spec_fixture_open(&fixture, spec_fixtures[i], error));
-        if (fixture.vocab <= VOCAB_MOST && spec_fixture_fits(&fixture, &subject.about, mutant->scope, NULL)) {
+        if (fixture.vocab <= VOCAB_MOST &&
+            spec_fixture_fits(&fixture, &subject.about, mutant->scope, NULL)) {
+            SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
             SPEC_TRY(distance_on(&here, mutant, &fixture, draws, seed, error));
             if (is_larger(&here, ret)) *ret = here;
         }
@@ -175,6 +186,7 @@ int spec_mutants_worst(spec_mutants_distance *ret, const spec_mutant *mutant, ui
     }
     if (ret->kind != NULL) {
         SPEC_TRY(spec_fixture_open(&fixture, ret->kind, error));
+        SPEC_TRY(spec_fixture_promise(&fixture, &subject.about, error));
         SPEC_TRY(distance_on(ret, mutant, &fixture, 10 * draws, seed + 2, error));
     }
 done:

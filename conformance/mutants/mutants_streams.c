@@ -1,70 +1,110 @@
-/* Mistakes of the loop around the rounds: contexts, caches, the ends of texts. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mistakes in the decoding loop: contexts, caches, ends of texts. */
 #include "conformance/mutants/mutants.h"
 
-/* ---- caches ------------------------------------------------------------------------------------------------------ */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 /* memory[0]: the last round ended with a rejection; memory[1]: of this token. */
-static void remember_rejection(spec_plain *s)
+static void remember_rejection(spec_reference_sampler *s)
 {
     s->memory[0] = s->n_emitted <= s->n_nodes;
     if (s->memory[0]) s->memory[1] = s->token[s->n_emitted - 1];
 }
 
-/* The row after a context whose last token of the round before is the one that was rejected. */
-static const float *given_stale(spec_plain *s, int side, int place)
+/* Uses the row after a context whose last token is the rejected one of the previous round. */
+static const float *given_stale(spec_reference_sampler *s, int side, int place)
 {
-    if (s->n_text == 0 || !s->memory[0]) return spec_plain_given(s, side, place);
+    if (s->n_text == 0 || !s->memory[0]) return spec_reference_sampler_given(s, side, place);
     int32_t *last = &s->text[s->n_text - 1];
     const int32_t right = *last;
     *last = (int32_t)s->memory[1];
-    const float *row = spec_plain_given(s, side, place);
+    const float *row = spec_reference_sampler_given(s, side, place);
     *last = right;
     return row;
 }
 
-static const float *given_target_stale(spec_plain *s, int side, int place)
+static const float *given_target_stale(spec_reference_sampler *s, int side, int place)
 {
-    return side == SPEC_PLAIN_TARGET ? given_stale(s, side, place) : spec_plain_given(s, side, place);
+    return side == SPEC_REFERENCE_TARGET ? given_stale(s, side, place)
+                                         : spec_reference_sampler_given(s, side, place);
 }
 
-/* A draft may be drawn from any row, if it is judged by the same. */
-static const float *given_draft_stale(spec_plain *s, int side, int place)
+/* A draft may be drawn from any row, as long as the same row judges it. */
+static const float *given_draft_stale(spec_reference_sampler *s, int side, int place)
 {
-    return side == SPEC_PLAIN_DRAFT ? given_stale(s, side, place) : spec_plain_given(s, side, place);
+    return side == SPEC_REFERENCE_DRAFT ? given_stale(s, side, place)
+                                        : spec_reference_sampler_given(s, side, place);
 }
 
-static const float *given_one_short(spec_plain *s, int side, int place)
+static const float *given_one_short(spec_reference_sampler *s, int side, int place)
 {
-    const bool wrong = side == SPEC_PLAIN_TARGET && s->memory[0] && s->n_text + place > 0;
-    return spec_plain_given(s, side, place - wrong);
+    const bool wrong = side == SPEC_REFERENCE_TARGET && s->memory[0] && s->n_text + place > 0;
+    return spec_reference_sampler_given(s, side, place - wrong);
 }
 
-/* ---- the end of a text ------------------------------------------------------------------------------------------- */
+/* ---- the end of a text ----------------------------------------------------------------------- */
 
-/* The last token of the vocabulary stands for the end: accepted, it is drawn again. */
-static void resample_end(spec_plain *s)
+/* The last token of the vocabulary ends the text: it is drawn again after its acceptance. */
+static void resample_end(spec_reference_sampler *s)
 {
     for (int k = 0; k < s->n_emitted - 1; k++) {
         if (s->emitted[k] != s->vocab - 1) continue;
-        spec_plain_load(s, SPEC_PLAIN_TARGET, k, s->target);
-        s->emitted[k] = spec_plain_pick(s, s->target, SPEC_PLAIN_CORRECTS);
+        spec_reference_sampler_load(s, SPEC_REFERENCE_TARGET, k, s->target);
+        s->emitted[k] = spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS);
         s->n_emitted = k + 1;
     }
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* If one token is missing, emits the draft token unjudged. */
+static void round_unjudged_at_end(spec_reference_sampler *s)
+{
+    if (s->missing > 1) spec_reference_sampler_walk(s);
+    else spec_reference_sampler_emit(s, s->token[0]);
+}
 
-static double uniform_of_round(spec_plain *s, spec_plain_use use)
+/* Reuses the number that draws the first draft token as its coin. */
+static double uniform_again(spec_reference_sampler *s, spec_reference_sampler_use use, bool here)
+{
+    here = here && s->place == 0;
+    if (here && use == SPEC_REFERENCE_ACCEPTS) return s->number[0];
+    const double u = spec_reference_sampler_fresh(s);
+    if (here && use == SPEC_REFERENCE_DRAFTS) s->number[0] = u;
+    return u;
+}
+
+static double uniform_again_at_first(spec_reference_sampler *s, spec_reference_sampler_use use)
+{
+    return uniform_again(s, use, s->n_text == 0);
+}
+
+static double uniform_again_at_last(spec_reference_sampler *s, spec_reference_sampler_use use)
+{
+    return uniform_again(s, use, s->missing == 1);
+}
+
+/* Repeats a round once with new numbers unless all of it was accepted: rejections come too rarely.
+ */
+static void round_again(spec_reference_sampler *s)
+{
+    spec_reference_sampler_walk(s);
+    if (s->n_emitted > s->n_nodes) return;
+    s->n_emitted = 0;
+    spec_reference_sampler_walk(s);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static double uniform_of_round(spec_reference_sampler *s, spec_reference_sampler_use use)
 {
     (void)use;
     if (s->memory[0] != s->n_text + 1) {
         s->memory[0] = s->n_text + 1;
-        spec_plain_reseed(s, 42, 0);
+        spec_reference_sampler_reseed(s, 42, 0);
     }
-    return spec_plain_fresh(s);
+    return spec_reference_sampler_fresh(s);
 }
 
-/* ---- drafts ------------------------------------------------------------------------------------------------------ */
+/* ---- drafts ---------------------------------------------------------------------------------- */
 
 static int most(const double *row, int vocab, int but)
 {
@@ -74,27 +114,28 @@ static int most(const double *row, int vocab, int but)
     return best;
 }
 
-/* The two likeliest tokens are candidates, and judged as if they had been drawn. */
-static void round_top_two(spec_plain *s)
+/* Judges the two most probable tokens as if they had been drawn. */
+static void round_top_two(spec_reference_sampler *s)
 {
     s->place = 0;
-    spec_plain_load(s, SPEC_PLAIN_TARGET, 0, s->target);
-    spec_plain_load(s, SPEC_PLAIN_DRAFT, 0, s->draft);
+    spec_reference_sampler_load(s, SPEC_REFERENCE_TARGET, 0, s->target);
+    spec_reference_sampler_load(s, SPEC_REFERENCE_DRAFT, 0, s->draft);
     s->token[0] = most(s->draft, s->vocab, -1);
     s->token[1] = most(s->draft, s->vocab, s->token[0]);
     s->parent[1] = -1;
     for (int i = 0; i < 2 && i < s->vocab; i++) {
-        if (spec_plain_accept(s, i)) {
-            spec_plain_emit(s, s->token[i]);
+        if (spec_reference_sampler_accept(s, i)) {
+            spec_reference_sampler_emit(s, s->token[i]);
             return;
         }
-        spec_plain_residual(s, i);
+        spec_reference_sampler_residual(s, i);
     }
-    spec_plain_emit(s, spec_plain_pick(s, s->target, SPEC_PLAIN_CORRECTS));
+    spec_reference_sampler_emit(s,
+                                spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS));
 }
 
-/* Of the two likeliest tokens the one whose likeliest successor makes the likelier pair. */
-static int draw_beam(spec_plain *s, const double *row)
+/* Of the two most probable tokens, drafts the one that begins the more probable pair. */
+static int draw_beam(spec_reference_sampler *s, const double *row)
 {
     double best = -1.0;
     int32_t *next = &s->text[s->n_text + s->place];
@@ -102,7 +143,7 @@ static int draw_beam(spec_plain *s, const double *row)
     const int first = most(row, s->vocab, -1), candidate[2] = {first, most(row, s->vocab, first)};
     for (int i = 0; i < 2; i++) {
         *next = candidate[i];
-        spec_plain_load(s, SPEC_PLAIN_DRAFT, s->place + 1, s->spare);
+        spec_reference_sampler_load(s, SPEC_REFERENCE_DRAFT, s->place + 1, s->spare);
         const double pair = row[candidate[i]] * s->spare[most(s->spare, s->vocab, -1)];
         if (pair <= best) continue;
         best = pair;
@@ -113,21 +154,37 @@ static int draw_beam(spec_plain *s, const double *row)
 
 const spec_mutant spec_mutants_streams[] = {
     {"cache-kept", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
-     "the target's cache is not rolled back: it holds the rejected token", "ml-explore/mlx-lm #1109",
+     "the target's cache is not rolled back: it holds the rejected token",
+     "ml-explore/mlx-lm #1109",
      .hooks = {.given = given_target_stale, .ended = remember_rejection}},
-    {"context-one-short", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "after a rejection the target's context lacks a token",
-     "", .hooks = {.given = given_one_short, .ended = remember_rejection}},
+    {"context-one-short", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "after a rejection the target's context lacks a token", "",
+     .hooks = {.given = given_one_short, .ended = remember_rejection}},
     {"draft-cache-kept", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM,
      "none: only the draft's cache is stale, and its rows are those that are judged", "",
      .hooks = {.given = given_draft_stale, .ended = remember_rejection}},
-    {"end-resampled", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "an accepted end-of-text token is drawn again",
-     "huggingface/transformers #28508", .hooks = {.ended = resample_end}},
+    {"end-resampled", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "an accepted end-of-text token is drawn again", "huggingface/transformers #28508",
+     .hooks = {.ended = resample_end}},
+    {"end-unjudged", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "where one token is missing at the end of a text, the draft's is emitted unjudged", "",
+     .hooks = {.round = round_unjudged_at_end}},
+    {"first-coin-again", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "the number that draws a text's first draft is its coin, too", "",
+     .hooks = {.uniform = uniform_again_at_first}},
+    {"partial-again", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "a round with a rejection is discarded and played again with new numbers", "",
+     .hooks = {.round = round_again}},
+    {"last-coin-again", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "where one token is missing, the number that draws the draft is its coin, too", "",
+     .hooks = {.uniform = uniform_again_at_last}},
     {"rounds-reseeded", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "every round draws the same numbers",
      "feifeibear/LLMSpeculativeSampling", .hooks = {.uniform = uniform_of_round}},
     {"top-two", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
-     "the likeliest tokens are candidates, and judged as if drawn by chance", "[Miao24], expansion trees",
-     .hooks = {.round = round_top_two}},
-    {"beam", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM, "a beam search's draft is judged by the draft's row",
-     "apple/ml-recurrent-drafter #6", .hooks = {.draw = draw_beam}},
+     "the likeliest tokens are candidates, and judged as if drawn by chance",
+     "[Miao24], expansion trees", .hooks = {.round = round_top_two}},
+    {"beam", SPEC_MUTANT_WRONG, SPEC_SCOPE_STREAM,
+     "a beam search's draft is judged by the draft's row", "apple/ml-recurrent-drafter #6",
+     .hooks = {.draw = draw_beam}},
     {.name = NULL},
 };

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/samplers/plugin_child.h"
 
-#include "conformance/samplers/caller.h"
-#include "conformance/samplers/keeper.h"
+#include "conformance/samplers/sampler_host.h"
+#include "conformance/samplers/supervisor.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What a describe of a newer header would write past the end of ours. */
+/* Guard bytes behind the struct: a plug-in built with a newer header may write past its end. */
 enum { DESCRIBE_GUARD = 256, GUARD = 0x5e };
 
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
     spec_plugin_block *block;
     size_t bytes; /* mapped */
     spec_sampler_api api;
-    spec_caller *caller;
+    spec_sampler_host *host;
     spec_fixture fixture;
     spec_batch batch;
     const char *path;
@@ -29,7 +30,7 @@ static int map_block(child *c, size_t bytes, spec_error *error)
 {
     if (bytes == c->bytes) return GSL_SUCCESS;
     if (c->block != NULL) munmap(c->block, c->bytes);
-    c->block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, SPEC_KEEPER_BLOCK, 0);
+    c->block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, SPEC_SUPERVISOR_BLOCK, 0);
     c->bytes = bytes;
     if (c->block != MAP_FAILED) return GSL_SUCCESS;
     c->block = NULL;
@@ -42,7 +43,7 @@ static void *at(const child *c, size_t offset)
     return (char *)c->block + offset;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool find(void *library, const char *name, void *ret_function)
 {
@@ -74,40 +75,57 @@ static int load(child *c, spec_error *error)
     c->block->place = SPEC_PLUGIN_IN_ABI;
     const uint32_t version = abi();
     if (version != SPEC_SAMPLER_ABI)
-        return spec_fail(error, GSL_EFAILED, "it was made for version %u of the interface; this speclab has %u",
+        return spec_fail(error, GSL_EFAILED,
+                         "it was made for version %u of the interface; this speclab has %u",
                          version, (unsigned)SPEC_SAMPLER_ABI);
     return GSL_SUCCESS;
 }
 
-static int describe(child *c, spec_error *error)
+typedef struct {
+    spec_sampler_about about;
+    unsigned char guard[DESCRIBE_GUARD];
+} guarded_about;
+
+static int ask_about(child *c, guarded_about *asked)
 {
-    struct {
-        spec_sampler_about about;
-        unsigned char guard[DESCRIBE_GUARD];
-    } room = {.about = {.size = sizeof room.about}};
-    memset(room.guard, GUARD, sizeof room.guard);
-    c->block->place = SPEC_PLUGIN_IN_DESCRIBE;
-    const int code = c->api.describe(&room.about);
-    if (code != 0) return spec_fail(error, GSL_EFAILED, "its describe returned %d", code);
-    for (int i = 0; i < DESCRIBE_GUARD; i++)
-        if (room.guard[i] != GUARD)
-            return spec_fail(error, GSL_EFAILED, "its describe wrote past the end of its struct: is its header newer?");
-    if (room.about.scopes & SPEC_SCOPE_STREAM && c->api.generate == NULL)
-        return spec_fail(error, GSL_EFAILED, "it has scope S, and does not export spec_sampler_generate");
-    c->block->about = room.about;
-    return spec_subject_check_about(&room.about, error);
+    *asked = (guarded_about){.about = {.size = sizeof asked->about}};
+    memset(asked->guard, GUARD, sizeof asked->guard);
+    return c->api.describe(&asked->about);
 }
 
-/* ---- the verbs --------------------------------------------------------------------------------------------------- */
+static int describe(child *c, spec_error *error)
+{
+    guarded_about asked;
+    c->block->place = SPEC_PLUGIN_IN_DESCRIBE;
+    const int code = ask_about(c, &asked);
+    if (code != 0) return spec_fail(error, GSL_EFAILED, "its describe returned %d", code);
+    for (int i = 0; i < DESCRIBE_GUARD; i++)
+        if (asked.guard[i] != GUARD)
+            return spec_fail(error, GSL_EFAILED,
+                             "its describe wrote past the end of its struct: is its header newer?");
+    if (asked.about.scopes & SPEC_SCOPE_STREAM && c->api.generate == NULL)
+        return spec_fail(error, GSL_EFAILED,
+                         "it has scope S, and does not export spec_sampler_generate");
+    c->block->about = asked.about;
+    return spec_subject_check_about(&asked.about, error);
+}
 
+/* ---- the verbs ------------------------------------------------------------------------------- */
+
+/* Open may rely on an earlier describe, and describe on the options of open, so describe runs
+ * twice; the last answer counts. */
 static int open_sampler(child *c, spec_error *error)
 {
+    guarded_about asked;
     int status;
     SPEC_TRY(load(c, error));
-    SPEC_TRY(describe(c, error));
+    c->block->place = SPEC_PLUGIN_IN_DESCRIBE;
+    (void)ask_about(c, &asked);
     c->block->place = SPEC_PLUGIN_IN_OPEN;
     const char *options = c->block->options != 0 ? at(c, c->block->options) : NULL;
-    SPEC_TRY(spec_caller_init(&c->caller, &c->api, &c->block->about, options, error));
+    SPEC_TRY(spec_sampler_host_init(&c->host, &c->api, &asked.about, options, error));
+    SPEC_TRY(describe(c, error));
+    spec_sampler_host_declare(c->host, &c->block->about);
 done:
     return status;
 }
@@ -120,32 +138,35 @@ static void find_rows(child *c)
     c->fixture.draft = at(c, c->block->draft);
     c->fixture.next = at(c, c->block->next);
     c->fixture.target_law = c->fixture.draft_law = NULL;
-    spec_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes, c->block->n_coins);
+    spec_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes,
+                   c->block->n_coins);
 }
 
 static int begin(child *c, spec_error *error)
 {
-    return spec_caller_begin(c->caller, &c->fixture, c->block->scope, c->block->capacity, error);
+    return spec_sampler_host_begin(c->host, &c->fixture, c->block->scope, c->block->capacity,
+                                   error);
 }
 
 static int run(child *c, spec_error *error)
 {
     c->block->place = SPEC_PLUGIN_IN_STEP;
-    return spec_caller_run(c->caller, &c->batch, c->block->n, error);
+    return spec_sampler_host_run(c->host, &c->batch, c->block->n, error);
 }
 
 static int generate(child *c, spec_error *error)
 {
     const spec_plugin_block *b = c->block;
     c->block->place = SPEC_PLUGIN_IN_GENERATE;
-    return spec_caller_generate(c->caller, b->start, b->K, b->seed, at(c, b->text), b->n_tokens, error);
+    return spec_sampler_host_generate(c->host, b->start, b->K, b->seed, at(c, b->text),
+                                      b->n_tokens, error);
 }
 
 static int counters(child *c, spec_error *error)
 {
     bool known = false;
     c->block->place = SPEC_PLUGIN_IN_COUNTERS;
-    const int status = spec_caller_counters(c->caller, c->block->counters, &known, error);
+    const int status = spec_sampler_host_counters(c->host, c->block->counters, &known, error);
     c->block->counts = known;
     return status;
 }
@@ -160,12 +181,13 @@ static int obey(child *c, const spec_plugin_command *command, spec_error *error)
     const size_t before = c->bytes;
     const int status = map_block(c, command->bytes, error);
     if (status != GSL_SUCCESS) return status;
-    /* The caller keeps pointers to the fixture and the batch, which move with the block. */
-    if (command->verb == SPEC_PLUGIN_BEGIN || (before != c->bytes && c->caller != NULL)) find_rows(c);
+    /* The sampler host keeps pointers to the fixture and the batch, which move with the block. */
+    if (command->verb == SPEC_PLUGIN_BEGIN || (before != c->bytes && c->host != NULL))
+        find_rows(c);
     return verbs[command->verb](c, error);
 }
 
-/* ---- the channel ------------------------------------------------------------------------------------------------- */
+/* ---- the channel ----------------------------------------------------------------------------- */
 
 static bool move_all(int fd, void *bytes, size_t n, bool writes)
 {
@@ -184,7 +206,7 @@ static bool move_all(int fd, void *bytes, size_t n, bool writes)
     return true;
 }
 
-/* Standard output is the library's to print on; it goes where standard error goes. */
+/* The library may print to standard output; that text goes to standard error. */
 static void hide_channel(child *c)
 {
     c->commands = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 64);
@@ -204,16 +226,18 @@ int spec_plugin_child(const char *path)
     errno = 0;
     while (move_all(c.commands, &command, sizeof command, false)) {
         spec_error error = {{0}};
-        spec_plugin_answer answer = {.number = command.number, .status = obey(&c, &command, &error)};
-        if (getpid() != self) _exit(0); /* a copy that the library forked */
+        spec_plugin_answer answer = {.number = command.number,
+                                     .status = obey(&c, &command, &error)};
+        if (getpid() != self) _exit(0); /* a process that the library forked */
         if (c.block != NULL) memcpy(c.block->error, error.text, sizeof c.block->error - 1);
         if (!move_all(c.answers, &answer, sizeof answer, true)) break;
         errno = 0;
     }
-    if (errno != 0) { /* the library closed our descriptors: the parent will see it, and end this */
+    /* the library closed our descriptors: wait until the parent sees it and kills this process */
+    if (errno != 0) {
         close(c.answers);
         for (;;) pause();
     }
-    spec_caller_free(c.caller);
+    spec_sampler_host_free(c.host);
     return 0;
 }

@@ -1,5 +1,7 @@
-/* plugin_child: what subject_plugin.c and its child say to each other, and the memory that they share.
- * The child may write anything there at any time: the parent reads its answers once, and never what it wrote itself. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plugin_child: the messages and the shared memory between subject_plugin.c and its child process.
+ * The child may write anything into the memory at any time: the parent reads each answer once, and
+ * never reads its own data back. */
 #ifndef SPECLAB_PLUGIN_CHILD_H
 #define SPECLAB_PLUGIN_CHILD_H
 
@@ -13,7 +15,7 @@ typedef enum {
     SPEC_PLUGIN_COUNTERS
 } spec_plugin_verb;
 
-/* What the child is about, for the line about its end. */
+/* The current call of the child, for the error message if it ends. */
 typedef enum {
     SPEC_PLUGIN_LOADING,
     SPEC_PLUGIN_IN_ABI,
@@ -26,35 +28,36 @@ typedef enum {
 } spec_plugin_place;
 
 typedef struct {
-    uint32_t number, verb; /* calls count from 1 */
-    uint64_t bytes;        /* of the block: it may have grown */
+    uint32_t number, verb; /* number: calls count from 1 */
+    uint64_t bytes;        /* size of the block, which may have grown */
 } spec_plugin_command;
 
 typedef struct {
     uint32_t number;
-    int32_t status; /* 0, or why is in error */
+    int32_t status; /* 0, or a GSL code; the block's `error` has the message */
 } spec_plugin_answer;
 
-/* The head of the block; rows, batch, text and options follow, at these offsets. */
+/* The head of the block; rows, batch, text and options follow at these offsets. */
 typedef struct {
-    spec_fixture fixture; /* its pointers are the parent's: no use to the child */
+    spec_fixture fixture; /* its pointers are valid in the parent only */
     uint32_t scope;
     int32_t capacity, n_coins;
     size_t target, draft, next, batch, text;
     size_t options;       /* 0: none */
-    int32_t n;            /* run: rounds */
-    int32_t start, K;     /* generate */
+    int32_t n;            /* rounds of SPEC_PLUGIN_RUN */
+    int32_t start, K;     /* of SPEC_PLUGIN_GENERATE */
     uint64_t seed;
     int64_t n_tokens;
 
     int32_t place;        /* spec_plugin_place */
     spec_sampler_about about;
     uint64_t counters[3];
-    int32_t counts;       /* 0: it has no counters */
+    int32_t counts;       /* 0: the plug-in has no counters */
     char error[480];
 } spec_plugin_block;
 
-/* The child: loads the library, and calls it as it is told until its input is closed. A keeper's role. */
+/* The child's main function: loads the library and runs commands until its input closes. A role of
+ * the supervisor. */
 int spec_plugin_child(const char *path);
 
 #endif

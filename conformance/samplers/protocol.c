@@ -1,13 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/samplers/protocol.h"
 
+#include "base/json_memory.h"
 #include "base/names.h"
+#include "speclab/no_memory.h"
 
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 void *spec_bytes_more(spec_bytes *bytes, size_t n)
 {
@@ -41,8 +44,9 @@ void spec_bytes_print(spec_bytes *bytes, const char *format, ...)
 
 int spec_bytes_status(const spec_bytes *bytes, spec_error *error)
 {
-    return bytes->failed ? spec_fail(error, GSL_ENOMEM, "out of memory for %zu bytes to a process", bytes->n)
-                         : GSL_SUCCESS;
+    return bytes->failed
+               ? spec_fail(error, GSL_ENOMEM, "out of memory for %zu bytes to a process", bytes->n)
+               : GSL_SUCCESS;
 }
 
 const char *spec_protocol_shown(char buffer[SPEC_PROTOCOL_SHOWN], const char *bytes, size_t n)
@@ -53,15 +57,18 @@ const char *spec_protocol_shown(char buffer[SPEC_PROTOCOL_SHOWN], const char *by
     return buffer;
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
-spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t scope, int from, int n, int nodes)
+spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t scope, int from,
+                                     int n, int nodes)
 {
     spec_question question = {.type = type, .serial = serial, .scope = scope, .from = from, .n = n};
     const size_t rounds = (size_t)n, places = (size_t)nodes + 1;
     if (type == SPEC_FRAME_GENERATE) question.most = rounds * sizeof(int32_t);
     else if (type == SPEC_FRAME_COUNTERS) question.most = rounds * sizeof(uint64_t);
-    else question.most = rounds * (2 + 5 * places) * sizeof(int32_t); /* too many tokens are read, and judged later */
+    else
+        question.most = rounds * (2 + 5 * places) *
+                        sizeof(int32_t); /* surplus tokens are read here, and judged later */
     return question;
 }
 
@@ -73,29 +80,31 @@ uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope)
 void spec_protocol_emit(spec_batch *batch, int i, const void *token, int n_emitted, int n_accepted)
 {
     const int places = batch->nodes + 1, n = n_emitted < places ? n_emitted : places;
-    if (n > 0) memcpy(batch->emitted + (size_t)i * (size_t)places, token, (size_t)n * sizeof *batch->emitted);
+    if (n > 0)
+        memcpy(batch->emitted + (size_t)i * (size_t)places, token,
+               (size_t)n * sizeof *batch->emitted);
     batch->n_emitted[i] = n_emitted;
     batch->n_accepted[i] = n_accepted;
     batch->fault[i] = 0;
 }
 
-/* ---- hello ------------------------------------------------------------------------------------------------------- */
+/* ---- hello ----------------------------------------------------------------------------------- */
 
-/* Words of a list, and the bits that they stand for. */
+/* Words of a list, and the bits that they set. */
 typedef struct {
     const char *word;
     uint32_t bit;
 } word;
 
-static const word scope_words[] = {{"V", SPEC_SCOPE_VERIFY}, {"DV", SPEC_SCOPE_DRAFT}, {"S", SPEC_SCOPE_STREAM},
-                                   {NULL, 0}};
+static const word scope_words[] = {
+    {"V", SPEC_SCOPE_VERIFY}, {"DV", SPEC_SCOPE_DRAFT}, {"S", SPEC_SCOPE_STREAM}, {NULL, 0}};
 static const word chain_words[] = {{"fixed", SPEC_DRAWN_FIXED}, {"iid", SPEC_DRAWN_IID}, {NULL, 0}};
 static const word tree_words[] = {{"fixed", SPEC_DRAWN_FIXED}, {"iid", SPEC_DRAWN_IID},
                                   {"without", SPEC_DRAWN_WITHOUT}, {NULL, 0}};
 
 static int refuse(spec_error *error, const char *key, const char *wanted)
 {
-    return spec_fail(error, GSL_EFAILED, "its hello is wrong: '%s' is to be %s", key, wanted);
+    return spec_fail(error, GSL_EFAILED, "its hello is wrong: '%s' must be %s", key, wanted);
 }
 
 static uint32_t bit_of(const word *words, const json_t *item)
@@ -105,8 +114,8 @@ static uint32_t bit_of(const word *words, const json_t *item)
     return 0;
 }
 
-static int read_list(uint32_t *ret, const json_t *hello, const char *key, const word *words, const char *wanted,
-                     spec_error *error)
+static int read_list(uint32_t *ret, const json_t *hello, const char *key, const word *words,
+                     const char *wanted, spec_error *error)
 {
     const json_t *list = json_object_get(hello, key);
     const size_t n = json_array_size(list);
@@ -132,27 +141,39 @@ static int read_most(int32_t *ret, const json_t *hello, const char *key, spec_er
 {
     const json_t *value = json_object_get(hello, key);
     if (value == NULL) return GSL_SUCCESS;
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > INT32_MAX)
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > INT32_MAX)
         return refuse(error, key, "a whole number from 0, any, to 2147483647");
     *ret = (int32_t)json_integer_value(value);
     return GSL_SUCCESS;
 }
 
-/* One of two words; the first where there is none. */
-static int read_choice(bool *ret_second, const json_t *hello, const char *key, const char *first, const char *second,
-                       spec_error *error)
+/* Reads one of two words; the first is the default. */
+static int read_choice(bool *ret_second, const json_t *hello, const char *key, const char *first,
+                       const char *second, spec_error *error)
 {
     const json_t *value = json_object_get(hello, key);
     const char *text = value != NULL ? json_string_value(value) : first;
     *ret_second = text != NULL && strcmp(text, second) == 0;
     if (*ret_second || (text != NULL && strcmp(text, first) == 0)) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EFAILED, "its hello is wrong: '%s' is to be \"%s\" or \"%s\"", key, first, second);
+    return spec_fail(error, GSL_EFAILED, "its hello is wrong: '%s' must be \"%s\" or \"%s\"", key,
+                     first, second);
+}
+
+static int read_filters(char filters[64], const json_t *hello, spec_error *error)
+{
+    const json_t *value = json_object_get(hello, "filters");
+    if (value == NULL) return GSL_SUCCESS;
+    if (!json_is_string(value) || json_string_length(value) > 63)
+        return refuse(error, "filters", "an order such as \"temperature,top_k,top_p,min_p\"");
+    snprintf(filters, 64, "%s", json_string_value(value));
+    return GSL_SUCCESS;
 }
 
 static int read_name(char name[64], const json_t *hello, spec_error *error)
 {
     const json_t *value = json_object_get(hello, "name");
-    if (value != NULL && json_string_length(value) == 0) return refuse(error, "name", "a text");
+    if (value != NULL && json_string_length(value) == 0) return refuse(error, "name", "a string");
     snprintf(name, 64, "%s", value != NULL ? json_string_value(value) : "a process");
     for (char *c = name; *c != '\0'; c++)
         if (*c < ' ' || *c > '~') *c = '?';
@@ -161,7 +182,8 @@ static int read_name(char name[64], const json_t *hello, spec_error *error)
 
 static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
 {
-    /* A line of JSON for every row of a large vocabulary is nobody's wish who did not say so. */
+    /* Larger vocabularies need frames, unless the hello gives max_vocab: JSON rows would be long
+     * lines. */
     enum { JSON_VOCAB = 1024 };
     spec_sampler_about *about = &ret->about;
     bool logits = false, binary = false;
@@ -170,17 +192,23 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     const json_t *version = json_object_get(hello, "speclab");
     if (!json_is_integer(version)) return refuse(error, "speclab", "the protocol's version, 1");
     if (json_integer_value(version) != SPEC_SAMPLER_ABI)
-        return spec_fail(error, GSL_EFAILED, "it speaks version %lld of the protocol, and this is version %d",
+        return spec_fail(error, GSL_EFAILED,
+                         "it speaks version %lld of the protocol, and this is version %d",
                          (long long)json_integer_value(version), SPEC_SAMPLER_ABI);
     about->size = sizeof *about;
     SPEC_TRY(read_name(about->name, hello, error));
-    SPEC_TRY(read_list(&about->scopes, hello, "scopes", scope_words, "a list of \"V\", \"DV\", \"S\"", error));
-    if (about->scopes == 0) SPEC_TRY(refuse(error, "scopes", "there: a list of \"V\", \"DV\", \"S\""));
-    SPEC_TRY(read_list(&about->chains, hello, "chains", chain_words, "a list of \"fixed\", \"iid\"", error));
-    SPEC_TRY(read_list(&about->trees, hello, "trees", tree_words, "a list of \"fixed\", \"iid\", \"without\"", error));
+    SPEC_TRY(read_list(&about->scopes, hello, "scopes", scope_words,
+                       "a list of \"V\", \"DV\", \"S\"", error));
+    if (about->scopes == 0)
+        SPEC_TRY(refuse(error, "scopes", "there: a list of \"V\", \"DV\", \"S\""));
+    SPEC_TRY(read_list(&about->chains, hello, "chains", chain_words, "a list of \"fixed\", \"iid\"",
+                       error));
+    SPEC_TRY(read_list(&about->trees, hello, "trees", tree_words,
+                       "a list of \"fixed\", \"iid\", \"without\"", error));
     SPEC_TRY(read_choice(&logits, hello, "rows", "probabilities", "logits", error));
     SPEC_TRY(read_choice(&binary, hello, "frames", "json", "binary", error));
     SPEC_TRY(read_flag(&about->sampling, hello, "sampling", error));
+    SPEC_TRY(read_filters(about->filters, hello, error));
     SPEC_TRY(read_flag(&about->coins, hello, "coins", error));
     SPEC_TRY(read_flag(&about->padding, hello, "padding", error));
     SPEC_TRY(read_flag(&about->seeded, hello, "seeded", error));
@@ -202,12 +230,15 @@ int spec_protocol_hello(spec_hello *ret, const char *line, size_t n, spec_error 
     char shown[SPEC_PROTOCOL_SHOWN];
     json_error_t problem;
     *ret = (spec_hello){.protocol = NULL};
-    json_t *hello = json_loadb(line, n, JSON_REJECT_DUPLICATES, &problem);
+    json_t *hello = spec_json_load(line, n, JSON_REJECT_DUPLICATES, &problem);
+    if (spec_json_lost()) return spec_no_memory(error);
     if (!json_is_object(hello)) {
         json_decref(hello);
         return spec_fail(error, GSL_EFAILED,
-                         "its first line on standard output is no hello, but '%s'; standard output is for the protocol"
-                         " alone, standard error is free", spec_protocol_shown(shown, line, n));
+                         "its first line on standard output is no hello, but '%s'; standard output "
+                         "is for the protocol"
+                         " alone, standard error is free",
+                         spec_protocol_shown(shown, line, n));
     }
     const int status = read_hello(ret, hello, error);
     json_decref(hello);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/samplers/subject.h"
 
 #include "base/names.h"
@@ -5,11 +6,8 @@
 #include <string.h>
 
 const spec_subject_kind *const spec_subject_kinds[] = {
-    &spec_subject_rule,
-    &spec_subject_plugin,
-    &spec_subject_exec,
-    &spec_subject_mutant,
-    NULL,
+    &spec_subject_rule,   &spec_subject_plugin, &spec_subject_exec,
+    &spec_subject_mutant, &spec_subject_biased, NULL,
 };
 
 static const char *name_of(int i)
@@ -23,7 +21,8 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits, spec_error *error)
+int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
+                      spec_error *error)
 {
     char name[32] = "plugin";
     const char *path = spec, *colon = strchr(spec, ':');
@@ -32,12 +31,14 @@ int spec_subject_open(spec_subject *subject, const char *spec, const spec_subjec
         snprintf(name, sizeof name, "%.*s", (int)(colon - spec), spec);
         path = colon + 1;
     } else if (!ends_with(spec, ".so")) {
-        return spec_fail(error, GSL_EINVAL,
-                         "'%.100s' names no sampler: rule:NAME, plugin:FILE.so or exec:COMMAND is wanted", spec);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "'%.100s' is no sampler: use rule:NAME, plugin:FILE.so or exec:COMMAND", spec);
     }
     const int line = spec_names_find(name_of, name, "kind of sampler", error);
     if (line < 0) return GSL_EINVAL;
-    if (path[0] == '\0') return spec_fail(error, GSL_EINVAL, "'%.100s': nothing comes after the colon", spec);
+    if (path[0] == '\0')
+        return spec_fail(error, GSL_EINVAL, "'%.100s': nothing comes after the colon", spec);
     subject->kind = spec_subject_kinds[line];
     const int status = subject->kind->open(subject, path, error);
     if (status != GSL_SUCCESS) spec_subject_close(subject);
@@ -50,8 +51,8 @@ void spec_subject_close(spec_subject *subject)
     *subject = (spec_subject){.kind = NULL};
 }
 
-int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope, int capacity,
-                       spec_error *error)
+int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope,
+                       int capacity, spec_error *error)
 {
     subject->fixture = fixture;
     subject->scope = scope;
@@ -59,24 +60,42 @@ int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint3
     return subject->kind->begin(subject, error);
 }
 
+bool spec_subject_is_late(const spec_subject *subject)
+{
+    return subject->kind != NULL && subject->kind->late != NULL && subject->kind->late(subject);
+}
+
 int spec_subject_run(spec_subject *subject, int n, spec_error *error)
 {
     return subject->kind->run(subject, n, error);
 }
 
-int spec_subject_generate(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
-                          int64_t n_tokens, spec_error *error)
+int spec_subject_generate(spec_subject *subject, int start, int K, uint64_t seed,
+                          int32_t *ret_token, int64_t n_tokens, spec_error *error)
 {
     return subject->kind->generate(subject, start, K, seed, ret_token, n_tokens, error);
 }
 
-int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error)
+int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *subject, int k,
+                      gsl_rng *rng, spec_error *error)
 {
-    *ret_known = false;
-    return subject->kind->counters != NULL ? subject->kind->counters(subject, ret, ret_known, error) : GSL_SUCCESS;
+    const spec_fixture *f = subject->fixture;
+    ret->n = spec_fixture_text(f, k);
+    ret->start = f->levels * (int)gsl_rng_uniform_int(rng, (unsigned long)f->variants);
+    ret->seed = gsl_rng_get(rng);
+    return spec_subject_generate(subject, ret->start, f->n_nodes, ret->seed, ret_token, ret->n,
+                                 error);
 }
 
-/* ---- what it says of itself -------------------------------------------------------------------------------------- */
+int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known,
+                          spec_error *error)
+{
+    *ret_known = false;
+    return subject->kind->counters != NULL ? subject->kind->counters(subject, ret, ret_known, error)
+                                           : GSL_SUCCESS;
+}
+
+/* ---- what it says of itself ------------------------------------------------------------------ */
 
 static bool is_name(const char *name, size_t size)
 {
@@ -89,31 +108,43 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
 {
     const uint32_t scopes = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
     const uint32_t chains = SPEC_DRAWN_FIXED | SPEC_DRAWN_IID, trees = chains | SPEC_DRAWN_WITHOUT;
-    const int32_t flag[] = {about->sampling, about->coins, about->padding, about->seeded, about->lossy};
+    const int32_t flag[] = {about->sampling, about->coins, about->padding, about->seeded,
+                            about->lossy};
     static const char *const flags[] = {"sampling", "coins", "padding", "seeded", "lossy"};
     if (!is_name(about->name, sizeof about->name))
-        return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters", sizeof about->name - 1);
+        return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters",
+                         sizeof about->name - 1);
     if (about->scopes == 0 || about->scopes & ~scopes)
-        return spec_fail(error, GSL_EFAILED, "its scopes are %#x: one or more of SPEC_SCOPE_*", about->scopes);
+        return spec_fail(error, GSL_EFAILED, "its scopes are %#x: one or more of SPEC_SCOPE_*",
+                         about->scopes);
     if (about->chains & ~chains)
-        return spec_fail(error, GSL_EFAILED, "its chains are %#x: SPEC_DRAWN_FIXED and SPEC_DRAWN_IID", about->chains);
+        return spec_fail(error, GSL_EFAILED,
+                         "its chains are %#x: SPEC_DRAWN_FIXED and SPEC_DRAWN_IID", about->chains);
     if (about->trees & ~trees)
-        return spec_fail(error, GSL_EFAILED, "its trees are %#x: any of SPEC_DRAWN_*", about->trees);
+        return spec_fail(error, GSL_EFAILED, "its trees are %#x: any of SPEC_DRAWN_*",
+                         about->trees);
     if (about->rows > SPEC_ROWS_LOGITS)
         return spec_fail(error, GSL_EFAILED, "its rows are %u: one of SPEC_ROWS_*", about->rows);
     for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
         if (flag[i] != 0 && flag[i] != 1)
             return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
+    if (memchr(about->filters, '\0', sizeof about->filters) == NULL)
+        return spec_fail(error, GSL_EFAILED, "its filters are no text of at most %zu bytes",
+                         sizeof about->filters - 1);
+    if (about->filters[0] != '\0' && !about->sampling)
+        return spec_fail(error, GSL_EFAILED, "its filters are declared, but sampling is 0");
+    spec_filter_order order;
+    if (spec_filter_order_parse(&order, about->filters, error) != GSL_SUCCESS) return GSL_EFAILED;
     if (about->max_batch < 0 || about->max_nodes < 0 || about->max_vocab < 0)
         return spec_fail(error, GSL_EFAILED, "its max_batch, max_nodes or max_vocab is negative");
     return GSL_SUCCESS;
 }
 
-/* ---- a batch in one block ---------------------------------------------------------------------------------------- */
+/* ---- a batch in one block -------------------------------------------------------------------- */
 
 enum { ALIGNED = 16 };
 
-/* The next array of the block: `memory` NULL only counts. */
+/* The next array of the block; with `memory` NULL it only counts bytes. */
 static void *lay(void *memory, size_t *used, size_t n, size_t size)
 {
     void *array = memory != NULL ? (char *)memory + *used : NULL;

@@ -1,47 +1,56 @@
-/* subject: the sampler under test, whatever it is: a rule of ours, a shared library, a process.
- * It is given batches of rounds that name states of a fixture, and fills in what it emits. A subject is one thread's; a
- * run with n threads opens n of them. Plug-ins run in a child process, so that theirs is the crash. The kinds are
- * lines of the table spec_subject_kinds. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* subject: the sampler under test: a rule of speclab, a shared library or a process.
+ * It receives batches of rounds, which name states of a fixture, and writes the tokens that it
+ * emits. One thread uses a subject; a run with n threads opens n. Plug-ins run in a child process,
+ * which may crash. Kinds are lines of the table spec_subject_kinds. */
 #ifndef SPECLAB_SUBJECT_H
 #define SPECLAB_SUBJECT_H
 
 #include "conformance/fixtures/fixture.h"
 
+#include <gsl/gsl_rng.h>
 #include <signal.h>
 
 typedef struct spec_subject spec_subject;
 
-/* A batch, in plain arrays that may lie in shared memory; the subject owns them. Round i has its nodes at i*nodes, its
- * states and emitted tokens at i*(nodes+1). In scope DV the subject draws the tokens, and writes them. */
+/* A batch of rounds: plain arrays, possibly in shared memory, owned by the subject. Round i's nodes
+ * start at i*nodes, its states and emitted tokens at i*(nodes+1). In scope DV the subject draws and
+ * writes `token`. */
 typedef struct {
-    int capacity, nodes;     /* most rounds; nodes of a full draft */
+    int capacity, nodes;     /* capacity: most rounds; nodes: of a full draft */
     int32_t *n_nodes;        /* (capacity) */
     int32_t *token;          /* (capacity, nodes) drafted; -1: padding */
-    int32_t *state;          /* (capacity, nodes+1) [0] the root's, [i+1] after node i */
+    int32_t *state;          /* (capacity, nodes+1) [0]: at the root; [i+1]: after node i */
     uint64_t *request;       /* (capacity) */
     uint64_t *seed, *offset; /* (capacity) */
     float *coin;             /* (capacity, n_coins) or NULL */
     int n_coins;
 
     int32_t *emitted;        /* (capacity, nodes+1) */
-    int32_t *n_emitted;      /* (capacity) as the sampler said, whatever it is */
+    int32_t *n_emitted;      /* (capacity) as the sampler reported it, unchecked */
     int32_t *n_accepted;     /* (capacity) */
     uint32_t *fault;         /* (capacity) SPEC_FAULT_* */
 } spec_batch;
 
-/* What a subject did that no sampler may. */
+/* Forbidden actions of a sampler. */
 enum {
     SPEC_FAULT_INPUT = 1,     /* it modified its input */
     SPEC_FAULT_OVERRUN = 2,   /* it wrote past its output */
-    SPEC_FAULT_UNTOUCHED = 4, /* it left its output as it was */
-    SPEC_FAULT_RUNNING = 8    /* it has not come back from the call with this round */
+    SPEC_FAULT_UNTOUCHED = 4, /* it did not write its output */
+    SPEC_FAULT_RUNNING = 8    /* it has not returned from the call with this round */
 };
 
 typedef struct {
-    double timeout;          /* seconds that one call may take */
-    uint64_t memory;         /* most bytes of a child; 0: no limit */
-    const char *opt_options; /* for spec_sampler_open */
+    double timeout;          /* time-out of one call, seconds */
+    uint64_t memory;         /* memory limit of a child, bytes; 0: none */
+    /* options for spec_sampler_open; for a process, words appended to its command */
+    const char *opt_options;
+    /* environment variables that a child receives besides the list of child_environment.h;
+     * NULL-terminated */
+    const char *const *opt_env;
     const volatile sig_atomic_t *opt_stop;
+    const char *supervisor; /* program whose main calls spec_supervisor_main (supervisor.h), such as
+                               "/proc/self/exe"; NULL: plug-ins and processes cannot be started */
 } spec_subject_limits;
 
 #define SPEC_SUBJECT_LIMITS_DEFAULT ((spec_subject_limits){.timeout = 10.0, .memory = 4ull << 30})
@@ -49,19 +58,22 @@ typedef struct {
 typedef struct {
     const char *name, *usage, *summary;
     int (*open)(spec_subject *subject, const char *path, spec_error *error);
-    int (*begin)(spec_subject *subject, spec_error *error); /* make subject->batch for subject->fixture and scope */
+    int (*begin)(spec_subject *subject,
+                 /* allocates subject->batch for subject->fixture and subject->scope */
+                 spec_error *error);
     int (*run)(spec_subject *subject, int n, spec_error *error);
-    int (*generate)(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token, int64_t n_tokens,
-                    spec_error *error);
+    int (*generate)(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
+                    int64_t n_tokens, spec_error *error);
     int (*counters)(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error);
     void (*close)(spec_subject *subject);
+    bool (*late)(const spec_subject *subject); /* NULL: never */
 } spec_subject_kind;
 
 struct spec_subject {
     const spec_subject_kind *kind;
     spec_sampler_about about;
     spec_subject_limits limits;
-    const spec_fixture *fixture; /* the caller's, between begin and the next */
+    const spec_fixture *fixture; /* the caller's, from one begin to the next */
     uint32_t scope;
     int capacity;
     spec_batch batch;
@@ -69,39 +81,57 @@ struct spec_subject {
 };
 
 extern const spec_subject_kind *const spec_subject_kinds[]; /* NULL-terminated */
-extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subject_exec, spec_subject_mutant;
+extern const spec_subject_kind spec_subject_rule, spec_subject_plugin, spec_subject_exec,
+    spec_subject_mutant, spec_subject_biased;
 
-/* `spec` is e.g. "rule:block", "mutant:residual-from-target", "plugin:./my.so", "exec:python3 my.py"; a path ending in
- * .so alone is a plug-in. GSL_EINVAL for what there is not; GSL_EFAILED for a subject that cannot be started, with what
- * it said. */
-int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits, spec_error *error);
+/* Opens a sampler by its spec: "rule:block", "mutant:residual-from-target", "plugin:./my.so",
+ * "exec:python3 my.py"; a path that ends in .so is a plug-in. GSL_EINVAL for an unknown name;
+ * GSL_EFAILED for a sampler that cannot be started, with its message. */
+int spec_subject_open(spec_subject *subject, const char *spec, const spec_subject_limits *limits,
+                      spec_error *error);
 void spec_subject_close(spec_subject *subject);
 
-/* How many coins a round of the fixture is given: to draw, accept and correct; or 0. For kinds. */
+/* Coins per round of the fixture: to draw, accept and correct; 0 if it has none. For kinds. */
 int spec_batch_coins(const spec_fixture *fixture);
 
-/* A batch in one block of memory: the bytes it takes, and its arrays laid out over `memory` (16-byte aligned, zeroed by
- * the caller). For kinds. */
+/* A batch in one block of memory: its size in bytes, and its arrays laid out over `memory` (16-byte
+ * aligned, zeroed by the caller). For kinds. */
 size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
 void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
 
-/* What a sampler says of itself, if it makes sense; GSL_EFAILED naming the field that does not. For kinds. */
+/* Checks a declaration; GSL_EFAILED naming the invalid field. For kinds. */
 int spec_subject_check_about(const spec_sampler_about *about, spec_error *error);
 
-/* Go over to a fixture and a scope. Afterwards subject->batch has room for `capacity` rounds. */
-int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope, int capacity,
-                       spec_error *error);
+/* Switches to a fixture and a scope. Afterwards subject->batch holds up to `capacity` rounds. */
+int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope,
+                       int capacity, spec_error *error);
 
-/* Run the batch's first n rounds. GSL_EFAILED where the subject crashed, hung, ran out of memory or said that it
- * failed, with one line that says which and names the round's seed; it is then dead, and no process of it is left. What
- * it emitted is handed over unchecked. */
+/* Has it ended because a call took longer than limits.timeout? */
+bool spec_subject_is_late(const spec_subject *subject);
+
+/* Runs the first n rounds of the batch. GSL_EFAILED if the subject crashed, hung, ran out of memory
+ * or reported a failure, with one line that says which and names the round's seed; all of its
+ * processes have then ended. GSL_ENOMEM for speclab's own samplers, which fail only for lack of
+ * memory. The answers are not checked. */
 int spec_subject_run(spec_subject *subject, int n, spec_error *error);
 
-/* Scope S: a text of n_tokens tokens after a start in that state. */
-int spec_subject_generate(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
-                          int64_t n_tokens, spec_error *error);
+/* Scope S: a text of n_tokens tokens that starts in state `start`. */
+int spec_subject_generate(spec_subject *subject, int start, int K, uint64_t seed,
+                          int32_t *ret_token, int64_t n_tokens, spec_error *error);
 
-/* drafted, accepted, emitted, as the subject counted; *ret_known false: it does not count. */
-int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error);
+/* The inputs of a text. */
+typedef struct {
+    int start, n; /* start: a state of level 0; n: tokens */
+    uint64_t seed;
+} spec_text_asked;
+
+/* Scope S: text k of a batch, with the length that the fixture sets. `rng` draws its start and its
+ * seed; ret_token holds SPEC_FIXTURE_TEXT_MAX tokens. */
+int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *subject, int k,
+                      gsl_rng *rng, spec_error *error);
+
+/* The subject's own counters: drafted, accepted, emitted tokens; *ret_known false: it has none. */
+int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known,
+                          spec_error *error);
 
 #endif

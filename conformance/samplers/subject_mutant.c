@@ -1,15 +1,18 @@
-/* mutant:NAME: a known mistake, behind the interface that plug-ins have. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mutant:NAME: a known mistake, called through the plug-in interface. */
 #include "conformance/mutants/mutants.h"
 
 static int open_sampler(void **ret_self, const char *opt_options)
 {
     const spec_mutant *mutant;
     const int status = spec_mutants_find(&mutant, opt_options, NULL);
-    return status == GSL_SUCCESS ? spec_plain_open(ret_self, &mutant->hooks) : status;
+    return status == GSL_SUCCESS ? spec_reference_sampler_open(ret_self, &mutant->hooks) : status;
 }
 
-static const spec_sampler_api api = {
-    .open = open_sampler, .step = spec_plain_step, .close = spec_plain_close, .generate = spec_plain_generate};
+static const spec_sampler_api api = {.open = open_sampler,
+                                     .step = spec_reference_sampler_step,
+                                     .close = spec_reference_sampler_close,
+                                     .generate = spec_reference_sampler_generate};
 
 static int open_subject(spec_subject *subject, const char *path, spec_error *error)
 {
@@ -19,16 +22,21 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
     subject->about = (spec_sampler_about){
         .size = sizeof subject->about,
         .scopes = mutant->scope,
-        .trees = mutant->chains_only ? 0 : SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT,
+        .trees = mutant->chains_only  ? 0
+                 : mutant->trees != 0 ? mutant->trees
+                                      : SPEC_DRAWN_FIXED | SPEC_DRAWN_IID | SPEC_DRAWN_WITHOUT,
         .sampling = 1,
         .coins = mutant->coins,
         .padding = 1,
         .seeded = 1,
         .max_nodes = SPEC_FIXTURE_NODES_MAX,
+        .max_vocab = mutant->max_vocab,
         .lossy = mutant->kind == SPEC_MUTANT_LOSSY,
     };
+    if (mutant->filters != NULL)
+        snprintf(subject->about.filters, sizeof subject->about.filters, "%s", mutant->filters);
     snprintf(subject->about.name, sizeof subject->about.name, "%s", mutant->name);
-    return spec_subject_open_api(subject, &api, path, error);
+    return spec_sampler_host_subject_open(subject, &api, path, error);
 }
 
 const spec_subject_kind spec_subject_mutant = {
@@ -36,9 +44,9 @@ const spec_subject_kind spec_subject_mutant = {
     .usage = "mutant:NAME",
     .summary = "a known mistake of real samplers",
     .open = open_subject,
-    .begin = spec_subject_begin_api,
-    .run = spec_subject_run_api,
-    .generate = spec_subject_generate_api,
-    .counters = spec_subject_counters_api,
-    .close = spec_subject_close_api,
+    .begin = spec_sampler_host_subject_begin,
+    .run = spec_sampler_host_subject_run,
+    .generate = spec_sampler_host_subject_generate,
+    .counters = spec_sampler_host_subject_counters,
+    .close = spec_sampler_host_subject_close,
 };

@@ -1,8 +1,9 @@
-/* plugin:FILE.so: a shared library that exports the functions of speclab/sampler.h, called in a child process. What the
- * child is asked is kept here and copied into the block that both share, and its answers are copied out, so that a wild
- * write of its can change nothing that is relied upon. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plugin:FILE.so: a shared library that exports the functions of speclab/sampler.h, called in a
+ * child process. Inputs are kept here and copied into the shared block; answers are copied out. So
+ * a wild write of the child cannot change what the parent relies on. */
+#include "conformance/samplers/child_process.h"
 #include "conformance/samplers/plugin_child.h"
-#include "conformance/samplers/ward.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,24 +13,27 @@
 #include <unistd.h>
 
 static const char *const places[SPEC_PLUGIN_PLACES] = {
-    [SPEC_PLUGIN_LOADING] = "while it was loaded", [SPEC_PLUGIN_IN_ABI] = "in spec_sampler_abi",
-    [SPEC_PLUGIN_IN_DESCRIBE] = "in spec_sampler_describe", [SPEC_PLUGIN_IN_OPEN] = "in spec_sampler_open",
-    [SPEC_PLUGIN_IN_STEP] = "in spec_sampler_step", [SPEC_PLUGIN_IN_GENERATE] = "in spec_sampler_generate",
+    [SPEC_PLUGIN_LOADING] = "while it was loaded",
+    [SPEC_PLUGIN_IN_ABI] = "in spec_sampler_abi",
+    [SPEC_PLUGIN_IN_DESCRIBE] = "in spec_sampler_describe",
+    [SPEC_PLUGIN_IN_OPEN] = "in spec_sampler_open",
+    [SPEC_PLUGIN_IN_STEP] = "in spec_sampler_step",
+    [SPEC_PLUGIN_IN_GENERATE] = "in spec_sampler_generate",
     [SPEC_PLUGIN_IN_COUNTERS] = "in spec_sampler_counters",
 };
 
 typedef struct {
     char *path;
-    spec_ward *ward;
-    uint32_t number;          /* of the last call */
-    int file;                 /* the block's; -1: none */
+    spec_child_process *child;
+    uint32_t number;          /* number of the last call */
+    int file;                 /* descriptor of the block; -1: none */
     spec_plugin_block *block; /* (bytes) */
     size_t bytes;
-    spec_batch theirs;        /* in the block */
+    spec_batch theirs;        /* the batch in the block */
     size_t batch, text;       /* their offsets in the block */
-    int n;                    /* of the last run, and the seed of the last text */
+    int n;                    /* n of the last run, and the seed of the last text */
     uint64_t seed;
-    void *memory;             /* of subject->batch */
+    void *memory;             /* memory of subject->batch */
 } own;
 
 static own *own_of(spec_subject *subject)
@@ -37,12 +41,12 @@ static own *own_of(spec_subject *subject)
     return subject->own;
 }
 
-/* ---- the block --------------------------------------------------------------------------------------------------- */
+/* ---- the block ------------------------------------------------------------------------------- */
 
 static int fit_block(own *o, size_t bytes, spec_error *error)
 {
     if (bytes <= o->bytes) return GSL_SUCCESS;
-    /* Reserved at once: a page that cannot be had later would be a signal. */
+    /* Reserve all pages now: a page that is missing later would raise a signal. */
     void *block = posix_fallocate(o->file, 0, (off_t)bytes) == 0
                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file, 0)
                       : MAP_FAILED;
@@ -64,9 +68,10 @@ static void *at(const own *o, size_t offset)
     return (char *)o->block + offset;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Where it was when it ended: the function, the fixture, and the first round of the call that did not come back. */
+/* Reports where the child ended: the function, the fixture, and the first round of the call that
+ * did not return. */
 static int blame(const spec_subject *subject, uint32_t verb, const char *why, spec_error *error)
 {
     const own *o = subject->own;
@@ -77,15 +82,16 @@ static int blame(const spec_subject *subject, uint32_t verb, const char *why, sp
         int i = 0;
         while (i < o->n && !(o->theirs.fault[i] & SPEC_FAULT_RUNNING)) i++;
         if (i < o->n)
-            snprintf(where, sizeof where, ", fixture %.40s, scope %s, rounds from seed %llu, offset %llu on",
+            snprintf(where, sizeof where,
+                     ", fixture %.40s, scope %s, rounds from seed %llu, offset %llu on",
                      subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V",
                      (unsigned long long)batch->seed[i], (unsigned long long)batch->offset[i]);
     } else if (verb == SPEC_PLUGIN_GENERATE) {
         snprintf(where, sizeof where, ", fixture %.40s, seed %llu", subject->fixture->kind->name,
                  (unsigned long long)o->seed);
     }
-    return spec_fail(error, GSL_EFAILED, "%s%s: %s", place < SPEC_PLUGIN_PLACES ? places[place] : "in a call", where,
-                     why);
+    return spec_fail(error, GSL_EFAILED, "%s%s: %s",
+                     place < SPEC_PLUGIN_PLACES ? places[place] : "in a call", where, why);
 }
 
 static int call(spec_subject *subject, uint32_t verb, spec_error *error)
@@ -95,26 +101,28 @@ static int call(spec_subject *subject, uint32_t verb, spec_error *error)
     spec_plugin_answer answer = {.status = 0};
     spec_error why = {{0}};
     int status = GSL_SUCCESS;
-    spec_ward_begin(o->ward);
-    SPEC_TRY(spec_ward_write(o->ward, &command, sizeof command, &why));
-    SPEC_TRY(spec_ward_read(o->ward, &answer, sizeof answer, sizeof answer, NULL, &why));
-    if (answer.number != command.number) SPEC_TRY(spec_ward_give_up(o->ward, &why, "it wrote over speclab's channel"));
+    spec_child_process_begin(o->child);
+    SPEC_TRY(spec_child_process_write(o->child, &command, sizeof command, &why));
+    SPEC_TRY(spec_child_process_read(o->child, &answer, sizeof answer, sizeof answer, NULL, &why));
+    if (answer.number != command.number)
+        SPEC_TRY(spec_child_process_kill(o->child, &why, "it wrote over speclab's channel"));
     if (answer.status != GSL_SUCCESS) {
         char text[sizeof o->block->error];
         memcpy(text, o->block->error, sizeof text);
         text[sizeof text - 1] = '\0';
-        SPEC_TRY(spec_ward_give_up(o->ward, &why, text));
+        SPEC_TRY(spec_child_process_kill(o->child, &why, text));
     }
 done:
     return status == GSL_SUCCESS ? status : blame(subject, verb, why.text, error);
 }
 
-/* ---- the subject ------------------------------------------------------------------------------------------------- */
+/* ---- the subject ----------------------------------------------------------------------------- */
 
 static int open_plugin(spec_subject *subject, const char *path, spec_error *error)
 {
     const char *options = subject->limits.opt_options;
-    const size_t room = options != NULL ? strlen(options) + 1 : 0, head = aligned(sizeof(spec_plugin_block));
+    const size_t room = options != NULL ? strlen(options) + 1 : 0,
+                 head = aligned(sizeof(spec_plugin_block));
     int status = GSL_SUCCESS;
     own *o = subject->own = calloc(1, sizeof *o);
     if (o == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
@@ -122,13 +130,14 @@ static int open_plugin(spec_subject *subject, const char *path, spec_error *erro
     o->path = realpath(path, NULL);
     if (o->path == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s", strerror(errno)));
     o->file = memfd_create("speclab", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    /* What shrinks under our hands would be a signal. */
+    /* Seal the size: if the child shrank the block, an access would raise a signal. */
     if (o->file < 0 || fcntl(o->file, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
         SPEC_TRY(spec_fail(error, GSL_EFAILED, "no memory can be shared: %s", strerror(errno)));
     SPEC_TRY(fit_block(o, head + room, error));
     if (options != NULL) memcpy(at(o, head), options, room);
     o->block->options = options != NULL ? head : 0;
-    SPEC_TRY(spec_ward_start(&o->ward, "plugin", o->path, o->file, &subject->limits, error));
+    SPEC_TRY(
+        spec_child_process_start(&o->child, "plugin", o->path, o->file, &subject->limits, error));
     SPEC_TRY(call(subject, SPEC_PLUGIN_OPEN, error));
     subject->about = o->block->about;
     SPEC_TRY(spec_subject_check_about(&subject->about, error));
@@ -168,26 +177,29 @@ done:
     return status;
 }
 
-/* A batch lies in one block: inputs from n_nodes to before emitted, and outputs from there to the end of fault. */
+/* In the block of a batch, inputs go from n_nodes up to emitted, and outputs from there to the end
+ * of fault. */
 static int run_plugin(spec_subject *subject, int n, spec_error *error)
 {
     own *o = own_of(subject);
     spec_batch *batch = &subject->batch;
     const size_t input = (size_t)((char *)batch->emitted - (char *)batch->n_nodes);
-    const size_t output = (size_t)((char *)(batch->fault + batch->capacity) - (char *)batch->emitted);
+    const size_t output =
+        (size_t)((char *)(batch->fault + batch->capacity) - (char *)batch->emitted);
     int status = GSL_SUCCESS;
     memcpy(o->theirs.n_nodes, batch->n_nodes, input);
     o->block->n = o->n = n;
     SPEC_TRY(call(subject, SPEC_PLUGIN_RUN, error));
     memcpy(batch->emitted, o->theirs.emitted, output);
     if (subject->scope == SPEC_SCOPE_DRAFT)
-        memcpy(batch->token, o->theirs.token, (size_t)n * (size_t)batch->nodes * sizeof *batch->token);
+        memcpy(batch->token, o->theirs.token,
+               (size_t)n * (size_t)batch->nodes * sizeof *batch->token);
 done:
     return status;
 }
 
-static int generate_plugin(spec_subject *subject, int start, int K, uint64_t seed, int32_t *ret_token,
-                           int64_t n_tokens, spec_error *error)
+static int generate_plugin(spec_subject *subject, int start, int K, uint64_t seed,
+                           int32_t *ret_token, int64_t n_tokens, spec_error *error)
 {
     own *o = own_of(subject);
     const size_t bytes = (size_t)n_tokens * sizeof *ret_token;
@@ -205,7 +217,8 @@ done:
     return status;
 }
 
-static int counters_plugin(spec_subject *subject, uint64_t ret[3], bool *ret_known, spec_error *error)
+static int counters_plugin(spec_subject *subject, uint64_t ret[3], bool *ret_known,
+                           spec_error *error)
 {
     const own *o = own_of(subject);
     const int status = call(subject, SPEC_PLUGIN_COUNTERS, error);
@@ -219,13 +232,19 @@ static void close_plugin(spec_subject *subject)
 {
     own *o = own_of(subject);
     if (o == NULL) return;
-    spec_ward_end(o->ward);
+    spec_child_process_end(o->child);
     if (o->block != NULL) munmap(o->block, o->bytes);
     if (o->file >= 0) close(o->file);
     free(o->memory);
     free(o->path);
     free(o);
     subject->own = NULL;
+}
+
+static bool is_late_plugin(const spec_subject *subject)
+{
+    const own *o = subject->own;
+    return o != NULL && spec_child_process_is_late(o->child);
 }
 
 const spec_subject_kind spec_subject_plugin = {
@@ -238,4 +257,5 @@ const spec_subject_kind spec_subject_plugin = {
     .generate = generate_plugin,
     .counters = counters_plugin,
     .close = close_plugin,
+    .late = is_late_plugin,
 };

@@ -1,6 +1,7 @@
-/* rule:NAME: a verification rule of ours, behind the interface that plug-ins have. In scope DV and S it draws chains,
- * token by token, as the strategy chain does. */
-#include "conformance/samplers/caller.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rule:NAME: a verification rule of speclab, called through the plug-in interface. In scopes DV and
+ * S it draws chains token by token, as the strategy `chain` does. */
+#include "conformance/samplers/sampler_host.h"
 
 #include "models/row.h"
 #include "models/transform.h"
@@ -12,7 +13,7 @@
 
 typedef struct {
     char *spec;
-    spec_rule rule;              /* opened for the sizes below */
+    spec_rule rule;              /* opened for these sizes */
     int vocab, nodes;
     spec_draft draft;
     spec_round round;
@@ -20,6 +21,8 @@ typedef struct {
     const double **target;       /* (nodes+1) */
     double *weight;              /* (V) */
     int *order;                  /* (V) */
+    int32_t *text;               /* workspace of generate */
+    size_t text_capacity;
     gsl_rng *rng;
     spec_chance chance;
     spec_error error;
@@ -82,6 +85,7 @@ static void close_sampler(void *self)
     sampler *s = self;
     if (s == NULL) return;
     forget_sizes(s);
+    free(s->text);
     free(s->spec);
     if (s->rng != NULL) gsl_rng_free(s->rng);
     free(s);
@@ -93,13 +97,13 @@ static const char *error_of(void *self)
     return s != NULL && s->error.text[0] != '\0' ? s->error.text : NULL;
 }
 
-/* A row in double, with the sampling parameters applied. */
+/* Reads a row as double, with the sampling parameters applied. */
 static void read_row(sampler *s, double *row, const float *given, const spec_sampling *sampling)
 {
-    const spec_transform transform = {.temperature = (double)sampling->temperature, .top_k = sampling->top_k,
-                                      .top_p = (double)sampling->top_p, .min_p = (double)sampling->min_p};
+    const spec_transform transform = spec_fixture_parameters(sampling);
     for (int i = 0; i < s->vocab; i++) row[i] = (double)given[i];
-    if (!spec_transform_is_none(&transform)) spec_transform_apply(row, s->vocab, &transform, s->order);
+    if (!spec_transform_is_none(&transform))
+        spec_transform_apply(row, s->vocab, &transform, s->order);
 }
 
 static spec_siblings siblings_of(uint32_t drawn)
@@ -109,7 +113,7 @@ static spec_siblings siblings_of(uint32_t drawn)
                                          : SPEC_SIBLINGS_IID;
 }
 
-/* Nodes of one parent share its row, so it is read where the first of them is met. */
+/* The draft row of a node. Siblings share a row, which the first of them reads. */
 static const double *row_at(sampler *s, const spec_step *step, int parent, int node)
 {
     for (int i = 0; i < node && step->parent != NULL; i++)
@@ -119,7 +123,7 @@ static const double *row_at(sampler *s, const spec_step *step, int parent, int n
     return row;
 }
 
-/* greedy-softmax is wrong about drafts by argmax alone, so that these are what it draws. */
+/* greedy-softmax is only wrong for argmax drafts, so it drafts the argmax. */
 static bool is_greedy(const sampler *s)
 {
     return s->rule.verify == spec_verify_greedy_softmax.verify;
@@ -127,7 +131,8 @@ static bool is_greedy(const sampler *s)
 
 static int draw(sampler *s, const double *row)
 {
-    return is_greedy(s) ? spec_row_argmax(row, s->vocab) : spec_chance_pick(&s->chance, row, s->vocab);
+    return is_greedy(s) ? spec_row_argmax(row, s->vocab)
+                        : spec_chance_pick(&s->chance, row, s->vocab);
 }
 
 static void verify_step(sampler *s, spec_step *step)
@@ -141,7 +146,8 @@ static void verify_step(sampler *s, spec_step *step)
         const double *row = step->draft != NULL ? row_at(s, step, parent, n) : NULL;
         const int token = step->token != NULL ? step->token[n] : draw(s, row);
         if (step->ret_draft != NULL) step->ret_draft[n] = token;
-        spec_draft_append(&s->draft, token, parent, row, step->token != NULL ? step->draft != NULL : !is_greedy(s));
+        spec_draft_append(&s->draft, token, parent, row,
+                          step->token != NULL ? step->draft != NULL : !is_greedy(s));
     }
     for (int r = 0; r <= n; r++) {
         double *row = s->target_store + (size_t)r * (size_t)s->vocab;
@@ -158,24 +164,32 @@ static int step_sampler(void *self, spec_step *steps, int32_t n_steps)
 {
     sampler *s = self;
     for (int i = 0; i < n_steps; i++) {
-        const int status = fit_sizes(s, steps[i].vocab, steps[i].n_nodes > s->nodes ? steps[i].n_nodes : s->nodes);
+        const int status =
+            fit_sizes(s, steps[i].vocab, steps[i].n_nodes > s->nodes ? steps[i].n_nodes : s->nodes);
         if (status != GSL_SUCCESS) return status;
         verify_step(s, &steps[i]);
     }
     return GSL_SUCCESS;
 }
 
-/* The longest text that a call asks for is kept as its own context. */
-static int generate(void *self, const spec_models *models, const int32_t *context, int64_t n_context, int32_t K,
-                    spec_sampling sampling, uint64_t seed, int32_t *ret_token, int64_t n_tokens)
+/* `text` is the context of the models, and grows to the longest text. */
+static int generate(void *self, const spec_models *models, const int32_t *context,
+                    int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
+                    int32_t *ret_token, int64_t n_tokens)
 {
     sampler *s = self;
     int64_t n = n_context;
     const size_t V = (size_t)models->vocab;
-    int32_t *text = malloc((size_t)(n_context + n_tokens + K + 1) * sizeof *text);
-    int status = GSL_SUCCESS;
-    if (text == NULL) return GSL_ENOMEM;
-    SPEC_TRY(fit_sizes(s, models->vocab, K));
+    const size_t capacity = (size_t)(n_context + n_tokens + K + 1);
+    if (capacity > s->text_capacity) {
+        int32_t *longer = realloc(s->text, capacity * sizeof *longer);
+        if (longer == NULL) return GSL_ENOMEM;
+        s->text = longer;
+        s->text_capacity = capacity;
+    }
+    int32_t *text = s->text;
+    const int status = fit_sizes(s, models->vocab, K);
+    if (status != GSL_SUCCESS) return status;
     if (n_context > 0) memcpy(text, context, (size_t)n_context * sizeof *text);
     spec_rule_reset(&s->rule);
     spec_rng_stream(s->rng, seed, 0);
@@ -188,35 +202,39 @@ static int generate(void *self, const spec_models *models, const int32_t *contex
             spec_draft_append(&s->draft, text[n + k], k - 1, row, !is_greedy(s));
         }
         for (int k = 0; k <= K; k++) {
-            read_row(s, s->target_store + (size_t)k * V, models->target(models->self, text, n + k), &sampling);
+            read_row(s, s->target_store + (size_t)k * V, models->target(models->self, text, n + k),
+                     &sampling);
             s->target[k] = s->target_store + (size_t)k * V;
         }
         s->rule.verify(&s->round, &s->rule, &s->draft, s->target, s->weight, &s->chance);
         for (int i = 0; i < s->round.n_emitted; i++) text[n++] = s->round.token[i];
     }
     memcpy(ret_token, text + n_context, (size_t)n_tokens * sizeof *text);
-done:
-    free(text);
-    return status;
+    return GSL_SUCCESS;
 }
 
-static const spec_sampler_api api = {
-    .open = open_sampler, .step = step_sampler, .close = close_sampler, .generate = generate, .error = error_of};
+static const spec_sampler_api api = {.open = open_sampler,
+                                     .step = step_sampler,
+                                     .close = close_sampler,
+                                     .generate = generate,
+                                     .error = error_of};
 
 static void describe(spec_sampler_about *about, const spec_rule *rule)
 {
     *about = (spec_sampler_about){.size = sizeof *about, .sampling = 1, .padding = 1, .seeded = 1};
     snprintf(about->name, sizeof about->name, "%s", rule->name);
-    /* What is handed on to the next round makes no sense in rounds that are asked for one by one. */
+    /* A rule that carries state into the next round needs whole texts: its rounds cannot be run
+     * separately. */
     about->scopes = rule->reset != NULL ? SPEC_SCOPE_STREAM
                                         : SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM;
     if (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID)) about->trees |= SPEC_DRAWN_IID;
-    if (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT)) about->trees |= SPEC_DRAWN_WITHOUT;
+    if (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT))
+        about->trees |= SPEC_DRAWN_WITHOUT;
     if (rule->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)) about->trees |= SPEC_DRAWN_FIXED;
     about->lossy = rule->claim == SPEC_LOSSY || rule->claim == SPEC_LOSSLESS_ARGMAX;
 }
 
-/* ---- the subject ------------------------------------------------------------------------------------------------- */
+/* ---- the subject ----------------------------------------------------------------------------- */
 
 static int open_subject(spec_subject *subject, const char *path, spec_error *error)
 {
@@ -224,7 +242,7 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
     const int status = spec_rule_init(&rule, path, error);
     if (status != GSL_SUCCESS) return status;
     describe(&subject->about, &rule);
-    return spec_subject_open_api(subject, &api, path, error);
+    return spec_sampler_host_subject_open(subject, &api, path, error);
 }
 
 const spec_subject_kind spec_subject_rule = {
@@ -232,9 +250,9 @@ const spec_subject_kind spec_subject_rule = {
     .usage = "rule:NAME",
     .summary = "a verification rule of speclab's own",
     .open = open_subject,
-    .begin = spec_subject_begin_api,
-    .run = spec_subject_run_api,
-    .generate = spec_subject_generate_api,
-    .counters = spec_subject_counters_api,
-    .close = spec_subject_close_api,
+    .begin = spec_sampler_host_subject_begin,
+    .run = spec_sampler_host_subject_run,
+    .generate = spec_sampler_host_subject_generate,
+    .counters = spec_sampler_host_subject_counters,
+    .close = spec_sampler_host_subject_close,
 };

@@ -1,26 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace.h"
 
 #include "analysis/statistics/evalue.h"
 #include "analysis/statistics/goodness.h"
+#include "base/clock.h"
+#include "base/input_file.h"
 #include "base/names.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #define SUSPICIOUS 1e-3
-/* A pass says little where differences so large may have been missed. */
-#define LEAST_TELLING 0.1
 
-enum { STOP_LINES = 4096 }; /* between looks at plan->limits.opt_stop */
+enum { STOP_LINES = 4096 }; /* lines between checks of plan->limits.opt_stop */
 
-const spec_fixture_kind spec_trace_kind = {
-    .name = "trace", .reason = "what an engine did, by its own records", .scopes = SPEC_SCOPE_STREAM};
+const spec_fixture_kind spec_trace_kind = {.name = "trace",
+                                           .reason = "what an engine did, by its own records",
+                                           .scopes = SPEC_SCOPE_STREAM};
 
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static bool is_wanted(const spec_validate_plan *plan, const char *name)
 {
@@ -41,15 +43,17 @@ static int check_only(const spec_validate_plan *plan, spec_error *error)
         bool known = false;
         for (int k = 0; k < n; k++) known = known || strcmp(names[k], plan->opt_only[i]) == 0;
         if (!known)
-            return spec_fail(error, GSL_EINVAL, "no test of traces is named '%.60s'%s", plan->opt_only[i],
-                             spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
+            return spec_fail(
+                error, GSL_EINVAL, "no test of traces is named '%.60s'%s", plan->opt_only[i],
+                spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
     }
     return GSL_SUCCESS;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
-/* The tests that are wanted, the mean of their capitals and their least p-value after Holm. Returns how many bet. */
+/* Runs the wanted tests: mean of their capitals, least p-value after Holm. Returns the number of
+ * bets. */
 static int read_findings(spec_validation *v, const spec_trace_evidence *evidence)
 {
     spec_validate_result *result = v->result;
@@ -64,7 +68,7 @@ static int read_findings(spec_validation *v, const spec_trace_evidence *evidence
         if (!isnan(all[k].log_e)) log_e[n_e++] = all[k].log_e;
         if (!isnan(all[k].p)) p[n_p++] = all[k].p;
     }
-    spec_holm(p, p, n_p, order);
+    spec_goodness_holm(p, p, n_p, order);
     for (size_t i = 0; i < n_p; i++) result->p = fmin(result->p, p[i]);
     if (n_e > 0) result->log_e = spec_evalue_mean(log_e, n_e);
     return n_e;
@@ -92,17 +96,33 @@ static void say(spec_validation *v, spec_validate_verdict verdict, const char *f
     v->verdict = verdict;
 }
 
-/* What is there to be found without rows is little, and says so. */
+/* The reason without rows, which says how little such a trace can show. */
 static void say_without_rows(spec_validation *v, double share)
 {
     if (v->draws == 0) say(v, SPEC_VERDICT_INCONCLUSIVE, "no token");
     else if (isnan(share))
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "nothing seen, but there is too little to see it by: log rows, or more "
+        say(v, SPEC_VERDICT_INCONCLUSIVE,
+            "nothing seen, but there is too little to see it by: log rows, or more "
             "tokens with the log-probabilities of both models");
     else
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "nothing seen; with log-probabilities alone a share of %.2g of tokens taken "
-            "from the draft untested would have been, with a chance of %g, and little else: log rows", share,
-            v->plan.power);
+        say(v, SPEC_VERDICT_INCONCLUSIVE,
+            "nothing seen; with log-probabilities alone a share of %.2g of tokens taken "
+            "from the draft untested would have been, with a chance of %g, and little else: log "
+            "rows",
+            share, v->plan.power);
+}
+
+/* Mentions the order of filters: whole rows are logged raw, and an undeclared order may cause the
+ * failure. */
+static void say_order(spec_validation *v, const spec_trace_head *head)
+{
+    const size_t n = strlen(v->reason);
+    if (v->verdict == SPEC_VERDICT_PASS || head->orders ||
+        !spec_filter_order_matters(&head->transform))
+        return;
+    snprintf(v->reason + n, sizeof v->reason - n,
+             "; filters were taken as joint: \"filters\" in the head declares"
+             " another order");
 }
 
 static void judge(spec_validation *v, const spec_trace_evidence *evidence)
@@ -110,42 +130,56 @@ static void judge(spec_validation *v, const spec_trace_evidence *evidence)
     spec_validate_result *result = v->result;
     uint64_t line;
     const int bets = read_findings(v, evidence);
-    const double needed = log(fmax(bets, 1)) - log(0.5 * v->plan.alpha);
+    const double needed = log(fmax(bets, 1)) - log(0.5 * v->plan.false_alarm_rate);
     const spec_finding *best;
     result->draws = v->draws = spec_trace_evidence_tokens(evidence);
     result->rounds = v->rounds;
     result->accepted = spec_trace_evidence_accepted(evidence);
     result->hard = spec_trace_evidence_hard(evidence, &line);
-    result->detectable = v->detectable = spec_trace_evidence_detectable(evidence, needed, v->plan.power);
+    const double detectable = spec_trace_evidence_detectable(evidence, needed, v->plan.power);
+    for (int place = 0; place < SPEC_PLACES; place++)
+        result->detectable[place] = SPEC_DETECTABLE_NONE;
+    result->detectable[SPEC_PLACE_TEXT].tv = detectable;
+    result->detectable[SPEC_PLACE_TEXT].own = result->draws;
     v->log_e = result->log_e;
     v->p = result->p;
-    result->failed = result->hard != SPEC_HARD_NONE || result->log_e >= -log(0.5 * v->plan.alpha); /* as in a run */
+    result->failed = result->hard != SPEC_HARD_NONE ||
+                     /* the same threshold as in a run */
+                     result->log_e >= -log(0.5 * v->plan.false_alarm_rate);
     if (result->hard != SPEC_HARD_NONE)
-        say(v, SPEC_VERDICT_FAIL, "line %llu: %s", (unsigned long long)line, spec_hard_reasons[result->hard]);
+        say(v, SPEC_VERDICT_FAIL, "line %llu: %s", (unsigned long long)line,
+            spec_hard_reasons[result->hard]);
     else if (result->failed) {
         best = best_of(result, false);
         say(v, v->about.lossy ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL,
-            "the tokens do not have the law of the recorded rows: the test '%s' shows it best", best->name);
+            "the tokens do not have the law of the recorded rows: the test '%s' shows it best",
+            best->name);
     } else if (result->p <= SUSPICIOUS || result->log_e >= -log(SUSPICIOUS)) {
         best = best_of(result, result->p <= SUSPICIOUS);
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "suspicious, by the test '%s' (p = %.2g), but not beyond doubt: record a new "
-            "and longer trace", best->name, fmin(result->p, spec_evalue_p(result->log_e)));
+        say(v, SPEC_VERDICT_INCONCLUSIVE,
+            "suspicious, by the test '%s' (p = %.2g), but not beyond doubt: record a new "
+            "and longer trace",
+            best->name, fmin(result->p, spec_evalue_p(result->log_e)));
     } else if (spec_trace_evidence_rows(evidence) == 0)
         say_without_rows(v, spec_trace_evidence_share(evidence, needed, v->plan.power));
-    else if (v->plan.eps > 0.0 && v->detectable > v->plan.eps)
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "a TV of %g could not be certified with so many tokens: the smallest is %.2g",
-            v->plan.eps, v->detectable);
-    else if (v->detectable > LEAST_TELLING)
-        say(v, SPEC_VERDICT_INCONCLUSIVE, "too few tokens to tell: a TV of %.2g could have been missed", v->detectable);
+    else if (v->plan.eps > 0.0 && detectable > v->plan.eps)
+        say(v, SPEC_VERDICT_INCONCLUSIVE,
+            "a TV of %g could not be certified with this many tokens: the smallest is %.2g",
+            v->plan.eps, detectable);
+    else if (detectable > SPEC_VALIDATE_TELLING)
+        say(v, SPEC_VERDICT_INCONCLUSIVE,
+            "too few tokens to tell: a TV of %.2g could have been missed", detectable);
     else
-        say(v, SPEC_VERDICT_PASS, "no difference seen; a TV of %.2g or more of the tokens' places in the recorded laws "
-            "would have been, with a chance of %g", v->detectable, v->plan.power);
+        say(v, SPEC_VERDICT_PASS,
+            "no difference seen; a TV of %.2g or more of the tokens' places in the recorded laws "
+            "would have been, with a chance of %g",
+            detectable, v->plan.power);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-static int read_all(spec_trace_evidence *evidence, spec_trace_reader *reader, const spec_validate_plan *plan,
-                    spec_error *error)
+static int read_all(spec_trace_evidence *evidence, spec_trace_reader *reader,
+                    const spec_validate_plan *plan, spec_error *error)
 {
     spec_trace_record record;
     bool end = false;
@@ -159,20 +193,20 @@ static int read_all(spec_trace_evidence *evidence, spec_trace_reader *reader, co
     }
 }
 
-int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name, const spec_validate_plan *plan,
-                             spec_error *error)
+int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name,
+                             const spec_validate_plan *plan, spec_error *error)
 {
     spec_trace_reader *reader = NULL;
     spec_trace_evidence *evidence = NULL;
-    struct timespec begun, ended;
+    const double begun = spec_clock_monotonic();
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     int status = GSL_SUCCESS;
     *ret = (spec_validation){.plan = *plan, .subject = name, .n_results = 1, .trace = true};
     ret->result = calloc(1, sizeof *ret->result);
-    clock_gettime(CLOCK_MONOTONIC, &begun);
     if (rng == NULL || ret->result == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(check_only(plan, error));
-    ret->result[0] = (spec_validate_result){.kind = &spec_trace_kind, .scope = SPEC_SCOPE_STREAM, .p = 1.0};
+    ret->result[0] =
+        (spec_validate_result){.kind = &spec_trace_kind, .scope = SPEC_SCOPE_STREAM, .p = 1.0};
     spec_rng_stream(rng, spec_rng_named_seed(plan->seed, "trace"), 0);
     SPEC_TRY(spec_trace_read_open(&reader, file, name, error));
     const spec_trace_head *head = spec_trace_read_head(reader);
@@ -183,8 +217,8 @@ int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name,
     SPEC_TRY(read_all(evidence, reader, plan, error));
     ret->rounds = spec_trace_read_texts(reader);
     judge(ret, evidence);
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    ret->seconds = (double)(ended.tv_sec - begun.tv_sec) + 1e-9 * (double)(ended.tv_nsec - begun.tv_nsec);
+    say_order(ret, head);
+    ret->seconds = spec_clock_monotonic() - begun;
 done:
     spec_trace_read_close(reader);
     spec_trace_evidence_free(evidence);
@@ -193,13 +227,19 @@ done:
     return status;
 }
 
-int spec_trace_validate(spec_validation *ret, const char *path, const spec_validate_plan *plan, spec_error *error)
+int spec_trace_validate(spec_validation *ret, const char *path, const spec_validate_plan *plan,
+                        spec_error *error)
 {
-    if (strcmp(path, "-") == 0) return spec_trace_validate_file(ret, stdin, "standard input", plan, error);
-    FILE *file = fopen(path, "r");
+    if (strcmp(path, "-") == 0)
+        return spec_trace_validate_file(ret, stdin, "standard input", plan, error);
+    int fd = -1, status = GSL_SUCCESS;
+    FILE *file = NULL;
     *ret = (spec_validation){.n_results = 0};
-    if (file == NULL) return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
-    const int status = spec_trace_validate_file(ret, file, path, plan, error);
-    fclose(file);
+    SPEC_TRY(spec_input_file_open(&fd, path, error));
+    if ((file = fdopen(fd, "r")) == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_trace_validate_file(ret, file, path, plan, error));
+done:
+    if (file != NULL) fclose(file);
+    else if (fd >= 0) close(fd);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace_read.h"
 
 #include "conformance/traces/trace_line.h"
@@ -8,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of a top-k row; texts that there is room for at first. A row that sums to
- * other than 1 by more than sum_off is a mistake of who wrote it; less is rounding. */
+/* TOP_MAX: most pairs of a top-k row. FIRST_TEXTS: texts that are allocated at first. A row whose
+ * sum differs from 1 by more than sum_off is invalid; a smaller difference is rounding. */
 enum { TOP_MAX = 1024, FIRST_TEXTS = 1 << 10 };
 static const double sum_off = 1e-3, log_off = 1e-2;
 
-/* What may be there for accepted tokens and missing for corrections. */
+/* Fields that an engine may log for accepted tokens, and not for corrections. */
 enum { THING_TARGET_LOG, THING_DRAFT, THING_ROW, THINGS };
 
-/* What one record says of one model's row. */
+/* One model's row in a record. */
 typedef struct {
     bool given;
-    double *whole;              /* (V) once a whole row was met */
-    int n_top, n_top_first;     /* pairs; of the first record that had them, 0: none had */
+    double *whole;              /* (V) allocated with the first whole row */
+    int n_top, n_top_first;     /* pairs; pairs of the first record that had any, 0 so far */
     int32_t id[TOP_MAX];
     double chance[TOP_MAX];
 } side;
@@ -29,18 +30,20 @@ struct spec_trace_reader {
     spec_trace_line in;
     spec_trace_head head;
     side target, draft;
-    int *order;                 /* (V) of the transform */
+    int *order;                 /* (V) workspace of the transform */
     int32_t cell_id[TOP_MAX + 1];
     double cell_target[TOP_MAX + 1], cell_draft[TOP_MAX + 1];
-    spec_trace_text *text;      /* (text_places) hashed; key 0: free */
+    spec_trace_text *text;      /* (text_places) hash table; key 0: free */
     size_t text_places, n_texts;
-    uint64_t judged[2], there[2][THINGS]; /* corrections, accepted tokens; of these, those with each thing */
+    uint64_t judged[2],
+        /* counts of corrections and of accepted tokens; of these, of those with each field */
+        there[2][THINGS];
 };
 
-/* Where there are a reader r and an error. */
+/* For functions with a reader r and an error. */
 #define BAD(...) spec_trace_line_bad(&r->in, error, __VA_ARGS__)
 
-/* The place of a key in its list, or -1. */
+/* The index of a key in its list, or -1. */
 static int key_of(const char *key, const char *const *keys)
 {
     for (int i = 0; keys[i] != NULL; i++)
@@ -48,19 +51,34 @@ static int key_of(const char *key, const char *const *keys)
     return -1;
 }
 
-/* ---- the head ---------------------------------------------------------------------------------------------------- */
+/* ---- the head -------------------------------------------------------------------------------- */
 
-enum { HEAD_TRACE, HEAD_ENGINE, HEAD_VOCAB, HEAD_ROWS, HEAD_TEMPERATURE, HEAD_TOP_K, HEAD_TOP_P, HEAD_MIN_P,
-       HEAD_PRECISION, HEAD_SAMPLED, HEAD_LOSSY };
-static const char *const head_keys[] = {"speclab_trace", "engine", "vocab", "rows", "temperature", "top_k", "top_p",
-                                        "min_p", "precision", "sampled", "lossy", NULL};
+enum {
+    HEAD_TRACE,
+    HEAD_ENGINE,
+    HEAD_VOCAB,
+    HEAD_ROWS,
+    HEAD_TEMPERATURE,
+    HEAD_TOP_K,
+    HEAD_TOP_P,
+    HEAD_MIN_P,
+    HEAD_FILTERS,
+    HEAD_PRECISION,
+    HEAD_SAMPLED,
+    HEAD_LOSSY
+};
+static const char *const head_keys[] = {
+    "speclab_trace", "engine",  "vocab",     "rows",    "temperature", "top_k", "top_p",
+    "min_p",         "filters", "precision", "sampled", "lossy",       NULL};
 
-static int read_head_value(spec_trace_reader *r, const char *key, const json_t *value, spec_error *error)
+static int read_head_value(spec_trace_reader *r, const char *key, const json_t *value,
+                           spec_error *error)
 {
     spec_trace_head *head = &r->head;
     spec_transform *transform = &head->transform;
     const char *text = json_string_value(value);
     int64_t whole = 0;
+    spec_error why;
     int status = GSL_SUCCESS;
     switch (key_of(key, head_keys)) {
     case HEAD_TRACE: status = spec_trace_line_whole(&whole, &r->in, key, value, 1, 1, error); break;
@@ -84,10 +102,25 @@ static int read_head_value(spec_trace_reader *r, const char *key, const json_t *
         status = spec_trace_line_whole(&whole, &r->in, key, value, 0, SPEC_TRACE_VOCAB_MAX, error);
         transform->top_k = (int)whole;
         break;
-    case HEAD_TOP_P: status = spec_trace_line_real(&transform->top_p, &r->in, key, value, 0.0, 1.0, error); break;
-    case HEAD_MIN_P: status = spec_trace_line_real(&transform->min_p, &r->in, key, value, 0.0, 1.0, error); break;
-    case HEAD_PRECISION: status = spec_trace_line_real(&head->precision, &r->in, key, value, 0.0, 0.1, error); break;
-    case HEAD_SAMPLED: status = spec_trace_line_bool(&head->sampled, &r->in, key, value, error); break;
+    case HEAD_TOP_P:
+        status = spec_trace_line_real(&transform->top_p, &r->in, key, value, 0.0, 1.0, error);
+        break;
+    case HEAD_MIN_P:
+        status = spec_trace_line_real(&transform->min_p, &r->in, key, value, 0.0, 1.0, error);
+        break;
+    case HEAD_FILTERS:
+        if (text == NULL)
+            return BAD("\"filters\" is not an order, as \"temperature,top_k,top_p,min_p\"");
+        if (spec_filter_order_parse(&head->filters, text, &why) != GSL_SUCCESS)
+            return BAD("%s", why.text);
+        head->orders = true;
+        break;
+    case HEAD_PRECISION:
+        status = spec_trace_line_real(&head->precision, &r->in, key, value, 0.0, 0.1, error);
+        break;
+    case HEAD_SAMPLED:
+        status = spec_trace_line_bool(&head->sampled, &r->in, key, value, error);
+        break;
     case HEAD_LOSSY: status = spec_trace_line_bool(&head->lossy, &r->in, key, value, error); break;
     default: status = spec_trace_line_unknown(&r->in, key, head_keys, error);
     }
@@ -96,17 +129,20 @@ static int read_head_value(spec_trace_reader *r, const char *key, const json_t *
 
 static int read_head(spec_trace_reader *r, spec_error *error)
 {
-    const char *key;
+    const char *key, *missing;
     json_t *root = NULL, *value;
     bool end = false;
     int status = GSL_SUCCESS;
-    r->head = (spec_trace_head){.precision = 1e-6, .transform = SPEC_TRANSFORM_NONE};
+    r->head = (spec_trace_head){.precision = 1e-6, .transform = SPEC_TRANSFORM_NONE,
+                                .filters = SPEC_FILTER_ORDER_JOINT};
     SPEC_TRY(spec_trace_line_next(&r->in, &end, error));
     if (!end) SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
     if (end || json_object_get(root, "speclab_trace") == NULL)
         SPEC_TRY(BAD("a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}"));
     json_object_foreach(root, key, value) SPEC_TRY(read_head_value(r, key, value, error));
     if (r->head.vocab == 0) SPEC_TRY(BAD("\"vocab\" is missing: how many tokens there are"));
+    if (!spec_filter_order_covers(&r->head.filters, &r->head.transform, &missing))
+        SPEC_TRY(BAD("\"%s\" is given, and \"filters\" leaves it out", missing));
     spec_trace_line_limit(&r->in, r->head.vocab, 2 * TOP_MAX);
 done:
     json_decref(root);
@@ -138,7 +174,7 @@ void spec_trace_read_close(spec_trace_reader *r)
     free(r);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static spec_trace_text *place_of(spec_trace_text *text, size_t places, uint64_t key)
 {
@@ -157,23 +193,27 @@ static int find_text(spec_trace_text **ret, spec_trace_reader *r, uint64_t key, 
         spec_trace_text *more = calloc(2 * r->text_places, sizeof *more);
         if (more == NULL) return spec_no_memory(error);
         for (size_t i = 0; i < r->text_places; i++)
-            if (r->text[i].key != 0) *place_of(more, 2 * r->text_places, r->text[i].key) = r->text[i];
+            if (r->text[i].key != 0)
+                *place_of(more, 2 * r->text_places, r->text[i].key) = r->text[i];
         free(r->text);
         r->text = more;
         r->text_places *= 2;
         *ret = place_of(r->text, r->text_places, key);
     }
-    **ret = (spec_trace_text){.key = key, .position = -1, .pit = -1.0f, .before = -1.0f, .place = -1, .accepted = -1};
+    **ret = (spec_trace_text){
+        .key = key, .position = -1, .pit = -1.0f, .before = -1.0f, .place = -1, .accepted = -1};
     r->n_texts++;
     return GSL_SUCCESS;
 }
 
-/* Requests are numbers or texts. */
-static int read_request(uint64_t *ret, const spec_trace_reader *r, const json_t *value, spec_error *error)
+/* A request is a number or a string. */
+static int read_request(uint64_t *ret, const spec_trace_reader *r, const json_t *value,
+                        spec_error *error)
 {
     char digits[32];
     const char *text = json_string_value(value);
-    if (text == NULL && !json_is_integer(value)) return BAD("\"request\" is not a whole number or a text");
+    if (text == NULL && !json_is_integer(value))
+        return BAD("\"request\" is not a whole number or a text");
     if (text == NULL) snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
     *ret = spec_rng_named_seed(text != NULL, text != NULL ? text : digits) | 1;
     return GSL_SUCCESS;
@@ -188,27 +228,32 @@ static int go_on(spec_trace_reader *r, spec_trace_text *text, int64_t position, 
             return BAD("position %lld comes after %lld in the same request", (long long)position,
                        (long long)text->position);
         if (!r->head.sampled)
-            return BAD("position %lld comes after %lld: every token is needed, unless the head says "
-                       "\"sampled\": true, that the missing ones were chosen whatever they are",
-                       (long long)position, (long long)text->position);
+            return BAD(
+                "position %lld comes after %lld: every token is needed, unless the head says "
+                "\"sampled\": true, that the missing ones were chosen whatever they are",
+                (long long)position, (long long)text->position);
         text->place = text->accepted = -1;
     }
     text->position = position;
     return GSL_SUCCESS;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t *value, spec_error *error)
+static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t *value,
+                    spec_error *error)
 {
     const size_t V = (size_t)r->head.vocab;
     double sum = 0.0;
-    if (s->given) return BAD("\"%s\" and the most probable tokens of the same row: one of them", key);
+    if (s->given)
+        return BAD("\"%s\" and the most probable tokens of the same row: one of them", key);
     if (!json_is_array(value)) return BAD("\"%s\" is not a list", key);
     if (json_array_size(value) != V)
         return BAD("\"%s\" has %zu entries, not %zu", key, json_array_size(value), V);
-    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL) return spec_no_memory(error);
-    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL) return spec_no_memory(error);
+    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL)
+        return spec_no_memory(error);
+    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL)
+        return spec_no_memory(error);
     for (size_t i = 0; i < V; i++) {
         const json_t *entry = json_array_get(value, i);
         double x = json_number_value(entry);
@@ -222,19 +267,22 @@ static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t
     if (!(fabs(sum - 1.0) <= sum_off)) return BAD("\"%s\" sums to %g, not to 1", key, sum);
     for (size_t i = 0; i < V; i++) s->whole[i] /= sum;
     if (!spec_transform_is_none(&r->head.transform))
-        spec_transform_apply(s->whole, r->head.vocab, &r->head.transform, r->order);
+        spec_filter_order_apply(&r->head.filters, s->whole, r->head.vocab, &r->head.transform,
+                                r->order);
     s->given = true;
     return GSL_SUCCESS;
 }
 
-static int read_pair(int32_t *ret_id, double *ret_chance, const spec_trace_reader *r, const char *key,
-                     const json_t *pair, spec_error *error)
+static int read_pair(int32_t *ret_id, double *ret_chance, const spec_trace_reader *r,
+                     const char *key, const json_t *pair, spec_error *error)
 {
     int64_t id;
     double log;
     int status = GSL_SUCCESS;
-    if (json_array_size(pair) != 2) return BAD("\"%s\" is not a list of [token, log-probability]", key);
-    SPEC_TRY(spec_trace_line_whole(&id, &r->in, key, json_array_get(pair, 0), 0, r->head.vocab - 1, error));
+    if (json_array_size(pair) != 2)
+        return BAD("\"%s\" is not a list of [token, log-probability]", key);
+    SPEC_TRY(spec_trace_line_whole(&id, &r->in, key, json_array_get(pair, 0), 0, r->head.vocab - 1,
+                                   error));
     SPEC_TRY(spec_trace_line_log(&log, &r->in, key, json_array_get(pair, 1), error));
     *ret_id = (int32_t)id;
     *ret_chance = exp(log);
@@ -242,19 +290,24 @@ done:
     return status;
 }
 
-static int read_top(spec_trace_reader *r, side *s, const char *key, const json_t *value, spec_error *error)
+static int read_top(spec_trace_reader *r, side *s, const char *key, const json_t *value,
+                    spec_error *error)
 {
     const size_t n = json_array_size(value);
     double sum = 0.0;
     if (s->given) return BAD("\"%s\" and the whole row: one of them", key);
     if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
-    /* A pair more where the emitted token is not among the k best would be a cell chosen by the token. */
+    /* All records have the same k: an extra pair for an emitted token outside the top k would
+     * depend on that token. */
     if (s->n_top_first == 0) s->n_top_first = (int)n;
     if ((int)n != s->n_top_first)
-        return BAD("\"%s\" has %zu pairs, those before had %d: always log the same number of most probable "
-                   "tokens, whether the emitted one is among them or not", key, n, s->n_top_first);
+        return BAD("\"%s\" has %zu pairs, those before had %d: always log the same number of most "
+                   "probable "
+                   "tokens, whether the emitted one is among them or not",
+                   key, n, s->n_top_first);
     for (size_t i = 0; i < n; i++) {
-        const int status = read_pair(&s->id[i], &s->chance[i], r, key, json_array_get(value, i), error);
+        const int status =
+            read_pair(&s->id[i], &s->chance[i], r, key, json_array_get(value, i), error);
         if (status != GSL_SUCCESS) return status;
         for (size_t k = 0; k < i; k++)
             if (s->id[k] == s->id[i]) return BAD("token %d is twice in \"%s\"", s->id[i], key);
@@ -266,7 +319,7 @@ static int read_top(spec_trace_reader *r, side *s, const char *key, const json_t
     return GSL_SUCCESS;
 }
 
-/* The place of a token among the pairs, or -1. */
+/* The index of a token among the pairs, or -1. */
 static int top_place(const side *s, int32_t token)
 {
     for (int i = 0; i < s->n_top; i++)
@@ -274,7 +327,7 @@ static int top_place(const side *s, int32_t token)
     return -1;
 }
 
-/* The rest of a row is what its pairs leave of 1, but rounding may leave nothing where there is something. */
+/* The last cell holds what the pairs leave of 1, or `least` if rounding leaves less. */
 static void close_cells(double *cell, int n, double least)
 {
     double sum = 0.0;
@@ -284,7 +337,7 @@ static void close_cells(double *cell, int n, double least)
     for (int i = 0; i <= n; i++) cell[i] /= sum;
 }
 
-/* Cells are the tokens that both models' pairs name: then the chances of all cells are known. */
+/* The cells are the tokens in the pairs of both models, whose probabilities are all known. */
 static void make_cells(spec_trace_reader *r, spec_trace_record *record)
 {
     const double least = fmax(r->head.precision, 1e-9);
@@ -304,7 +357,8 @@ static void make_cells(spec_trace_reader *r, spec_trace_record *record)
     record->id = r->cell_id;
     record->target = r->cell_target;
     record->draft = r->draft.given ? r->cell_draft : NULL;
-    for (record->cell = 0; record->cell < n && r->cell_id[record->cell] != record->token;) record->cell++;
+    for (record->cell = 0; record->cell < n && r->cell_id[record->cell] != record->token;)
+        record->cell++;
 }
 
 static int use_rows(spec_trace_reader *r, spec_trace_record *record, spec_error *error)
@@ -313,7 +367,7 @@ static int use_rows(spec_trace_reader *r, spec_trace_record *record, spec_error 
     const bool whole_draft = r->draft.given && r->draft.n_top == 0;
     if (!spec_transform_is_none(&r->head.transform) &&
         ((r->target.given && !whole_target) || (!r->target.given && !isnan(record->target_log))))
-        return BAD("temperature and filters can be applied to whole rows alone: log what is left after them");
+        return BAD("temperature and filters apply to whole rows only: log the rows after them");
     if (!r->target.given)
         return r->draft.given ? BAD("a row of the draft without one of the target") : GSL_SUCCESS;
     if (r->draft.given && whole_target != whole_draft)
@@ -326,24 +380,40 @@ static int use_rows(spec_trace_reader *r, spec_trace_record *record, spec_error 
         record->target = r->target.whole;
         record->draft = whole_draft ? r->draft.whole : NULL;
     }
-    if (record->cell < 0 || record->cell >= record->n_cells || isnan(record->target_log)) return GSL_SUCCESS;
+    if (record->cell < 0 || record->cell >= record->n_cells || isnan(record->target_log))
+        return GSL_SUCCESS;
     const double chance = record->target[record->cell], logged = exp(record->target_log);
     const bool rest = !whole_target && record->cell == record->n_cells - 1;
-    if (rest ? logged > chance + sum_off : fabs(logged - chance) > log_off * fmax(logged, chance) + 1e-8)
-        return BAD("\"target_logprob\" says that the token had a chance of %.4g, its row %.4g", logged, chance);
+    if (rest ? logged > chance + sum_off
+             : fabs(logged - chance) > log_off * fmax(logged, chance) + 1e-8)
+        return BAD("\"target_logprob\" says that the token had a chance of %.4g, its row %.4g",
+                   logged, chance);
     return GSL_SUCCESS;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
-enum { KEY_REQUEST, KEY_POSITION, KEY_TOKEN, KEY_TARGET_LOG, KEY_DRAFT_LOG, KEY_TARGET, KEY_DRAFT, KEY_TARGET_TOP,
-       KEY_DRAFT_TOP, KEY_DRAFTED, KEY_ACCEPTED, KEY_COIN };
-static const char *const record_keys[] = {"request", "position", "token", "target_logprob", "draft_logprob", "target",
-                                          "draft", "target_top", "draft_top", "drafted", "accepted", "coin", NULL};
+enum {
+    KEY_REQUEST,
+    KEY_POSITION,
+    KEY_TOKEN,
+    KEY_TARGET_LOG,
+    KEY_DRAFT_LOG,
+    KEY_TARGET,
+    KEY_DRAFT,
+    KEY_TARGET_TOP,
+    KEY_DRAFT_TOP,
+    KEY_DRAFTED,
+    KEY_ACCEPTED,
+    KEY_COIN
+};
+static const char *const record_keys[] = {
+    "request",    "position",  "token",   "target_logprob", "draft_logprob", "target", "draft",
+    "target_top", "draft_top", "drafted", "accepted",       "coin",          NULL};
 
-/* null is what is not there. */
-static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *request, int64_t *position,
-                      const char *key, const json_t *value, spec_error *error)
+/* null means: not given */
+static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *request,
+                      int64_t *position, const char *key, const json_t *value, spec_error *error)
 {
     const int which = key_of(key, record_keys);
     int64_t whole = 0;
@@ -353,8 +423,9 @@ static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *re
     if (json_is_null(value)) return GSL_SUCCESS;
     switch (which) {
     case KEY_REQUEST: return read_request(request, r, value, error);
-    case KEY_POSITION: return spec_trace_line_whole(position, &r->in, key, value, 0, INT64_C(1) << 53, error);
-    case KEY_TOKEN: /* one outside the vocabulary is the engine's fault, not the trace's */
+    case KEY_POSITION:
+        return spec_trace_line_whole(position, &r->in, key, value, 0, INT64_C(1) << 53, error);
+    case KEY_TOKEN: /* a token outside the vocabulary is a fault of the engine, not of the trace */
         status = spec_trace_line_whole(&whole, &r->in, key, value, INT64_MIN, INT64_MAX, error);
         ret->token = whole >= 0 && whole < r->head.vocab ? (int32_t)whole : -1;
         return status;
@@ -376,7 +447,7 @@ static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *re
     }
 }
 
-/* What is there for one kind of tokens alone is there by what the token is: no law is known for it. */
+/* A field that is logged for one kind of tokens only depends on the token: its law is unknown. */
 static void note_things(spec_trace_reader *r, const spec_trace_record *record)
 {
     if (record->accepted < 0 || record->drafted < 0) return;
@@ -389,24 +460,30 @@ static void note_things(spec_trace_reader *r, const spec_trace_record *record)
 
 static int check_things(const spec_trace_reader *r, spec_error *error)
 {
-    static const char *const names[THINGS] = {"the target's log-probability", "the draft's side", "the target's row"};
+    static const char *const names[THINGS] = {"the target's log-probability", "the draft's side",
+                                              "the target's row"};
     for (int k = 0; k < THINGS; k++)
         for (int a = 0; a < 2; a++)
-            if (r->judged[a] > 0 && r->there[a][k] == r->judged[a] && r->judged[1 - a] > 0 && r->there[1 - a][k] == 0)
-                return spec_fail(error, GSL_EINVAL, "%.150s: %s is there for each %s, and for no %s: "
-                                 "whether it is logged must not depend on the token", r->in.name, names[k],
-                                 a ? "accepted token" : "correction", a ? "correction" : "accepted token");
+            if (r->judged[a] > 0 && r->there[a][k] == r->judged[a] && r->judged[1 - a] > 0 &&
+                r->there[1 - a][k] == 0)
+                return spec_fail(error, GSL_EINVAL,
+                                 "%.150s: %s is there for each %s, and for no %s: "
+                                 "whether it is logged must not depend on the token",
+                                 r->in.name, names[k], a ? "accepted token" : "correction",
+                                 a ? "correction" : "accepted token");
     return GSL_SUCCESS;
 }
 
-int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end, spec_error *error)
+int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret_end,
+                         spec_error *error)
 {
     uint64_t request = 1;
     int64_t position = -1;
     const char *key;
     json_t *root = NULL, *value;
     int status = GSL_SUCCESS;
-    *ret = (spec_trace_record){.target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
+    *ret = (spec_trace_record){
+        .target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
     r->target.given = r->draft.given = false;
     r->target.n_top = r->draft.n_top = 0;
     SPEC_TRY(spec_trace_line_next(&r->in, ret_end, error));
@@ -414,7 +491,8 @@ int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret
     SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
     if (!json_is_integer(json_object_get(root, "token")))
         SPEC_TRY(BAD("\"token\" is missing, or not a whole number"));
-    json_object_foreach(root, key, value) SPEC_TRY(read_value(r, ret, &request, &position, key, value, error));
+    json_object_foreach(root, key, value)
+        SPEC_TRY(read_value(r, ret, &request, &position, key, value, error));
     if (ret->accepted == 1 && ret->drafted < 0) ret->drafted = ret->token;
     SPEC_TRY(use_rows(r, ret, error));
     note_things(r, ret);

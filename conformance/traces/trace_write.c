@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace_write.h"
 
 #include "models/row.h"
@@ -21,7 +22,7 @@ typedef struct {
     uint64_t position[REQUESTS];
 } writer;
 
-/* The first token whose cumulative mass exceeds a uniform share of all: never one of mass zero. */
+/* Draws a token, never one of probability zero. */
 static int draw(const double *cdf, int vocab, gsl_rng *rng)
 {
     const double u = gsl_rng_uniform(rng) * cdf[vocab - 1];
@@ -34,17 +35,19 @@ static double *cdf_of(const double *law, const spec_fixture *f)
 {
     const size_t V = (size_t)f->vocab, size = V * (size_t)f->n_states;
     double *cdf = malloc(size * sizeof *cdf);
-    for (size_t i = 0; cdf != NULL && i < size; i++) cdf[i] = law[i] + (i % V == 0 ? 0.0 : cdf[i - 1]);
+    for (size_t i = 0; cdf != NULL && i < size; i++)
+        cdf[i] = law[i] + (i % V == 0 ? 0.0 : cdf[i - 1]);
     return cdf;
 }
 
-/* A log-probability of 0 is written as the engines write it. */
+/* Writes log 0 as engines do. */
 static double log_of(double chance)
 {
     return chance > 0.0 ? log(chance) : -9999.0;
 }
 
-static void write_row(FILE *file, const char *key, const double *row, int vocab, spec_trace_contents contents)
+static void write_row(FILE *file, const char *key, const double *row, int vocab,
+                      spec_trace_contents contents)
 {
     int top[TOP];
     const int n = contents == SPEC_TRACE_ROWS ? vocab : spec_row_largest(top, TOP, row, vocab);
@@ -56,7 +59,7 @@ static void write_row(FILE *file, const char *key, const double *row, int vocab,
     fputc(']', file);
 }
 
-/* One token of a round; `drafted` is negative for the bonus. */
+/* Writes one token of a round; `drafted` is negative for the bonus token. */
 static void write_token(writer *w, int request, int token, int drafted, bool accepted)
 {
     const spec_fixture *f = w->fixture;
@@ -66,7 +69,8 @@ static void write_token(writer *w, int request, int token, int drafted, bool acc
             (unsigned long long)w->position[request], token);
     fprintf(w->file, ", \"target_logprob\": %.9g", log_of(target[token]));
     if (drafted >= 0) {
-        fprintf(w->file, ", \"draft_logprob\": %.9g, \"drafted\": %d", log_of(draft[token]), drafted);
+        fprintf(w->file, ", \"draft_logprob\": %.9g, \"drafted\": %d", log_of(draft[token]),
+                drafted);
     }
     fprintf(w->file, ", \"accepted\": %s", accepted ? "true" : "false");
     if (w->contents != SPEC_TRACE_LOGPROBS) {
@@ -106,15 +110,17 @@ static int write_round(writer *w, const spec_batch *batch, int i, spec_error *er
         return spec_fail(error, GSL_EFAILED, "the sampler's answer is no round: validate it first");
     for (int k = 0; k < n; k++) {
         if (emitted[k] < 0 || emitted[k] >= f->vocab)
-            return spec_fail(error, GSL_EFAILED, "the sampler emitted token %d of %d: validate it first", emitted[k],
+            return spec_fail(error, GSL_EFAILED,
+                             "the sampler emitted token %d of %d: validate it first", emitted[k],
                              f->vocab);
         write_token(w, i, emitted[k], k < f->n_nodes ? drafted[k] : -1, k < n - 1);
     }
     return GSL_SUCCESS;
 }
 
-int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *kind, spec_trace_contents contents,
-                     uint64_t n_tokens, uint64_t seed, spec_error *error)
+int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *kind,
+                     spec_trace_contents contents, uint64_t n_tokens, uint64_t seed,
+                     spec_error *error)
 {
     const char *why;
     spec_fixture fixture = {.kind = NULL};
@@ -125,16 +131,20 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_fixture_open(&fixture, kind, error));
     if (!fixture.chain || fixture.drawn != SPEC_DRAWN_IID || fixture.shorter || fixture.repeats)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: traces are made of whole drafted chains alone", kind->name));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: traces are made of whole drafted chains alone",
+                           kind->name));
     SPEC_TRY(spec_subject_open(&sampler, subject, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
     if (!spec_fixture_fits(&fixture, &sampler.about, SPEC_SCOPE_VERIFY, &why))
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: %s", kind->name, why));
+    SPEC_TRY(spec_fixture_promise(&fixture, &sampler.about, error));
+    fixture.any_level = true;
     w.draft_cdf = cdf_of(fixture.draft_law, &fixture);
     if (rng == NULL || w.draft_cdf == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     spec_rng_stream(rng, seed, 0);
     SPEC_TRY(spec_subject_begin(&sampler, &fixture, SPEC_SCOPE_VERIFY, REQUESTS, error));
     for (int i = 0; i < REQUESTS; i++) w.state[i] = fixture.levels * (i % fixture.variants);
-    fprintf(file, "{\"speclab_trace\": 1, \"engine\": \"%.48s\", \"vocab\": %d}\n", sampler.about.name, fixture.vocab);
+    fprintf(file, "{\"speclab_trace\": 1, \"engine\": \"%.48s\", \"vocab\": %d}\n",
+            sampler.about.name, fixture.vocab);
     for (uint64_t round = 0; done < n_tokens; round++) {
         ask(&w, &sampler.batch, round, seed, rng);
         SPEC_TRY(spec_subject_run(&sampler, REQUESTS, error));
@@ -143,7 +153,8 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
             done += (uint64_t)sampler.batch.n_emitted[i];
         }
     }
-    if (fflush(file) != 0 || ferror(file)) SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s", strerror(errno)));
+    if (fflush(file) != 0 || ferror(file))
+        SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s", strerror(errno)));
 done:
     if (sampler.kind != NULL) spec_subject_close(&sampler);
     spec_fixture_close(&fixture);

@@ -1,16 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/accept_rows.h"
 
 #include "analysis/rules/multi_draft.h"
+#include "base/memory_text.h"
+#include "base/names.h"
 #include "experiments/grid.h"
 #include "experiments/measures/measures.h"
-#include "base/names.h"
 #include "sim/draft/drafter.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ways to draft ----------------------------------------------------------------------------------------------- */
+/* ---- ways to draft --------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -34,28 +36,33 @@ static const char *way_name(int i)
     return i < N_WAYS ? ways[i].name : NULL;
 }
 
-/* The way of that name; of "lookup?max=2" too. -1 where there is none. */
+/* The way of that name, also of "lookup?max=2"; -1 if there is none. */
 static int find_way(const char *drafting, spec_error *error)
 {
     spec_drafter drafter;
-    if (strncmp(drafting, "lookup?", 7) != 0) return spec_names_find(way_name, drafting, "way to draft", error);
+    if (strncmp(drafting, "lookup?", 7) != 0)
+        return spec_names_find(way_name, drafting, "way to draft", error);
     if (spec_drafter_init(&drafter, drafting, NULL, error) != GSL_SUCCESS) return -1;
     spec_drafter_free(&drafter);
     return LOOKUP;
 }
 
-const char *spec_accept_row_strategy(char buffer[SPEC_ACCEPT_STRATEGY_SIZE], const spec_accept_row *row)
+const char *spec_accept_row_strategy(char buffer[SPEC_ACCEPT_STRATEGY_SIZE],
+                                     const spec_accept_row *row)
 {
     if (row->lookup) return row->drafting;
     if (row->n == 1) return row->siblings == SPEC_SIBLINGS_TOP ? "greedy" : "chain";
-    snprintf(buffer, SPEC_ACCEPT_STRATEGY_SIZE, "tree?n=%d&siblings=%s", row->n, spec_siblings_names[row->siblings]);
+    snprintf(buffer, SPEC_ACCEPT_STRATEGY_SIZE, "tree?n=%d&siblings=%s", row->n,
+             spec_siblings_names[row->siblings]);
     return buffer;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Split a copy of `list` at its commas into *ret_name, which is the caller's to free, as is the copy. */
-static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char *list, spec_error *error)
+/* Split a copy of `list` at its commas. The caller frees the copy and *ret_name, also on failure.
+ */
+static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char *list,
+                 spec_error *error)
 {
     int n = 1;
     for (const char *c = list; *c != '\0'; c++) n += *c == ',';
@@ -70,17 +77,14 @@ static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char
     return GSL_SUCCESS;
 }
 
-/* "token,block,...": every rule there is. The caller frees; NULL: no memory. */
+/* "token,block,...": every rule. The caller frees; NULL: no memory. */
 static char *all_rules(void)
 {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    if (out == NULL) return NULL;
-    for (int i = 0; spec_rules[i] != NULL; i++) fprintf(out, "%s%s", i > 0 ? "," : "", spec_rules[i]->name);
-    if (fclose(out) == 0) return list;
-    free(list);
-    return NULL;
+    spec_memory_text list;
+    if (!spec_memory_text_open(&list)) return NULL;
+    for (int i = 0; spec_rules[i] != NULL; i++)
+        fprintf(list.out, "%s%s", i > 0 ? "," : "", spec_rules[i]->name);
+    return spec_memory_text_take(&list, NULL);
 }
 
 static int read_numbers(int **ret_number, int *ret_n, const char *list, spec_error *error)
@@ -89,12 +93,15 @@ static int read_numbers(int **ret_number, int *ret_n, const char *list, spec_err
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_grid_add_numbers(&grid, "n", list, error)); /* its line begins with "n: " */
     const spec_axis *axis = &grid.axis[0];
-    if ((*ret_number = calloc((size_t)axis->n, sizeof **ret_number)) == NULL) SPEC_TRY(spec_no_memory(error));
+    if ((*ret_number = calloc((size_t)axis->n, sizeof **ret_number)) == NULL)
+        SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < axis->n; i++) {
         int *number = &(*ret_number)[i];
-        if (spec_settings_parse_int(number, axis->value[i]) && *number >= 1 && *number <= SPEC_DRAFTS_MAX) continue;
-        status = spec_fail(error, GSL_EINVAL, "n: '%.40s' is not a whole number from 1 to %d", axis->value[i],
-                           SPEC_DRAFTS_MAX);
+        if (spec_settings_parse_int(number, axis->value[i]) && *number >= 1 &&
+            *number <= SPEC_DRAFTS_MAX)
+            continue;
+        status = spec_fail(error, GSL_EINVAL, "n: '%.40s' is not a whole number from 1 to %d",
+                           axis->value[i], SPEC_DRAFTS_MAX);
         goto done;
     }
     *ret_n = axis->n;
@@ -103,15 +110,16 @@ done:
     return status;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* "iid, hub": the kinds of a set. */
+/* "iid, hub": the kinds in a set. */
 static const char *kinds(char *buffer, size_t size, unsigned siblings)
 {
     size_t used = 0;
     for (int i = 0; i < SPEC_SIBLINGS_KINDS && used < size; i++)
         if (siblings & SPEC_SIBLINGS_BIT(i))
-            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used > 0 ? ", " : "", spec_siblings_names[i]);
+            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     spec_siblings_names[i]);
     return buffer;
 }
 
@@ -119,68 +127,86 @@ static int refuse(const spec_rule *rule, const char *drafting, spec_error *error
 {
     char list[80] = "";
     if (rule->siblings == 0)
-        return spec_fail(error, GSL_EINVAL, "rule: '%s' holds for one draft a position, n = 1", rule->name);
-    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not hold for %s siblings; it does for %s", rule->name,
-                     drafting, kinds(list, sizeof list, rule->siblings));
+        return spec_fail(error, GSL_EINVAL, "rule: '%s' holds for one draft per position, n = 1",
+                         rule->name);
+    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not hold for %s siblings; it does for %s",
+                     rule->name, drafting, kinds(list, sizeof list, rule->siblings));
 }
 
-/* Rows are listed rule by rule, way by way, n by n. */
-static int fill(spec_accept_rows *rows, const char *const *rule, int n_rules, bool rules_given,
-                const char *const *drafting, int n_draftings, bool draftings_given, const int *number, int n_numbers,
-                spec_error *error)
+/* The lists that rows are made from; `given` ones are the user's, not the default. */
+typedef struct {
+    const char **rule, **drafting;
+    int *number;
+    int n_rules, n_draftings, n_numbers;
+    bool rules_given, draftings_given;
+} request;
+
+/* Add the rows of one rule and one way to draft. */
+static int fill_way(spec_accept_rows *rows, const request *of, spec_accept_row row,
+                    const char *drafting, spec_error *error)
 {
-    for (int r = 0; r < n_rules; r++) {
-        spec_accept_row row = {.spec = rule[r]};
-        const size_t before = rows->n_rows;
-        int status = spec_point_blame(spec_rule_init(&row.rule, rule[r], error), "rule", error);
-        if (status != GSL_SUCCESS) return status;
-        for (int d = 0; d < n_draftings; d++) {
-            const int way = find_way(drafting[d], error);
-            if (way < 0) return spec_point_blame(GSL_EINVAL, "drafting", error);
-            for (int i = 0; i < n_numbers; i++) {
-                const int n = number[i];
-                const bool holds = n == 1 || (row.rule.siblings & SPEC_SIBLINGS_BIT(ways[way].siblings));
-                if (n > ways[way].most || (!draftings_given && n == 1 && ways[way].most > 1)) continue;
-                if (!holds && rules_given && draftings_given) return refuse(&row.rule, drafting[d], error);
-                if (!holds) continue;
-                row.drafting = drafting[d];
-                row.n = n;
-                row.siblings = n > 1                    ? ways[way].siblings
-                               : ways[way].one_is_chosen ? SPEC_SIBLINGS_TOP
-                                                         : SPEC_SIBLINGS_IID;
-                row.lookup = way == LOOKUP;
-                rows->row[rows->n_rows++] = row;
-            }
-        }
-        if (rules_given && rows->n_rows == before) return refuse(&row.rule, "such", error);
+    const int way = find_way(drafting, error);
+    if (way < 0) return spec_point_blame(GSL_EINVAL, "drafting", error);
+    for (int i = 0; i < of->n_numbers; i++) {
+        const int n = of->number[i];
+        const bool holds = n == 1 || (row.rule.siblings & SPEC_SIBLINGS_BIT(ways[way].siblings));
+        if (n > ways[way].most || (!of->draftings_given && n == 1 && ways[way].most > 1)) continue;
+        if (!holds && of->rules_given && of->draftings_given)
+            return refuse(&row.rule, drafting, error);
+        if (!holds) continue;
+        row.drafting = drafting;
+        row.n = n;
+        row.siblings = n > 1                     ? ways[way].siblings
+                       : ways[way].one_is_chosen ? SPEC_SIBLINGS_TOP
+                                                 : SPEC_SIBLINGS_IID;
+        row.lookup = way == LOOKUP;
+        rows->row[rows->n_rows++] = row;
     }
     return GSL_SUCCESS;
 }
 
-int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings, const char *n,
-                          spec_error *error)
+/* Rows are listed rule by rule, way by way, n by n. */
+static int fill(spec_accept_rows *rows, const request *of, spec_error *error)
 {
-    const char **rule = NULL, **drafting = NULL;
-    int *number = NULL, n_rules = 0, n_draftings = 0, n_numbers = 0, status = GSL_SUCCESS;
+    for (int r = 0; r < of->n_rules; r++) {
+        spec_accept_row row = {.spec = of->rule[r]};
+        const size_t before = rows->n_rows;
+        int status = spec_point_blame(spec_rule_init(&row.rule, row.spec, error), "rule", error);
+        for (int d = 0; d < of->n_draftings && status == GSL_SUCCESS; d++)
+            status = fill_way(rows, of, row, of->drafting[d], error);
+        if (status != GSL_SUCCESS) return status;
+        if (of->rules_given && rows->n_rows == before) return refuse(&row.rule, "these", error);
+    }
+    return GSL_SUCCESS;
+}
+
+int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings,
+                          const char *n, spec_error *error)
+{
+    request of = {.rules_given = rules[0] != '\0', .draftings_given = draftings[0] != '\0'};
+    int status = GSL_SUCCESS;
     char *all = all_rules();
     *rows = (spec_accept_rows){0};
     if (all == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_point_blame(split(&rows->rules, &rule, &n_rules, rules[0] != '\0' ? rules : all, error), "rule",
-                              error));
-    SPEC_TRY(spec_point_blame(split(&rows->draftings, &drafting, &n_draftings,
-                                    draftings[0] != '\0' ? draftings : by_default, error), "drafting", error));
-    SPEC_TRY(read_numbers(&number, &n_numbers, n, error));
-    const size_t most = (size_t)n_rules * (size_t)n_draftings * (size_t)n_numbers;
+    SPEC_TRY(spec_point_blame(
+        split(&rows->rules, &of.rule, &of.n_rules, of.rules_given ? rules : all, error), "rule",
+        error));
+    SPEC_TRY(spec_point_blame(split(&rows->draftings, &of.drafting, &of.n_draftings,
+                                    of.draftings_given ? draftings : by_default, error),
+                              "drafting", error));
+    SPEC_TRY(read_numbers(&of.number, &of.n_numbers, n, error));
+    const size_t most = (size_t)of.n_rules * (size_t)of.n_draftings * (size_t)of.n_numbers;
     if ((rows->row = calloc(most, sizeof *rows->row)) == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(fill(rows, rule, n_rules, rules[0] != '\0', drafting, n_draftings, draftings[0] != '\0', number, n_numbers,
-                  error));
+    SPEC_TRY(fill(rows, &of, error));
     if (rows->n_rows == 0)
-        status = spec_fail(error, GSL_EINVAL, "n: no drafting of '%.80s' has '%.40s' drafts a position", draftings, n);
+        status = spec_fail(error, GSL_EINVAL,
+                           "n: no drafting of '%.80s' has '%.40s' drafts per position", draftings,
+                           n);
 done:
     free(all);
-    free(rule);
-    free(drafting);
-    free(number);
+    free(of.rule);
+    free(of.drafting);
+    free(of.number);
     if (status != GSL_SUCCESS) spec_accept_rows_free(rows);
     return status;
 }

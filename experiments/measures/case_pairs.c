@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/case_pairs.h"
 
-#include "experiments/measures/measures.h"
-#include "models/synthetic/cases.h"
 #include "base/names.h"
+#include "experiments/measures/measures.h"
+#include "models/model_open.h"
+#include "models/synthetic/cases.h"
 
 #include <string.h>
 
@@ -15,7 +17,8 @@ static bool is_family(const char *name)
     return false;
 }
 
-int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure,
+                         spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret = (spec_case_pairs){.config = SPEC_DECODER_DEFAULT,
@@ -36,10 +39,12 @@ int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const sp
         ret->n *= SPEC_CASES_FAMILIES;
     } else if (!is_family(ret->family)) {
         char meant[SPEC_NAMES_MEANT_SIZE];
-        status = spec_fail(error, GSL_EINVAL, "family: '%.40s' is none%s", ret->family,
-                           spec_names_meant(meant, ret->family, spec_cases_families,
-                                            "; they are plain, zeros, levels, equal, near, disjoint, one-hot, mixed, "
-                                            "and every"));
+        status =
+            spec_fail(error, GSL_EINVAL, "family: '%.40s' is not known%s", ret->family,
+                      spec_names_meant(
+                          meant, ret->family, spec_cases_families,
+                          "; they are plain, zeros, levels, equal, near, disjoint, one-hot, mixed, "
+                          "and every"));
     }
 done:
     return status;
@@ -59,19 +64,21 @@ static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const
                      spec_error *error)
 {
     char spec[160];
-    snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d", pairs->vocab, pairs->order,
-             spec_case_pairs_family(pairs, i), spec_case_pairs_seed(pairs, i), side, pairs->end);
+    snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d",
+             pairs->vocab, pairs->order, spec_case_pairs_family(pairs, i),
+             spec_case_pairs_seed(pairs, i), side, pairs->end);
     return spec_model_open(ret_model, spec, NULL, error);
 }
 
-int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int i,
-                        int n_tokens, spec_error *error)
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule,
+                        int i, int n_tokens, spec_error *error)
 {
     spec_decoder_config config = pairs->config;
     spec_model *target = NULL, *draft = NULL;
     int status = GSL_SUCCESS;
     *ret_law = (spec_output_law){0};
-    if (pairs->opt_stop != NULL && *pairs->opt_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    if (pairs->opt_stop != NULL && *pairs->opt_stop != 0)
+        return spec_fail(error, GSL_EFAILED, "interrupted");
     SPEC_TRY(open_side(&target, pairs, "target", i, error));
     SPEC_TRY(open_side(&draft, pairs, "draft", i, error));
     config.rule = rule;

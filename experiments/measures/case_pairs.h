@@ -1,6 +1,7 @@
-/* case_pairs: the random pairs of models that a point asks for by V, order, family, end and cases: of kind `cases`,
- * with seeds 1, 2, ..., cases of a family, or of every one; and the decoder that runs on each, by drafting, policy and
- * K. Text is the point's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* case_pairs: the random pairs of models of a point, and the decoder that runs on each.
+ * Pairs are models of kind `cases`, with seeds 1 to `cases` of one family, or of every family.
+ * Parameters: V, order, family, end, cases, drafting, policy and K. The point owns the texts. */
 #ifndef SPECLAB_CASE_PAIRS_H
 #define SPECLAB_CASE_PAIRS_H
 
@@ -8,23 +9,24 @@
 #include "sim/output_law.h"
 
 typedef struct {
-    spec_decoder_config config; /* but for the models and the rule */
+    spec_decoder_config config; /* without the models and the rule */
     int vocab, order, end, cases;
-    const char *family; /* NULL: every family, one after the other */
-    int n;              /* pairs in all */
+    const char *family; /* NULL: every family, in turn */
+    int n;              /* number of pairs */
     uint64_t limit;
     const volatile int *opt_stop;
 } spec_case_pairs;
 
-int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure, spec_error *error);
+int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure,
+                         spec_error *error);
 
 /* The family and the seed of pair i = 0..n-1. */
 const char *spec_case_pairs_family(const spec_case_pairs *pairs, int i);
 int spec_case_pairs_seed(const spec_case_pairs *pairs, int i);
 
-/* The law of n_tokens that a rule emits on pair i; GSL_EFAILED where the run was interrupted. May be asked for by
- * several threads. */
-int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule, int i,
-                        int n_tokens, spec_error *error);
+/* The law of n_tokens that a rule emits on pair i. GSL_EFAILED if the run was interrupted.
+ * Thread-safe. */
+int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule,
+                        int i, int n_tokens, spec_error *error);
 
 #endif

@@ -1,19 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measure.h"
 
-#include "experiments/measures/measures.h"
+#include "analysis/statistics/moments.h"
 #include "base/names.h"
 #include "base/settings.h"
+#include "experiments/measures/measures.h"
 
 #include <math.h>
 #include <string.h>
 
 const spec_measure *const spec_measures[] = {
-    &spec_measure_acceptance, &spec_measure_predict,     &spec_measure_decode,      &spec_measure_overlap,
-    &spec_measure_lossless,   &spec_measure_uniformity,  &spec_measure_prove,       &spec_measure_accept,
-    &spec_measure_folklore,   &spec_measure_four_alphas, &spec_measure_implied_cost, &spec_measure_implied_alpha,
-    &spec_measure_finite_length, &spec_measure_roofline, &spec_measure_law,         &spec_measure_prove_cases,
-    &spec_measure_plan,       &spec_measure_dominance,   &spec_measure_quoted_optimum, &spec_measure_betas,
-    &spec_measure_ahead,      &spec_measure_decode_ahead,
+    &spec_measure_acceptance,
+    &spec_measure_predict,
+    &spec_measure_decode,
+    &spec_measure_overlap,
+    &spec_measure_lossless,
+    &spec_measure_uniformity,
+    &spec_measure_prove,
+    &spec_measure_accept,
+    &spec_measure_folklore,
+    &spec_measure_four_alphas,
+    &spec_measure_implied_cost,
+    &spec_measure_implied_alpha,
+    &spec_measure_finite_length,
+    &spec_measure_roofline,
+    &spec_measure_law,
+    &spec_measure_prove_cases,
+    &spec_measure_plan,
+    &spec_measure_dominance,
+    &spec_measure_quoted_optimum,
+    &spec_measure_betas,
+    &spec_measure_ahead,
+    &spec_measure_decode_ahead,
     NULL,
 };
 
@@ -29,7 +47,7 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *whole, const char *ending)
 {
@@ -41,12 +59,14 @@ static spec_check judge(const char *name, const spec_cell *cell)
 {
     if (cell->kind == SPEC_CELL_EMPTY) return SPEC_CHECK_NONE;
     if (strcmp(name, "verdict") == 0) {
-        if (cell->kind != SPEC_CELL_TEXT || strncmp(cell->text, "biased", 6) == 0) return SPEC_CHECK_NONE;
+        if (cell->kind != SPEC_CELL_TEXT || strncmp(cell->text, "biased", 6) == 0)
+            return SPEC_CHECK_NONE;
         return strncmp(cell->text, "NOT", 3) == 0 ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
     }
     double value = spec_cell_number(cell);
     if (isnan(value)) return SPEC_CHECK_NONE;
-    if (ends_with(name, "z", "_z")) return fabs(value) > SPEC_CHECK_Z ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
+    if (ends_with(name, "z", "_z"))
+        return fabs(value) > SPEC_CHECK_Z ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
     return value < SPEC_CHECK_P ? SPEC_CHECK_FAILS : SPEC_CHECK_HOLDS;
 }
 
@@ -62,7 +82,7 @@ spec_check spec_measure_check(const spec_measure *measure, const spec_table *tab
     return check;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 bool spec_measure_tells(const spec_measure *measure, const char *name)
 {
@@ -77,7 +97,8 @@ const char *spec_measure_default(const spec_measure *measure, const char *name, 
     if (opt_known != NULL) *opt_known = true;
     for (int i = 0; measure->parameters[i] != NULL; i++) {
         const char *parameter = measure->parameters[i];
-        if (strncmp(parameter, name, n) != 0 || (parameter[n] != '\0' && parameter[n] != '=')) continue;
+        if (strncmp(parameter, name, n) != 0 || (parameter[n] != '\0' && parameter[n] != '='))
+            continue;
         return parameter[n] == '=' ? parameter + n + 1 : NULL;
     }
     if (opt_known != NULL) *opt_known = false;
@@ -90,12 +111,12 @@ const char *spec_point_text(const spec_point *point, const spec_measure *measure
     return value != NULL ? value : spec_measure_default(measure, name, NULL);
 }
 
-int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
-                      double high, spec_error *error)
+int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure,
+                      const char *name, double low, double high, spec_error *error)
 {
     const char *text = spec_point_text(point, measure, name);
     *ret = NAN;
-    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: no value is given", name);
     if (!spec_settings_parse_double(ret, text))
         return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a number", name, text);
     if (*ret >= low && *ret <= high) return GSL_SUCCESS;
@@ -103,15 +124,23 @@ int spec_point_double(double *ret, const spec_point *point, const spec_measure *
     return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%g, %g]", name, text, low, high);
 }
 
-int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name, int low, int high,
-                   spec_error *error)
+int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name,
+                   int low, int high, spec_error *error)
 {
     const char *text = spec_point_text(point, measure, name);
     *ret = 0;
-    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: it is not given", name);
-    if (!spec_settings_parse_int(ret, text))
-        return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a whole number", name, text);
-    if (*ret >= low && *ret <= high) return GSL_SUCCESS;
+    if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: no value is given", name);
+    if (spec_settings_parse_int(ret, text) && *ret >= low && *ret <= high) return GSL_SUCCESS;
     *ret = 0;
-    return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%d, %d]", name, text, low, high);
+    double number; /* also a number beyond int */
+    if (spec_settings_parse_double(&number, text) && number == floor(number) &&
+        (number < low || number > high))
+        return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%d, %d]", name, text, low,
+                         high);
+    return spec_fail(error, GSL_EINVAL, "%s: '%.80s' is not a whole number", name, text);
+}
+
+int spec_point_read(const spec_point *point)
+{
+    return point->parameters_only ? GSL_CONTINUE : GSL_SUCCESS;
 }

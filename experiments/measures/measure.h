@@ -1,73 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* measure: what an experiment computes at one grid point.
- * A measure reads the point's parameters, and fills the columns it declared. Measures are lines of the table
- * spec_measures; each lives in an experiments/measure_*.c. A new experiment over known measures is a text file, no C.
- */
+ * A measure reads the parameters of the point and fills the columns that it declares. Measures
+ * are entries of the table spec_measures, each in an experiments/measures/measure_*.c. A new
+ * experiment over known measures is a text file. */
 #ifndef SPECLAB_MEASURE_H
 #define SPECLAB_MEASURE_H
 
+#include "base/table.h"
 #include "experiments/grid.h"
 #include "experiments/model_cache.h"
-#include "base/table.h"
+#include "speclab/listener.h"
 
 #include <stdint.h>
 
-/* One point: its parameters, and how much work to spend on it. */
+/* One point: its parameters, and its amount of work. */
 typedef struct {
     const spec_grid *grid;
     uint64_t index;
     uint64_t rounds;           /* Monte Carlo rounds, or 0 to stop by standard_error */
     double standard_error;
-    uint64_t seed;             /* this point's own, hashed from the run's seed and the point's identity */
+    uint64_t seed; /* of this point, hashed from the seed of the run and the point's identity */
     int threads;
     uint64_t limit;            /* most branches of an enumeration; 0: the default */
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
-    spec_model_cache *models;  /* models opened by earlier points of this run */
+    const spec_listener *opt_listener; /* receives the share of the point that is done */
+    spec_model_cache *models;  /* the models that the run has opened */
+    bool parameters_only;      /* compute nothing: see spec_measure.reads_first */
 } spec_point;
 
-/* How a row stands against its check. */
+/* The result of the check of a row. */
 typedef enum { SPEC_CHECK_NONE, SPEC_CHECK_HOLDS, SPEC_CHECK_FAILS } spec_check;
+
+/* A result column that the summary of a report describes. */
+typedef struct {
+    const char *column; /* NULL ends a list */
+    const char *unit;   /* as in docs/notation.md; NULL: a pure number */
+    const char *se;     /* the column of its standard error; NULL: the same name with _se */
+    bool exact;         /* computed exactly, without sampling */
+} spec_headline;
 
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
-    const char *const
-        *parameters; /* names it reads, NULL-terminated; others are errors. "name=default" gives a default. One that is
-                        a column too is a question: its value may ask for several rows, each of which tells what it is
-                        about, and it leaves the point's random numbers alone */
-    const char *const *columns;    /* the result columns, after the parameters' own, NULL-terminated */
-    const char *const
-        *checked; /* the columns by which a row is judged (spec_measure_check), NULL-terminated; NULL: none */
-    bool simulates;                /* the point's rounds and standard error matter to it */
-    /* How many rows the point gives, known before it is run; NULL: one. */
-    int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error);
-    /* Fill the columns of `table`'s current row; of several rows each but the last is appended by the measure. */
-    int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error);
+    /* parameter names, or "name=default", NULL-terminated; other names are errors. A parameter that
+     * is a column too is a question: its value may ask for several rows, and it does not change the
+     * random numbers of the point. */
+    const char *const *parameters;
+    /* the result columns, after those of the parameters, NULL-terminated */
+    const char *const *columns;
+    /* the columns that check a row (spec_measure_check), NULL-terminated; NULL: none */
+    const char *const *checked;
+    /* the columns of summaries, the most important first; ended by a NULL column */
+    const spec_headline *headlines;
+    /* result columns that, with the parameters, identify a row; NULL: none */
+    const char *const *keys;
+    bool simulates; /* uses the rounds and the standard error of the point */
+    /* calls spec_point_read after it has read its parameters, before it computes or opens a
+     * model */
+    bool reads_first;
+    /* The number of rows of the point, before it runs; NULL: one. */
+    int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
+                spec_error *error);
+    /* Fill the current row of `table`. A measure with several rows appends each but the last. */
+    int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error);
 };
 
-extern const spec_measure *const spec_measures[]; /* NULL-terminated, experiments/measures/measure.c */
+/* NULL-terminated, experiments/measures/measure.c */
+extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
-/* Judge a row by the measure's checked columns, by their names:
- *     z, *_z     a number of standard errors; beyond SPEC_CHECK_Z in size it fails
- *     p, *_p     a p-value; below SPEC_CHECK_P it fails
- *     verdict    fails where it begins with "NOT", says nothing where it begins with "biased", else holds
- * Empty and absent cells say nothing. One failure fails the row. */
-#define SPEC_CHECK_Z 5.0
+/* Check a row by the checked columns of the measure, by their names:
+ *     z, *_z     a standard normal number (spec_moments_z); fails beyond SPEC_CHECK_Z in size
+ *     p, *_p     a p-value; fails below SPEC_CHECK_P
+ *     verdict    fails if it begins with "NOT", is no check if it begins with "biased", else holds
+ * Empty and absent cells are no check. One failure fails the row. */
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
 
-/* Is there such a column? */
+/* Does the measure have such a column? */
 bool spec_measure_tells(const spec_measure *measure, const char *name);
 
-/* The default of a parameter; NULL where it has none; *opt_known tells whether the measure reads such a parameter. */
+/* The default of a parameter; NULL if it has none. *opt_known: is it a parameter of the measure? */
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known);
 
-/* A parameter of the point, or the measure's default; NULL where there is neither. The errors name the parameter and
- * the value. */
+/* A parameter of the point, or its default; NULL without both. Errors name the parameter and the
+ * value. */
 const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name);
-int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure, const char *name, double low,
-                      double high, spec_error *error);
-int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name, int low, int high,
-                   spec_error *error);
+int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure,
+                      const char *name, double low, double high, spec_error *error);
+int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name,
+                   int low, int high, spec_error *error);
+
+/* Declare that all parameters have been read. GSL_CONTINUE if the run only checks parameters:
+ * the measure must return it. Else GSL_SUCCESS. So a run refuses a wrong value of its last point
+ * before it writes the first row. */
+int spec_point_read(const spec_point *point);
 
 #endif

@@ -1,13 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
 #include "experiments/measures/accept_rows.h"
-#include "timing/acceptance_theory.h"
 #include "experiments/measures/trajectory.h"
-#include "models/synthetic/fixed_row.h"
 #include "models/row.h"
 #include "models/rows/rows.h"
+#include "models/synthetic/fixed_row.h"
 #include "sim/output_law.h"
+#include "speclab/no_memory.h"
+#include "timing/acceptance_theory.h"
 
+#include <errno.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <limits.h>
@@ -15,14 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row is about, in every context. */
+/* The question that all rows share, and their models. */
 enum { ACCEPTANCE, ENUMERATED, OPTIMAL, N_VALUES };
 
-/* Enumeration of one round walks about V branches of O(V) for every tuple of drafts, of which there are V^n at most:
- * past this many steps it is left out. A closed form that is a recursion over tuples may take more. */
+/* Most steps of an enumeration. One round has about V branches of O(V) for each of at most V^n
+ * tuples of drafts. A closed form that recurses over tuples may take more. */
 static const double enumeration_steps = 1e7, recursion_steps = 1e9;
 
-/* The two pairs of a context: target and draft, and for rules that promise no more the target's argmax and draft. */
+/* The two pairs of a context: target and draft, and, for rules that claim only the argmax, the
+ * argmax and draft. */
 typedef struct {
     spec_ratio_order whole, argmax;
     double *one_hot; /* (V) */
@@ -34,8 +38,8 @@ typedef struct {
     const spec_model *target, *opt_draft;
     int contexts;
     uint64_t limit;
-    bool wants_whole, wants_argmax; /* is some row of several drafts about this pair? */
-    workspace *work; /* (SPEC_TRAJECTORY_BATCHES) one for each worker */
+    bool wants_whole, wants_argmax; /* does a row of several drafts need this pair? */
+    workspace *work; /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } accept_question;
 
 static bool is_argmax(const spec_accept_row *row)
@@ -43,7 +47,7 @@ static bool is_argmax(const spec_accept_row *row)
     return row->rule.claim == SPEC_LOSSLESS_ARGMAX;
 }
 
-/* ---- one context ------------------------------------------------------------------------------------------------- */
+/* ---- one context ----------------------------------------------------------------------------- */
 
 static int make_ready(workspace *work, const accept_question *question, spec_error *error)
 {
@@ -58,12 +62,14 @@ static int make_ready(workspace *work, const accept_question *question, spec_err
     return GSL_SUCCESS;
 }
 
-static int sort_pairs(workspace *work, const accept_question *question, const spec_position *at, spec_error *error)
+static int sort_pairs(workspace *work, const accept_question *question, const spec_position *at,
+                      spec_error *error)
 {
     int status = GSL_SUCCESS;
     if (!question->wants_whole && !question->wants_argmax) return status;
     SPEC_TRY(make_ready(work, question, error));
-    if (question->wants_whole) SPEC_TRY(spec_ratio_order_sort(&work->whole, at->target, at->opt_draft));
+    if (question->wants_whole)
+        SPEC_TRY(spec_ratio_order_sort(&work->whole, at->target, at->opt_draft));
     if (question->wants_argmax) {
         const int best = spec_row_argmax(at->target, at->vocab);
         work->one_hot[best] = 1.0;
@@ -71,13 +77,15 @@ static int sort_pairs(workspace *work, const accept_question *question, const sp
         work->one_hot[best] = 0.0;
     }
 done:
-    return status == GSL_EDOM ? spec_fail(error, status, "a model gave a row that does not sum to 1") : status;
+    return status == GSL_EDOM
+               ? spec_fail(error, status, "a model gave a row that does not sum to 1")
+               : status;
 }
 
 static const spec_model_kind row_here = {
     .name = "row", .row = spec_fixed_row_row, .close = spec_fixed_row_close};
 
-/* A model of this row alone, whatever the context. */
+/* A model with this row in every context. */
 static int open_row(spec_model **ret_model, const double *row, int vocab, spec_error *error)
 {
     double *to;
@@ -88,10 +96,10 @@ static int open_row(spec_model **ret_model, const double *row, int vocab, spec_e
     return GSL_SUCCESS;
 }
 
-/* Whether a draft of one token is accepted depends on the rows of its place alone, so that no branch asks a model, for
- * which a real one would need a pass. */
-static int enumerate(double *ret, const accept_question *question, const spec_accept_row *row, const spec_position *at,
-                     spec_error *error)
+/* The acceptance of a one-token draft depends only on the rows of its place, so no branch needs
+ * a pass of a model. */
+static int enumerate(double *ret, const accept_question *question, const spec_accept_row *row,
+                     const spec_position *at, spec_error *error)
 {
     int status = GSL_SUCCESS;
     char strategy[SPEC_ACCEPT_STRATEGY_SIZE];
@@ -105,7 +113,8 @@ static int enumerate(double *ret, const accept_question *question, const spec_ac
     config.rule = row->spec;
     config.drafting = spec_accept_row_strategy(strategy, row);
     config.K = 1;
-    SPEC_TRY(spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error));
+    SPEC_TRY(
+        spec_output_law_init(&law, &config, at->context, at->n_context, 1, question->limit, error));
 done:
     *ret = status == GSL_SUCCESS ? law.accepted : NAN;
     spec_output_law_free(&law);
@@ -116,45 +125,54 @@ done:
 
 static bool is_enumerated(const accept_question *question, const spec_accept_row *row)
 {
-    static const int drawn[SPEC_SIBLINGS_KINDS] = {[SPEC_SIBLINGS_HUB] = 2, [SPEC_SIBLINGS_GREEDY] = 1};
+    static const int drawn[SPEC_SIBLINGS_KINDS] = {
+        [SPEC_SIBLINGS_HUB] = 2, [SPEC_SIBLINGS_GREEDY] = 1};
     const bool all = row->siblings == SPEC_SIBLINGS_IID || row->siblings == SPEC_SIBLINGS_WITHOUT;
     const int power = 2 + (all ? row->n : drawn[row->siblings]);
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-/* The first row, i at the latest, of as many drafts of that kind that has the same acceptance in every context, or the
- * same optimum. */
+/* The first row, up to i, whose drafts have the same number and kind, and the same acceptance in
+ * every context, or the same optimum. */
 static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
     const spec_accept_row *row = question->rows.row, *of = &row[i];
     size_t j = 0;
-    while (j < i && (row[j].n != of->n || row[j].siblings != of->siblings || is_argmax(&row[j]) != is_argmax(of) ||
-                     (acceptance && !spec_siblings_alike(&row[j].rule, &of->rule, of->siblings))))
+    while (j < i && (row[j].n != of->n || row[j].siblings != of->siblings ||
+                     is_argmax(&row[j]) != is_argmax(of) ||
+                     (acceptance &&
+                      !spec_acceptance_theory_same_form(&row[j].rule, &of->rule, of->siblings))))
         j++;
     return j;
 }
 
-/* The closed form and the optimum of row i; value[] has those of the rows before it. */
-static void theory(double *value, size_t i, const accept_question *question, const spec_position *at,
-                   const workspace *work)
+/* The closed form and the optimum of row i; value[] has those of earlier rows. */
+static void theory(double *value, size_t i, const accept_question *question,
+                   const spec_position *at, const workspace *work)
 {
     const spec_accept_row *row = &question->rows.row[i];
-    double *acceptance = &value[i * N_VALUES + ACCEPTANCE], *optimal = &value[i * N_VALUES + OPTIMAL];
+    double *acceptance = &value[i * N_VALUES + ACCEPTANCE],
+           *optimal = &value[i * N_VALUES + OPTIMAL];
     const bool chosen = row->siblings == SPEC_SIBLINGS_TOP;
     const spec_ratio_order *order = is_argmax(row) ? &work->argmax : &work->whole;
     *acceptance = *optimal = NAN;
     if (row->lookup) return;
     if (row->n == 1) {
-        *acceptance = spec_single_acceptance(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
-        *optimal = spec_single_optimum(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        *acceptance =
+            spec_acceptance_theory_single(&row->rule, chosen, at->target, at->opt_draft, at->vocab);
+        *optimal = spec_acceptance_theory_single_optimum(&row->rule, chosen, at->target,
+                                                         at->opt_draft, at->vocab);
         return;
     }
-    const size_t same_optimum = first_like(question, i, false), same = first_like(question, i, true);
+    const size_t same_optimum = first_like(question, i, false),
+                 same = first_like(question, i, true);
     if (same_optimum < i) *optimal = value[same_optimum * N_VALUES + OPTIMAL];
-    else *optimal = spec_siblings_optimum(row->siblings, row->n, order);
+    else *optimal = spec_acceptance_theory_siblings_optimum(row->siblings, row->n, order);
     if (same < i) *acceptance = value[same * N_VALUES + ACCEPTANCE];
-    else if (spec_siblings_steps(&row->rule, row->siblings, row->n, order) * question->contexts <= recursion_steps)
-        *acceptance = spec_siblings_acceptance(&row->rule, row->siblings, row->n, order);
+    else if (spec_acceptance_theory_steps(&row->rule, row->siblings, row->n, order) *
+                 question->contexts <=
+             recursion_steps)
+        *acceptance = spec_acceptance_theory_siblings(&row->rule, row->siblings, row->n, order);
 }
 
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
@@ -166,7 +184,9 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     for (size_t i = 0; i < question->rows.n_rows; i++) {
         const spec_accept_row *row = &question->rows.row[i];
         double *enumerated = &value[i * N_VALUES + ENUMERATED];
+        errno = 0;
         theory(value, i, question, at, work);
+        if (errno == ENOMEM) SPEC_TRY(spec_no_memory(error));
         *enumerated = NAN;
         if (is_enumerated(question, row)) SPEC_TRY(enumerate(enumerated, question, row, at, error));
     }
@@ -174,16 +194,18 @@ done:
     return status;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-static int read_rows(spec_accept_rows *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int read_rows(spec_accept_rows *ret, const spec_point *point, const spec_measure *measure,
+                     spec_error *error)
 {
     return spec_accept_rows_init(ret, spec_point_text(point, measure, "rule"),
-                                 spec_point_text(point, measure, "drafting"), spec_point_text(point, measure, "n"),
-                                 error);
+                                 spec_point_text(point, measure, "drafting"),
+                                 spec_point_text(point, measure, "n"), error);
 }
 
-static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
+                      spec_error *error)
 {
     spec_accept_rows rows;
     const int status = read_rows(&rows, point, measure, error);
@@ -192,8 +214,9 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* The closed form, or else what enumeration gives. */
-static void write_row(spec_table *table, const spec_accept_row *row, const double *mean, const double *se)
+/* The closed form if there is one, else the enumerated value. */
+static void write_row(spec_table *table, const spec_accept_row *row, const double *mean,
+                      const double *se)
 {
     const bool both = !isnan(mean[ACCEPTANCE] + mean[ENUMERATED]);
     const int known = isnan(mean[ACCEPTANCE]) ? ENUMERATED : ACCEPTANCE;
@@ -206,26 +229,34 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
     spec_table_number(table, "optimal", mean[OPTIMAL]);
     spec_table_number(table, "ratio", mean[known] / mean[OPTIMAL]);
     if (both)
-        spec_table_text(table, "verdict", fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
+        spec_table_text(table, "verdict",
+                        fabs(mean[ACCEPTANCE] - mean[ENUMERATED]) < 1e-12 ? "equal" : "NOT EQUAL");
 }
 
-/* Every place of the file that the target's rows come from: its text, and room for the values at each. */
-static int walk_file(int **ret_text, double **ret_value, accept_question *question, size_t n_values, spec_error *error)
+/* Prepare all places of the target's file of rows: its text, and an array for the values of each
+ * place. */
+static int walk_file(int **ret_text, double **ret_value, accept_question *question, size_t n_values,
+                     spec_error *error)
 {
     const spec_rows_file *file = spec_rows_of(question->target, NULL);
     if (file == NULL)
-        return spec_fail(error, GSL_EINVAL, "contexts: only a target rows:FILE has a list of them all");
-    if (file->places > INT_MAX) return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
+        return spec_fail(error, GSL_EINVAL,
+                         "contexts: 'all' needs a target rows:FILE");
+    if (file->places > INT_MAX)
+        return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
     question->contexts = (int)file->places;
     *ret_text = spec_rows_text(file);
     *ret_value = malloc(file->places * n_values * sizeof **ret_value);
     if (*ret_text == NULL || *ret_value == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for %zu values at %d places", n_values, question->contexts);
+        return spec_fail(error, GSL_ENOMEM, "out of memory for %zu values at %d places", n_values,
+                         question->contexts);
     return GSL_SUCCESS;
 }
 
-/* Of the acceptance in value[i * n_values], or else of what enumeration gave; none where it is not known everywhere. */
-static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts, spec_error *error)
+/* Write quantiles of the acceptance in value[i * n_values], or else of the enumerated one; none
+ * unless it is known at every place. */
+static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts,
+                           spec_error *error)
 {
     static const struct {
         const char *column;
@@ -234,7 +265,7 @@ static int write_quantiles(spec_table *table, const double *value, size_t n_valu
     const int known = isnan(value[ACCEPTANCE]) ? ENUMERATED : ACCEPTANCE;
     const size_t n = (size_t)contexts;
     double *sorted = malloc(n * sizeof *sorted);
-    if (sorted == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (sorted == NULL) return spec_no_memory(error);
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) sum += sorted[i] = value[i * n_values + (size_t)known];
     gsl_sort(sorted, 1, n);
@@ -245,28 +276,39 @@ static int write_quantiles(spec_table *table, const double *value, size_t n_valu
     return GSL_SUCCESS;
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     workspace work[SPEC_TRAJECTORY_BATCHES] = {{.ready = false}};
-    accept_question question = {.work = work, .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
-    spec_trajectory trajectory = {.visit = visit, .self = &question, .seed = point->seed, .threads = point->threads,
-                                  .opt_stop = point->stop};
+    accept_question question = {.work = work,
+                                .limit = point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT};
+    spec_trajectory trajectory = {.visit = visit,
+                                  .self = &question,
+                                  .seed = point->seed,
+                                  .threads = point->threads,
+                                  .opt_stop = point->stop,
+                                  .opt_listener = point->opt_listener};
     double *mean = NULL, *value = NULL;
     int *text = NULL, status = GSL_SUCCESS;
     SPEC_TRY(read_rows(&question.rows, point, measure, error));
     const bool all = strcmp(spec_point_text(point, measure, "contexts"), "all") == 0;
-    if (!all) SPEC_TRY(spec_point_int(&question.contexts, point, measure, "contexts", 1, 1000000000, error));
-    SPEC_TRY(spec_point_pair(&question.target, &question.opt_draft, point, spec_point_text(point, measure, "target"),
+    if (!all)
+        SPEC_TRY(
+            spec_point_int(&question.contexts, point, measure, "contexts", 1, 1000000000, error));
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_point_pair(&question.target, &question.opt_draft, point,
+                             spec_point_text(point, measure, "target"),
                              spec_point_text(point, measure, "draft"), error));
     const size_t n_rows = question.rows.n_rows, n_values = n_rows * N_VALUES;
     for (size_t i = 0; i < n_rows; i++) {
         const spec_accept_row *row = &question.rows.row[i];
         if (!row->lookup && question.opt_draft == NULL)
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: '%.40s' drafting needs a model", row->drafting));
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: '%.40s' drafting needs a model",
+                               row->drafting));
         if (row->n > 1) *(is_argmax(row) ? &question.wants_argmax : &question.wants_whole) = true;
     }
     if (all) SPEC_TRY(walk_file(&text, &value, &question, n_values, error));
-    if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if ((mean = calloc(2 * n_values, sizeof *mean)) == NULL) SPEC_TRY(spec_no_memory(error));
     trajectory.opt_text = text;
     trajectory.opt_value = value;
     trajectory.target = question.target;
@@ -275,10 +317,13 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     trajectory.n_values = (int)n_values;
     SPEC_TRY(spec_trajectory_means(mean, mean + n_values, &trajectory, error));
     for (size_t i = 0; i < n_rows; i++) {
-        write_row(table, &question.rows.row[i], mean + i * N_VALUES, mean + n_values + i * N_VALUES);
-        if (all) SPEC_TRY(write_quantiles(table, value + i * N_VALUES, n_values, question.contexts, error));
+        write_row(table, &question.rows.row[i], mean + i * N_VALUES,
+                  mean + n_values + i * N_VALUES);
+        if (all)
+            SPEC_TRY(
+                write_quantiles(table, value + i * N_VALUES, n_values, question.contexts, error));
         if (i + 1 < n_rows && spec_table_append(table) != GSL_SUCCESS)
-            SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+            SPEC_TRY(spec_no_memory(error));
     }
 done:
     for (int i = 0; i < SPEC_TRAJECTORY_BATCHES; i++) {
@@ -293,19 +338,24 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
+static const char *const parameters[] = {
+    "rule=", "target", "draft", "drafting=", "n=1", "contexts=1", NULL};
 static const char *const columns[] = {"rule",           "drafting",          "n",
                                       "acceptance",     "acceptance_se",     "acceptance_q10",
                                       "acceptance_median", "acceptance_q90", "enumerated",
                                       "optimal",        "ratio",             "verdict",
                                       NULL};
+static const spec_headline headlines[] = {{.column = "acceptance"}, {.column = "ratio"}, {0}};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_accept = {
     .name = "accept",
-    .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and the bound",
+    .reads_first = true,
+    .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and "
+               "the bound",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .rows = count_rows,
     .run = run,

@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
-#include "analysis/statistics/moments.h"
 #include "analysis/speedup.h"
+#include "analysis/statistics/moments.h"
 
 #include <math.h>
 
-/* What the theory of each process says of the mean number of tokens a round emits. */
+/* The theoretical mean of n_emitted for each process. */
 static int emitted_theory(double *ret_mean, const spec_process *process, int K)
 {
     double a[SPEC_K_MAX], variance;
@@ -15,15 +16,17 @@ static int emitted_theory(double *ret_mean, const spec_process *process, int K)
     case SPEC_PROCESS_IID: *ret_mean = spec_capped_geometric_mean(process->alpha, K); break;
     case SPEC_PROCESS_DECAY:
         for (int i = 0; i < K; i++) a[i] = process->alpha * pow(process->decay, i);
-        *ret_mean = spec_positional_mean(a, K);
+        *ret_mean = spec_capped_geometric_positional_mean(a, K);
         break;
     case SPEC_PROCESS_MARKOV:
-        return spec_modulated_pair(ret_mean, &variance, process->alpha, process->spread, process->rho, K);
+        return spec_modulated_pair(ret_mean, &variance, process->alpha, process->spread,
+                                   process->rho, K);
     }
     return GSL_SUCCESS;
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
     spec_tally tally;
@@ -35,10 +38,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, c, error));
     const char *process = spec_point_text(point, measure, "process");
-    SPEC_TRY(spec_point_blame(spec_process_init(&config.process, process, alpha, error), "process", error));
+    SPEC_TRY(spec_point_blame(spec_acceptance_process_init(&config.process, process, alpha, error),
+                              "process", error));
+    SPEC_TRY(spec_point_read(point));
     config.K = K;
     config.costs.draft = c;
-    spec_round_source source = spec_acceptance_source(&config);
+    spec_round_source source = spec_sources_acceptance(&config);
     SPEC_TRY(spec_point_simulate(&tally, &emitted, NULL, NULL, point, &source, error));
     SPEC_TRY(emitted_theory(&theory, &config.process, K));
 
@@ -46,7 +51,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "emitted", emitted.mean);
     spec_table_number(table, "emitted_se", emitted.se);
     spec_table_number(table, "emitted_theory", theory);
-    spec_table_number(table, "emitted_z", spec_z(emitted.mean, theory, emitted.se));
+    spec_table_number(table, "emitted_z",
+                      spec_moments_z(emitted.mean, theory, emitted.se, emitted.df));
     spec_table_number(table, "speedup", spec_speedup_from_emitted(emitted.mean, K, c));
     spec_table_number(table, "speedup_theory", spec_speedup_from_emitted(theory, K, c));
     /* Thm 3.11 with the process's own mean in place of the capped geometric one. */
@@ -58,13 +64,21 @@ done:
 static const char *const parameters[] = {"process=iid", "alpha", "K", "c=0.1", "ops_ratio=", NULL};
 static const char *const columns[] = {"rounds",    "emitted", "emitted_se",     "emitted_theory",
                                       "emitted_z", "speedup", "speedup_theory", "ops_factor", NULL};
+static const spec_headline headlines[] = {
+    {.column = "emitted", .unit = "tokens per round"},
+    {.column = "speedup"},
+    {0},
+};
 static const char *const checked[] = {"emitted_z", NULL};
 
 const spec_measure spec_measure_acceptance = {
     .name = "acceptance",
-    .summary = "tokens per round and speed-up of an acceptance process, simulated beside its theory",
+    .reads_first = true,
+    .summary =
+        "tokens per round and speed-up of an acceptance process, simulated beside its theory",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .simulates = true,
     .run = run,

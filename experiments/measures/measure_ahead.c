@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
 #include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     double alpha, c, guess, handed;
     int K, status = GSL_SUCCESS;
@@ -13,6 +15,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_double(&guess, point, measure, "guess", 0.0, 1.0, error));
     SPEC_TRY(spec_point_double(&handed, point, measure, "handed", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_read(point));
 
     spec_table_number(table, "emitted", spec_capped_geometric_mean(alpha, K));
     spec_table_number(table, "speedup", spec_speedup(alpha, K, c));
@@ -22,25 +25,34 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         spec_table_number(table, "break_even_hit", spec_ahead_break_even(K, c));
         spec_table_number(table, "break_even_c", spec_ahead_break_even_cost(alpha, K, guess));
     }
-    const int best = spec_best_K(alpha, c, SPEC_K_MAX), best_ahead = spec_ahead_best_K(alpha, c, guess, handed, SPEC_K_MAX);
-    spec_table_integer(table, "best_K", best);
-    spec_table_number(table, "best_speedup", spec_speedup(alpha, best, c));
-    spec_table_integer(table, "best_K_ahead", best_ahead);
-    spec_table_number(table, "best_speedup_ahead", spec_ahead_speedup(alpha, best_ahead, c, guess, handed));
+    spec_table_whole(table, "best_K", spec_speedup_best_K(alpha, c));
+    spec_table_number(table, "best_speedup", spec_speedup_best(alpha, c));
+    spec_table_whole(table, "best_K_ahead", spec_ahead_best_K(alpha, c, guess, handed));
+    spec_table_number(table, "best_speedup_ahead",
+                      spec_ahead_best_speedup(alpha, c, guess, handed));
     spec_table_number(table, "speedup_pearl", spec_ahead_pearl_speedup(alpha, K, c));
 done:
     return status;
 }
 
 static const char *const parameters[] = {"alpha", "K", "c=0.1", "guess=1", "handed=0", NULL};
-static const char *const columns[] = {"emitted", "speedup", "speedup_ahead", "hit", "break_even_hit", "break_even_c",
-                                      "best_K", "best_speedup", "best_K_ahead", "best_speedup_ahead", "speedup_pearl",
-                                      NULL};
+static const char *const columns[] = {
+    "emitted",       "speedup", "speedup_ahead", "hit",          "break_even_hit",
+    "break_even_c",  "best_K",  "best_speedup",  "best_K_ahead", "best_speedup_ahead",
+    "speedup_pearl", NULL};
+static const spec_headline headlines[] = {
+    {.column = "speedup", .exact = true},
+    {.column = "speedup_ahead", .exact = true},
+    {0},
+};
 
 const spec_measure spec_measure_ahead = {
     .name = "ahead",
-    .summary = "closed forms of drafting ahead: speed-up with and without, hits, where both are alike, the best K of each",
+    .reads_first = true,
+    .summary = "closed forms of drafting ahead: speed-up with and without, hits, break-even, and "
+               "the best K of each",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .run = run,
 };

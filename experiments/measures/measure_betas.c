@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
+#include "speclab/no_memory.h"
 
 #include "experiments/measures/trajectory.h"
 #include "models/row.h"
@@ -8,7 +10,7 @@
 
 enum { BINS_MAX = 1000 };
 
-/* Which of n equal parts of [0,1] the overlap is in; 1 is in the last. */
+/* Mark which of n equal parts of [0,1] contains the overlap; the last one includes 1. */
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
     const int n = *(const int *)self;
@@ -20,7 +22,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return GSL_SUCCESS;
 }
 
-static int count_bins(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int count_bins(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
+                      spec_error *error)
 {
     int bins;
     const int status = spec_point_int(&bins, point, measure, "bins", 1, BINS_MAX, error);
@@ -28,7 +31,8 @@ static int count_bins(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-static int write_bins(spec_table *table, const double *mean, const double *se, int bins, spec_error *error)
+static int write_bins(spec_table *table, const double *mean, const double *se, int bins,
+                      spec_error *error)
 {
     double below = 0.0;
     for (int i = 0; i < bins; i++) {
@@ -38,30 +42,36 @@ static int write_bins(spec_table *table, const double *mean, const double *se, i
         spec_table_number(table, "share_se", se[i]);
         spec_table_number(table, "below", below);
         spec_table_number(table, "alpha_mean", mean[bins]);
-        if (i + 1 < bins && spec_table_append(table) != GSL_SUCCESS)
-            return spec_fail(error, GSL_ENOMEM, "out of memory");
+        if (i + 1 < bins && spec_table_append(table) != GSL_SUCCESS) return spec_no_memory(error);
     }
     return GSL_SUCCESS;
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     int bins, positions, *text = NULL, status = GSL_SUCCESS;
     double mean[BINS_MAX + 1], se[BINS_MAX + 1];
-    spec_trajectory trajectory = {.visit = visit, .self = &bins, .seed = point->seed, .threads = point->threads,
-                                  .opt_stop = point->stop};
+    spec_trajectory trajectory = {.visit = visit,
+                                  .self = &bins,
+                                  .seed = point->seed,
+                                  .threads = point->threads,
+                                  .opt_stop = point->stop,
+                                  .opt_listener = point->opt_listener};
     SPEC_TRY(spec_point_int(&bins, point, measure, "bins", 1, BINS_MAX, error));
     SPEC_TRY(spec_point_int(&positions, point, measure, "positions", 1, 1000000000, error));
+    SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&trajectory.target, &trajectory.opt_draft, point,
-                             spec_point_text(point, measure, "target"), spec_point_text(point, measure, "draft"),
-                             error));
-    if (trajectory.opt_draft == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: a model is needed"));
+                             spec_point_text(point, measure, "target"),
+                             spec_point_text(point, measure, "draft"), error));
+    if (trajectory.opt_draft == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: give a model"));
     trajectory.positions = (uint64_t)positions;
     trajectory.n_values = bins + 1;
     const spec_rows_file *file = spec_rows_of(trajectory.target, NULL);
     if (file != NULL) {
         trajectory.opt_text = text = spec_rows_text(file);
-        if (text == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        if (text == NULL) SPEC_TRY(spec_no_memory(error));
         trajectory.positions = file->places;
     }
     SPEC_TRY(spec_trajectory_means(mean, se, &trajectory, error));
@@ -73,12 +83,18 @@ done:
 
 static const char *const parameters[] = {"target", "draft", "positions=20000", "bins=20", NULL};
 static const char *const columns[] = {"beta", "share", "share_se", "below", "alpha_mean", NULL};
+static const spec_headline headlines[] = {{.column = "share"}, {0}};
+static const char *const keys[] = {"beta", NULL};
 
 const spec_measure spec_measure_betas = {
     .name = "betas",
-    .summary = "how the chance of acceptance differs from place to place: the law of the overlap, in bins",
+    .reads_first = true,
+    .summary =
+        "the law of the overlap over places, in bins: how the chance of acceptance varies",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
+    .keys = keys,
     .rows = count_bins,
     .run = run,
 };

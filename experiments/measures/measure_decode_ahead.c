@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
 #include "analysis/ahead.h"
@@ -7,7 +8,8 @@
 
 #include <math.h>
 
-/* What a round of K draft tokens takes: each chain drafted beforehand, or ahead where a share of rounds finds it. */
+/* The time of a round of K draft tokens: with each chain drafted beforehand, or ahead with a
+ * share of hits. */
 static double time_beforehand(const spec_costs *costs, int K)
 {
     return K * costs->draft + costs->verify + costs->fixed;
@@ -19,7 +21,8 @@ static double time_ahead(const spec_costs *costs, int K, double hit)
     return spec_ahead_round(hit, K * costs->draft, during, costs->verify, 0.0) + costs->fixed;
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     spec_decoding_config config;
     spec_tally tally;
@@ -30,39 +33,45 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_decoder(&config.decoder, point, measure, error));
     config.decoder.ahead = true;
     config.burn_in = (uint64_t)burn_in;
-    const spec_round_source source = spec_decoding_source(&config);
+    const spec_round_source source = spec_sources_decoding(&config);
     SPEC_TRY(spec_point_simulate(&tally, &emitted, &rate, &hit, point, &source, error));
     SPEC_TRY(spec_pair_theory_emitted(&emitted_theory, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_hit(&hit_theory, &config.decoder, error));
 
-    /* By alpha and the guesses that were right, as if rounds were alike. */
+    /* From alpha and the share of right guesses, as if all rounds had equal chances. */
     const int K = config.decoder.K;
     const spec_costs *costs = &config.decoder.costs;
     const double alpha = spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX);
-    const double guess = (double)tally.guesses_right / (double)tally.guesses_tested; /* 0/0 leaves the cell empty */
+    const double guess =
+        (double)tally.guesses_right / (double)tally.guesses_tested; /* 0/0 leaves the cell empty */
     const double hit_iid = spec_ahead_hit(alpha, K, guess);
-    const double rate_se = rate.se > 1e-12 * rate.mean ? rate.se : 0.0; /* rounds alike: what the clock's sum rounds off */
+    const double rate_se = rate.se > 1e-12 * rate.mean
+                               ? rate.se
+                               : 0.0; /* equal rounds: rounding of the clock */
     const double ahead_theory = emitted_theory / time_ahead(costs, K, hit_theory);
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
     spec_table_number(table, "emitted", emitted.mean);
     spec_table_number(table, "emitted_se", emitted.se);
     spec_table_number(table, "emitted_theory", emitted_theory);
-    spec_table_number(table, "emitted_z", spec_z(emitted.mean, emitted_theory, emitted.se));
+    spec_table_number(table, "emitted_z",
+                      spec_moments_z(emitted.mean, emitted_theory, emitted.se, emitted.df));
     spec_table_number(table, "alpha_tested", alpha);
     spec_table_number(table, "guess", guess);
     spec_table_number(table, "hit", hit.mean);
     spec_table_number(table, "hit_se", hit.se);
     spec_table_number(table, "hit_theory", hit_theory);
-    spec_table_number(table, "hit_z", spec_z(hit.mean, hit_theory, hit.se));
+    spec_table_number(table, "hit_z", spec_moments_z(hit.mean, hit_theory, hit.se, hit.df));
     spec_table_number(table, "hit_iid", hit_iid);
     spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, K));
     spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, K));
     spec_table_number(table, "speedup_ahead", rate.mean);
     spec_table_number(table, "speedup_ahead_se", rate_se);
     spec_table_number(table, "speedup_ahead_theory", ahead_theory);
-    spec_table_number(table, "speedup_ahead_z", spec_z(rate.mean, ahead_theory, rate_se));
-    /* The same tokens in both: what varies between texts is how many rounds find their chain. */
+    spec_table_number(table, "speedup_ahead_z",
+                      spec_moments_z(rate.mean, ahead_theory, rate_se, rate.df));
+    /* Both ways emit the same tokens; only the number of rounds that find their chain varies
+     * between texts. */
     const double time = tally.time / (double)tally.rounds, gain = time_beforehand(costs, K) / time;
     spec_table_number(table, "gain", gain);
     spec_table_number(table, "gain_se", gain * K * costs->draft * hit.se / time);
@@ -70,8 +79,9 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target", "draft",    "drafting=chain", "rule=token", "K",
-                                         "c=0.1",  "verify=1", "fixed=0",        "burn_in=32", NULL};
+static const char *const parameters[] = {"target",     "draft", "drafting=chain", "rule=token",
+                                         "K",          "c=0.1", "verify=1",       "fixed=0",
+                                         "burn_in=32", NULL};
 static const char *const columns[] = {"rounds",           "emitted",
                                       "emitted_se",       "emitted_theory",
                                       "emitted_z",        "alpha_tested",
@@ -82,13 +92,22 @@ static const char *const columns[] = {"rounds",           "emitted",
                                       "speedup_ahead",    "speedup_ahead_se",
                                       "speedup_ahead_theory", "speedup_ahead_z",
                                       "gain",             "gain_se",          NULL};
+static const spec_headline headlines[] = {
+    {.column = "speedup_ahead"},
+    {.column = "gain"},
+    {.column = "hit"},
+    {0},
+};
 static const char *const checked[] = {"emitted_z", "hit_z", "speedup_ahead_z", NULL};
 
 const spec_measure spec_measure_decode_ahead = {
     .name = "decode_ahead",
-    .summary = "the decoding loop that drafts ahead: chains found, and speed-up with and without, beside exact theory",
+    .reads_first = true,
+    .summary = "the decoding loop that drafts ahead: chains found, and speed-up with and without, "
+               "beside exact theory",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .simulates = true,
     .run = run,

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "base/parallel.h"
 #include "experiments/measures/case_pairs.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 
-/* What enumeration may leave between two equal means: rounding. */
+/* Most difference of equal means that are enumerated, due to rounding. */
 #define EQUAL_GAIN 1e-12
 
 typedef struct {
@@ -15,7 +16,8 @@ typedef struct {
     spec_error error;
 } answer;
 
-static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *rule, int i, spec_error *error)
+static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *rule, int i,
+                       spec_error *error)
 {
     spec_output_law law;
     const int status = spec_case_pairs_law(&law, pairs, rule, i, 1, error);
@@ -24,12 +26,13 @@ static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *ru
     return status;
 }
 
-static int compare(answer *ret, const spec_case_pairs *pairs, const char *rule, const char *other, int i)
+/* Means of rules[0] and rules[1], on the same models with the drafting of pairs[0] and pairs[1]. */
+static int compare(answer *ret, const spec_case_pairs *pairs, const char *const *rules, int i)
 {
     double mine, theirs;
     int status = GSL_SUCCESS;
-    SPEC_TRY(accepted_by(&mine, pairs, rule, i, &ret->error));
-    SPEC_TRY(accepted_by(&theirs, pairs, other, i, &ret->error));
+    SPEC_TRY(accepted_by(&mine, &pairs[0], rules[0], i, &ret->error));
+    SPEC_TRY(accepted_by(&theirs, &pairs[1], rules[1], i, &ret->error));
     ret->gain = mine - theirs;
 done:
     return status;
@@ -37,15 +40,16 @@ done:
 
 typedef struct {
     double least, mean, greatest;
-    int which, n_more; /* the pair of the least gain; on how many there is one */
+    int which, n_more; /* the pair of the least gain; the number of pairs with a gain */
 } summary;
 
-/* In the order of the seeds, so that no sum depends on threads. */
+/* Sum in the order of the seeds, so that sums do not depend on threads. */
 static int summarise(summary *ret, const answer *of, int n, spec_error *error)
 {
     *ret = (summary){.least = INFINITY, .greatest = -INFINITY};
     for (int i = 0; i < n; i++) {
-        if (of[i].status != GSL_SUCCESS) return spec_fail(error, of[i].status, "%s", of[i].error.text);
+        if (of[i].status != GSL_SUCCESS)
+            return spec_fail(error, of[i].status, "%s", of[i].error.text);
         if (of[i].gain < ret->least) {
             ret->least = of[i].gain;
             ret->which = i;
@@ -57,44 +61,63 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Rules that emit another law than the target's may keep what they like. */
-static int judge(const char **ret_verdict, const char *const *rules, const char *policy, double least,
-                 spec_error *error)
+/* A rule with another law than the target may keep any number of tokens. */
+static int judge(const char **ret_verdict, const char *const *rules, const char *policy,
+                 double least, spec_error *error)
 {
     *ret_verdict = least >= -EQUAL_GAIN ? "holds" : "NOT always";
     for (int i = 0; i < 2; i++) {
         spec_rule rule;
         const int status = spec_rule_init(&rule, rules[i], error);
         if (status != GSL_SUCCESS) return status;
-        const char *marked = spec_marked_bias(&rule, policy);
+        const char *marked = spec_measures_marked_bias(&rule, policy);
         if (marked != NULL) *ret_verdict = marked;
         spec_rule_free(&rule);
     }
     return GSL_SUCCESS;
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+typedef struct {
+    answer *of;
+    const spec_case_pairs *pairs;
+    const char *const *rules;
+} job;
+
+static void compare_one(void *self, uint64_t i, int worker)
 {
-    const char *rules[2] = {spec_point_text(point, measure, "rule"), spec_point_text(point, measure, "other")};
-    const char *verdict;
-    spec_case_pairs pairs;
+    const job *j = self;
+    (void)worker;
+    j->of[i].status = compare(&j->of[i], j->pairs, j->rules, (int)i);
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
+{
+    const char *rules[2] = {spec_point_text(point, measure, "rule"),
+                            spec_point_text(point, measure, "other")};
+    const char *verdict, *other_drafting = spec_point_text(point, measure, "other_drafting");
+    spec_case_pairs pairs[2];
     summary all;
     answer *of = NULL;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_case_pairs_init(&pairs, point, measure, error));
+    SPEC_TRY(spec_case_pairs_init(&pairs[0], point, measure, error));
+    pairs[1] = pairs[0];
+    if (other_drafting[0] != '\0') pairs[1].config.drafting = other_drafting;
     for (int i = 0; i < 2; i++)
-        SPEC_TRY(spec_point_check_names(rules[i], pairs.config.policy, pairs.config.K, error));
-    if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
-    const int threads = point->threads > 0 ? point->threads : omp_get_max_threads();
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < pairs.n; i++) of[i].status = compare(&of[i], &pairs, rules[0], rules[1], i);
-    SPEC_TRY(summarise(&all, of, pairs.n, error));
-    SPEC_TRY(judge(&verdict, rules, pairs.config.policy, all.least, error));
+        SPEC_TRY(
+            spec_point_check_names(rules[i], pairs[i].config.policy, pairs[i].config.K, error));
+    SPEC_TRY(spec_point_read(point));
+    const int n = pairs[0].n;
+    if ((of = calloc((size_t)n, sizeof *of)) == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", n));
+    spec_parallel_run(compare_one, &(job){of, pairs, rules}, (uint64_t)n,
+                      spec_parallel_workers(point->threads));
+    SPEC_TRY(summarise(&all, of, n, error));
+    SPEC_TRY(judge(&verdict, rules, pairs[0].config.policy, all.least, error));
 
     spec_table_integer(table, "strictly_more", all.n_more);
     spec_table_number(table, "least_gain", all.least);
-    spec_table_integer(table, "least_seed", spec_case_pairs_seed(&pairs, all.which));
+    spec_table_integer(table, "least_seed", spec_case_pairs_seed(pairs, all.which));
     spec_table_number(table, "mean_gain", all.mean);
     spec_table_number(table, "greatest_gain", all.greatest);
     spec_table_text(table, "verdict", verdict);
@@ -103,17 +126,26 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule",    "other",        "drafting=chain", "policy=fixed", "K=2", "V=3",
-                                         "order=2", "family=mixed", "end=-1",         "cases=200",    NULL};
+static const char *const parameters[] = {"rule",   "other",     "drafting=chain",  "policy=fixed",
+                                         "K=2",    "V=3",       "order=2",         "family=mixed",
+                                         "end=-1", "cases=200", "other_drafting=", NULL};
 static const char *const columns[] = {"strictly_more", "least_gain",    "least_seed",
                                       "mean_gain",     "greatest_gain", "verdict",    NULL};
+static const spec_headline headlines[] = {
+    {.column = "least_gain", .unit = "tokens per round", .exact = true},
+    {.column = "mean_gain", .unit = "tokens per round", .exact = true},
+    {0},
+};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_dominance = {
     .name = "dominance",
-    .summary = "does a rule never accept fewer tokens than another? Exact means on many random pairs (models cases)",
+    .reads_first = true,
+    .summary = "does a rule never accept fewer tokens than another? Exact means on many random "
+               "pairs (models of kind cases)",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .run = run,
 };

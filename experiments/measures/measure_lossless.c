@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
+#include "speclab/no_memory.h"
 
 #include "experiments/measures/text_law.h"
 #include "sim/chance/rng.h"
@@ -8,8 +10,8 @@
 
 enum { SAMPLES_MAX = 1000000000, REPLICAS_MAX = 1000000 };
 
-static int read_point(spec_decoder_config *config, spec_text_law *law, int *ret_samples, const spec_point *point,
-                      const spec_measure *measure, spec_error *error)
+static int read_point(spec_decoder_config *config, spec_text_law *law, int *ret_samples,
+                      const spec_point *point, const spec_measure *measure, spec_error *error)
 {
     int tokens, status = GSL_SUCCESS;
     SPEC_TRY(spec_point_int(&tokens, point, measure, "tokens", 1, 64, error));
@@ -21,24 +23,27 @@ done:
     return status;
 }
 
-/* A sample proves nothing lossless; and a marked mistake that it does not show is a mistake still. */
+/* A sample proves no rule lossless, and a marked mistake remains one if the sample does not show
+ * it. */
 static const char *verdict(const spec_text_law *law, double p)
 {
-    const char *marked = spec_marked_bias(&law->rule, law->config->policy);
+    const char *marked = spec_measures_marked_bias(&law->rule, law->config->policy);
     if (marked != NULL) return marked;
     return p < SPEC_CHECK_P ? "NOT LOSSLESS" : "consistent";
 }
 
-/* ---- one test ---------------------------------------------------------------------------------------------------- */
+/* ---- one test -------------------------------------------------------------------------------- */
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     spec_decoder_config config;
     spec_text_law law = {0};
     spec_goodness test;
     int samples, status = GSL_SUCCESS;
     SPEC_TRY(read_point(&config, &law, &samples, point, measure, error));
-    SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, point->seed, point->threads, point->stop, error));
+    SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, point->seed, point->threads,
+                                point->stop, error));
 
     spec_table_number(table, "statistic", test.statistic);
     spec_table_integer(table, "df", test.df);
@@ -49,21 +54,25 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",  "draft=",   "drafting=chain", "policy=fixed", "rule=token",
-                                         "K", "tokens=2", "samples=100000", "replica=1", "ahead=0", NULL};
+static const char *const parameters[] = {
+    "target",   "draft=",         "drafting=chain", "policy=fixed", "rule=token", "K",
+    "tokens=2", "samples=100000", "replica=1",      "ahead=0",      NULL};
 static const char *const columns[] = {"statistic", "df", "p", "verdict", NULL};
+static const spec_headline headlines[] = {{.column = "p"}, {0}};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_lossless = {
     .name = "lossless",
+    .reads_first = true,
     .summary = "chi-square of sampled texts against the exact law of the target",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .run = run,
 };
 
-/* ---- many, whose p-values should be uniform ---------------------------------------------------------------------- */
+/* ---- many, whose p-values should be uniform -------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -71,7 +80,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int run_many(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run_many(spec_table *table, const spec_point *point, const spec_measure *measure,
+                    spec_error *error)
 {
     spec_decoder_config config;
     spec_text_law law = {0};
@@ -80,12 +90,13 @@ static int run_many(spec_table *table, const spec_point *point, const spec_measu
     int samples, replicas, status = GSL_SUCCESS;
     SPEC_TRY(spec_point_int(&replicas, point, measure, "replicas", 5, REPLICAS_MAX, error));
     SPEC_TRY(read_point(&config, &law, &samples, point, measure, error));
-    if ((p = calloc((size_t)replicas, sizeof *p)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if ((p = calloc((size_t)replicas, sizeof *p)) == NULL) SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < replicas; i++) {
         char name[32];
         snprintf(name, sizeof name, "replica %d", i);
-        SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, spec_rng_named_seed(point->seed, name),
-                                    point->threads, point->stop, error));
+        SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples,
+                                    spec_rng_named_seed(point->seed, name), point->threads,
+                                    point->stop, error));
         p[i] = test.p;
     }
     qsort(p, (size_t)replicas, sizeof *p, ascending);
@@ -101,15 +112,20 @@ done:
     return status;
 }
 
-static const char *const parameters_many[] = {"target",  "draft=",   "drafting=chain", "policy=fixed", "rule=token",
-                                              "K", "tokens=2", "samples=20000", "replicas=200", "ahead=0", NULL};
+static const char *const parameters_many[] = {
+    "target",   "draft=",        "drafting=chain", "policy=fixed", "rule=token", "K",
+    "tokens=2", "samples=20000", "replicas=200",   "ahead=0",      NULL};
 static const char *const columns_many[] = {"ks_d", "ks_p", "smallest_p", "verdict", NULL};
+static const spec_headline headlines_many[] = {{.column = "ks_p"}, {0}};
 
 const spec_measure spec_measure_uniformity = {
     .name = "uniformity",
-    .summary = "are the p-values of many losslessness tests uniform? Kolmogorov-Smirnov over replicas",
+    .reads_first = true,
+    .summary =
+        "are the p-values of many losslessness tests uniform? Kolmogorov-Smirnov over replicas",
     .parameters = parameters_many,
     .columns = columns_many,
+    .headlines = headlines_many,
     .checked = checked,
     .run = run_many,
 };

@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
+#include "speclab/no_memory.h"
 
 #include "analysis/statistics/moments.h"
 #include "experiments/measures/plan_files.h"
@@ -19,40 +21,47 @@ static uint64_t count_words(const char *list)
     return n;
 }
 
-static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
+                spec_error *error)
 {
     const char *nodes = spec_point_text(point, measure, "nodes");
     *ret_rows = 0;
-    if (nodes == NULL) return spec_fail(error, GSL_EINVAL, "nodes: it is not given");
+    if (nodes == NULL) return spec_fail(error, GSL_EINVAL, "nodes: no value is given");
     const uint64_t n = count_words(nodes) * count_words(spec_point_text(point, measure, "methods"));
-    if (n == 0) return spec_fail(error, GSL_EINVAL, "nodes: without a budget or a method there is nothing to plan");
-    if (n > ROWS_MAX) return spec_fail(error, GSL_EINVAL, "nodes: budgets times methods are more than %d", ROWS_MAX);
+    if (n == 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "nodes: without a budget or a method there is nothing to plan");
+    if (n > ROWS_MAX)
+        return spec_fail(error, GSL_EINVAL, "nodes: budgets times methods are more than %d",
+                         ROWS_MAX);
     *ret_rows = n;
     return GSL_SUCCESS;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Tokens per round of a strategy with the question's pair, by a stream that the strategy's own name gives. */
-static int simulate(spec_estimate *ret, const spec_plan_question *question, const char *drafting, int K,
-                    const spec_point *point, spec_error *error)
+/* Tokens per round of a strategy with the pair, with a random stream from the strategy's name. */
+static int simulate(spec_estimate *ret, const spec_plan_question *question, const char *drafting,
+                    int K, const spec_point *point, spec_error *error)
 {
     spec_decoding_config config = {.decoder = question->config, .burn_in = 32};
     spec_point own = *point;
     spec_tally tally;
-    *ret = (spec_estimate){.mean = NAN, .se = NAN};
-    if (config.decoder.target == NULL || (point->rounds == 0 && !(point->standard_error > 0.0))) return GSL_SUCCESS;
+    *ret = (spec_estimate){.mean = NAN, .se = NAN, .df = NAN};
+    if (config.decoder.target == NULL || (point->rounds == 0 && !(point->standard_error > 0.0)))
+        return GSL_SUCCESS;
     config.decoder.drafting = drafting;
     config.decoder.K = K;
     own.seed = spec_rng_named_seed(point->seed, drafting);
-    const spec_round_source source = spec_decoding_source(&config);
+    const spec_round_source source = spec_sources_decoding(&config);
     return spec_point_simulate(&tally, ret, NULL, NULL, &own, &source, error);
 }
 
-/* EAGLE-2's tree has no plan: its shape is another at every place, and what it yields can only be simulated. It is
- * given the levels of Sequoia's tree, so that both rounds take the same time. */
-static int fill_dynamic(spec_table *table, const spec_plan_question *question, int budget, const spec_point *point,
-                        spec_error *error)
+/* EAGLE-2's tree has no plan: its shape differs from place to place, and its tokens per round
+ * are only simulated. It has the levels of Sequoia's tree, so that both rounds take the same
+ * time. */
+static int fill_dynamic(spec_table *table, const spec_plan_question *question, int budget,
+                        const spec_point *point, spec_error *error)
 {
     const int top = question->chances.ranks < SPEC_TOP_MAX ? question->chances.ranks : SPEC_TOP_MAX;
     spec_tree_choice planned = {0};
@@ -60,14 +69,18 @@ static int fill_dynamic(spec_table *table, const spec_plan_question *question, i
     spec_estimate emitted;
     int status = GSL_SUCCESS;
     if (question->config.target == NULL || question->siblings != SPEC_SIBLINGS_TOP)
-        return spec_fail(error, GSL_EINVAL, "methods: dynamic needs a target, a draft and top siblings");
-    SPEC_TRY(spec_tree_choose(&planned, "sequoia", &question->chances, budget, question->c, question->verify, error));
+        return spec_fail(error, GSL_EINVAL,
+                         "methods: dynamic needs a target, a draft and top siblings");
+    SPEC_TRY(spec_tree_choose(&planned, "sequoia", &question->chances, budget, question->c,
+                              question->verify, error));
     const int depth = planned.depth > 0 ? planned.depth : 1;
-    snprintf(drafting, sizeof drafting, "dynamic?top=%d&nodes=%d&depth=%d", top, budget > 0 ? budget : 1, depth);
+    snprintf(drafting, sizeof drafting, "dynamic?top=%d&nodes=%d&depth=%d", top,
+             budget > 0 ? budget : 1, depth);
     SPEC_TRY(simulate(&emitted, question, drafting, depth, point, error));
     spec_table_integer(table, "tree_nodes", budget);
     spec_table_integer(table, "tree_depth", depth);
-    spec_table_number(table, "speedup", emitted.mean / (depth * question->c + question->verify[budget]));
+    spec_table_number(table, "speedup",
+                      emitted.mean / (depth * question->c + question->verify[budget]));
     spec_table_number(table, "simulated", emitted.mean);
     spec_table_number(table, "simulated_se", emitted.se);
     spec_table_text(table, "drafting", drafting);
@@ -76,17 +89,18 @@ done:
     return status;
 }
 
-static int fill_planned(spec_table *table, const spec_plan_question *question, const char *method, int budget,
-                        const spec_point *point, spec_error *error)
+static int fill_planned(spec_table *table, const spec_plan_question *question, const char *method,
+                        int budget, const spec_point *point, spec_error *error)
 {
     spec_tree_choice choice = {0};
     spec_estimate simulated;
     char *drafting = NULL;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_blame(spec_tree_choose(&choice, method, &question->chances, budget, question->c,
-                                               question->verify, error), "methods", error));
+    SPEC_TRY(spec_point_blame(spec_tree_choose(&choice, method, &question->chances, budget,
+                                               question->c, question->verify, error),
+                              "methods", error));
     const size_t size = strlen(choice.shape) + 64;
-    if ((drafting = malloc(size)) == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if ((drafting = malloc(size)) == NULL) SPEC_TRY(spec_no_memory(error));
     snprintf(drafting, size, "tree?%s&siblings=%s", choice.shape,
              spec_siblings_names[question->siblings]);
     SPEC_TRY(simulate(&simulated, question, drafting, choice.depth, point, error));
@@ -97,7 +111,9 @@ static int fill_planned(spec_table *table, const spec_plan_question *question, c
     spec_table_number(table, "simulated", simulated.mean);
     spec_table_number(table, "simulated_se", simulated.se);
     if (question->exact)
-        spec_table_number(table, "simulated_z", spec_z(simulated.mean, choice.emitted, simulated.se));
+        spec_table_number(
+            table, "simulated_z",
+            spec_moments_z(simulated.mean, choice.emitted, simulated.se, simulated.df));
     spec_table_text(table, "drafting", drafting);
 done:
     free(drafting);
@@ -105,16 +121,18 @@ done:
     return status;
 }
 
-/* "0.7 0.1 0.04": the chances of the first level. */
+/* Write "0.7 0.1 0.04": the chances of the first level. */
 static void fill_by_rank(spec_table *table, const spec_branch_chances *chances)
 {
     char text[16 * SPEC_PLAN_RANKS_MAX] = "";
     for (int r = 0, used = 0; r < chances->ranks; r++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%.4g", r > 0 ? " " : "", chances->accept[r]);
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%.4g", r > 0 ? " " : "",
+                         chances->accept[r]);
     spec_table_text(table, "by_rank", text);
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     spec_plan_question question;
     const char *nodes = spec_point_text(point, measure, "nodes");
@@ -141,19 +159,39 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"methods=chain,k-ary,branches,delayed,sequoia", "nodes", "accept=",
-                                         "accuracies=", "target=", "draft=", "rule=rrsw", "siblings=without", "width=8",
-                                         "depth=16", "c=0.1", "verify=", "positions=20000", NULL};
-static const char *const columns[] = {"method",  "budget",    "tree_nodes",   "tree_depth",  "emitted",
-                                      "speedup", "simulated", "simulated_se", "simulated_z", "by_rank",
-                                      "drafting", NULL};
+static const char *const parameters[] = {"methods=chain,k-ary,branches,delayed,sequoia",
+                                         "nodes",
+                                         "accept=",
+                                         "accuracies=",
+                                         "target=",
+                                         "draft=",
+                                         "rule=rrsw",
+                                         "siblings=without",
+                                         "width=8",
+                                         "depth=16",
+                                         "c=0.1",
+                                         "costs=",
+                                         "positions=20000",
+                                         NULL};
+static const char *const columns[] = {"method",      "budget",  "tree_nodes", "tree_depth",
+                                      "emitted",     "speedup", "simulated",  "simulated_se",
+                                      "simulated_z", "by_rank", "drafting",   NULL};
+static const spec_headline headlines[] = {
+    {.column = "emitted", .unit = "tokens per round"},
+    {.column = "simulated", .unit = "tokens per round"},
+    {0},
+};
+static const char *const keys[] = {"method", "budget", NULL};
 static const char *const checked[] = {"simulated_z", NULL};
 
 const spec_measure spec_measure_plan = {
     .name = "plan",
-    .summary = "the fastest draft tree of each method for a budget of nodes: its tokens per round, planned and simulated",
+    .summary = "the fastest draft tree of each method for a budget of nodes: its tokens per round, "
+               "planned and simulated",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
+    .keys = keys,
     .checked = checked,
     .simulates = true,
     .rows = rows,

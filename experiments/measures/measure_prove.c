@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
+#include "speclab/no_memory.h"
 
 #include "analysis/speedup.h"
 #include "sim/output_law.h"
@@ -7,20 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What enumeration may leave between two equal laws: rounding. */
+/* Most difference of equal laws that are enumerated, due to rounding. */
 #define EQUAL_TV 1e-12
 
-/* "chain:perturb?of=target&alpha=0.8": the strategy before the first ':', the model after it. A strategy alone has no
- * model. */
-static int split_draft(char **ret_drafting, const char **ret_model, const char *draft, spec_error *error)
+/* Split "chain:perturb?of=target&alpha=0.8" into the strategy before the first ':' and the model
+ * after it. A strategy alone has no model. */
+static int split_draft(char **ret_drafting, const char **ret_model, const char *draft,
+                       spec_error *error)
 {
     const char *colon = strchr(draft, ':');
     *ret_model = colon == NULL ? "" : colon + 1;
     *ret_drafting = strndup(draft, colon == NULL ? strlen(draft) : (size_t)(colon - draft));
-    return *ret_drafting != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+    return *ret_drafting != NULL ? GSL_SUCCESS : spec_no_memory(error);
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_output_law law = {0};
@@ -30,6 +34,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     double c = NAN;
     int tokens, status = GSL_SUCCESS;
     config.opt_stop = point->stop;
+    config.opt_listener = point->opt_listener;
     config.rule = spec_point_text(point, measure, "rule");
     config.policy = spec_point_text(point, measure, "policy");
     SPEC_TRY(split_draft(&drafting, &model, spec_point_text(point, measure, "draft"), error));
@@ -40,8 +45,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
-    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point, spec_point_text(point, measure, "target"), model,
-                             error));
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point,
+                             spec_point_text(point, measure, "target"), model, error));
     SPEC_TRY(spec_point_check_drafting(drafting, config.opt_draft, error));
     SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
                                   point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
@@ -50,11 +56,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);
     spec_table_number(table, "max_error", law.max_error);
-    spec_table_number(table, "accepted", law.accepted);
-    /* The exact speed-up of the first round; a policy that stops early would need the law of its draft lengths too. */
+    spec_table_number(table, "mean_n_accepted", law.accepted);
+    /* The exact speed-up of the first round. A policy that stops early would need the law of its
+     * draft lengths. */
     if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
-        spec_table_number(table, "speedup", spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
-    spec_table_text(table, "verdict", spec_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
+        spec_table_number(table, "speedup",
+                          spec_speedup_from_emitted(law.accepted + 1.0, config.K, c));
+    spec_table_text(table, "verdict",
+                    spec_measures_verdict(&rule, config.policy, !(law.tv < EQUAL_TV)));
 done:
     spec_output_law_free(&law);
     free(drafting);
@@ -63,14 +72,23 @@ done:
 
 static const char *const parameters[] = {"rule",         "draft", "target",  "K", "tokens=2",
                                          "policy=fixed", "c=",    "ahead=0", NULL};
-static const char *const columns[] = {"branches", "tv", "max_error", "accepted", "speedup", "verdict", NULL};
+static const char *const columns[] = {"branches", "tv", "max_error", "mean_n_accepted",
+                                      "speedup",  "verdict", NULL};
+static const spec_headline headlines[] = {
+    {.column = "tv", .exact = true},
+    {.column = "mean_n_accepted", .unit = "tokens per round", .exact = true},
+    {0},
+};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove = {
     .name = "prove",
-    .summary = "the exact law of the first tokens a rule emits, by enumeration, beside the law it promises",
+    .reads_first = true,
+    .summary = "the exact law of the first tokens that a rule emits, by enumeration, beside the "
+               "law that it claims",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .run = run,
 };

@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "base/parallel.h"
 #include "experiments/measures/case_pairs.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What enumeration may leave between two equal laws, rounding; and what a rule that is said to be off must show. */
+/* Most difference of equal laws, due to rounding; and the least tv that shows a bias. */
 #define EQUAL_TV 1e-12
 #define SHOWN_TV 1e-6
 
@@ -30,20 +31,21 @@ static int prove(answer *ret, const spec_case_pairs *pairs, const char *rule, in
     return GSL_SUCCESS;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct {
     double worst, least, accepted;
-    int which, n_shown; /* the worst pair; how many show a bias */
+    int which, n_shown; /* the worst pair; the number of pairs that show a bias */
     uint64_t branches;
 } summary;
 
-/* In the order of the pairs, so that no sum depends on threads. */
+/* Sum in the order of the pairs, so that sums do not depend on threads. */
 static int summarise(summary *ret, const answer *of, int n, spec_error *error)
 {
     *ret = (summary){.worst = -1.0, .least = INFINITY};
     for (int i = 0; i < n; i++) {
-        if (of[i].status != GSL_SUCCESS) return spec_fail(error, of[i].status, "%s", of[i].error.text);
+        if (of[i].status != GSL_SUCCESS)
+            return spec_fail(error, of[i].status, "%s", of[i].error.text);
         if (of[i].tv > ret->worst) {
             ret->worst = of[i].tv;
             ret->which = i;
@@ -56,15 +58,32 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* A rule that is marked may be right on some families: on equal rows most are. */
+/* A rule that is marked as biased may be right on some families, such as equal rows. */
 static const char *verdict(const spec_rule *rule, const char *policy, double worst)
 {
-    const bool marked = spec_marked_bias(rule, policy) != NULL;
+    const bool marked = spec_measures_marked_bias(rule, policy) != NULL;
     if (marked && worst < SHOWN_TV) return "biased, but not here";
-    return spec_verdict(rule, policy, !(worst < EQUAL_TV));
+    return spec_measures_verdict(rule, policy, !(worst < EQUAL_TV));
 }
 
-static int run(spec_table *table, const spec_point *point, const spec_measure *measure, spec_error *error)
+typedef struct {
+    answer *of;
+    const spec_case_pairs *pairs;
+    const char *rule;
+    int tokens;
+    const spec_listener *opt_listener;
+} job;
+
+static void prove_one(void *self, uint64_t i, int worker)
+{
+    const job *j = self;
+    (void)worker;
+    j->of[i].status = prove(&j->of[i], j->pairs, j->rule, (int)i, j->tokens);
+    spec_listener_tell(j->opt_listener, ((double)i + 1.0) / j->pairs->n);
+}
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
 {
     const char *name = spec_point_text(point, measure, "rule");
     spec_case_pairs pairs;
@@ -77,11 +96,11 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_ahead(&pairs.config.ahead, point, measure, pairs.config.K, tokens, error));
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
+    SPEC_TRY(spec_point_read(point));
     if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
-    const int threads = point->threads > 0 ? point->threads : omp_get_max_threads();
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < pairs.n; i++) of[i].status = prove(&of[i], &pairs, name, i, tokens);
+    spec_parallel_run(prove_one, &(job){of, &pairs, name, tokens, point->opt_listener},
+                      (uint64_t)pairs.n, spec_parallel_workers(point->threads));
     SPEC_TRY(summarise(&all, of, pairs.n, error));
 
     spec_table_number(table, "worst_tv", all.worst);
@@ -89,7 +108,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_integer(table, "worst_seed", spec_case_pairs_seed(&pairs, all.which));
     spec_table_number(table, "least_tv", all.least);
     spec_table_number(table, "shown", (double)all.n_shown / pairs.n);
-    spec_table_number(table, "accepted", all.accepted);
+    spec_table_number(table, "mean_n_accepted", all.accepted);
     spec_table_integer(table, "branches", (long long)all.branches);
     spec_table_text(table, "verdict", verdict(&rule, pairs.config.policy, all.worst));
 done:
@@ -98,17 +117,26 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"rule",    "drafting=chain", "policy=fixed", "K=2",    "tokens=3", "V=3",
-                                         "order=2", "family=mixed",   "end=-1",       "cases=200", "ahead=0",  NULL};
+static const char *const parameters[] = {
+    "rule",    "drafting=chain", "policy=fixed", "K=2",       "tokens=3", "V=3",
+    "order=2", "family=mixed",   "end=-1",       "cases=200", "ahead=0",  NULL};
 static const char *const columns[] = {"worst_tv", "worst_family", "worst_seed", "least_tv", "shown",
-                                      "accepted", "branches",     "verdict",    NULL};
+                                      "mean_n_accepted", "branches",     "verdict",    NULL};
+static const spec_headline headlines[] = {
+    {.column = "worst_tv", .exact = true},
+    {.column = "mean_n_accepted", .unit = "tokens per round", .exact = true},
+    {0},
+};
 static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove_cases = {
     .name = "prove_cases",
-    .summary = "the exact output law of a rule on many random pairs that are hard to verify (models of kind cases)",
+    .reads_first = true,
+    .summary = "the exact output law of a rule on many random pairs that are hard to verify "
+               "(models of kind cases)",
     .parameters = parameters,
     .columns = columns,
+    .headlines = headlines,
     .checked = checked,
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
 #include "models/vocabularies.h"
@@ -12,11 +13,20 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
     return spec_fail(error, status, "%s: %.400s", parameter, inner.text);
 }
 
-/* ---- simulation -------------------------------------------------------------------------------------------------- */
+/* ---- simulation ------------------------------------------------------------------------------ */
+
+/* The share done by rounds, or by the variance of the mean, which falls as one over the rounds. */
+static double share_done(const spec_montecarlo *mc)
+{
+    if (mc->plan.rounds > 0) return (double)mc->tally.rounds / (double)mc->limit;
+    const double wanted = mc->plan.standard_error, se = spec_montecarlo_emitted(mc).se;
+    /* a standard error of NaN has no rounds */
+    return se > wanted ? wanted * wanted / (se * se) : 1.0;
+}
 
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
-                        spec_estimate *opt_hit, const spec_point *point, const spec_round_source *source,
-                        spec_error *error)
+                        spec_estimate *opt_hit, const spec_point *point,
+                        const spec_round_source *source, spec_error *error)
 {
     const spec_montecarlo_plan plan = {.rounds = point->rounds,
                                        .standard_error = point->standard_error,
@@ -27,7 +37,10 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
     *ret_tally = (spec_tally){0};
     *ret_emitted = (spec_estimate){0};
     SPEC_TRY(spec_montecarlo_init(&mc, source, &plan, error));
-    SPEC_TRY(spec_montecarlo_run(&mc, point->stop, error));
+    while (!mc.done) {
+        SPEC_TRY(spec_montecarlo_next(&mc, point->stop, error));
+        spec_listener_tell(point->opt_listener, share_done(&mc));
+    }
     *ret_tally = mc.tally;
     *ret_emitted = spec_montecarlo_emitted(&mc);
     if (opt_rate != NULL) *opt_rate = spec_montecarlo_rate(&mc);
@@ -37,7 +50,8 @@ done:
     return status;
 }
 
-int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure, spec_error *error)
+int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure,
+                            spec_error *error)
 {
     spec_acceptance_config config = {.costs = SPEC_COSTS_DEFAULT};
     bool has_c;
@@ -47,34 +61,40 @@ int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const sp
     SPEC_TRY(spec_point_double(&ret->alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&ret->K, point, measure, "K", 0, SPEC_K_MAX, error));
     if (has_c) SPEC_TRY(spec_point_double(&ret->c, point, measure, "c", 0.0, 1e6, error));
-    SPEC_TRY(spec_process_init(&config.process, "iid", ret->alpha, error));
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_acceptance_process_init(&config.process, "iid", ret->alpha, error));
     config.K = ret->K;
     config.costs.draft = ret->c;
-    const spec_round_source source = spec_acceptance_source(&config);
+    const spec_round_source source = spec_sources_acceptance(&config);
     SPEC_TRY(spec_point_simulate(&ret->tally, &ret->emitted, NULL, NULL, point, &source, error));
 done:
     return status;
 }
 
-int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure, double c, spec_error *error)
+int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
+                         double c, spec_error *error)
 {
     *ret = c;
     if (spec_point_text(point, measure, "ops_ratio")[0] == '\0') return GSL_SUCCESS;
     return spec_point_double(ret, point, measure, "ops_ratio", 0.0, 1e6, error);
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
-int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft, const spec_point *point,
-                    const char *target, const char *draft, spec_error *error)
+int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
+                    const spec_point *point, const char *target, const char *draft,
+                    spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret_target = *ret_draft = NULL;
-    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_target, point->models, target, NULL, error), "target", error));
+    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_target, point->models, target, NULL, error),
+                              "target", error));
     if (draft[0] == '\0') goto done;
-    SPEC_TRY(spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error), "draft",
-                              error));
-    SPEC_TRY(spec_point_blame(spec_vocabularies_check(*ret_target, *ret_draft, error), "draft", error));
+    SPEC_TRY(
+        spec_point_blame(spec_model_cache_open(ret_draft, point->models, draft, *ret_target, error),
+                         "draft", error));
+    SPEC_TRY(
+        spec_point_blame(spec_vocabularies_check(*ret_target, *ret_draft, error), "draft", error));
 done:
     return status;
 }
@@ -93,15 +113,17 @@ done:
 int spec_point_check_drafting(const char *drafting, const spec_model *opt_draft, spec_error *error)
 {
     spec_drafter drafter;
-    const int status = spec_point_blame(spec_drafter_init(&drafter, drafting, opt_draft, error), "drafting", error);
+    const int status = spec_point_blame(spec_drafter_init(&drafter, drafting, opt_draft, error),
+                                        "drafting", error);
     spec_drafter_free(&drafter);
     return status;
 }
 
-int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const spec_measure *measure,
-                       spec_error *error)
+int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
+                       const spec_measure *measure, spec_error *error)
 {
-    const char *target = spec_point_text(point, measure, "target"), *draft = spec_point_text(point, measure, "draft");
+    const char *target = spec_point_text(point, measure, "target"),
+               *draft = spec_point_text(point, measure, "draft");
     const char *drafting = spec_point_text(point, measure, "drafting"),
                *policy = spec_point_text(point, measure, "policy");
     bool has_c, has_K, has_verify;
@@ -120,42 +142,44 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point, const 
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
     }
     SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
+    SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
     SPEC_TRY(spec_point_check_drafting(ret->drafting, ret->opt_draft, error));
 done:
     return status;
 }
 
-int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K, int tokens,
-                     spec_error *error)
+int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
+                     int tokens, spec_error *error)
 {
     int ahead, status = GSL_SUCCESS;
     *ret_ahead = false;
     SPEC_TRY(spec_point_int(&ahead, point, measure, "ahead", 0, 1, error));
     if (ahead == 1 && K > 0 && tokens < K + 2)
         status = spec_fail(error, GSL_EINVAL,
-                           "tokens: with K = %d the first chain that was drafted ahead is met at token %d, and the law is "
-                           "of %d: it would prove nothing",
-                           K, K + 2, tokens);
+                           "tokens: %d is too few: with K = %d the first chain drafted ahead is "
+                           "used at token %d",
+                           tokens, K, K + 2);
     else
         *ret_ahead = ahead == 1;
 done:
     return status;
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
-const char *spec_marked_bias(const spec_rule *rule, const char *policy)
+const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy)
 {
     spec_policy opened;
-    bool anticipates = spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
+    bool anticipates =
+        spec_policy_init(&opened, policy, 1, NULL) == GSL_SUCCESS && opened.kind->anticipates;
     if (anticipates || rule->claim == SPEC_WRONG) return "biased, as marked";
     return rule->claim == SPEC_LOSSY ? "biased, lossy as marked" : NULL;
 }
 
-const char *spec_verdict(const spec_rule *rule, const char *policy, bool differs)
+const char *spec_measures_verdict(const spec_rule *rule, const char *policy, bool differs)
 {
-    const char *marked = spec_marked_bias(rule, policy);
+    const char *marked = spec_measures_marked_bias(rule, policy);
     if (differs) return marked != NULL ? marked : "NOT LOSSLESS";
     return rule->claim == SPEC_LOSSLESS_ARGMAX ? "lossless (argmax)" : "lossless";
 }

@@ -1,20 +1,22 @@
-/* plan_files: the two CSV files a plan may be given: accuracies of heads by rank, and what verification costs. Both are
- * results in form (base/table.h): a line of column names, then rows; docs/formats.md. The caller frees. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plan_files: tables that the measure `plan` reads, which may be written by hand.
+ * They have the form of results (base/table.h, docs/formats.md): a line of column names, then
+ * rows. The caller frees. */
 #ifndef SPECLAB_PLAN_FILES_H
 #define SPECLAB_PLAN_FILES_H
 
-#include "speclab/status.h"
+#include "base/table.h"
 
 /* Most levels and ranks of a plan. */
 enum { SPEC_PLAN_LEVELS_MAX = 64, SPEC_PLAN_RANKS_MAX = 64 };
 
-/* A row for each head, a column for each rank, and perhaps a column `head` that is passed over. ret_accept (heads,
- * ranks). GSL_EINVAL for what is no chance, a row of more than 1 together, and more than the most. */
-int spec_plan_read_accuracies(double **ret_accept, int *ret_heads, int *ret_ranks, const char *path, spec_error *error);
+/* Read accuracies of heads by rank: a row per head, a column per rank; a column `head` is
+ * ignored. ret_accept (heads, ranks). GSL_EINVAL for values outside [0,1], a row that sums to
+ * over 1, and too many levels or ranks. */
+int spec_plan_read_accuracies(double **ret_accept, int *ret_heads, int *ret_ranks, const char *path,
+                              spec_error *error);
 
-/* Columns `nodes`, rising, and `time`, in plain target calls. ret_verify (nodes+1): the time to verify 0 to `nodes`
- * draft tokens, linear between the rows; at 0 it is 1. GSL_EINVAL for times <= 0, nodes that do not rise, a row for 0
- * that is not 1 and a table that ends before `nodes`. */
-int spec_plan_read_costs(double **ret_verify, int nodes, const char *path, spec_error *error);
+/* Read a whole table. GSL_EINVAL for one without rows, or whose last line has no end. */
+int spec_plan_read_table(spec_table *table, const char *path, spec_error *error);
 
 #endif

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/plan_question.h"
 
 #include "experiments/measures/plan_files.h"
 #include "experiments/measures/rank_acceptance.h"
+#include "experiments/pass_costs.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +20,18 @@ bool spec_plan_next_word(char *word, size_t size, const char **list)
     return true;
 }
 
-/* ---- chances ----------------------------------------------------------------------------------------------------- */
+/* ---- chances --------------------------------------------------------------------------------- */
 
-/* The same chances (ranks) for every level. */
-static int repeat(spec_plan_question *question, const double *accept, int ranks, int levels, spec_error *error)
+/* Use the same chances (ranks) for every level. */
+static int repeat(spec_plan_question *question, const double *accept, int ranks, int levels,
+                  spec_error *error)
 {
     const size_t row = (size_t)ranks * sizeof *accept;
     question->accept = malloc((size_t)levels * row);
-    if (question->accept == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (question->accept == NULL) return spec_no_memory(error);
     for (int l = 0; l < levels; l++) memcpy(question->accept + l * ranks, accept, row);
-    question->chances = (spec_branch_chances){.levels = levels, .ranks = ranks, .accept = question->accept};
+    question->chances =
+        (spec_branch_chances){.levels = levels, .ranks = ranks, .accept = question->accept};
     return GSL_SUCCESS;
 }
 
@@ -37,17 +43,20 @@ static int read_list(spec_plan_question *question, const char *list, int levels,
     while (spec_plan_next_word(word, sizeof word, &list)) {
         if (ranks == SPEC_PLAN_RANKS_MAX)
             return spec_fail(error, GSL_EINVAL, "accept: more than %d ranks", SPEC_PLAN_RANKS_MAX);
-        if (!spec_settings_parse_double(&accept[ranks], word) || !(accept[ranks] >= 0.0 && accept[ranks] <= 1.0))
+        if (!spec_settings_parse_double(&accept[ranks], word) ||
+            !(accept[ranks] >= 0.0 && accept[ranks] <= 1.0))
             return spec_fail(error, GSL_EINVAL, "accept: '%.60s' is not a chance in [0, 1]", word);
         sum += accept[ranks++];
     }
     if (sum > 1.0 + 1e-9)
-        return spec_fail(error, GSL_EINVAL, "accept: the chances sum to %.10g, and at most one child is accepted", sum);
+        return spec_fail(error, GSL_EINVAL,
+                         "accept: the chances sum to %.10g, and at most one child is accepted",
+                         sum);
     return repeat(question, accept, ranks, levels, error);
 }
 
-static int read_pair(spec_plan_question *question, const spec_point *point, const spec_measure *measure, int levels,
-                     spec_error *error)
+static int read_pair(spec_plan_question *question, const spec_point *point,
+                     const spec_measure *measure, int levels, spec_error *error)
 {
     double accept[SPEC_PLAN_RANKS_MAX];
     char drafting[64];
@@ -61,26 +70,29 @@ static int read_pair(spec_plan_question *question, const spec_point *point, cons
     SPEC_TRY(spec_point_blame(spec_rank_acceptance_check(config->rule, error), "rule", error));
     SPEC_TRY(spec_point_pair(&config->target, &config->opt_draft, point, target,
                              spec_point_text(point, measure, "draft"), error));
-    if (config->opt_draft == NULL) SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: it is not given"));
-    snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", width, spec_siblings_names[question->siblings]);
+    if (config->opt_draft == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "draft: no value is given"));
+    snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", width,
+             spec_siblings_names[question->siblings]);
     spec_decoder_config one = *config;
     one.drafting = drafting;
     one.K = 1;
-    spec_decoder decoder; /* refuses what does not go together, before any work */
+    spec_decoder decoder; /* refuses a wrong combination before any work */
     SPEC_TRY(spec_point_blame(spec_decoder_init(&decoder, &one, error), "rule", error));
     spec_decoder_free(&decoder);
-    SPEC_TRY(spec_rank_acceptance_exact(accept, &question->exact, width, &one, question->siblings, error));
+    SPEC_TRY(spec_rank_acceptance_exact(accept, &question->exact, width, &one, question->siblings,
+                                        error));
     if (!question->exact)
         SPEC_TRY(spec_rank_acceptance_measured(accept, width, &one, (uint64_t)positions,
-                                               spec_rng_named_seed(point->seed, "by_rank"), point->threads, point->stop,
+                                               spec_rng_named_seed(point->seed, "by_rank"), point,
                                                error));
     SPEC_TRY(repeat(question, accept, width, levels, error));
 done:
     return status;
 }
 
-static int read_chances(spec_plan_question *question, const spec_point *point, const spec_measure *measure,
-                        spec_error *error)
+static int read_chances(spec_plan_question *question, const spec_point *point,
+                        const spec_measure *measure, spec_error *error)
 {
     const char *accept = spec_point_text(point, measure, "accept"),
                *accuracies = spec_point_text(point, measure, "accuracies"),
@@ -88,23 +100,28 @@ static int read_chances(spec_plan_question *question, const spec_point *point, c
     int levels, heads, ranks, status = GSL_SUCCESS;
     if ((accept[0] != '\0') + (accuracies[0] != '\0') + (target[0] != '\0') != 1)
         return spec_fail(error, GSL_EINVAL,
-                         "accept: give one of a list of chances by rank, a file of accuracies, and a target with a "
+                         "accept: give one of a list of chances by rank, a file of accuracies, and "
+                         "a target with a "
                          "draft");
     SPEC_TRY(spec_point_int(&levels, point, measure, "depth", 1, SPEC_PLAN_LEVELS_MAX, error));
     if (accept[0] != '\0') return read_list(question, accept, levels, error);
     if (target[0] != '\0') return read_pair(question, point, measure, levels, error);
-    SPEC_TRY(spec_point_blame(spec_plan_read_accuracies(&question->accept, &heads, &ranks, accuracies, error),
-                              "accuracies", error));
-    question->chances = (spec_branch_chances){.levels = heads < levels ? heads : levels, .ranks = ranks,
-                                              .accept = question->accept, .by_level = true};
+    SPEC_TRY(spec_point_blame(
+        spec_plan_read_accuracies(&question->accept, &heads, &ranks, accuracies, error),
+        "accuracies", error));
+    question->chances = (spec_branch_chances){.levels = heads < levels ? heads : levels,
+                                              .ranks = ranks,
+                                              .accept = question->accept,
+                                              .by_level = true};
 done:
     return status;
 }
 
-/* Hub and greedy siblings have no acceptance by rank that holds for any number of them. */
+/* Hub and greedy siblings have no acceptance by rank that is independent of their number. */
 static int read_siblings(spec_plan_question *question, const char *name, spec_error *error)
 {
-    static const spec_siblings kinds[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID, SPEC_SIBLINGS_TOP};
+    static const spec_siblings kinds[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID,
+                                          SPEC_SIBLINGS_TOP};
     for (int i = 0; i < 3; i++) {
         question->siblings = kinds[i];
         if (strcmp(spec_siblings_names[kinds[i]], name) == 0) return GSL_SUCCESS;
@@ -112,38 +129,44 @@ static int read_siblings(spec_plan_question *question, const char *name, spec_er
     return spec_fail(error, GSL_EINVAL, "siblings: '%.40s' is not without, iid or top", name);
 }
 
-/* The largest budget, once all are understood. */
+/* The largest budget, after all are parsed. */
 static int read_budgets(spec_plan_question *question, const char *list, spec_error *error)
 {
     char word[32];
     int nodes;
     while (spec_plan_next_word(word, sizeof word, &list)) {
         if (!spec_settings_parse_int(&nodes, word) || nodes < 0 || nodes > SPEC_NODES_MAX)
-            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number of 0 to %d", word,
-                             SPEC_NODES_MAX);
+            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number of 0 to %d",
+                             word, SPEC_NODES_MAX);
         if (nodes > question->nodes) question->nodes = nodes;
     }
     return GSL_SUCCESS;
 }
 
-static int read_costs(spec_plan_question *question, const spec_point *point, const spec_measure *measure,
-                      spec_error *error)
+static int read_costs(spec_plan_question *question, const spec_point *point,
+                      const spec_measure *measure, spec_error *error)
 {
-    const char *path = spec_point_text(point, measure, "verify");
-    const int status = spec_point_double(&question->c, point, measure, "c", 0.0, 1e6, error);
+    spec_pass_costs costs;
+    int status = spec_pass_costs_of_point(&costs, &question->c, point, measure, error);
     if (status != GSL_SUCCESS) return status;
-    if (path[0] != '\0')
-        return spec_point_blame(spec_plan_read_costs(&question->verify, question->nodes, path, error), "verify", error);
     question->verify = malloc(((size_t)question->nodes + 1) * sizeof *question->verify);
-    if (question->verify == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    for (int m = 0; m <= question->nodes; m++) question->verify[m] = 1.0;
-    return GSL_SUCCESS;
+    if (question->verify == NULL) SPEC_TRY(spec_no_memory(error));
+    for (int m = 0; m <= question->nodes; m++)
+        question->verify[m] = costs.n > 0 ? spec_pass_costs_time(&costs, m + 1) : 1.0;
+    if (isnan(question->verify[question->nodes]))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "costs: %.200s: it ends at %d nodes, before the budget of %d",
+                           spec_point_text(point, measure, "costs"), costs.width[costs.n - 1] - 1,
+                           question->nodes));
+done:
+    spec_pass_costs_free(&costs);
+    return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
-int spec_plan_question_init(spec_plan_question *question, const spec_point *point, const spec_measure *measure,
-                            spec_error *error)
+int spec_plan_question_init(spec_plan_question *question, const spec_point *point,
+                            const spec_measure *measure, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *question = (spec_plan_question){.config = SPEC_DECODER_DEFAULT};

@@ -1,40 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/text_law.h"
 
 #include "base/noise.h"
+#include "base/parallel.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
 
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STREAMS = 64, TOKENS_MAX = 64 };
 #define MIN_EXPECTED 5.0
 
-/* ---- the promise ------------------------------------------------------------------------------------------------- */
+/* ---- the promise ----------------------------------------------------------------------------- */
 
 typedef struct {
     spec_text_law *law;
     spec_session session;
-    double *store; /* (tokens, V) a row for each depth */
+    double *store; /* (tokens, V) a row per depth */
     int text[TOKENS_MAX];
     spec_error *error;
 } walk;
 
-/* All texts that begin with text[0..n), whose probability is `probability` and whose number so far is `index`. */
+/* Fill all texts that begin with text[0..n), which has this probability, and the number `index`
+ * so far. */
 static int descend(walk *w, int n, double probability, size_t index)
 {
     const spec_model *target = w->law->config->target;
     const size_t vocab = (size_t)target->vocab;
     const bool ended = n > 0 && w->text[n - 1] == target->end_of_text;
     if (n == w->law->tokens || ended) {
-        for (int i = n; i < w->law->tokens; i++) index = index * vocab + (size_t)target->end_of_text;
+        for (int i = n; i < w->law->tokens; i++)
+            index = index * vocab + (size_t)target->end_of_text;
         w->law->promise[index] += probability;
         return GSL_SUCCESS;
     }
-    const double *row = spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
+    const double *row =
+        spec_session_row(&w->session, w->text, (size_t)n, w->store + (size_t)n * vocab, w->error);
     if (row == NULL) return GSL_EFAILED;
-    const int best = w->law->rule.claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
+    const int best =
+        w->law->rule.claim == SPEC_LOSSLESS_ARGMAX ? spec_row_argmax(row, target->vocab) : -1;
     for (int x = 0; x < target->vocab; x++) {
         const double chance = best < 0 ? row[x] : x == best ? 1.0 : 0.0;
         if (!(chance > 0.0)) continue;
@@ -45,7 +52,8 @@ static int descend(walk *w, int n, double probability, size_t index)
     return GSL_SUCCESS;
 }
 
-int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens, spec_error *error)
+int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
+                       spec_error *error)
 {
     walk w = {.law = law, .error = error};
     const size_t vocab = (size_t)config->target->vocab;
@@ -53,16 +61,18 @@ int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, in
     *law = (spec_text_law){.config = config, .tokens = tokens, .size = 1};
     SPEC_TRY(spec_rule_init(&law->rule, config->rule, error));
     for (int i = 0; i < tokens && law->size > 0; i++)
-        law->size = i < TOKENS_MAX && law->size <= SPEC_TEXT_LAW_MAX / vocab ? law->size * vocab : 0;
+        law->size =
+            i < TOKENS_MAX && law->size <= SPEC_TEXT_LAW_MAX / vocab ? law->size * vocab : 0;
     if (law->size == 0) {
-        status = spec_fail(error, GSL_EINVAL, "%d tokens of %zu words each make over %d texts: too many to test",
+        status = spec_fail(error, GSL_EINVAL,
+                           "%d tokens of %zu words each make over %d texts: too many to test",
                            tokens, vocab, SPEC_TEXT_LAW_MAX);
         goto done;
     }
     law->promise = calloc(law->size, sizeof *law->promise);
     w.store = malloc((size_t)tokens * vocab * sizeof *w.store);
     if (law->promise == NULL || w.store == NULL) {
-        status = spec_fail(error, GSL_ENOMEM, "out of memory");
+        status = spec_no_memory(error);
         goto done;
     }
     SPEC_TRY(spec_session_init(&w.session, config->target, error));
@@ -80,33 +90,34 @@ void spec_text_law_free(spec_text_law *law)
     *law = (spec_text_law){0};
 }
 
-/* ---- the test ---------------------------------------------------------------------------------------------------- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 typedef struct {
     int status;
     spec_error error;
 } stream_result;
 
-static int sample_stream(uint64_t *counts, const spec_text_law *law, uint64_t samples, uint64_t seed, int stream,
-                         const volatile int *opt_stop, spec_error *error)
+static int sample_stream(_Atomic uint64_t *counts, const spec_text_law *law, uint64_t samples,
+                         uint64_t seed, int stream, const volatile int *opt_stop, spec_error *error)
 {
     spec_decoder decoder = {0};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     const size_t vocab = (size_t)law->config->target->vocab;
     int text[TOKENS_MAX], status = GSL_SUCCESS;
-    if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (rng == NULL) return spec_no_memory(error);
     spec_rng_stream(rng, seed, (uint64_t)stream);
     spec_chance chance = spec_chance_sampled(rng);
     SPEC_TRY(spec_decoder_init(&decoder, law->config, error));
     for (uint64_t i = (uint64_t)stream; i < samples; i += STREAMS) {
         size_t n, index = 0;
-        if (opt_stop != NULL && *opt_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        if (opt_stop != NULL && *opt_stop != 0)
+            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
         decoder.text = spec_noise_word(seed, i);
         SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
         SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));
-        for (size_t k = 0; k < (size_t)law->tokens; k++) index = index * vocab + (size_t)text[k < n ? k : n - 1];
-#pragma omp atomic
-        counts[index]++;
+        for (size_t k = 0; k < (size_t)law->tokens; k++)
+            index = index * vocab + (size_t)text[k < n ? k : n - 1];
+        atomic_fetch_add_explicit(&counts[index], 1, memory_order_relaxed);
     }
 done:
     spec_decoder_free(&decoder);
@@ -114,27 +125,46 @@ done:
     return status;
 }
 
-int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples, uint64_t seed, int threads,
-                       const volatile int *opt_stop, spec_error *error)
+typedef struct {
+    stream_result *result;
+    _Atomic uint64_t *counts;
+    const spec_text_law *law;
+    uint64_t samples, seed;
+    const volatile int *opt_stop;
+} job;
+
+static void sample_one(void *self, uint64_t stream, int worker)
+{
+    const job *j = self;
+    stream_result *result = &j->result[stream];
+    (void)worker;
+    result->status = sample_stream(j->counts, j->law, j->samples, j->seed, (int)stream, j->opt_stop,
+                                   &result->error);
+}
+
+int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples,
+                       uint64_t seed, int threads, const volatile int *opt_stop, spec_error *error)
 {
     stream_result result[STREAMS];
     uint64_t *counts = calloc(law->size, sizeof *counts);
+    _Atomic uint64_t *shared = calloc(law->size, sizeof *shared);
     int status = GSL_SUCCESS;
     *ret = (spec_goodness){0};
-    if (counts == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (counts == NULL || shared == NULL) SPEC_TRY(spec_no_memory(error));
     memset(result, 0, sizeof result);
-    if (threads <= 0) threads = omp_get_max_threads();
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int s = 0; s < STREAMS; s++)
-        result[s].status = sample_stream(counts, law, samples, seed, s, opt_stop, &result[s].error);
+    spec_parallel_run(sample_one, &(job){result, shared, law, samples, seed, opt_stop}, STREAMS,
+                      spec_parallel_workers(threads));
+    for (size_t i = 0; i < law->size; i++) counts[i] = shared[i];
     for (int s = 0; s < STREAMS; s++) {
         if (result[s].status == GSL_SUCCESS) continue;
         status = spec_fail(error, result[s].status, "%s", result[s].error.text);
         goto done;
     }
-    if ((status = spec_goodness_chi_square(ret, counts, law->promise, law->size, MIN_EXPECTED, 0)) != GSL_SUCCESS)
+    if ((status = spec_goodness_chi_square(ret, counts, law->promise, law->size, MIN_EXPECTED,
+                                           0)) != GSL_SUCCESS)
         spec_fail(error, status, "the chi-square test failed: %s", gsl_strerror(status));
 done:
     free(counts);
+    free(shared);
     return status;
 }

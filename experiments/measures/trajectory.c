@@ -1,19 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/trajectory.h"
 
 #include "analysis/statistics/moments.h"
+#include "base/parallel.h"
 #include "sim/chance/rng.h"
 #include "sim/sources.h"
 #include "sim/verify/verify.h"
+#include "speclab/no_memory.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TELL_EVERY = 64 }; /* positions */
 
 typedef struct {
     double *sum; /* (n_values) */
     uint64_t begin, end; /* positions */
+    _Atomic uint64_t *visited; /* positions of all batches so far */
     int status;
     spec_error error;
+    int worker;
 } batch_result;
 
 typedef struct {
@@ -21,10 +27,10 @@ typedef struct {
     spec_session target, draft;
     gsl_rng *rng;
     int *text;          /* (SPEC_TEXT_MAX) */
-    size_t n, n_at_end; /* tokens so far; where this text ends */
+    size_t n, n_at_end; /* tokens so far; end of this text */
     double *target_store, *draft_store; /* (V) */
     double *value;                      /* (n_values) */
-    unsigned long prompt;               /* number of the next one */
+    unsigned long prompt;               /* number of the next prompt */
 } walker;
 
 static void walker_free(walker *walk)
@@ -48,9 +54,9 @@ static int walker_init(walker *walk, const spec_trajectory *plan, int batch, spe
     walk->draft_store = malloc(row);
     walk->value = calloc((size_t)plan->n_values, sizeof *walk->value);
     walk->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL || walk->value == NULL ||
-        walk->rng == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (walk->text == NULL || walk->target_store == NULL || walk->draft_store == NULL ||
+        walk->value == NULL || walk->rng == NULL)
+        return spec_no_memory(error);
     spec_rng_stream(walk->rng, plan->seed, (uint64_t)batch);
     SPEC_TRY(spec_session_init(&walk->target, plan->target, error));
     if (plan->opt_draft != NULL) SPEC_TRY(spec_session_init(&walk->draft, plan->opt_draft, error));
@@ -58,7 +64,7 @@ done:
     return status;
 }
 
-/* Most tokens of a text that both models can go on from, SPEC_TEXT_MAX at most. */
+/* Most tokens of a text that both models can continue, SPEC_TEXT_MAX at most. */
 static size_t text_limit(const spec_trajectory *plan)
 {
     size_t limit = SPEC_TEXT_MAX;
@@ -72,16 +78,19 @@ static size_t text_limit(const spec_trajectory *plan)
 static void begin_text(walker *walk)
 {
     const spec_model *target = walk->plan->target;
-    const size_t limit = text_limit(walk->plan), most = limit > SPEC_PROMPT_MAX ? SPEC_PROMPT_MAX : limit - 1;
+    const size_t limit = text_limit(walk->plan),
+                 most = limit > SPEC_PROMPT_MAX ? SPEC_PROMPT_MAX : limit - 1;
     walk->n = 0;
-    if (target->kind->prompt != NULL) walk->n = target->kind->prompt(target, walk->prompt, walk->text, most);
+    if (target->kind->prompt != NULL)
+        walk->n = target->kind->prompt(target, walk->prompt, walk->text, most);
     walk->prompt += SPEC_TRAJECTORY_BATCHES;
     size_t length = (size_t)walk->plan->length;
     walk->n_at_end = length > 0 && length < limit - walk->n ? walk->n + length : limit;
 }
 
-/* Look at the position after a text of n tokens, at which the target's row is `target`. */
-static int look_at(walker *walk, const double *target, const int *text, size_t n, batch_result *result)
+/* Visit the position after a text of n tokens with the row `target`. */
+static int look_at(walker *walk, const double *target, const int *text, size_t n,
+                   batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
     const double *draft = NULL;
@@ -90,8 +99,12 @@ static int look_at(walker *walk, const double *target, const int *text, size_t n
         draft = spec_session_row(&walk->draft, text, n, walk->draft_store, &result->error);
         if (draft == NULL) return GSL_EFAILED;
     }
-    const spec_position position = {.target = target, .opt_draft = draft, .context = text, .n_context = n,
-                                    .vocab = plan->target->vocab, .worker = omp_get_thread_num()};
+    const spec_position position = {.target = target,
+                                    .opt_draft = draft,
+                                    .context = text,
+                                    .n_context = n,
+                                    .vocab = plan->target->vocab,
+                                    .worker = result->worker};
     SPEC_TRY(plan->visit(walk->value, &position, plan->self, &result->error));
     for (int i = 0; i < plan->n_values; i++) result->sum[i] += walk->value[i];
 done:
@@ -103,19 +116,22 @@ static int step_along(walker *walk, uint64_t at, batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
     const size_t size = (size_t)plan->n_values;
-    const double *row = spec_session_row(&walk->target, plan->opt_text, at, walk->target_store, &result->error);
+    const double *row =
+        spec_session_row(&walk->target, plan->opt_text, at, walk->target_store, &result->error);
     const int status = row != NULL ? look_at(walk, row, plan->opt_text, at, result) : GSL_EFAILED;
-    if (plan->opt_value != NULL) memcpy(plan->opt_value + at * size, walk->value, size * sizeof *walk->value);
+    if (plan->opt_value != NULL)
+        memcpy(plan->opt_value + at * size, walk->value, size * sizeof *walk->value);
     return status;
 }
 
-/* One position: look at it if the burn-in is over, then let the target say the next token. */
+/* Visit a position after the burn-in, then sample the next token from the target. */
 static int step(walker *walk, bool look, batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
     const int vocab = plan->target->vocab;
     int status = GSL_SUCCESS;
-    const double *row = spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error);
+    const double *row =
+        spec_session_row(&walk->target, walk->text, walk->n, walk->target_store, &result->error);
     if (row == NULL) return GSL_EFAILED;
     if (look) SPEC_TRY(look_at(walk, row, walk->text, walk->n, result));
     spec_chance chance = spec_chance_sampled(walk->rng);
@@ -126,15 +142,27 @@ done:
     return status;
 }
 
-static void run_batch(batch_result *result, const spec_trajectory *plan, int batch)
+/* Count one more position of all batches. */
+static void tell(_Atomic uint64_t *visited, const spec_trajectory *plan)
+{
+    const uint64_t n = ++*visited;
+    if (n % TELL_EVERY == 0)
+        spec_listener_tell(plan->opt_listener, (double)n / (double)plan->positions);
+}
+
+static void run_batch(batch_result *result, const spec_trajectory *plan, int batch, int worker)
 {
     const bool own = plan->opt_text == NULL;
     walker walk;
+    result->worker = worker;
     result->status = walker_init(&walk, plan, batch, &result->error);
     if (result->status == GSL_SUCCESS && own) begin_text(&walk);
-    for (int i = 0; own && plan->positions > 1 && i < SPEC_TRAJECTORY_BURN_IN && result->status == GSL_SUCCESS; i++)
+    for (int i = 0;
+         own && plan->positions > 1 && i < SPEC_TRAJECTORY_BURN_IN && result->status == GSL_SUCCESS;
+         i++)
         result->status = step(&walk, false, result);
     for (uint64_t at = result->begin; at < result->end && result->status == GSL_SUCCESS; at++) {
+        tell(result->visited, plan);
         if (plan->opt_stop != NULL && *plan->opt_stop != 0)
             result->status = spec_fail(&result->error, GSL_EFAILED, "interrupted");
         else result->status = own ? step(&walk, true, result) : step_along(&walk, at, result);
@@ -142,8 +170,9 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
     walker_free(&walk);
 }
 
-/* Positions of a batch: as many of each where the target writes, and a given text in equal parts. */
-static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch, uint64_t n_batches)
+/* Positions of a batch: equal numbers if the target writes, equal parts of a given text. */
+static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch,
+                      uint64_t n_batches)
 {
     const uint64_t each = (plan->positions + n_batches - 1) / n_batches;
     const bool given = plan->opt_text != NULL;
@@ -151,36 +180,52 @@ static void share_out(batch_result *result, const spec_trajectory *plan, uint64_
     result->end = given ? plan->positions * (batch + 1) / n_batches : each;
 }
 
-int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory, spec_error *error)
+typedef struct {
+    batch_result *result;
+    const spec_trajectory *plan;
+} job;
+
+static void run_one(void *self, uint64_t batch, int worker)
 {
-    const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES ? (int)trajectory->positions
-                                                                          : SPEC_TRAJECTORY_BATCHES;
-    const int wanted = trajectory->threads > 0 ? trajectory->threads : omp_get_max_threads();
+    const job *j = self;
+    run_batch(&j->result[batch], j->plan, (int)batch, worker);
+}
+
+int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory,
+                          spec_error *error)
+{
+    const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES
+                              ? (int)trajectory->positions
+                              : SPEC_TRAJECTORY_BATCHES;
+    const int wanted = spec_parallel_workers(trajectory->threads);
     const int threads = wanted < n_batches ? wanted : n_batches;
     batch_result *result = calloc((size_t)n_batches, sizeof *result);
     double *sums = calloc((size_t)n_batches * (size_t)trajectory->n_values, sizeof *sums);
+    _Atomic uint64_t visited = 0;
     int status = GSL_SUCCESS;
     if (result == NULL || sums == NULL) {
-        status = spec_fail(error, GSL_ENOMEM, "out of memory");
+        status = spec_no_memory(error);
         goto done;
     }
     for (int b = 0; b < n_batches; b++) {
         result[b].sum = sums + (size_t)b * (size_t)trajectory->n_values;
+        result[b].visited = &visited;
         share_out(&result[b], trajectory, (uint64_t)b, (uint64_t)n_batches);
     }
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int b = 0; b < n_batches; b++) run_batch(&result[b], trajectory, b);
-
+    spec_parallel_run(run_one, &(job){result, trajectory}, (uint64_t)n_batches, threads);
     for (int b = 0; b < n_batches && status == GSL_SUCCESS; b++)
-        if (result[b].status != GSL_SUCCESS) status = spec_fail(error, result[b].status, "%s", result[b].error.text);
+        if (result[b].status != GSL_SUCCESS)
+            status = spec_fail(error, result[b].status, "%s", result[b].error.text);
     for (int i = 0; i < trajectory->n_values; i++) {
         spec_moments moments = {0};
         double sum = 0.0;
         for (int b = 0; b < n_batches; b++) {
-            spec_moments_add(&moments, result[b].sum[i] / (double)(result[b].end - result[b].begin));
+            spec_moments_add(&moments,
+                             result[b].sum[i] / (double)(result[b].end - result[b].begin));
             sum += result[b].sum[i];
         }
-        const double mean = trajectory->opt_text != NULL ? sum / (double)trajectory->positions : moments.mean;
+        const double mean =
+            trajectory->opt_text != NULL ? sum / (double)trajectory->positions : moments.mean;
         ret_mean[i] = status == GSL_SUCCESS ? mean : 0.0;
         ret_se[i] = status == GSL_SUCCESS ? spec_moments_standard_error(&moments) : 0.0;
     }

@@ -1,6 +1,8 @@
-/* tree_choice: the tree that a method finds for a budget, with its shape in the notation that strategies read:
- * "widths=1.1.3.1" or "children=3.2.0.1". Methods by name: the forms of tree_shape (chain, k-ary, branches, delayed),
- * Sequoia's programme and Medusa's static tree. The caller owns the arrays; a choice owns its shape. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tree_choice: the best draft tree of a method for a node budget, as text that strategies read.
+ * The text is "widths=1.1.3.1" or "children=3.2.0.1". Methods by name: the forms of tree_shape
+ * (chain, k-ary, branches, delayed), Sequoia's dynamic programme and Medusa's static tree. The
+ * caller owns the arrays; a choice owns its shape. */
 #ifndef SPECLAB_TREE_CHOICE_H
 #define SPECLAB_TREE_CHOICE_H
 
@@ -12,7 +14,7 @@
 typedef struct {
     int levels, ranks;
     const double *accept; /* (levels, ranks), in [0,1]; a row sums to at most 1 */
-    bool by_level;        /* the rows differ, as those of Medusa's heads do */
+    bool by_level;        /* the rows differ by level, as for the heads of Medusa */
 } spec_branch_chances;
 
 typedef struct {
@@ -23,13 +25,14 @@ typedef struct {
 
 extern const char *const spec_tree_methods[]; /* NULL-terminated */
 
-/* The largest speedup = emitted / (depth c + verify[nodes]) among the method's trees of at most `nodes` nodes, no tree
- * among them: of equal ones the smallest, as tree_plan and tree_shape say. verify (nodes+1) as in tree_plan.
- * GSL_EINVAL for an unknown method (the nearest is named), for sequoia where rows differ, and for medusa where a rank
- * is likelier than the one before it, which no shape could tell. GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on
- * failure. */
-int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances, int nodes, double c,
-                     const double *verify, spec_error *error);
+/* The tree of the method with the largest speedup = emitted / (depth c + verify[nodes]), with at
+ * most `nodes` nodes, or no tree. Of equal ones it is the smallest, as in tree_plan and
+ * tree_shape. verify (nodes+1) as in tree_plan. GSL_EINVAL for an unknown method (the nearest is
+ * named), and for sequoia with rows that differ. GSL_EINVAL too for medusa if a rank has a
+ * larger chance than the rank before it, which no shape can express. GSL_EDOM outside the
+ * domain; GSL_ENOMEM. Zeroed on failure. */
+int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances,
+                     int nodes, double c, const double *verify, spec_error *error);
 void spec_tree_choice_free(spec_tree_choice *choice);
 
 #endif

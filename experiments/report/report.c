@@ -1,4 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/report.h"
+
+#include "analysis/statistics/moments.h"
+#include "experiments/report/checked_rows.h"
+#include "experiments/report/input_digest.h"
+#include "experiments/report/naming.h"
+#include "experiments/report/summary.h"
+#include "experiments/report/trend.h"
+#include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -6,58 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROWS = 24, VERDICTS = 8 };
+enum { ROWS = 24 };
 
-/* What the checked columns of one result say together. */
-typedef struct {
-    double z, p;      /* largest |z|, smallest p; NaN: no such column */
-    size_t z_row;
-    int n_verdicts;
-    const char *verdict[VERDICTS];
-    size_t count[VERDICTS];
-} findings;
-
-static bool is_z(const char *column)
-{
-    size_t n = strlen(column);
-    return strcmp(column, "z") == 0 || (n > 2 && strcmp(column + n - 2, "_z") == 0);
-}
-
-static void count_verdict(findings *found, const char *verdict)
-{
-    for (int i = 0; i < found->n_verdicts; i++) {
-        if (strcmp(found->verdict[i], verdict) != 0) continue;
-        found->count[i]++;
-        return;
-    }
-    if (found->n_verdicts == VERDICTS) return;
-    found->verdict[found->n_verdicts] = verdict;
-    found->count[found->n_verdicts++] = 1;
-}
-
-static findings look(const spec_measure *measure, const spec_table *table)
-{
-    findings found = {.z = NAN, .p = NAN};
-    for (int i = 0; measure->checked != NULL && measure->checked[i] != NULL; i++) {
-        int column = spec_table_column(table, measure->checked[i]);
-        for (size_t r = 0; column >= 0 && r < table->n_rows; r++) {
-            const spec_cell *cell = spec_table_cell(table, r, column);
-            double value = spec_cell_number(cell);
-            if (cell->kind == SPEC_CELL_TEXT) {
-                count_verdict(&found, cell->text);
-            } else if (is_z(measure->checked[i])) {
-                if (isnan(value) || !(isnan(found.z) || fabs(value) > found.z)) continue;
-                found.z = fabs(value);
-                found.z_row = r;
-            } else if (!isnan(value) && !(value >= found.p)) {
-                found.p = value;
-            }
-        }
-    }
-    return found;
-}
-
-/* Prose is one paragraph of Markdown, whatever its line breaks. */
+/* Write prose as one paragraph of Markdown, without its line breaks. */
 static void paragraph(FILE *out, const char *label, const char *text)
 {
     if (text[0] == '\0') return;
@@ -71,67 +31,84 @@ static const char *title_of(const spec_experiment *experiment)
     return experiment->title[0] != '\0' ? experiment->title : experiment->name;
 }
 
-static void write_evidence(FILE *out, const spec_result *result, const findings *found)
+/* Write a title into a cell of a table. */
+static void write_cell(FILE *out, const char *text)
 {
-    unsigned long long checked = (unsigned long long)(result->holds + result->fails);
-    if (checked == 0) fputs("measured; no exact theory to check against", out);
-    else if (result->fails == 0) fprintf(out, "all %llu checked rows hold", checked);
-    else fprintf(out, "**%llu of %llu checked rows FAIL**", (unsigned long long)result->fails, checked);
-    if (!isnan(found->z)) fprintf(out, ", largest \\|z\\| %.2f", found->z);
-    if (!isnan(found->p)) fprintf(out, ", smallest p %.3g", found->p);
-    for (int i = 0; i < found->n_verdicts; i++)
-        fprintf(out, "%s%zu x %s", i == 0 ? ", " : "; ", found->count[i], found->verdict[i]);
+    for (; *text != '\0'; text++) fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
 }
 
-static void write_summary(FILE *out, const spec_experiment *const *experiments, const spec_result *const *results,
-                          int n)
+static int write_summary(FILE *out, const spec_experiment *const *experiments,
+                         const spec_result *const *results, int n)
 {
     unsigned long long rows = 0, checked = 0, fails = 0;
+    int status = GSL_SUCCESS;
     fputs("## Summary\n\n| experiment | rows | evidence |\n| :-- | --: | :-- |\n", out);
     for (int i = 0; i < n; i++) {
-        findings found = look(experiments[i]->measure, &results[i]->table);
-        fprintf(out, "| [%s](#%s) | %zu | ", title_of(experiments[i]), experiments[i]->name, results[i]->table.n_rows);
-        write_evidence(out, results[i], &found);
+        fputs("| [", out);
+        write_cell(out, title_of(experiments[i]));
+        fprintf(out, "](#%s) | %zu | ", experiments[i]->name, results[i]->table.n_rows);
+        SPEC_TRY(spec_checked_rows_write(out, experiments[i], results[i], false));
         fputs(" |\n", out);
         rows += results[i]->table.n_rows;
         checked += results[i]->holds + results[i]->fails;
         fails += results[i]->fails;
     }
-    fprintf(out, "\n%llu rows, of which %llu were checked against exact theory or a promise: ", rows, checked);
-    if (fails > 0) fprintf(out, "**%llu fail.**\n\n", fails);
-    else fputs(checked > 0 ? "all hold.\n\n" : "none could be.\n\n", out);
-    fprintf(out,
-            "A row holds within %g standard errors of theory; its p-value is above %g; or the exact law is the "
-            "promised one.\n\n",
-            SPEC_CHECK_Z, SPEC_CHECK_P);
+    fprintf(out, "\n%llu rows, %llu of them checked against exact theory or a claim", rows,
+            checked);
+    if (fails > 0)
+        fprintf(out, ": **%llu fail.**\n\n", fails);
+    else fputs(checked > 0 ? ": all hold.\n\n" : ".\n\n", out);
+    fprintf(
+        out,
+        "## How to read this page\n\n"
+        "* A row *holds* if its z is within %g of 0 (docs/notation.md#z), if its p-value is "
+        "above %g, or if its exact law is the claimed one.\n"
+        "* *a ± b* is an estimate and its standard error. Two values *differ* if their "
+        "difference exceeds %g times the root of the sum of their squared standard errors; by "
+        "chance alone about one pair in twenty does.\n"
+        "* A *series* is a set of rows that differ in one column only. It *rises* if its last "
+        "value is above its first and no value is below an earlier one. It *rises and then "
+        "falls* if its largest value is above both ends, no value falls before it and no value "
+        "rises after it. *Falls* and *falls and then rises* are the reverse. It is *flat* if no "
+        "two values differ. Only values that differ count as above or below.\n"
+        "* A *finding* was written for one set of inputs, and is printed with these inputs "
+        "only. Question and theory hold for any inputs; everything else is computed from the "
+        "numbers.\n\n",
+        SPEC_CHECK_Z, SPEC_CHECK_P, SPEC_TREND_SE);
+done:
+    return status;
 }
 
-static void write_figure(FILE *out, const spec_experiment *experiment, const char *folder, const char *link)
+static void write_figure(FILE *out, const spec_experiment *experiment, const char *folder,
+                         const char *link)
 {
     static const char *const endings[] = {"svg", "png"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         char path[4096];
         int n = snprintf(path, sizeof path, "%s/%s.%s", folder, experiment->name, endings[i]);
         if (n < 0 || n >= (int)sizeof path || access(path, R_OK) != 0) continue;
-        fprintf(out, "![%s](%s/%s.%s)\n\n", title_of(experiment), link, experiment->name, endings[i]);
+        fprintf(out, "![%s](%s/%s.%s)\n\n", title_of(experiment), link, experiment->name,
+                endings[i]);
         return;
     }
 }
 
-/* Does a column say the same in every row (of several)? */
+/* Has a column the same value in every row (of several)? */
 static bool says_the_same(const spec_table *table, int column)
 {
     char first[40], other[40];
     for (size_t r = 1; r < table->n_rows; r++) {
-        const spec_cell *a = spec_table_cell(table, 0, column), *b = spec_table_cell(table, r, column);
-        if (a->kind != b->kind || strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
-                                         spec_cell_format(b, SPEC_FORMAT_CSV, other, sizeof other)) != 0)
+        const spec_cell *a = spec_table_cell(table, 0, column),
+                        *b = spec_table_cell(table, r, column);
+        if (a->kind != b->kind ||
+            strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
+                   spec_cell_format(b, SPEC_FORMAT_CSV, other, sizeof other)) != 0)
             return false;
     }
     return table->n_rows > 1;
 }
 
-/* Is a column left to the line above the table? A table of equal rows keeps all it has. */
+/* Is a column written above the table instead? A table of equal rows keeps all columns. */
 static bool is_constant(const spec_table *table, int column)
 {
     bool differ = false;
@@ -139,7 +116,7 @@ static bool is_constant(const spec_table *table, int column)
     return differ && says_the_same(table, column);
 }
 
-/* The table's first rows without the columns that say the same everywhere. */
+/* Write the first rows of the table, without columns that have one value. */
 static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
 {
     int status = GSL_SUCCESS, n = 0;
@@ -153,7 +130,8 @@ static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
     }
     SPEC_TRY(spec_table_init(ret_narrow, name, n));
     for (size_t r = 0; r < rows && r < table->n_rows; r++) {
-        for (int i = 0; i < n; i++) SPEC_TRY(spec_cell_copy(&ret_narrow->row[i], spec_table_cell(table, r, from[i])));
+        for (int i = 0; i < n; i++)
+            SPEC_TRY(spec_cell_copy(&ret_narrow->row[i], spec_table_cell(table, r, from[i])));
         SPEC_TRY(spec_table_append(ret_narrow));
     }
 done:
@@ -162,79 +140,97 @@ done:
     return status;
 }
 
-/* "In every row: K = 3, c = 0.1." for the columns that the table leaves out; empty ones are not worth a word. */
+/* Write "In every row: K = 3, c = 0.1." for the columns left out of the table, except empty
+ * ones. */
 static void write_constants(FILE *out, const spec_table *table)
 {
     const char *separator = "In every row: ";
     char buffer[40];
     for (int c = 0; c < table->n_columns; c++) {
-        if (!is_constant(table, c) || spec_table_cell(table, 0, c)->kind == SPEC_CELL_EMPTY) continue;
+        if (!is_constant(table, c) || spec_table_cell(table, 0, c)->kind == SPEC_CELL_EMPTY)
+            continue;
         fprintf(out, "%s%s = `%s`", separator, table->column[c],
-                spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE, buffer, sizeof buffer));
+                spec_cell_format(spec_table_cell(table, 0, c), SPEC_FORMAT_TABLE, buffer,
+                                 sizeof buffer));
         separator = ", ";
     }
     if (separator[0] == ',') fputs(".\n\n", out);
 }
 
-static int write_rows(FILE *out, const spec_experiment *experiment, const spec_table *table, const char *link,
-                      size_t most, spec_error *error)
+static int write_rows(FILE *out, const spec_experiment *experiment, const spec_table *table,
+                      const char *link, size_t most, spec_error *error)
 {
     spec_table shown = {0};
     int status = GSL_SUCCESS;
     write_constants(out, table);
-    if (narrow(&shown, table, most) != GSL_SUCCESS) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(narrow(&shown, table, most));
     SPEC_TRY(spec_table_write(&shown, SPEC_FORMAT_MARKDOWN, out, error));
     if (shown.n_rows < table->n_rows)
-        fprintf(out, "\nThe first %zu of %zu rows; all are in [%s.csv](%s/%s.csv).\n\n", shown.n_rows, table->n_rows,
-                experiment->name, link, experiment->name);
-    else fprintf(out, "\nThe same as a file: [%s.csv](%s/%s.csv).\n\n", experiment->name, link, experiment->name);
+        fprintf(out, "\nThe first %zu of %zu rows; all are in [%s.csv](%s/%s.csv).\n\n",
+                shown.n_rows, table->n_rows, experiment->name, link, experiment->name);
+    else
+        fprintf(out, "\nAs a file: [%s.csv](%s/%s.csv).\n\n", experiment->name, link,
+                experiment->name);
 done:
     spec_table_free(&shown);
     return status;
 }
 
-/* The row of the largest |z|, by its parameters. */
-static void write_where(FILE *out, const spec_experiment *experiment, const spec_table *table, const findings *found)
+/* "`target` = `zipf?V=20`; `K` = 1, 2 and 4; 1000 rounds; seed 42." */
+static int write_inputs(FILE *out, const spec_experiment *experiment)
 {
-    const char *separator = " (";
-    char buffer[40];
-    for (int c = 0; c < table->n_columns; c++) {
-        if (spec_grid_axis(&experiment->grid, table->column[c]) == NULL) continue;
-        const spec_cell *cell = spec_table_cell(table, found->z_row, c);
-        fprintf(out, "%s%s = %s", separator, table->column[c],
-                spec_cell_format(cell, SPEC_FORMAT_MARKDOWN, buffer, sizeof buffer));
-        separator = ", ";
+    int status = GSL_SUCCESS;
+    fputs("**Inputs.** ", out);
+    for (int a = 0; a < experiment->grid.n_axes; a++) {
+        const spec_axis *axis = &experiment->grid.axis[a];
+        char *values = spec_naming_list(axis->origin != NULL ? axis->origin : axis->value, axis->n,
+                                        SPEC_NAMING_LIST_MAX, true);
+        if (values == NULL) SPEC_TRY(GSL_ENOMEM);
+        fprintf(out, "%s = %s; ", axis->name, values);
+        free(values);
     }
-    if (separator[0] == ',') fputc(')', out);
+    if (experiment->measure->simulates && experiment->rounds > 0)
+        fprintf(out, "%llu rounds per row; ", (unsigned long long)experiment->rounds);
+    if (experiment->measure->simulates && experiment->standard_error > 0.0)
+        fprintf(out, "rounds up to a standard error of %g; ", experiment->standard_error);
+    fprintf(out, "seed %llu.\n\n", (unsigned long long)experiment->seed);
+done:
+    return status;
 }
 
 static int write_section(FILE *out, const spec_experiment *experiment, const spec_result *result,
-                         const spec_report_options *options, spec_error *error)
+                         const char *opt_command, const spec_report_options *options,
+                         spec_error *error)
 {
     const char *folder = options->folder != NULL ? options->folder : ".";
     const char *link = options->link != NULL ? options->link : ".";
-    findings found = look(experiment->measure, &result->table);
+    const bool as_written = experiment->overrides[0] == '\0';
+    int status = GSL_SUCCESS;
     fprintf(out, "<a id=\"%s\"></a>\n\n## %s\n\n", experiment->name, title_of(experiment));
     paragraph(out, "Question.", experiment->question);
     paragraph(out, "Theory.", experiment->theory);
+    SPEC_TRY(write_inputs(out, experiment));
     write_figure(out, experiment, folder, link);
-    int status =
-        write_rows(out, experiment, &result->table, link, (size_t)(options->rows > 0 ? options->rows : ROWS), error);
-    if (status != GSL_SUCCESS) return status;
-    paragraph(out, "Finding.", experiment->finding);
-    fprintf(out, "**Evidence.** %zu rows of `%s`: ", result->table.n_rows, experiment->measure->name);
-    write_evidence(out, result, &found);
-    if (!isnan(found.z) && found.z > 0.0) write_where(out, experiment, &result->table, &found);
-    fputs(".\n\n**Again.** `", out);
-    const char *command = options->command != NULL ? options->command : "speclab run experiments/%s.cfg";
-    const char *place = strstr(command, "%s"); /* not a format of ours, so not given to printf */
-    if (place == NULL) fputs(command, out);
-    else fprintf(out, "%.*s%s%s", (int)(place - command), command, experiment->name, place + 2);
-    fprintf(out, "`%s%s\n\n", experiment->time[0] != '\0' ? ": " : "", experiment->time);
-    return GSL_SUCCESS;
+    SPEC_TRY(write_rows(out, experiment, &result->table, link,
+                        (size_t)(options->rows > 0 ? options->rows : ROWS), error));
+    fputs("**Measured.**\n\n", out);
+    SPEC_TRY(spec_summary_write(out, experiment, result));
+    fputs("\n**Evidence.** ", out);
+    SPEC_TRY(spec_checked_rows_write(out, experiment, result, true));
+    fputs(".\n\n", out);
+    if (spec_input_digest_agrees(experiment)) paragraph(out, "Finding.", experiment->finding);
+    fputs("**Command.** `", out);
+    if (opt_command != NULL) fputs(opt_command, out);
+    else fprintf(out, "speclab run %s", experiment->name);
+    fprintf(out, "%s`", experiment->overrides);
+    if (as_written && experiment->time[0] != '\0') fprintf(out, ": %s", experiment->time);
+    fputs("\n\n", out);
+done:
+    return status;
 }
 
-int spec_report_write(FILE *out, const spec_experiment *const *experiments, const spec_result *const *results, int n,
+int spec_report_write(FILE *out, const spec_experiment *const *experiments,
+                      const spec_result *const *results, int n,
                       const spec_report_options *opt_options, spec_error *error)
 {
     const spec_report_options defaults = SPEC_REPORT_DEFAULT;
@@ -243,10 +239,14 @@ int spec_report_write(FILE *out, const spec_experiment *const *experiments, cons
     errno = 0;
     fprintf(out, "# %s\n\nTheory beside simulation, by speclab %s.\n\n",
             options->title != NULL ? options->title : "speclab report", SPEC_VERSION);
-    write_summary(out, experiments, results, n);
-    for (int i = 0; i < n; i++) SPEC_TRY(write_section(out, experiments[i], results[i], options, error));
+    SPEC_TRY(write_summary(out, experiments, results, n));
+    for (int i = 0; i < n; i++)
+        SPEC_TRY(write_section(out, experiments[i], results[i],
+                               options->command != NULL ? options->command[i] : NULL, options,
+                               error));
     if (fflush(out) != 0 || ferror(out))
-        status = spec_fail(error, GSL_EFAILED, "cannot write the report: %s", strerror(errno == 0 ? EIO : errno));
+        status = spec_fail(error, GSL_EFAILED, "cannot write the report: %s",
+                           strerror(errno == 0 ? EIO : errno));
 done:
-    return status;
+    return status == GSL_ENOMEM ? spec_no_memory(error) : status;
 }

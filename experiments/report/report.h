@@ -1,25 +1,30 @@
-/* report: the results of several experiments as one readable Markdown page: question, theory, figure, table, and what
- * the numbers say. Figures and CSV files are linked where they lie: <folder>/<name>.csv and <folder>/<name>.svg (or
- * .png), by names relative to the page. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* report: a Markdown page of several results: question, theory, inputs, figure, table, conclusions.
+ * A finding is printed only with the inputs that it was written for (input_digest.h). The page
+ * links to figures and CSV files, <folder>/<name>.svg (or .png) and <folder>/<name>.csv, by
+ * relative names. */
 #ifndef SPECLAB_REPORT_H
 #define SPECLAB_REPORT_H
 
 #include "experiments/experiment.h"
 
 typedef struct {
-    const char *title;   /* of the page; NULL: "speclab report" */
-    const char *folder;  /* where figures and CSV files are looked for; NULL: "." */
-    const char *link;    /* how the page refers to that folder: "." if the page lies in it; NULL: "." */
-    int rows;            /* most rows of a table; 0: 24 */
-    const char *command; /* how a result is made again, with one %s for the experiment's name; NULL: "speclab run
-                            experiments/%s.cfg" */
+    const char *title;  /* of the page; NULL: "speclab report" */
+    const char *folder; /* the folder of figures and CSV files; NULL: "." */
+    const char
+        *link; /* the path from the page to that folder: "." if the page is in it; NULL: "." */
+    int rows;  /* most rows of a table; 0: 24 */
+    /* (n) the command that repeats each result, without overrides; NULL: "speclab run NAME" */
+    const char *const *command;
 } spec_report_options;
 
 #define SPEC_REPORT_DEFAULT ((spec_report_options){.rows = 24})
 
-/* Write the page: a summary (what holds, what fails), then one section for each of the n experiments with its result.
- * experiments[i] belongs to results[i]. The stream is flushed; GSL_EFAILED with errno's reason. */
-int spec_report_write(FILE *out, const spec_experiment *const *experiments, const spec_result *const *results, int n,
+/* Write the page: a summary of the checks that hold and fail, then a section for each of the n
+ * experiments. experiments[i] belongs to results[i]. Flushes the stream; GSL_EFAILED with the
+ * reason of errno. */
+int spec_report_write(FILE *out, const spec_experiment *const *experiments,
+                      const spec_result *const *results, int n,
                       const spec_report_options *opt_options, spec_error *error);
 
 #endif

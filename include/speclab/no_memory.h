@@ -1,4 +1,5 @@
-/* no_memory: the line of what fails for want of memory, where there is no more to say. Headers only. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* no_memory: the error line of a failed allocation, with or without a name. Headers only. */
 #ifndef SPECLAB_NO_MEMORY_H
 #define SPECLAB_NO_MEMORY_H
 
@@ -7,6 +8,12 @@
 static inline int spec_no_memory(spec_error *opt_error)
 {
     return spec_fail(opt_error, GSL_ENOMEM, "out of memory");
+}
+
+/* "NAME: out of memory", for a file, an option or an axis. */
+static inline int spec_no_memory_for(spec_error *opt_error, const char *name)
+{
+    return spec_fail(opt_error, GSL_ENOMEM, "%.300s: out of memory", name);
 }
 
 #endif

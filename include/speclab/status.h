@@ -1,6 +1,8 @@
-/* status: how speclab's functions fail.
- * What can fail returns int: GSL_SUCCESS (0) or one of GSL's codes, and writes one line for the user into a spec_error.
- * Library code never prints and never exits; on failure outputs are zeroed. Headers only. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* status: error codes and one-line error messages.
+ * A function that can fail returns int: GSL_SUCCESS (0) or one of GSL's codes, and writes one line
+ * for the user into a spec_error. Library code never prints and never exits; on failure it zeroes
+ * its outputs. Headers only. */
 #ifndef SPECLAB_STATUS_H
 #define SPECLAB_STATUS_H
 
@@ -8,16 +10,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* One line for the user: "what is wrong, where, and what would be right", without a newline at its end. */
+/* One line for the user, without a final newline: what is wrong, where, and what would be right. */
 typedef struct {
     char text[512];
 } spec_error;
 
-/* Write the line and return `status`, so that a failure is one statement: return spec_fail(error, GSL_EDOM, "...").
- * Control characters, which names from outside may hold, become '?': it stays one line, and no terminal obeys it.
- * opt_error may be NULL. */
-__attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *opt_error, int status, const char *format,
-                                                                  ...)
+/* Writes the line and returns `status`, so that a failure is one statement: return spec_fail(error,
+ * GSL_EDOM, "..."). Control characters, which untrusted names may contain, become '?'. opt_error
+ * may be NULL. */
+__attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *opt_error, int status,
+                                                                  const char *format, ...)
 {
     if (opt_error != NULL) {
         va_list args;
@@ -31,10 +33,10 @@ __attribute__((format(printf, 3, 4))) static inline int spec_fail(spec_error *op
     return status;
 }
 
-/* Run `call`; unless it succeeds, keep its code in `status` and jump to the function's one label `done:`. */
-#define SPEC_TRY(call)                                                                                                 \
-    do {                                                                                                               \
-        if ((status = (call)) != GSL_SUCCESS) goto done;                                                               \
+/* Runs `call`; on failure keeps its code in `status` and jumps to the label `done:`. */
+#define SPEC_TRY(call)                                                                             \
+    do {                                                                                           \
+        if ((status = (call)) != GSL_SUCCESS) goto done;                                           \
     } while (0)
 
 #endif

@@ -1,35 +1,41 @@
-/* attend: what the queries of some columns mix of one kv head, a part of the text at a time; the body of the kernels
- * attend_* (kernels_attention.h), which differ in the constants that they give it.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* attend: attention of a tile of queries over one KV head, split along the sequence.
+ * The body of the kernels attend_* (kernels_attention.h), which differ only in their constants.
  *
- * A block's 4 warps take a chunk together, each key and value read by one lane and once. Scores: warp w multiplies the
- * 16 keys of its tile of positions with all queries. Weights: exp(score - the chunk's largest). Mixing: warp w takes its
- * quarter of the dimensions of all positions. Products are of bf16 on matrix units, whose rows are keys or dimensions
- * and whose columns are queries; what is a float is three bf16 that add up to it, so that as much is kept as in floats.
- * A query's numbers stand in the same places of the same products whoever else is in the block. */
+ * The block's 4 warps process a chunk together; one lane reads each key and value, once.
+ * Scores: warp w multiplies the 16 keys of its tile of positions with all queries.
+ * Weights: exp(score - the chunk's largest).
+ * Mixing: warp w computes its quarter of the dimensions over all positions.
+ * Products are of bf16 on matrix units; matrix rows are keys or dimensions, columns are queries. A
+ * float is split into three bf16 that add up to it, which keeps the precision of floats. The
+ * position of a query's numbers in these products does not depend on the other queries of the
+ * block. */
 #ifndef SPECLAB_ATTEND_H
 #define SPECLAB_ATTEND_H
 
 #include "models/gpu/attend_lanes.h"
 
-/* What the warps of a block share, for `queries` queries: the queries in pieces, a chunk's weights in pieces, and floats
- * and numbers for each query. */
+/* Shared memory of a block for `queries` queries. Queries and weights are in bf16 pieces. */
 typedef struct {
     quad *query;      /* (pieces, groups, queries, 4) */
     uint32_t *weight; /* (pieces, eights, tiles, 8, 8) */
-    float *largest;   /* (2, tiles, queries) of even and odd chunks: one is read while the next is written */
+    float *largest;   /* (2, tiles, queries), for even and odd chunks: one is read while the other
+                       * is written */
     float *sum;       /* (tiles, queries) */
-    float *held;      /* (2, queries, 2): of the part so far, at odd and even chunks: largest and sum */
-    int *end;         /* (queries) positions that are seen */
+    float *held; /* (2, queries, 2): largest and sum of the part so far, for odd and even chunks */
+    int *end;         /* (queries) number of visible positions */
 } attend_shared;
 
-/* ---- a block ------------------------------------------------------------------------------------------------------ */
+/* ---- a block --------------------------------------------------------------------------------- */
 
-/* Columns and what they see; every warp for itself. */
+/* Each warp computes the columns and what they see. */
 DEVICE attend_block block_of(const struct attend_args *a, const bool floats)
 {
-    const int group = a->n_heads / a->n_kv_heads, pieces = (group + a->heads - 1) / a->heads, kv_head = BLOCK_Y / pieces;
+    const int group = a->n_heads / a->n_kv_heads, pieces = (group + a->heads - 1) / a->heads,
+              kv_head = BLOCK_Y / pieces;
     const int last = a->batch->n < a->first + a->columns ? a->batch->n : a->first + a->columns;
-    const size_t plane = (size_t)a->slots * (size_t)a->head_dim * (floats ? sizeof(float) : sizeof(uint16_t));
+    const size_t plane =
+        (size_t)a->slots * (size_t)a->head_dim * (floats ? sizeof(float) : sizeof(uint16_t));
     attend_block b;
     b.u = a->first + BLOCK_Z * a->block_columns;
     b.columns = last - b.u < a->block_columns ? last - b.u : a->block_columns;
@@ -54,35 +60,40 @@ DEVICE attend_block block_of(const struct attend_args *a, const bool floats)
     return b;
 }
 
-/* Whether none of an eight's queries are there. */
+/* Whether an eight has no queries. */
 DEVICE bool is_idle(const attend_block *b, int eight)
 {
     return eight * ATTEND_EIGHT >= b->columns * b->heads;
 }
 
-/* Queries in three pieces, those that there are not as zeros, and how far they see. */
-DEVICE void stage_queries(const attend_shared *shared, const struct attend_args *a, const attend_block *b,
-                          const int groups, const int eights)
+/* Stages the queries in three pieces, missing ones as zeros, and their visible lengths. */
+DEVICE void stage_queries(const attend_shared *shared, const struct attend_args *a,
+                          const attend_block *b, const int groups, const int eights)
 {
-    const int queries = eights * ATTEND_EIGHT, width = (a->n_heads + 2 * a->n_kv_heads) * a->head_dim;
+    const int queries = eights * ATTEND_EIGHT,
+              width = (a->n_heads + 2 * a->n_kv_heads) * a->head_dim;
     if (WARP == 0) {
         const int column = LANE / b->heads, end = shuffle_from_int(b->seen, column);
-        if (LANE < queries) shared->end[LANE] = column < b->columns && LANE % b->heads < b->n_heads ? end : 0;
+        if (LANE < queries)
+            shared->end[LANE] = column < b->columns && LANE % b->heads < b->n_heads ? end : 0;
     }
     for (int i = THREAD; i < queries * groups * 4; i += THREADS) {
         const int octet = i % (groups * 4), which = i / (groups * 4), column = which / b->heads;
         const int head = which % b->heads;
         const bool there = column < b->columns && head < b->n_heads;
         if (is_idle(b, which / ATTEND_EIGHT)) continue;
-        const float *from = a->qkv + (size_t)(b->u + column) * (size_t)width + (size_t)((b->head + head) * a->head_dim);
+        const float *from = a->qkv + (size_t)(b->u + column) * (size_t)width +
+                            (size_t)((b->head + head) * a->head_dim);
         uint32_t x[8], split[ATTEND_PIECES][4];
         UNROLL
         for (int j = 0; j < 8; j++) x[j] = 0;
         if (there && octet * 8 < a->head_dim) load_floats(x, from, octet * 8, a->head_dim, 8);
         UNROLL
-        for (int j = 0; j < 8; j++) x[j] = octet * 8 + j < a->head_dim ? bits_of_float(float_of_bits(x[j]) * a->scale) : 0;
+        for (int j = 0; j < 8; j++)
+            x[j] = octet * 8 + j < a->head_dim ? bits_of_float(float_of_bits(x[j]) * a->scale) : 0;
         UNROLL
-        for (int j = 0; j < 4; j++) split_two(&split[0][j], float_of_bits(x[2 * j]), float_of_bits(x[2 * j + 1]), 4);
+        for (int j = 0; j < 4; j++)
+            split_two(&split[0][j], float_of_bits(x[2 * j]), float_of_bits(x[2 * j + 1]), 4);
         UNROLL
         for (int p = 0; p < ATTEND_PIECES; p++) {
             const quad part = {split[p][0], split[p][1], split[p][2], split[p][3]};
@@ -91,10 +102,11 @@ DEVICE void stage_queries(const attend_shared *shared, const struct attend_args 
     }
 }
 
-/* Whether some of eight's queries are of a column. */
+/* Whether an eight has a query of the column. */
 DEVICE bool has_column(const attend_block *b, int eight, int column)
 {
-    return column * b->heads < (eight + 1) * ATTEND_EIGHT && (column + 1) * b->heads > eight * ATTEND_EIGHT;
+    return column * b->heads < (eight + 1) * ATTEND_EIGHT &&
+           (column + 1) * b->heads > eight * ATTEND_EIGHT;
 }
 
 /* The column of a lane's query, the first or the second of an eight. */
@@ -103,8 +115,9 @@ DEVICE int column_of(const attend_block *b, int eight, int second)
     return (eight * ATTEND_EIGHT + LANE % 4 * 2 + second) / b->heads;
 }
 
-DEVICE void score_columns(float score[ATTEND_EIGHTS_MOST][4], const struct attend_args *a, const attend_block *b,
-                          int begin, const quad *query, const int groups, const int eights, const bool floats, const bool whole)
+DEVICE void score_columns(float score[ATTEND_EIGHTS_MOST][4], const struct attend_args *a,
+                          const attend_block *b, int begin, const quad *query, const int groups,
+                          const int eights, const bool floats, const bool whole)
 {
     for (int column = 0; column < b->columns; column++) {
         const attend_view view = view_of_column(b, column);
@@ -123,9 +136,9 @@ DEVICE void score_columns(float score[ATTEND_EIGHTS_MOST][4], const struct atten
     }
 }
 
-DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct attend_args *a, const attend_block *b,
-                        int begin, int tile, int d, const uint32_t *weight, const int words, const int eights,
-                        const bool floats, const bool whole)
+DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct attend_args *a,
+                        const attend_block *b, int begin, int tile, int d, const uint32_t *weight,
+                        const int words, const int eights, const bool floats, const bool whole)
 {
     for (int column = 0; column < b->columns; column++) {
         const attend_view view = view_of_column(b, column);
@@ -149,8 +162,8 @@ DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct atten
     }
 }
 
-/* Whether something that a warp has mixed is no number. A value that is not finite makes that of all queries of its
- * product, of those too that do not see it, as their weight 0 times it is NaN: then columns are mixed one by one. */
+/* Whether a warp has mixed a NaN or infinity. A value that is not finite spoils all queries of its
+ * product, since 0 times it is NaN; columns are then mixed one by one. */
 DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
 {
     float all = 0.0f;
@@ -159,8 +172,9 @@ DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
     return vote_any(all != all);
 }
 
-/* Where the largest score of a query in a warp's tile of a chunk is. */
-DEVICE float *tile_largest(const attend_shared *shared, int chunk, int warp, int query, const int queries)
+/* The largest score of a query in a warp's tile of a chunk. */
+DEVICE float *tile_largest(const attend_shared *shared, int chunk, int warp, int query,
+                           const int queries)
 {
     return shared->largest + (chunk % 2 * ATTEND_WARPS + warp) * queries + query;
 }
@@ -169,20 +183,23 @@ DEVICE float chunk_largest(const attend_shared *shared, int chunk, int query, co
 {
     float largest = *tile_largest(shared, chunk, 0, query, queries);
     UNROLL
-    for (int w = 1; w < ATTEND_WARPS; w++) largest = fmaxf(largest, *tile_largest(shared, chunk, w, query, queries));
+    for (int w = 1; w < ATTEND_WARPS; w++)
+        largest = fmaxf(largest, *tile_largest(shared, chunk, w, query, queries));
     return largest;
 }
 
-/* Where the part of a query that there is goes. */
+/* Index of a query's part in the results. */
 DEVICE size_t part_of(const struct attend_args *a, const attend_block *b, int query)
 {
     const int column = b->u - a->first + query / b->heads, head = b->head + query % b->heads;
-    return ((size_t)BLOCK_X * (size_t)a->columns + (size_t)column) * (size_t)a->n_heads + (size_t)head;
+    return ((size_t)BLOCK_X * (size_t)a->columns + (size_t)column) * (size_t)a->n_heads +
+           (size_t)head;
 }
 
-/* A chunk's largest and sum join those of the part, which are put where it goes. */
-DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block *b, const attend_shared *shared,
-                                 int query, int chunk, const int queries)
+/* Merges a chunk's largest and sum into those of the part, and stores these. */
+DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block *b,
+                                 const attend_shared *shared, int query, int chunk,
+                                 const int queries)
 {
     attend_factors f = {0.0f, 1.0f};
     float largest = chunk_largest(shared, chunk, query, queries), sum = shared->sum[query];
@@ -203,15 +220,15 @@ DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block
     return f;
 }
 
-/* The number in its block of a lane's query, the first or the second of an eight. */
+/* Index in the block of a lane's query, the first or the second of an eight. */
 DEVICE int query_of(int eight, int second)
 {
     return eight * ATTEND_EIGHT + LANE % 4 * 2 + second;
 }
 
-/* Scores become weights, in three pieces, where all warps find them. Two barriers. */
-DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4], const attend_block *b, int begin,
-                  int chunk, const int eights)
+/* Turns scores into weights, in three pieces in shared memory. Two barriers. */
+DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4],
+                  const attend_block *b, int begin, int chunk, const int eights)
 {
     const int queries = eights * ATTEND_EIGHT, position = begin + WARP * ATTEND_TILE + LANE / 4 * 2;
     UNROLL
@@ -224,7 +241,8 @@ DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4
             if (position + 1 >= end) score[e][2 + i] = -INFINITY;
             float most = fmaxf(score[e][i], score[e][2 + i]);
             UNROLL
-            for (int apart = 4; apart < WARP_LANES; apart *= 2) most = fmaxf(most, shuffle_xor(most, apart));
+            for (int apart = 4; apart < WARP_LANES; apart *= 2)
+                most = fmaxf(most, shuffle_xor(most, apart));
             if (LANE < 4) *tile_largest(shared, chunk, WARP, query_of(e, i), queries) = most;
         }
     }
@@ -235,25 +253,33 @@ DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4
         UNROLL
         for (int i = 0; i < 2; i++) {
             const float largest = chunk_largest(shared, chunk, query_of(e, i), queries);
-            const float first = score[e][i] > -INFINITY || score[e][i] != score[e][i] ? expf(score[e][i] - largest) : 0.0f;
-            const float second =
-                score[e][2 + i] > -INFINITY || score[e][2 + i] != score[e][2 + i] ? expf(score[e][2 + i] - largest) : 0.0f;
+            const float first = score[e][i] > -INFINITY || score[e][i] != score[e][i]
+                                    ? expf(score[e][i] - largest)
+                                    : 0.0f;
+            const float second = score[e][2 + i] > -INFINITY || score[e][2 + i] != score[e][2 + i]
+                                     ? expf(score[e][2 + i] - largest)
+                                     : 0.0f;
             float all = first + second;
             UNROLL
             for (int apart = 4; apart < WARP_LANES; apart *= 2) all += shuffle_xor(all, apart);
             if (LANE < 4) shared->sum[WARP * queries + query_of(e, i)] = all;
-            split_two(&shared->weight[((e * ATTEND_WARPS + WARP) * ATTEND_EIGHT + LANE % 4 * 2 + i) * 8 + LANE / 4],
-                      first, second, eights * ATTEND_WARPS * ATTEND_EIGHT * 8);
+            split_two(
+                &shared->weight[((e * ATTEND_WARPS + WARP) * ATTEND_EIGHT + LANE % 4 * 2 + i) * 8 +
+                                LANE / 4],
+                first, second, eights * ATTEND_WARPS * ATTEND_EIGHT * 8);
         }
     }
     sync_block();
 }
 
-/* words: 1, 2, 4 for head_dim up to 64, 128, 256. whole: head_dim is a multiple of 8. chunks: of a part. */
-DEVICE void attend(const struct attend_args *a, const attend_shared *shared, const int words, const int eights,
-                   const bool floats, const bool whole, const int chunks)
+/* words: 1, 2, 4 for head_dim up to 64, 128, 256. whole: head_dim is a multiple of 8. chunks:
+ * chunks per part. */
+DEVICE void attend(const struct attend_args *a, const attend_shared *shared, const int words,
+                   const int eights, const bool floats, const bool whole, const int chunks)
 {
-    const int groups = 2 * words, d = WARP * words * ATTEND_TILE + LANE / 4 * 2 * words; /* of the lane's values */
+    const int groups = 2 * words,
+              /* first dimension of the lane's values */
+              d = WARP * words * ATTEND_TILE + LANE / 4 * 2 * words;
     const int queries = eights * ATTEND_EIGHT, first = BLOCK_X * chunks * ATTEND_CHUNK;
     const attend_block b = block_of(a, floats);
     if (b.columns <= 0 || first >= b.longest) return;
@@ -263,14 +289,16 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
     for (int chunk = 0; chunk < chunks; chunk++) {
         const int begin = first + chunk * ATTEND_CHUNK, tile = begin + WARP * ATTEND_TILE;
         if (begin >= b.longest) break;
-        const bool straight = displaced_tiles(a, &b, begin) == 0, ahead = straight && !floats && words <= 2 && eights == 1;
+        const bool straight = displaced_tiles(a, &b, begin) == 0,
+                   ahead = straight && !floats && words <= 2 && eights == 1;
         uint32_t key[ATTEND_GROUPS_MOST][2][4], value[ATTEND_WARPS][4][2 * ATTEND_WORDS_MOST];
         float score[ATTEND_EIGHTS_MOST][4] = {{0.0f}}, now[ATTEND_PRODUCTS_MOST][4] = {{0.0f}};
         if (straight && !floats) load_keys(key, a, &b, &view, tile, groups, whole);
         if (ahead) {
             UNROLL
             for (int w = 0; w < ATTEND_WARPS; w++)
-                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats, whole);
+                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats,
+                            whole);
         }
         if (chunk == 0) {
             stage_queries(shared, a, &b, groups, eights);
@@ -280,7 +308,8 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
             UNROLL
             for (int e = 0; e < eights; e++)
                 if (!is_idle(&b, e))
-                    score_eight(score[e], key, a, &b, &view, tile, shared->query, e, groups, eights, floats);
+                    score_eight(score[e], key, a, &b, &view, tile, shared->query, e, groups, eights,
+                                floats);
         } else {
             score_columns(score, a, &b, tile, shared->query, groups, eights, floats, whole);
         }
@@ -288,22 +317,27 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
         UNROLL
         for (int w = 0; w < ATTEND_WARPS; w++) {
             if (!straight) continue;
-            if (!ahead) load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats, whole);
+            if (!ahead)
+                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats,
+                            whole);
             UNROLL
             for (int i = 0; i < words; i++) {
                 uint32_t part[ATTEND_PIECES][4];
                 take_values(part, value[w], i, floats);
                 UNROLL
                 for (int e = 0; e < eights; e++)
-                    if (!is_idle(&b, e)) mix_eight(now[i * eights + e], part, shared->weight, w, e, eights, floats);
+                    if (!is_idle(&b, e))
+                        mix_eight(now[i * eights + e], part, shared->weight, w, e, eights, floats);
             }
         }
         const bool spoilt = straight && is_spoilt(now, words * eights);
         UNROLL
-        for (int i = 0; i < 4 * words * eights; i++) now[i / 4][i % 4] = spoilt ? 0.0f : now[i / 4][i % 4];
+        for (int i = 0; i < 4 * words * eights; i++)
+            now[i / 4][i % 4] = spoilt ? 0.0f : now[i / 4][i % 4];
         ONE_BY_ONE
         for (int w = 0; w < ATTEND_WARPS && (spoilt || !straight); w++)
-            mix_columns(now, a, &b, begin + w * ATTEND_TILE, w, d, shared->weight, words, eights, floats, whole);
+            mix_columns(now, a, &b, begin + w * ATTEND_TILE, w, d, shared->weight, words, eights,
+                        floats, whole);
         UNROLL
         for (int e = 0; e < eights; e++) {
             UNROLL

@@ -1,6 +1,7 @@
-/* attend_lanes: what the lanes of a warp do for attention (attend.h): keys and values into registers, wherever they lie,
- * and their products with queries and weights. `a` is what the kernel was given, `b` what its block is about. In
- * fragments g = lane/4, q = lane%4. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* attend_lanes: per-lane steps of attention: loads of keys and values, and their products.
+ * For attend.h. `a` is the kernel's arguments, `b` the block's columns and heads. In fragments g =
+ * lane/4 and q = lane%4. */
 #ifndef SPECLAB_ATTEND_LANES_H
 #define SPECLAB_ATTEND_LANES_H
 
@@ -11,19 +12,19 @@ enum {
     ATTEND_WARPS = 4,
     ATTEND_TILE = ATTEND_CHUNK / ATTEND_WARPS, /* positions: 16 */
     ATTEND_EIGHT = 8,                          /* queries of a product */
-    ATTEND_GROUP = 32,                         /* dimensions of two products, of which a lane has 8 */
-    ATTEND_PIECES = 3,                         /* of a float */
+    ATTEND_GROUP = 32, /* dimensions of two products; a lane has 8 of them */
+    ATTEND_PIECES = 3, /* bf16 pieces of a float */
     ATTEND_EIGHTS_MOST = 4,
     ATTEND_GROUPS_MOST = 8,
-    ATTEND_WORDS_MOST = 4,   /* pairs of dimensions in which a lane mixes */
-    ATTEND_PRODUCTS_MOST = 8 /* of them with 8 queries each */
+    ATTEND_WORDS_MOST = 4,   /* pairs of dimensions that a lane mixes */
+    ATTEND_PRODUCTS_MOST = 8 /* of these, with 8 queries each */
 };
 
-/* What a block is about: columns u.., one in each lane, and what they see. Query i is of column u + i / heads, and its
- * head is head + i % heads. */
+/* Columns and heads of a block. Columns u.. are one per lane, with what they see. Query i is of
+ * column u + i / heads and head `head` + i % heads. */
 typedef struct {
-    int u, columns, head, heads, n_heads; /* n_heads: of `heads`, as many as there are */
-    int past, path, seen;                 /* of the lane's column; 0 where there is none */
+    int u, columns, head, heads, n_heads; /* n_heads: how many of `heads` exist */
+    int past, path, seen;                 /* of the lane's column; 0 without one */
     int longest;
     const char *keys, *values; /* of the kv head */
 } attend_block;
@@ -33,7 +34,7 @@ DEVICE int positions_seen(const pass_batch *batch, int u)
     return batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
 }
 
-/* ---- parts of a text join, in its order --------------------------------------------------------------------------- */
+/* -- merging parts of a sequence, in order -- */
 
 typedef struct {
     float before, now;
@@ -53,11 +54,13 @@ DEVICE float join_mixed(float before, float next, attend_factors f)
     return fmaf(before, f.before, next * f.now);
 }
 
-/* ---- keys and values in registers --------------------------------------------------------------------------------- */
+/* ---- keys and values in registers ------------------------------------------------------------ */
 
-/* 2 * words bf16 of a row from dimension d on; both it and head_dim are even. From head_dim on they are others of the
- * row, which meet zeros or are not looked at. whole: head_dim is a multiple of 8, and rows are read in large pieces. */
-DEVICE void load_halves(uint32_t *to, const uint16_t *row, int d, int head_dim, const int words, const bool whole)
+/* Loads 2 * words bf16 of a row from dimension d on; d and head_dim are even. From head_dim on the
+ * values are arbitrary: they meet zeros or are ignored. whole: head_dim is a multiple of 8, so rows
+ * are read in large pieces. */
+DEVICE void load_halves(uint32_t *to, const uint16_t *row, int d, int head_dim, const int words,
+                        const bool whole)
 {
     if (whole && words == 4) {
         const quad q = load_quad(row + (d < head_dim ? d : 0));
@@ -67,11 +70,12 @@ DEVICE void load_halves(uint32_t *to, const uint16_t *row, int d, int head_dim, 
         to[0] = p.x, to[1] = p.y;
     } else {
         UNROLL
-        for (int i = 0; i < words; i++) to[i] = load_word(row + (d + 2 * i < head_dim ? d + 2 * i : 0));
+        for (int i = 0; i < words; i++)
+            to[i] = load_word(row + (d + 2 * i < head_dim ? d + 2 * i : 0));
     }
 }
 
-/* The same of floats: the bits of `count`, an even number. */
+/* Loads `count` floats as bits; `count` is even. */
 DEVICE void load_floats(uint32_t *to, const float *row, int d, int head_dim, const int count)
 {
     UNROLL
@@ -81,7 +85,7 @@ DEVICE void load_floats(uint32_t *to, const float *row, int d, int head_dim, con
     }
 }
 
-/* The next piece of a float is its upper half; what remains is exact. */
+/* Returns the upper half of a float as a bf16 piece; the remainder in x is exact. */
 DEVICE uint32_t take_piece(float *x)
 {
     const uint32_t upper = bits_of_float(*x) & 0xffff0000u;
@@ -98,9 +102,9 @@ DEVICE void split_two(uint32_t *piece, float low, float high, const int stride)
     }
 }
 
-/* ---- where positions are ------------------------------------------------------------------------------------------ */
+/* -- slots of positions -- */
 
-/* Which of a chunk's tiles (bit i) have a position that is not in the slot of its number, for some column. */
+/* Bits of a chunk's tiles that have a position outside the slot of its number, for some column. */
 DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, int begin)
 {
     int tiles = 0;
@@ -112,7 +116,8 @@ DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, i
     return tiles;
 }
 
-/* What is read for a tile: a column's positions, or those of all columns where they lie in their own slots. */
+/* Positions to read for a tile: those of one column, or of all columns where slots equal
+ * positions. */
 typedef struct {
     int past, path, end;
 } attend_view;
@@ -123,7 +128,7 @@ DEVICE attend_view view_of_all(const attend_block *b)
     return view;
 }
 
-/* All lanes of a warp ask. */
+/* All lanes of a warp must call. */
 DEVICE attend_view view_of_column(const attend_block *b, int column)
 {
     const attend_view view = {shuffle_from_int(b->past, column), shuffle_from_int(b->path, column),
@@ -131,30 +136,35 @@ DEVICE attend_view view_of_column(const attend_block *b, int column)
     return view;
 }
 
-/* Keys or values of position t; beyond the end they are the last, which get no weight. */
-DEVICE const char *row_of(const struct attend_args *a, const char *rows, const attend_view *view, int t, const bool floats)
+/* Row of position t; past the end it is the last row, whose weight is 0. */
+DEVICE const char *row_of(const struct attend_args *a, const char *rows, const attend_view *view,
+                          int t, const bool floats)
 {
     if (t >= view->end) t = view->end - 1;
     const int slot = t < view->past ? t : a->batch->path[view->path + t - view->past];
-    return rows + (uint32_t)slot * (uint32_t)(a->head_dim * (int)(floats ? sizeof(float) : sizeof(uint16_t)));
+    return rows + (uint32_t)slot *
+                      (uint32_t)(a->head_dim * (int)(floats ? sizeof(float) : sizeof(uint16_t)));
 }
 
-/* ---- scores ------------------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
-/* A lane's keys, positions 2g and 2g + 1 of a tile: 8 dimensions of each group of 32. */
-DEVICE void load_keys(uint32_t key[ATTEND_GROUPS_MOST][2][4], const struct attend_args *a, const attend_block *b,
-                      const attend_view *view, int begin, const int groups, const bool whole)
+/* Loads a lane's keys, positions 2g and 2g + 1 of a tile: 8 dimensions of each group of 32. */
+DEVICE void load_keys(uint32_t key[ATTEND_GROUPS_MOST][2][4], const struct attend_args *a,
+                      const attend_block *b, const attend_view *view, int begin, const int groups,
+                      const bool whole)
 {
     UNROLL
     for (int r = 0; r < 2; r++) {
-        const uint16_t *row = (const uint16_t *)row_of(a, b->keys, view, begin + LANE / 4 * 2 + r, false);
+        const uint16_t *row =
+            (const uint16_t *)row_of(a, b->keys, view, begin + LANE / 4 * 2 + r, false);
         UNROLL
-        for (int i = 0; i < groups; i++) load_halves(key[i][r], row, i * ATTEND_GROUP + LANE % 4 * 8, a->head_dim, 4, whole);
+        for (int i = 0; i < groups; i++)
+            load_halves(key[i][r], row, i * ATTEND_GROUP + LANE % 4 * 8, a->head_dim, 4, whole);
     }
 }
 
-DEVICE void load_keys_split(uint32_t key[ATTEND_PIECES][2][4], const struct attend_args *a, const attend_block *b,
-                            const attend_view *view, int begin, int group)
+DEVICE void load_keys_split(uint32_t key[ATTEND_PIECES][2][4], const struct attend_args *a,
+                            const attend_block *b, const attend_view *view, int begin, int group)
 {
     UNROLL
     for (int r = 0; r < 2; r++) {
@@ -162,24 +172,27 @@ DEVICE void load_keys_split(uint32_t key[ATTEND_PIECES][2][4], const struct atte
         uint32_t x[8];
         load_floats(x, row, group * ATTEND_GROUP + LANE % 4 * 8, a->head_dim, 8);
         UNROLL
-        for (int i = 0; i < 4; i++) split_two(&key[0][r][i], float_of_bits(x[2 * i]), float_of_bits(x[2 * i + 1]), 8);
+        for (int i = 0; i < 4; i++)
+            split_two(&key[0][r][i], float_of_bits(x[2 * i]), float_of_bits(x[2 * i + 1]), 8);
     }
 }
 
-/* Both products of a group of 32 dimensions. */
+/* Adds both products of a group of 32 dimensions. */
 DEVICE void multiply_keys(float *score, uint32_t key[2][4], quad query)
 {
-    const uint32_t a[2][4] = {{key[0][0], key[1][0], key[0][1], key[1][1]}, {key[0][2], key[1][2], key[0][3], key[1][3]}};
+    const uint32_t a[2][4] = {{key[0][0], key[1][0], key[0][1], key[1][1]},
+                              {key[0][2], key[1][2], key[0][3], key[1][3]}};
     const uint32_t b[2][2] = {{query.x, query.y}, {query.z, query.w}};
     mma_bf16(score, a[0], b[0]);
     mma_bf16(score, a[1], b[1]);
 }
 
-/* The tile's scores of 8 queries: [0], [1] of position 2g, [2], [3] of 2g + 1, with queries 2q and 2q + 1 of the eight.
- * Pieces of which the product is of the same size add up by themselves. */
-DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4], const struct attend_args *a,
-                        const attend_block *b, const attend_view *view, int begin, const quad *query, int eight,
-                        const int groups, const int eights, const bool floats)
+/* Scores of 8 queries in a tile: [0], [1] of position 2g, [2], [3] of 2g + 1, with queries 2q and
+ * 2q + 1 of the eight. Products of pieces of the same magnitude have a sum of their own. */
+DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
+                        const struct attend_args *a, const attend_block *b, const attend_view *view,
+                        int begin, const quad *query, int eight, const int groups, const int eights,
+                        const bool floats)
 {
     float sum[ATTEND_PIECES][4] = {{0.0f}};
     UNROLL
@@ -188,10 +201,12 @@ DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4], 
         if (floats) load_keys_split(split, a, b, view, begin, i);
         UNROLL
         for (int p = 0; p < ATTEND_PIECES; p++) {
-            const quad part = query[((p * groups + i) * eights * ATTEND_EIGHT + eight * ATTEND_EIGHT) * 4 + LANE];
+            const quad part =
+                query[((p * groups + i) * eights * ATTEND_EIGHT + eight * ATTEND_EIGHT) * 4 + LANE];
             if (floats) {
                 UNROLL
-                for (int k = 0; k + p < ATTEND_PIECES; k++) multiply_keys(sum[p + k], split[k], part);
+                for (int k = 0; k + p < ATTEND_PIECES; k++)
+                    multiply_keys(sum[p + k], split[k], part);
             } else {
                 multiply_keys(sum[p], key[i], part);
             }
@@ -201,12 +216,13 @@ DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4], 
     for (int j = 0; j < 4; j++) score[j] = sum[0][j] + (sum[1][j] + sum[2][j]);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* A lane's values of a tile: positions 4q .. 4q + 3, 2 * words dimensions from d on; as floats 4 * words. */
-DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct attend_args *a, const attend_block *b,
-                        const attend_view *view, int begin, int d, const int words, const bool floats,
-                        const bool whole)
+/* Loads a lane's values of a tile: positions 4q .. 4q + 3, 2 * words dimensions from d on (floats:
+ * 4 * words). */
+DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct attend_args *a,
+                        const attend_block *b, const attend_view *view, int begin, int d,
+                        const int words, const bool floats, const bool whole)
 {
     UNROLL
     for (int r = 0; r < 4; r++) {
@@ -216,9 +232,10 @@ DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct a
     }
 }
 
-/* Dimensions 2 * word (rows g of the product) and the next (rows g + 8) of the four positions; of floats, a piece. */
-DEVICE void take_values(uint32_t part[ATTEND_PIECES][4], uint32_t value[4][2 * ATTEND_WORDS_MOST], const int word,
-                        const bool floats)
+/* Fragments of dimension 2 * word (product rows g) and the next (rows g + 8) at the four positions;
+ * for floats, one piece. */
+DEVICE void take_values(uint32_t part[ATTEND_PIECES][4], uint32_t value[4][2 * ATTEND_WORDS_MOST],
+                        const int word, const bool floats)
 {
     UNROLL
     for (int r = 0; r < 4; r += 2) {
@@ -234,13 +251,15 @@ DEVICE void take_values(uint32_t part[ATTEND_PIECES][4], uint32_t value[4][2 * A
     }
 }
 
-/* mixed += values of a tile, weighted: [0], [1] of dimension 2 * word, [2], [3] of the next, with two queries. */
-DEVICE void mix_eight(float mixed[4], uint32_t part[ATTEND_PIECES][4], const uint32_t *weight, int tile, int eight,
-                      const int eights, const bool floats)
+/* mixed += weighted values of a tile: [0], [1] of dimension 2 * word, [2], [3] of the next, for two
+ * queries. */
+DEVICE void mix_eight(float mixed[4], uint32_t part[ATTEND_PIECES][4], const uint32_t *weight,
+                      int tile, int eight, const int eights, const bool floats)
 {
     UNROLL
     for (int p = 0; p < ATTEND_PIECES; p++) {
-        const pair two = load_pair(weight + (((p * eights + eight) * ATTEND_WARPS + tile) * WARP_LANES + LANE) * 2);
+        const pair two = load_pair(
+            weight + (((p * eights + eight) * ATTEND_WARPS + tile) * WARP_LANES + LANE) * 2);
         const uint32_t b[2] = {two.x, two.y};
         UNROLL
         for (int k = 0; k + p < ATTEND_PIECES; k++)

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/backend_gpu.h"
 
+#include "base/int_math.h"
 #include "models/gpu/card_roofline.h"
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
@@ -7,7 +9,6 @@
 #include "models/gpu/layout.h"
 #include "models/gpu/pass_queue.h"
 #include "models/gpu/upload.h"
-#include "base/least.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -26,24 +27,27 @@ static gpu_backend *of(const spec_backend *backend)
     return backend->self;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
 {
     return spec_card_check(of(backend)->card, bytes, error);
 }
 
-/* Enough for every format (pass_batch.h). */
+/* Bytes that suffice for every format (pass_batch.h). */
 static size_t columns_bytes(int width)
 {
     const size_t columns = PASS_COLUMNS, floats = columns * (size_t)width * sizeof(float);
-    const size_t padded = columns * (size_t)spec_least_pieces(width, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
-    const size_t bytes = padded + padded / SPEC_TENSOR_BLOCK * sizeof(float), halves = padded * sizeof(uint16_t);
+    const size_t padded =
+        columns * (size_t)spec_int_ceil_div(width, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
+    const size_t bytes = padded + padded / SPEC_TENSOR_BLOCK * sizeof(float),
+                 halves = padded * sizeof(uint16_t);
     const size_t more = bytes > halves ? bytes : halves;
     return floats > more ? floats : more;
 }
 
-static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error)
+static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes,
+                        spec_error *error)
 {
     return spec_card_alloc(of(backend)->card, ret_memory, bytes, error);
 }
@@ -63,7 +67,7 @@ static void get(const spec_backend *backend, void *host, const void *from, size_
     spec_card_get(of(backend)->card, host, from, bytes);
 }
 
-/* ---- matrices, keys and values ------------------------------------------------------------------------------------ */
+/* ---- matrices, keys and values --------------------------------------------------------------- */
 
 static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
 {
@@ -87,11 +91,12 @@ static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_te
 static size_t kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
 {
     const size_t width = type == SPEC_TENSOR_BF16 ? sizeof(uint16_t) : sizeof(float);
-    return 2 * (size_t)shape->n_layers * (size_t)shape->n_kv_heads * (size_t)slots * (size_t)shape->head_dim * width;
+    return 2 * (size_t)shape->n_layers * (size_t)shape->n_kv_heads * (size_t)slots *
+           (size_t)shape->head_dim * width;
 }
 
-static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape, spec_tensor_type type, int slots,
-                   spec_error *error)
+static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape,
+                   spec_tensor_type type, int slots, spec_error *error)
 {
     assert(type == SPEC_TENSOR_F32 || type == SPEC_TENSOR_BF16);
     *kv = (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, type, NULL};
@@ -104,12 +109,14 @@ static void kv_free(const spec_backend *backend, spec_kv *kv)
     *kv = (spec_kv){0};
 }
 
-/* ---- queues ------------------------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
-static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape, spec_error *error)
+static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape,
+                      spec_error *error)
 {
     spec_pass_queue *q;
-    const int status = spec_pass_queue_init(&q, of(backend)->card, of(backend)->records, shape, error);
+    const int status =
+        spec_pass_queue_init(&q, of(backend)->card, of(backend)->records, shape, error);
     *queue = (spec_queue){q != NULL ? backend : NULL, q};
     return status;
 }
@@ -120,7 +127,8 @@ static void queue_free(spec_queue *queue)
     *queue = (spec_queue){0};
 }
 
-static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer,
+                  int n_layers)
 {
     return spec_pass_queue_begin(queue->state, batch, kv, layer, n_layers);
 }
@@ -135,7 +143,7 @@ static int wait(spec_queue *queue, spec_error *error)
     return spec_pass_queue_wait(queue->state, error);
 }
 
-/* ---- operations -------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void embed(spec_queue *queue, float *x, const spec_matrix *table)
 {
@@ -148,17 +156,17 @@ static operand_format format_of(const spec_matrix *opt_reader)
     return spec_launch_format(opt_reader != NULL ? opt_reader->type : SPEC_TENSOR_F32);
 }
 
-static void norm(spec_queue *queue, float *y, const float *x, const float *gain, spec_columns columns,
-                 const spec_matrix *reader)
+static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
+                 spec_columns columns, const spec_matrix *reader)
 {
     spec_pass_queue *q = queue->state;
     const bool wanted = columns == SPEC_COLUMNS_WANTED;
-    spec_launch_norm(q->stream, y, x, gain, q->shape.dim, q->shape.norm_eps, wanted, format_of(reader), q->batch,
-                     wanted ? q->wanted : q->bucket);
+    spec_launch_norm(q->stream, y, x, gain, q->shape.dim, q->shape.norm_eps, wanted,
+                     format_of(reader), q->batch, wanted ? q->wanted : q->bucket);
 }
 
-static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x, const float *opt_bias, bool add,
-                   spec_columns columns)
+static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x,
+                   const float *opt_bias, bool add, spec_columns columns)
 {
     spec_pass_queue *q = queue->state;
     const bool wanted = columns == SPEC_COLUMNS_WANTED;
@@ -168,21 +176,22 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
 
 static void rope(spec_queue *queue, float *qkv)
 {
-    (void)queue, (void)qkv; /* store does it */
+    (void)queue, (void)qkv; /* spec_launch_place does both */
 }
 
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     spec_pass_queue *q = queue->state;
-    spec_launch_place(q->stream, kv, layer, qkv, q->shape.n_heads, q->angles, q->shape.rope_pairs, q->batch, q->bucket);
+    spec_launch_place(q->stream, kv, layer, qkv, q->shape.n_heads, q->angles, q->shape.rope_pairs,
+                      q->batch, q->bucket);
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
                    const spec_matrix *reader)
 {
     spec_pass_queue *q = queue->state;
-    spec_launch_attend(q->stream, o, qkv, kv, layer, q->shape.n_heads, format_of(reader), q->attention_work,
-                       q->longest, q->batch, q->bucket);
+    spec_launch_attend(q->stream, o, qkv, kv, layer, q->shape.n_heads, format_of(reader),
+                       q->attention_work, q->longest, q->batch, q->bucket);
 }
 
 static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
@@ -198,11 +207,12 @@ static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
     spec_launch_keep(q->stream, kv, q->from, to, n);
 }
 
-/* ---- what is read out of logits ---------------------------------------------------------------------------------- */
+/* -- results from logits -- */
 
 static int fail_logits(spec_error *error)
 {
-    return spec_fail(error, GSL_EDOM, "the model's logits are not finite: its weights are broken, or overflow");
+    return spec_fail(error, GSL_EDOM,
+                     "the model's logits are not finite: its weights are broken, or overflow");
 }
 
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
@@ -220,61 +230,61 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
     return GSL_SUCCESS;
 }
 
-static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature, int n,
-                spec_error *error)
+static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature,
+                int n, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
     const size_t vocab = (size_t)q->shape.vocab;
     const int at_once = spec_pass_queue_rows_at_once(q);
-    int *there = q->results, *here = q->results_here; /* which of them are bad */
+    int *there = q->results, *here = q->results_here; /* flags of bad rows: GPU, host */
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_rows(q, error));
     for (int done = 0; done < n; done += at_once) {
-        const int some = spec_least(at_once, n - done);
-        spec_launch_rows(q->stream, q->rows, there, logits + (size_t)done * vocab, q->shape.vocab, temperature,
-                         some, q->logits_work);
+        const int some = spec_int_min(at_once, n - done);
+        spec_launch_rows(q->stream, q->rows, there, logits + (size_t)done * vocab, q->shape.vocab,
+                         temperature, some, q->logits_work);
         spec_stream_get(q->stream, here, there, (size_t)some * sizeof *here);
         spec_stream_get(q->stream, q->rows_here, q->rows, (size_t)some * vocab * sizeof(double));
         SPEC_TRY(spec_pass_queue_wait(q, error));
         for (int i = 0; i < some; i++) {
             if (here[i] != 0) SPEC_TRY(fail_logits(error));
-            memcpy(row[done + i], (const double *)q->rows_here + (size_t)i * vocab, vocab * sizeof(double));
+            memcpy(row[done + i], (const double *)q->rows_here + (size_t)i * vocab,
+                   vocab * sizeof(double));
         }
     }
 done:
     return status;
 }
 
-/* ---- sampling ---------------------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
-static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits, const spec_transform *transform,
-                double uniform, spec_error *error)
+static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits,
+                const spec_transform *transform, double uniform, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
-    SPEC_TRY(spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error));
+    SPEC_TRY(
+        spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error));
 done:
     return status;
 }
 
-static int verify(spec_queue *queue, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
-                  const float *logits, const spec_transform *transform, void *const *law, const int *token, int n,
-                  const double *uniform, spec_error *error)
+static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
+                  const spec_chain_request *request, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
-    SPEC_TRY(spec_sampling_gpu_verify(q->sampling, ret_n_accepted, ret_token, ret_chance, ret_used, logits, transform,
-                                      law, token, n, uniform, error));
+    SPEC_TRY(spec_sampling_gpu_verify(q->sampling, outcome, logits, request, error));
 done:
     return status;
 }
 
-/* ---- the backend -------------------------------------------------------------------------------------------------- */
+/* ---- the backend ----------------------------------------------------------------------------- */
 
 static void close_backend(const spec_backend *backend)
 {
@@ -324,8 +334,9 @@ static const spec_backend operations = {
     .law_bytes = spec_sampling_gpu_law_bytes,
     .draw = draw,
     .verify = verify,
-    .launches_of_layer = 10, /* norm, product, place, attend, combine, product, norm, product, gate, product */
-    .launches_of_pass = 4,   /* angles, embed, norm, product */
+    .launches_of_layer =
+        10, /* norm, product, place, attend, combine, product, norm, product, gate, product */
+    .launches_of_pass = 4, /* angles, embed, norm, product */
     .roofline = roofline,
 };
 

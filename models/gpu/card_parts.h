@@ -1,7 +1,7 @@
-/* card_parts: what a card and its streams are, for card.c and card_stream.c
- * alone. A card's failure is the first CUresult that was none of success, and
- * stays: after a fault nothing on the card is what it should be; whatever else
- * a call answers is a mistake of this program or a card that is gone. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* card_parts: the private structs of a GPU and its streams, for card.c and card_stream.c.
+ * A GPU's failure is its first CUresult other than success, and is permanent: after a fault its
+ * memory is undefined. Other errors are bugs of this program or a lost GPU. */
 #ifndef SPECLAB_CARD_PARTS_H
 #define SPECLAB_CARD_PARTS_H
 
@@ -21,11 +21,11 @@ struct spec_card {
     char name[96];
     size_t memory;
     int multiprocessors, cache;
-    bool early; /* launches may begin before the one before them has ended */
+    bool early; /* launches may start before the previous one ends */
     CUmodule module[SPEC_KERNEL_THEMES_COUNT];
     CUfunction function[SPEC_KERNELS_COUNT + 1];
     atomic_int failure;
-    pthread_mutex_t lock; /* of the list of streams, and of which of them record */
+    pthread_mutex_t lock; /* guards the list of streams and their `recording` */
     spec_stream *streams;
 };
 
@@ -34,19 +34,22 @@ struct spec_stream {
     spec_stream *next;
     CUstream stream;
     CUevent mark[2];
-    bool recording; /* launches are written down */
-    CUresult lost;  /* why they no longer are */
+    bool recording; /* launches are recorded, not run */
+    CUresult lost;  /* why recording stopped */
 };
 
-extern const int spec_card_threads[SPEC_KERNELS_COUNT + 1]; /* of a block of each kernel */
+extern const int spec_card_threads[SPEC_KERNELS_COUNT + 1]; /* Threads per block of each kernel. */
 
-/* Whether the call succeeded; else the card has failed. */
+/* Whether the call succeeded; otherwise marks the GPU as failed. */
 bool spec_card_good(spec_card *card, CUresult result);
 
-/* The calling thread works with this card from here on. false: the card has failed before. */
+/* Makes the GPU current in the calling thread; false when the GPU has failed before. */
 bool spec_card_enter(spec_card *card);
 
-/* An address in the card's memory, as the driver has it. */
-static inline CUdeviceptr spec_card_address(const void *memory) { return (CUdeviceptr)(uintptr_t)memory; }
+/* A GPU memory address in the driver's type. */
+static inline CUdeviceptr spec_card_address(const void *memory)
+{
+    return (CUdeviceptr)(uintptr_t)memory;
+}
 
 #endif

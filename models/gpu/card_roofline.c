@@ -1,30 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/card_roofline.h"
 
+#include "base/clock.h"
+
 #include <math.h>
-#include <time.h>
 
 enum {
-    CACHES = 40,         /* memory that is read, in second-level caches: so much that a launch hardly counts */
+    CACHES =
+        40, /* memory to read, in L2 cache sizes: large enough that the launch hardly counts */
     CACHES_LEAST = 4,
     LEAST_BYTES = 1 << 24,
     REPEATS = 5,
-    KERNELS = 256,       /* of the recording */
-    ROUNDS_MOST = 1 << 18, /* of products: whole numbers of 11 bits are summed */
-    WORDS = 6            /* of a lane's operands */
+    KERNELS = 256,         /* launches of the recording */
+    ROUNDS_MOST = 1 << 18, /* limit for products: sums of 11-bit integers */
+    WORDS = 6              /* words of a lane's operands */
 };
-static const double long_enough = 1e-3; /* seconds of a repetition, and */
-static const double too_long = 0.02;    /* of all of them, as the host sees them */
+static const double long_enough = 1e-3; /* shortest time of a repetition, in seconds */
+static const double too_long = 0.02;    /* longest time of all repetitions, in host seconds */
 
 typedef struct {
     spec_card *card;
     spec_stream *stream;
-    void *sum, *operand; /* what the kernels write and multiply */
+    void *sum, *operand; /* results and operands of the kernels */
     spec_error *error;
 } bench;
 
-/* ---- repetitions ------------------------------------------------------------------------------------------------- */
+/* ---- repetitions ----------------------------------------------------------------------------- */
 
-/* What is measured: something asked of the stream. */
+/* A workload: work queued on the stream. */
 typedef struct {
     const void *memory;
     size_t pieces;
@@ -32,13 +35,6 @@ typedef struct {
     spec_recording *recording;
 } setup;
 typedef void work(const bench *b, const setup *s);
-
-static double host_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int seconds_of(double *ret, const bench *b, work *run, const setup *s)
 {
@@ -52,13 +48,13 @@ done:
     return status;
 }
 
-/* The least of *ret_least and some repetitions. */
+/* Lowers *ret_least to the shortest of some repetitions. */
 static int least_seconds(double *ret_least, const bench *b, work *run, const setup *s)
 {
     int status = GSL_SUCCESS;
-    const double begun = host_seconds();
+    const double begun = spec_clock_monotonic();
     double seconds;
-    for (int i = 0; i < REPEATS && (i == 0 || host_seconds() - begun < too_long); i++) {
+    for (int i = 0; i < REPEATS && (i == 0 || spec_clock_monotonic() - begun < too_long); i++) {
         SPEC_TRY(seconds_of(&seconds, b, run, s));
         if (seconds > 0.0 && seconds < *ret_least) *ret_least = seconds;
     }
@@ -71,14 +67,15 @@ static double rate(double amount, double seconds)
     return isfinite(seconds) ? amount / seconds : 0.0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void read_memory(const bench *b, const setup *s)
 {
-    SPEC_RUN(b->stream, roofline_read, s->blocks, 1, 1, .memory = s->memory, .pieces = s->pieces, .sum = b->sum);
+    SPEC_RUN(b->stream, roofline_read, s->blocks, 1, 1, .memory = s->memory, .pieces = s->pieces,
+             .sum = b->sum);
 }
 
-/* Blocks that read, for each multiprocessor: as many as stay on it, or some that follow. */
+/* Blocks per multiprocessor: as many as are resident, or several waves. */
 static const int blocks_each[] = {8, 32};
 enum { MOST_BLOCKS_EACH = 32 };
 
@@ -90,9 +87,11 @@ static int measure_read(double *ret, const bench *b)
     size_t bytes = CACHES * cache > LEAST_BYTES ? CACHES * cache : LEAST_BYTES;
     double least = INFINITY;
     *ret = 0.0;
-    while (bytes > CACHES_LEAST * cache && bytes > LEAST_BYTES && spec_card_check(b->card, 4 * bytes, NULL) != GSL_SUCCESS)
+    while (bytes > CACHES_LEAST * cache && bytes > LEAST_BYTES &&
+           spec_card_check(b->card, 4 * bytes, NULL) != GSL_SUCCESS)
         bytes /= 2;
-    if (spec_card_check(b->card, 4 * bytes, NULL) != GSL_SUCCESS || bytes < CACHES_LEAST * cache) goto done;
+    if (spec_card_check(b->card, 4 * bytes, NULL) != GSL_SUCCESS || bytes < CACHES_LEAST * cache)
+        goto done;
     SPEC_TRY(spec_card_alloc(b->card, &memory, bytes, b->error));
     for (size_t i = 0; i < sizeof blocks_each / sizeof blocks_each[0]; i++) {
         const setup s = {.memory = memory, .pieces = bytes / ROOFLINE_PIECE,
@@ -107,19 +106,23 @@ done:
     return status;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static void multiply_bf16(const bench *b, const setup *s)
 {
-    SPEC_RUN(b->stream, roofline_bf16, s->blocks, 1, 1, .operand = b->operand, .rounds = s->rounds, .sum = b->sum);
+    SPEC_RUN(b->stream, roofline_bf16, s->blocks, 1, 1, .operand = b->operand, .rounds = s->rounds,
+             .sum = b->sum);
 }
 
 static void multiply_int8(const bench *b, const setup *s)
 {
-    SPEC_RUN(b->stream, roofline_int8, s->blocks, 1, 1, .operand = b->operand, .rounds = s->rounds, .sum = b->sum);
+    SPEC_RUN(b->stream, roofline_int8, s->blocks, 1, 1, .operand = b->operand, .rounds = s->rounds,
+             .sum = b->sum);
 }
 
-enum { BLOCKS_THAT_MULTIPLY = 2 }; /* for each multiprocessor: four warps on each of its four parts */
+enum {
+    BLOCKS_THAT_MULTIPLY = 2
+}; /* per multiprocessor: four warps on each of its four partitions */
 
 static int measure_products(double *ret, const bench *b, work *run, int k, const uint32_t *operand)
 {
@@ -130,9 +133,9 @@ static int measure_products(double *ret, const bench *b, work *run, int k, const
     SPEC_TRY(seconds_of(&seconds, b, run, &s));
     do {
         s.rounds *= 4;
-        begun = host_seconds();
+        begun = spec_clock_monotonic();
         SPEC_TRY(seconds_of(&seconds, b, run, &s));
-    } while (host_seconds() - begun < long_enough && s.rounds < ROUNDS_MOST);
+    } while (spec_clock_monotonic() - begun < long_enough && s.rounds < ROUNDS_MOST);
     SPEC_TRY(least_seconds(&least, b, run, &s));
     const double products = (double)s.blocks * (ROOFLINE_THREADS / 32) * s.rounds * ROOFLINE_SUMS;
     *ret = rate(products * 2.0 * 16.0 * 8.0 * k, least);
@@ -140,7 +143,7 @@ done:
     return status;
 }
 
-/* Operands of any signs and sizes: bf16 of magnitudes 1 to 2, and bytes -8 to 7. */
+/* Operands of mixed signs and sizes: bf16 of magnitudes 1 to 2, and bytes -8 to 7. */
 static void draw_operands(uint32_t *bf16, uint32_t *int8)
 {
     uint32_t word = 1;
@@ -148,11 +151,12 @@ static void draw_operands(uint32_t *bf16, uint32_t *int8)
         word = word * 1664525u + 1013904223u;
         const uint32_t bits = word >> 8 | word << 24;
         bf16[i] = (bits & 0x807f807fu) | 0x3f803f80u;
-        int8[i] = (bits & 0x07070707u) | (bits & 0x08080808u) * 31; /* bit 3 is the sign, in bits 3 to 7 */
+        int8[i] = (bits & 0x07070707u) |
+                  (bits & 0x08080808u) * 31; /* copies bit 3, the sign, to bits 3 to 7 */
     }
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static void run_recording(const bench *b, const setup *s)
 {
@@ -165,12 +169,14 @@ static int measure_launch(double *ret, const bench *b)
     setup s = {.blocks = spec_card_multiprocessors(b->card)};
     double warm, least = INFINITY;
     spec_stream_record(b->stream);
-    for (int i = 0; i < KERNELS; i++) SPEC_RUN(b->stream, roofline_nothing, s.blocks, 1, 1, .opt_seen = NULL);
+    for (int i = 0; i < KERNELS; i++)
+        SPEC_RUN(b->stream, roofline_nothing, s.blocks, 1, 1, .opt_seen = NULL);
     spec_error why = {{0}};
     s.recording = spec_stream_recorded(b->stream, &why);
     SPEC_TRY(spec_stream_wait(b->stream, b->error));
     if (s.recording == NULL)
-        SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "the card's launches could not be recorded: %.250s", why.text));
+        SPEC_TRY(
+            spec_fail(b->error, GSL_EFAILED, "launches could not be recorded: %.250s", why.text));
     SPEC_TRY(seconds_of(&warm, b, run_recording, &s));
     SPEC_TRY(least_seconds(&least, b, run_recording, &s));
     *ret = isfinite(least) ? least / KERNELS : 0.0;
@@ -179,14 +185,15 @@ done:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* -- the roofline -- */
 
 int spec_card_roofline(spec_roofline *ret, spec_card *card, spec_error *error)
 {
     int status = GSL_SUCCESS;
     bench b = {.card = card, .error = error};
     uint32_t bf16[WORDS * 32], int8[WORDS * 32];
-    const size_t sums = (size_t)spec_card_multiprocessors(card) * MOST_BLOCKS_EACH * ROOFLINE_THREADS;
+    const size_t sums =
+        (size_t)spec_card_multiprocessors(card) * MOST_BLOCKS_EACH * ROOFLINE_THREADS;
     *ret = (spec_roofline){0};
     draw_operands(bf16, int8);
     SPEC_TRY(spec_stream_init(&b.stream, card, error));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/driver.h"
 
 #include <dlfcn.h>
@@ -8,13 +9,13 @@
 #define DEFAULT_LIBRARY "libcuda.so.1"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static spec_driver loaded; /* with a version: for good */
+static spec_driver loaded; /* permanent once its version is set */
 
 #define NAME(name, parameters) #name,
 static const char *const names[] = {SPEC_DRIVER_FUNCTIONS(NAME) NULL};
 #undef NAME
 
-/* What dlopen says, without the library's name in front, which the line has already. */
+/* dlopen's message without the library's name, which our message names already. */
 static const char *reason(const char *library)
 {
     const char *text = dlerror();
@@ -24,7 +25,7 @@ static const char *reason(const char *library)
     return text + strspn(text, " ");
 }
 
-/* All functions, in the order of the list. */
+/* Looks up all functions in the order of the list. */
 static int find_functions(spec_driver *driver, void *library, const char *name, spec_error *error)
 {
 #define PLACE(function, parameters) (void **)(void *)&driver->function,
@@ -34,57 +35,66 @@ static int find_functions(spec_driver *driver, void *library, const char *name, 
         *place[i] = dlsym(library, names[i]);
         if (*place[i] != NULL) continue;
         if (dlsym(library, "cuInit") == NULL)
-            return spec_fail(error, GSL_EFAILED, "%.200s is no CUDA driver: it has no function %s", name, names[i]);
-        return spec_fail(
-            error, GSL_EFAILED,
-            "the NVIDIA driver is too old: %.200s has no function %s; one that speaks CUDA %d.%d or later is needed",
-            name, names[i], SPEC_DRIVER_OLDEST / 1000, SPEC_DRIVER_OLDEST % 1000 / 10);
+            return spec_fail(error, GSL_EFAILED, "%.200s is no CUDA driver: it has no function %s",
+                             name, names[i]);
+        return spec_fail(error, GSL_EFAILED,
+                         "the NVIDIA driver is too old: %.200s has no function %s; a driver for "
+                         "CUDA %d.%d or later is needed",
+                         name, names[i], SPEC_DRIVER_OLDEST / 1000, SPEC_DRIVER_OLDEST % 1000 / 10);
     }
     return GSL_SUCCESS;
 }
 
-/* The line for a driver that does not start. */
+/* Reports a driver that does not start. */
 static int refuse(const spec_driver *driver, CUresult result, spec_error *error)
 {
     char text[200];
     spec_driver_describe(text, sizeof text, driver, result);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (result == CUDA_ERROR_NO_DEVICE && visible != NULL)
-        return spec_fail(error, GSL_EFAILED, "there is no NVIDIA card to be seen: %s; CUDA_VISIBLE_DEVICES is '%.80s'",
-                         text, visible);
-    if (result == CUDA_ERROR_NO_DEVICE) return spec_fail(error, GSL_EFAILED, "there is no NVIDIA card: %s", text);
+        return spec_fail(error, GSL_EFAILED,
+                         "no NVIDIA GPU is visible: %s; CUDA_VISIBLE_DEVICES is '%.80s'", text,
+                         visible);
+    if (result == CUDA_ERROR_NO_DEVICE)
+        return spec_fail(error, GSL_EFAILED, "there is no NVIDIA GPU: %s", text);
     if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
         return spec_fail(error, GSL_EFAILED,
-                         "the NVIDIA driver and its library are of different versions, as after an update: %s; start "
-                         "the machine again",
+                         "the NVIDIA driver and its library have different versions, as after an "
+                         "update: %s; restart the machine",
                          text);
     if (result == CUDA_ERROR_STUB_LIBRARY)
-        return spec_fail(error, GSL_EFAILED, "the library that was found is the toolkit's stub, which is no driver");
-    return spec_fail(error, GSL_EFAILED, "the NVIDIA driver does not start: %s; nvidia-smi may say more", text);
+        return spec_fail(error, GSL_EFAILED,
+                         "the library that was found is the toolkit's stub, which is no driver");
+    return spec_fail(error, GSL_EFAILED,
+                     "the NVIDIA driver does not start: %s; nvidia-smi may say more", text);
 }
 
 static int load(spec_driver *driver, spec_error *error)
 {
     int status = GSL_SUCCESS, version = 0;
-    const char *given = getenv("SPECLAB_LIBCUDA"), *name = given != NULL && *given != '\0' ? given : DEFAULT_LIBRARY;
+    const char *given = getenv("SPECLAB_LIBCUDA"),
+               *name = given != NULL && *given != '\0' ? given : DEFAULT_LIBRARY;
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL && name == given)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "SPECLAB_LIBCUDA names no library that can be loaded: %.150s: %.150s",
-                           name, reason(name)));
+        SPEC_TRY(spec_fail(error, GSL_EFAILED,
+                           "the library in SPECLAB_LIBCUDA cannot be loaded: %.150s: %.150s", name,
+                           reason(name)));
     if (library == NULL)
-        SPEC_TRY(spec_fail(
-            error, GSL_EFAILED,
-            "there is no NVIDIA driver on this machine: %s: %.150s; where it lies elsewhere, SPECLAB_LIBCUDA names it",
-            name, reason(name)));
+        SPEC_TRY(spec_fail(error, GSL_EFAILED,
+                           "there is no NVIDIA driver on this machine: %s: %.150s; if it is "
+                           "installed elsewhere, set SPECLAB_LIBCUDA to its path",
+                           name, reason(name)));
     SPEC_TRY(find_functions(driver, library, name, error));
-    library = NULL; /* what has begun is not taken away again */
+    library = NULL; /* a started driver is never unloaded */
     CUresult result = driver->cuInit(0);
     if (result == CUDA_SUCCESS) result = driver->cuDriverGetVersion(&version);
     if (result != CUDA_SUCCESS) SPEC_TRY(refuse(driver, result, error));
     if (version < SPEC_DRIVER_OLDEST)
         SPEC_TRY(spec_fail(
-            error, GSL_EFAILED, "the NVIDIA driver is too old: it speaks CUDA %d.%d, and %d.%d or later is needed",
-            version / 1000, version % 1000 / 10, SPEC_DRIVER_OLDEST / 1000, SPEC_DRIVER_OLDEST % 1000 / 10));
+            error, GSL_EFAILED,
+            "the NVIDIA driver is too old: it supports CUDA %d.%d, and %d.%d or later is needed",
+            version / 1000, version % 1000 / 10, SPEC_DRIVER_OLDEST / 1000,
+            SPEC_DRIVER_OLDEST % 1000 / 10));
     driver->version = version;
 done:
     if (library != NULL) dlclose(library);

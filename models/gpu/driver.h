@@ -1,6 +1,7 @@
-/* driver: the CUDA driver's library, loaded when it is first asked for.
- * Nothing of the toolkit is needed to build or to run: names and types are our own, and tests hold them against cuda.h.
- * SPECLAB_LIBCUDA in the environment names another library than libcuda.so.1. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* driver: the CUDA driver library, loaded with dlopen at its first use.
+ * The build and the program need no CUDA toolkit: types are declared here, and tests compare them
+ * with cuda.h. SPECLAB_LIBCUDA in the environment replaces libcuda.so.1. */
 #ifndef SPECLAB_DRIVER_H
 #define SPECLAB_DRIVER_H
 
@@ -35,7 +36,8 @@ typedef struct {
     unsigned numAttrs;
 } CUlaunchConfig;
 
-#define SPEC_DRIVER_FIELD(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #field);
+#define SPEC_DRIVER_FIELD(type, field, offset)                                                     \
+    _Static_assert(offsetof(type, field) == (offset), #field);
 SPEC_DRIVER_FIELDS(SPEC_DRIVER_FIELD)
 #undef SPEC_DRIVER_FIELD
 #define SPEC_DRIVER_STRUCT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
@@ -55,8 +57,8 @@ typedef struct {
 
 enum { SPEC_DRIVER_OLDEST = 12000 }; /* CUDA 12.0 */
 
-/* The driver, initialised; loaded once a process. GSL_EFAILED with a line that says what is missing: the library, a
- * function of it (an old driver), a card; it is then looked for again the next time. */
+/* The initialised driver, loaded once per process. GSL_EFAILED names what is missing: the library,
+ * a function of it (an old driver), or a GPU; the next call tries again. */
 int spec_driver_load(const spec_driver **ret_driver, spec_error *error);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */

@@ -1,18 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/images.h"
 
 #ifdef SPEC_IMAGES
 
-/* The folder comes from the Makefile, which makes the files before this one is compiled. An image begins at a multiple
- * of 64 bytes and ends with zeros, so that nobody reads beyond. */
-#define TAKE_IN(theme)                                                                                                 \
-    __asm__(".pushsection .rodata\n"                                                                                   \
-            ".balign 64\n"                                                                                             \
-            ".global spec_image_" #theme "\n"                                                                          \
-            ".hidden spec_image_" #theme "\n"                                                                          \
-            "spec_image_" #theme ":\n"                                                                                 \
-            ".incbin \"" SPEC_IMAGES "kernels_" #theme ".fatbin\"\n"                                                   \
-            ".quad 0\n"                                                                                                \
-            ".popsection\n");                                                                                          \
+/* The Makefile passes the folder, and makes the files before it compiles this one. An image is
+ * 64-byte aligned and followed by zeros, so that reads past its end stay inside. */
+#define TAKE_IN(theme)                                                                             \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".balign 64\n"                                                                         \
+            ".global spec_image_" #theme "\n"                                                      \
+            ".hidden spec_image_" #theme "\n"                                                      \
+            "spec_image_" #theme ":\n"                                                             \
+            ".incbin \"" SPEC_IMAGES "kernels_" #theme ".fatbin\"\n"                               \
+            ".quad 0\n"                                                                            \
+            ".popsection\n");                                                                      \
     extern const unsigned char spec_image_##theme[];
 SPEC_KERNEL_THEMES(TAKE_IN)
 

@@ -1,5 +1,6 @@
-/* images: the kernels as nvcc compiled them, one fat binary a theme, inside this program.
- * Built without nvcc there is a placeholder instead, which no card takes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* images: the kernels as nvcc compiled them, one fat binary per theme, linked into the program.
+ * Without nvcc a placeholder takes their place, which no GPU accepts. */
 #ifndef SPECLAB_IMAGES_H
 #define SPECLAB_IMAGES_H
 
@@ -9,6 +10,6 @@
 
 const void *spec_image(spec_kernel_theme theme);
 bool spec_images_are_there(void);
-int spec_images_version(void); /* of the nvcc that made them, 13000 being 13.0; 0 without */
+int spec_images_version(void); /* version of nvcc: 13000 is 13.0; 0 without nvcc */
 
 #endif

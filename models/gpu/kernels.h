@@ -1,6 +1,8 @@
-/* kernels: all that runs on a card: the argument structs and the list, for host, nvcc and simulator alike.
- * Kernels stand in kernels_<theme>.cu with their arguments in kernels_<theme>.h; each .cu becomes one image. Pointers in
- * arguments are to the card's memory. A launch is blocks in a grid of up to three dimensions. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernels: the list of GPU kernels and their argument structs, for host, nvcc and simulator.
+ * Kernels are in kernels_<theme>.cu, their arguments in kernels_<theme>.h; each .cu becomes one
+ * image. Pointers in arguments are to GPU memory. A launch is a grid of blocks of up to three
+ * dimensions. */
 #ifndef SPECLAB_KERNELS_H
 #define SPECLAB_KERNELS_H
 
@@ -11,9 +13,10 @@
 #include "models/gpu/kernels_roofline.h"
 #include "models/gpu/kernels_sampling.h"
 
-/* X(theme, name, threads of a block) */
-#define SPEC_KERNELS(X)                                                                                                \
-    SPEC_KERNELS_PRODUCT(X) SPEC_KERNELS_COLUMNS(X) SPEC_KERNELS_ATTENTION(X) SPEC_KERNELS_SAMPLING(X)                 \
+/* X(theme, name, threads per block) */
+#define SPEC_KERNELS(X)                                                                            \
+    SPEC_KERNELS_PRODUCT(X)                                                                        \
+    SPEC_KERNELS_COLUMNS(X) SPEC_KERNELS_ATTENTION(X) SPEC_KERNELS_SAMPLING(X)                     \
         SPEC_KERNELS_FILTERS(X) SPEC_KERNELS_ROOFLINE(X)
 
 #define SPEC_KERNEL_ENUM(theme, name, threads) SPEC_KERNEL_##name,
@@ -24,7 +27,9 @@ typedef enum { SPEC_KERNELS(SPEC_KERNEL_ENUM) SPEC_KERNELS_COUNT } spec_kernel;
 #define SPEC_KERNEL_THEMES(X) X(product) X(columns) X(attention) X(sampling) X(filters) X(roofline)
 
 #define SPEC_KERNEL_THEME_ENUM(theme) SPEC_KERNEL_THEME_##theme,
-typedef enum { SPEC_KERNEL_THEMES(SPEC_KERNEL_THEME_ENUM) SPEC_KERNEL_THEMES_COUNT } spec_kernel_theme;
+typedef enum {
+    SPEC_KERNEL_THEMES(SPEC_KERNEL_THEME_ENUM) SPEC_KERNEL_THEMES_COUNT
+} spec_kernel_theme;
 #undef SPEC_KERNEL_THEME_ENUM
 
 #endif

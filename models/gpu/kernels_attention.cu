@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_attention.h"
 
 #include "models/gpu/attend.h"
@@ -15,7 +16,7 @@ KERNEL(angles, 128)
     }
 }
 
-/* Two elements of a row of keys or values, `apart` from one another. */
+/* Stores two elements of a row of keys or values, `apart` from each other. */
 DEVICE void put_two(void *row, bool bf16, int at, int apart, float x, float y)
 {
     if (bf16) {
@@ -33,10 +34,12 @@ KERNEL(place, 256)
     const int u = BLOCK_X, half = a.head_dim / 2, i = BLOCK_Y * THREADS + THREAD;
     const int head = i / half, pair = i % half, kv = head - a.n_heads;
     if (kv >= 2 * a.n_kv_heads) return;
-    float *at = a.qkv + ((size_t)u * (size_t)(a.n_heads + 2 * a.n_kv_heads) + (size_t)head) * (size_t)a.head_dim;
+    float *at = a.qkv + ((size_t)u * (size_t)(a.n_heads + 2 * a.n_kv_heads) + (size_t)head) *
+                            (size_t)a.head_dim;
     const bool value = kv >= a.n_kv_heads, split = a.halves && !value;
     const int first = split ? pair : 2 * pair, apart = split ? half : 1;
-    float x = at[first], y = at[first + apart]; /* read before it is known whether there is such a column */
+    float x = at[first],
+          y = at[first + apart]; /* loaded before the check whether the column exists */
     const float *angle = a.angles + 2 * ((size_t)u * (size_t)half + (size_t)pair);
     const float cosine = angle[0], sine = angle[1];
     if (u >= a.batch->n) return;
@@ -49,23 +52,27 @@ KERNEL(place, 256)
     }
     if (kv < 0) return;
     const int plane = value ? 2 * (kv - a.n_kv_heads) + 1 : 2 * kv;
-    const size_t row = ((size_t)plane * (size_t)a.slots + (size_t)a.batch->slot[u]) * (size_t)a.head_dim;
-    put_two((char *)a.keys + row * (a.bf16 ? sizeof(uint16_t) : sizeof(float)), a.bf16, first, apart, x, y);
+    const size_t row =
+        ((size_t)plane * (size_t)a.slots + (size_t)a.batch->slot[u]) * (size_t)a.head_dim;
+    put_two((char *)a.keys + row * (a.bf16 ? sizeof(uint16_t) : sizeof(float)), a.bf16, first,
+            apart, x, y);
 }
 
-/* ---- attention ---------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
-/* whole: head_dim is a multiple of 8; chunks: of a part. The last number: blocks that find room on a multiprocessor. */
-#define ATTEND(name, words, eights, floats, whole, chunks, blocks)                                                     \
-    KERNEL_RESIDENT(name, 128, blocks)                                                                                 \
-    {                                                                                                                  \
-        SHARED quad query[ATTEND_PIECES * 2 * (words) * (eights) * 32];                                                \
-        SHARED pair weight[ATTEND_PIECES * 128 * (eights)];                                                            \
-        SHARED float ranges[ATTEND_WARPS * 24 * (eights)], held[32 * (eights)];                                        \
-        SHARED int end[8 * (eights)];                                                                                  \
-        after_previous();                                                                                              \
-        const attend_shared shared = {query, &weight[0].x, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};   \
-        attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                                           \
+/* whole: head_dim is a multiple of 8; chunks: chunks per part. The last number is the blocks
+ * resident per multiprocessor. */
+#define ATTEND(name, words, eights, floats, whole, chunks, blocks)                                 \
+    KERNEL_RESIDENT(name, 128, blocks)                                                             \
+    {                                                                                              \
+        SHARED quad query[ATTEND_PIECES * 2 * (words) * (eights)*32];                              \
+        SHARED pair weight[ATTEND_PIECES * 128 * (eights)];                                        \
+        SHARED float ranges[ATTEND_WARPS * 24 * (eights)], held[32 * (eights)];                    \
+        SHARED int end[8 * (eights)];                                                              \
+        after_previous();                                                                          \
+        const attend_shared shared = {                                                             \
+            query, &weight[0].x, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};        \
+        attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                       \
     }
 ATTEND(attend_bf16_64_8, 1, 1, false, true, 1, 5)
 ATTEND(attend_bf16_128_8, 2, 1, false, true, 1, 4)
@@ -80,23 +87,24 @@ ATTEND(attend_f32_64_8, 1, 1, true, false, 1, 4)
 ATTEND(attend_f32_128_8, 2, 1, true, false, 1, 4)
 ATTEND(attend_f32_256_8, 4, 1, true, false, 1, 2)
 
-/* Some of the text, and four elements that it mixes to, of one or two heads. */
+/* A part of the sequence: four mixed elements, of one or two heads. */
 typedef struct {
     float largest[2], sum[2], mixed[OPERAND_LANE];
 } mixture;
 
-/* What comes next in the text joins what is before it. */
+/* Merges the next part of the sequence into the one before it. */
 DEVICE void join(mixture *before, const mixture *next)
 {
     UNROLL
     for (int i = 0; i < 2; i++) {
-        const attend_factors f = join_ranges(&before->largest[i], &before->sum[i], next->largest[i], next->sum[i]);
+        const attend_factors f =
+            join_ranges(&before->largest[i], &before->sum[i], next->largest[i], next->sum[i]);
         before->mixed[2 * i] = join_mixed(before->mixed[2 * i], next->mixed[2 * i], f);
         before->mixed[2 * i + 1] = join_mixed(before->mixed[2 * i + 1], next->mixed[2 * i + 1], f);
     }
 }
 
-/* Elements at .. at + 3 of a column of the launch; what lies beyond is of the last. */
+/* Elements at .. at + 3 of a column of the launch; past the end the last ones. */
 DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, int at)
 {
     const size_t row = ((size_t)part * (size_t)a->columns + (size_t)column) * (size_t)a->n_heads;
@@ -114,19 +122,22 @@ DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, in
     return m;
 }
 
-/* Warp w joins every fourth stretch, from w on; these four join in order. */
+/* Warp w merges every fourth stretch, from w on; then these four are merged in order. */
 KERNEL(combine, 128)
 {
     SHARED mixture others[ATTEND_WARPS - 1][WARP_LANES];
     after_previous();
-    const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE, u = a.first + BLOCK_Y;
+    const int first = BLOCK_X * OPERAND_WARP, at = first + OPERAND_LANE * LANE,
+              u = a.first + BLOCK_Y;
     if (u >= a.batch->n) return;
-    const int size = ATTEND_CHUNK * a.chunks, parts = (positions_seen(a.batch, u) + size - 1) / size;
+    const int size = ATTEND_CHUNK * a.chunks,
+              parts = (positions_seen(a.batch, u) + size - 1) / size;
     const int stretches = (parts * a.chunks + ATTEND_STRETCH - 1) / ATTEND_STRETCH;
     const bool whole = a.chunks == ATTEND_STRETCH; /* parts are stretches */
     mixture all = {{0.0f, 0.0f}, {0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     for (int s = WARP; s < stretches; s += whole ? ATTEND_STRETCH * ATTEND_WARPS : ATTEND_WARPS) {
-        mixture part[ATTEND_STRETCH]; /* loaded together, the last one again where there are no more */
+        mixture
+            part[ATTEND_STRETCH]; /* loads issued together; past the end the last part again */
         UNROLL
         for (int i = 0; i < ATTEND_STRETCH; i++) {
             const int p = whole ? s + i * ATTEND_WARPS : s * ATTEND_STRETCH + i;
@@ -151,19 +162,20 @@ KERNEL(combine, 128)
     operand_write(a.o, a.format, u, a.n_heads * a.head_dim, first, value);
 }
 
-/* ---- keep --------------------------------------------------------------------------------------------------------- */
+/* -- moving slots -- */
 
 enum { KEEP_AHEAD = 4 };
 
-/* A thread moves its unit of all slots, some at a time. A source may be the target of a later move, never of an earlier
- * one, so those that are read together may be written together. */
+/* A thread moves its unit of all slots, several at a time. A source may be the target of a later
+ * move, never of an earlier one, so a batch of moves can read all sources first. */
 KERNEL(keep, 256)
 {
     after_previous();
     const int i = BLOCK_X * THREADS + THREAD, plane = i / a.units, unit = i % a.units;
     if (plane >= a.planes) return;
     const size_t row_bytes = (size_t)a.units * (size_t)a.unit_bytes;
-    char *rows = (char *)a.keys + (size_t)plane * (size_t)a.slots * row_bytes + (size_t)unit * (size_t)a.unit_bytes;
+    char *rows = (char *)a.keys + (size_t)plane * (size_t)a.slots * row_bytes +
+                 (size_t)unit * (size_t)a.unit_bytes;
     const bool wide = a.unit_bytes == (int)sizeof(quad);
     for (int k = 0; k < a.n; k += KEEP_AHEAD) {
         quad moved[KEEP_AHEAD];

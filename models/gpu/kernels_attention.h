@@ -1,19 +1,22 @@
-/* kernels_attention: rotation, keys and values, and what columns mix of them.
- * Keys and values of a layer lie as [kv head][keys, values][slot][head_dim], floats or bf16. A column's text is cut into
- * chunks of ATTEND_CHUNK positions, in the order of the text; ATTEND_STRETCH chunks join to a stretch in order, and the
- * stretches in order. What a part of the text gives is its largest score, the sum of exp(score - largest), and the
- * values mixed with these weights.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernels_attention: rotary embedding, KV cache updates, and attention split along the sequence.
+ * Keys and values of a layer are [kv head][keys, values][slot][head_dim], floats or bf16. A
+ * column's sequence is cut into chunks of ATTEND_CHUNK positions; ATTEND_STRETCH chunks are merged
+ * into a stretch, and the stretches into the result, both in order. A part of the sequence yields
+ * its largest score, the sum of exp(score - largest), and the values mixed with these weights.
  *
- * The arithmetic, for head_dim 128 and 32 heads. A chunk of keys and values in bf16 is 32 KB, read once by 128 threads
- * with 8 to 16 loads of 16 and 8 bytes under way in each; products: 6 of 16 x 8 x 16 for 16 positions, 16 dimensions and 8
- * queries (3 pieces, keys and values), so 192 a chunk and eight queries. What a part leaves is 520 bytes a query.
+ * Costs, for head_dim 128 and 32 heads. A chunk of keys and values in bf16 is 32 KB. 128 threads
+ * read it once, each with 8 to 16 loads of 16 and 8 bytes in flight. Products are 16 x 8 x 16: 6
+ * for 16 positions, 16 dimensions and 8 queries (3 pieces, keys and values), so 192 per chunk and
+ * eight queries. A part writes 520 bytes per query.
  *   context x n     KB a layer (32 kv heads)   8 kv heads   products (32)   (8 kv heads)
  *   64 x 1               1,049                    262          6,144          1,536
  *   1024 x 8            16,777                  4,194         98,304         98,304
  *   1024 x 64           16,777                  4,194        786,432        786,432
  *   8192 x 64          134,218                 33,554      6,291,456      6,291,456
- * An H200 does about 1.4e11 such products and reads 4.3e12 bytes a second: 64 columns are bound by products, 0.18 ms a
- * pass of 32 layers for every 1024 positions, beside 3.3 ms of reading 14 GB. */
+ * An H200 computes about 1.4e11 such products and reads 4.3e12 bytes per second. Products bound 64
+ * columns: 0.18 ms per pass of 32 layers for every 1024 positions, beside 3.3 ms for reading 14
+ * GB. */
 #ifndef SPECLAB_KERNELS_ATTENTION_H
 #define SPECLAB_KERNELS_ATTENTION_H
 
@@ -21,19 +24,23 @@
 
 #include <stdbool.h>
 
-/* attend_<type>_<head_dim>_<queries>: up to that head_dim, so many queries of a block and parts of a chunk; _stretch: of
- * 32 queries, and parts of a stretch; any: where head_dim is no multiple of 8. */
-#define SPEC_KERNELS_ATTENTION(X)                                                                                      \
-    X(attention, angles, 128) X(attention, place, 256) X(attention, combine, 128) X(attention, keep, 256)              \
-    X(attention, attend_bf16_64_8, 128) X(attention, attend_bf16_128_8, 128) X(attention, attend_bf16_256_8, 128)      \
-    X(attention, attend_bf16_64_32, 128) X(attention, attend_bf16_128_32, 128)                                         \
-    X(attention, attend_bf16_256_16, 128) X(attention, attend_bf16_any_8, 128)                                         \
-    X(attention, attend_bf16_64_stretch, 128) X(attention, attend_bf16_128_stretch, 128)                               \
-    X(attention, attend_f32_64_8, 128) X(attention, attend_f32_128_8, 128) X(attention, attend_f32_256_8, 128)
+/* attend_<type>_<head_dim>_<queries>: head dimensions up to head_dim, `queries` per block, parts of
+ * one chunk. _stretch: 32 queries, parts of one stretch. any: head_dim need not be a multiple of
+ * 8. */
+#define SPEC_KERNELS_ATTENTION(X)                                                                  \
+    X(attention, angles, 128)                                                                      \
+    X(attention, place, 256) X(attention, combine, 128) X(attention, keep, 256)                    \
+        X(attention, attend_bf16_64_8, 128) X(attention, attend_bf16_128_8, 128)                   \
+            X(attention, attend_bf16_256_8, 128) X(attention, attend_bf16_64_32, 128)              \
+                X(attention, attend_bf16_128_32, 128) X(attention, attend_bf16_256_16, 128)        \
+                    X(attention, attend_bf16_any_8, 128) X(attention, attend_bf16_64_stretch, 128) \
+                        X(attention, attend_bf16_128_stretch, 128)                                 \
+                            X(attention, attend_f32_64_8, 128) X(attention, attend_f32_128_8, 128) \
+                                X(attention, attend_f32_256_8, 128)
 
 enum { ATTEND_CHUNK = 64, ATTEND_STRETCH = 4 };
 
-/* Blocks: columns. table (columns, half, 2): cosine and sine of position * frequency (half). */
+/* Grid: columns. table (columns, half, 2): cosine and sine of position * frequency (half). */
 struct angles_args {
     float *table;
     const double *frequency;
@@ -41,19 +48,20 @@ struct angles_args {
     int half;
 };
 
-/* Blocks: columns, pieces of a column's pairs. qkv (n, (n_heads + 2 n_kv_heads) * head_dim). */
+/* Grid: columns, pieces of a column's pairs. qkv (n, (n_heads + 2 n_kv_heads) * head_dim). */
 struct place_args {
     float *qkv;
-    void *keys; /* of the layer */
+    void *keys; /* of this layer */
     const float *angles;
     const pass_batch *batch;
     int n_heads, n_kv_heads, head_dim, slots;
-    bool bf16, halves; /* type of the keys; pairs are halves of a head apart */
+    bool bf16, halves; /* bf16: type of the keys; halves: pairs are half a head apart */
 };
 
-/* Blocks: parts of the text, kv heads times pieces of their heads, groups of columns. A block has `heads` heads, as far
- * as there are, of block_columns columns; the launch is for columns first .. first + columns - 1.
- * mixed (parts, columns, n_heads, head_dim), range (parts, columns, n_heads, 2): largest and sum. */
+/* Grid: parts of the sequence, KV heads times groups of their heads, groups of columns. A block has
+ * up to `heads` heads of block_columns columns; the launch covers columns first .. first + columns
+ * - 1. mixed (parts, columns, n_heads, head_dim); range (parts, columns, n_heads, 2): largest and
+ * sum. */
 struct attend_args {
     float *mixed, *range;
     const float *qkv;
@@ -76,8 +84,8 @@ struct attend_args {
 #define attend_f32_128_8_args attend_args
 #define attend_f32_256_8_args attend_args
 
-/* Blocks: 128 elements, columns from `first` on; parts are of `chunks` chunks, 1 or ATTEND_STRETCH. o: an operand
- * (n, n_heads * head_dim). */
+/* Grid: groups of 128 elements, columns from `first` on. A part has `chunks` chunks, 1 or
+ * ATTEND_STRETCH. o: an operand (n, n_heads * head_dim). */
 struct combine_args {
     void *o;
     const float *mixed, *range;
@@ -86,7 +94,8 @@ struct combine_args {
     operand_format format;
 };
 
-/* Slots from[i] to to + i in `planes` planes of rows of `units` of unit_bytes (16 or 4), a thread for each unit. */
+/* Moves slot from[i] to to + i in `planes` planes whose rows have `units` units of unit_bytes (16
+ * or 4); one thread per unit. */
 struct keep_args {
     void *keys;
     const int *from;

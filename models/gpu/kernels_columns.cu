@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_columns.h"
 
 #include "models/gpu/operand.h"
 #include "models/gpu/sampling_rows.h"
 #include "models/gpu/simt.h"
 
-/* Values at..at+3 of `cols`, zeros beyond. Rows of a multiple of four values begin at a multiple of 16 bytes. */
+/* Reads values at..at+3 of `cols`, zeros past the end. Rows of a multiple of four values are
+ * 16-byte aligned. */
 DEVICE void read_four(float *value, const float *row, int at, int cols)
 {
     if (cols % 4 == 0 && at < cols) {
@@ -19,7 +21,7 @@ DEVICE void read_four(float *value, const float *row, int at, int cols)
     for (int i = 0; i < 4; i++) value[i] = at + i < cols ? row[at + i] : 0.0f;
 }
 
-/* ---- norm -------------------------------------------------------------------------------------------------------- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 DEVICE float sum_of_squares(float sum, const float *value)
 {
@@ -35,14 +37,15 @@ DEVICE float sum_of_warp(float sum)
     return sum;
 }
 
-/* Squares that overflow would make zeros of finite values: the logits are to tell. */
+/* A sum that overflows gives NaN, not zeros, so that the logits show it. */
 DEVICE float norm_factor(float sum, int dim, float eps)
 {
     if (!(sum <= 3.4028235e38f)) return float_of_bits(0x7fc00000u);
     return 1.0f / sqrtf(sum / (float)dim + eps);
 }
 
-DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *x, const float *gain, float factor)
+DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *x,
+                         const float *gain, float factor)
 {
     float y[4];
     UNROLL
@@ -50,8 +53,8 @@ DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *
     operand_write(a->y, a->format, u, a->dim, at - OPERAND_LANE * LANE, y);
 }
 
-/* The gains come from far away, as the weights of a pass have been through the caches since they were last used: the
- * first of them are asked for before there is anything to be normed. */
+/* The gains are no longer in the caches after a pass over the weights. The kernel loads the first
+ * of them before its input is ready. */
 KERNEL(norm, 512)
 {
     enum { WARPS = 512 / WARP_LANES, STEP = 4 * 512, HELD = 2 };
@@ -81,7 +84,8 @@ KERNEL(norm, 512)
     const float factor = norm_factor(sum, a.dim, a.eps);
     UNROLL
     for (int s = 0; s < HELD; s++)
-        if (s * STEP + OPERAND_WARP * WARP < a.dim) write_normed(&a, u, s * STEP + 4 * THREAD, held[s], gain[s], factor);
+        if (s * STEP + OPERAND_WARP * WARP < a.dim)
+            write_normed(&a, u, s * STEP + 4 * THREAD, held[s], gain[s], factor);
     for (int at = HELD * STEP + 4 * THREAD; at - 4 * LANE < a.dim; at += STEP) {
         float value[4], far_gain[4];
         read_four(value, x, at, a.dim);
@@ -97,7 +101,8 @@ KERNEL(norm_narrow, 32)
     const float *x = a.norm.x + (size_t)(first + u) * (size_t)dim;
     float held[STEPS][4], gain[STEPS][4], sum = 0.0f;
     UNROLL
-    for (int s = 0; s < STEPS; s++) read_four(gain[s], a.norm.gain, s * OPERAND_WARP + 4 * LANE, dim);
+    for (int s = 0; s < STEPS; s++)
+        read_four(gain[s], a.norm.gain, s * OPERAND_WARP + 4 * LANE, dim);
     after_previous();
     if (u >= a.norm.batch->n - first) return;
     UNROLL
@@ -112,7 +117,7 @@ KERNEL(norm_narrow, 32)
             write_normed(&a.norm, u, s * OPERAND_WARP + 4 * LANE, held[s], gain[s], factor);
 }
 
-/* ---- gate -------------------------------------------------------------------------------------------------------- */
+/* ---- gate ------------------------------------------------------------------------------------ */
 
 KERNEL(gate, 128)
 {
@@ -128,11 +133,11 @@ KERNEL(gate, 128)
     operand_write(a.y, a.format, u, a.ffn, at - OPERAND_LANE * LANE, y);
 }
 
-/* ---- logits ------------------------------------------------------------------------------------------------------ */
+/* ---- logits ---------------------------------------------------------------------------------- */
 
 DEVICE int logits_pieces(int vocab) { return (vocab + LOGITS_PIECE - 1) / LOGITS_PIECE; }
 
-/* The piece that this warp has of row BLOCK_Y, which may be beyond the last. */
+/* This warp's piece of row BLOCK_Y, which may lie past the end. */
 DEVICE int logits_piece(void) { return BLOCK_X * (LOGITS_THREADS / WARP_LANES) + WARP; }
 
 DEVICE sampling_largest largest_of_pieces(const sampling_largest *of_piece, int pieces)
@@ -174,7 +179,7 @@ KERNEL(argmax, 32)
     if (LANE == 0) a.token[BLOCK_X] = best.index;
 }
 
-/* Rows of doubles are written and read one value a lane, so that a warp's are neighbours. */
+/* Each lane reads and writes single doubles, so that a warp's accesses are contiguous. */
 KERNEL(row_exps, 128)
 {
     enum { STEPS = LOGITS_PIECE / WARP_LANES };
@@ -201,7 +206,8 @@ KERNEL(row_exps, 128)
         const double x = ((double)value[s] - (double)largest.value) * a.factor;
         const double e = there ? sampling_exp(x, eighth) : 0.0;
         if (there) row[at] = e;
-        /* The host adds the 1st, 17th, 33rd, ... in one lane, and so on: both halves of the warp do so. */
+        /* The host adds elements 1, 17, 33, ... in one lane, and so on; here both half warps
+         * compute that sum. */
         const double other = shuffle_xor_double(e, 16);
         sum += LANE < 16 ? e : other;
         sum += LANE < 16 ? other : e;

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_filters.h"
 
 #include "models/gpu/sampling_rows.h"
 
-/* ---- filters ----------------------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 enum { BINS_OF_LANE = SAMPLING_BINS / WARP_LANES };
 
-/* What the lanes before this one have, added up. */
+/* The sum over the preceding lanes. */
 DEVICE uint64_t sum_before(uint64_t own)
 {
     uint64_t sum = own;
@@ -18,13 +19,14 @@ DEVICE uint64_t sum_before(uint64_t own)
     return sum - own;
 }
 
-/* The cut lies in the first bin at which enough tokens, or enough mass, are cumulated. The mass is rounded: where it
- * misleads, `cut` sees it. */
+/* The cut is in the first bin at which the cumulative count or mass is large enough. The mass is
+ * rounded; `cut` detects where that misleads. */
 DEVICE void find_border(const sampling_space *space, int row, int filters, double wanted)
 {
     const uint32_t *count = space->count + row * SAMPLING_BINS + LANE * BINS_OF_LANE;
     const uint64_t *mass = space->mass + row * SAMPLING_BINS + LANE * BINS_OF_LANE;
-    const uint64_t top_k = (filters & SAMPLING_TOP_K) != 0 ? (uint64_t)space->job->top_k : ~(uint64_t)0;
+    const uint64_t top_k =
+        (filters & SAMPLING_TOP_K) != 0 ? (uint64_t)space->job->top_k : ~(uint64_t)0;
     const double top_p = (filters & SAMPLING_TOP_P) != 0 ? wanted : 1e300;
     uint64_t tokens = 0, masses = 0;
     for (int i = 0; i < BINS_OF_LANE; i++) {
@@ -86,7 +88,8 @@ KERNEL(filters_border, 32)
         space->border[row].last[a.stage] = law.last;
     }
     if ((a.filters & (SAMPLING_TOP_K | SAMPLING_TOP_P)) != 0)
-        find_border(space, row, a.filters, space->job->top_p * law.rest[0] / law.scale * SAMPLING_BIN_ONE);
+        find_border(space, row, a.filters,
+                    space->job->top_p * law.rest[0] / law.scale * SAMPLING_BIN_ONE);
 }
 
 /* A stage's law before its filters. */
@@ -120,8 +123,10 @@ KERNEL(filters_candidates, 128)
             const int token = sampling_token(tile, i);
             const int own = token < vocab ? sampling_bin(&law, logit[i]) : SAMPLING_BINS;
             if ((a.filters & SAMPLING_TOP_P) != 0 && own < bin)
-                mass = sampling_mass_sum(mass, sampling_mass_of(sampling_value(&law, logit[i], token, eighth)));
-            if (own == bin) list[take_uint32(&border->candidates[a.stage], 1)] = sampling_key(logit[i], token);
+                mass = sampling_mass_sum(
+                    mass, sampling_mass_of(sampling_value(&law, logit[i], token, eighth)));
+            if (own == bin)
+                list[take_uint32(&border->candidates[a.stage], 1)] = sampling_key(logit[i], token);
         }
     }
     mass.whole = sampling_warp_sum(mass.whole);
@@ -131,14 +136,14 @@ KERNEL(filters_candidates, 128)
     if (mass.part != 0) add_uint64(&border->mass[a.stage].part, mass.part);
 }
 
-/* ---- the cut: where in the order of probability a stage's filters end -------------------------------------------- */
+/* -- the cut: the last token that a stage's filters keep -- */
 
 enum { CUT_THREADS = SAMPLING_CUT_THREADS };
 
-/* The last that stays. */
+/* The last kept token in the order of probability. */
 typedef struct {
     uint32_t order; /* of its logit */
-    int32_t last;   /* of that logit, ids up to this one stay */
+    int32_t last;   /* ids up to this one stay among tokens of that logit */
     bool found;
 } sampling_place;
 
@@ -148,7 +153,7 @@ DEVICE sampling_place no_place(void)
     return none;
 }
 
-/* The nearer of two to the front. */
+/* The earlier of two in the order of probability. */
 DEVICE sampling_place nearer(sampling_place one, sampling_place other)
 {
     if (!one.found) return other;
@@ -157,7 +162,7 @@ DEVICE sampling_place nearer(sampling_place one, sampling_place other)
     return one.last < other.last ? one : other;
 }
 
-/* part[t] becomes the sum of part[0..t], for the t below n, after which there are zeros; by the block. */
+/* Replaces part[t] by the sum of part[0..t], for t below n; the rest are zeros. By the block. */
 DEVICE void cumulate(uint64_t *part, int n)
 {
     for (int apart = 1; apart < n && apart < CUT_THREADS; apart *= 2) {
@@ -169,14 +174,14 @@ DEVICE void cumulate(uint64_t *part, int n)
     sync_block();
 }
 
-/* Bitonic: the largest first. `n` is a power of two. */
+/* Bitonic sort, largest first; `n` is a power of two. */
 DEVICE void sort_keys(uint64_t *key, int n)
 {
     for (int run = 2; run <= n; run *= 2) {
         for (int apart = run / 2; apart > 0; apart /= 2) {
             for (int i = THREAD; i < n; i += CUT_THREADS) {
                 const int other = i ^ apart;
-                if (other < i) continue; /* the other's lane does it */
+                if (other < i) continue; /* the other index's lane swaps */
                 const uint64_t one = key[i], two = key[other];
                 if ((i & run) == 0 ? one < two : one > two) {
                     key[i] = two;
@@ -188,7 +193,7 @@ DEVICE void sort_keys(uint64_t *key, int n)
     }
 }
 
-/* Where the candidates begin: what stands before them all. */
+/* Totals over all tokens before the candidates. */
 typedef struct {
     uint32_t tokens;
     sampling_mass mass;
@@ -196,18 +201,21 @@ typedef struct {
 
 DEVICE sampling_mass mass_of_key(const sampling_law *law, uint64_t key, const double *eighth)
 {
-    return sampling_mass_of(sampling_value(law, sampling_key_logit(key), sampling_key_id(key), eighth));
+    return sampling_mass_of(
+        sampling_value(law, sampling_key_logit(key), sampling_key_id(key), eighth));
 }
 
-/* Of n sorted candidates, the first at which the mass reaches top_p. By the block; who finds it writes it. */
-DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, sampling_before before, double top_p,
-                      const sampling_law *law, const double *eighth)
+/* The first of n sorted candidates at which the mass reaches top_p. By the block; the thread that
+ * finds it writes it. */
+DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, sampling_before before,
+                      double top_p, const sampling_law *law, const double *eighth)
 {
     SHARED uint64_t whole[CUT_THREADS], part[CUT_THREADS];
     const int each = (n + CUT_THREADS - 1) / CUT_THREADS, begin = THREAD * each;
     const int end = begin + each < n ? begin + each : n;
     sampling_mass own = {0, 0};
-    for (int i = begin; i < end; i++) own = sampling_mass_sum(own, mass_of_key(law, key[i], eighth));
+    for (int i = begin; i < end; i++)
+        own = sampling_mass_sum(own, mass_of_key(law, key[i], eighth));
     whole[THREAD] = own.whole;
     part[THREAD] = own.part;
     cumulate(whole, n);
@@ -226,9 +234,10 @@ DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, samplin
     }
 }
 
-/* The cut among the candidates; not found: it does not lie there, or there were too many. By the block. */
-DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, int stage, int filters,
-                                        const sampling_law *law, const double *eighth)
+/* The cut among the candidates; no place if it is not among them, or if there were too many. By the
+ * block. */
+DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, int stage,
+                                        int filters, const sampling_law *law, const double *eighth)
 {
     SHARED uint64_t key[SAMPLING_CANDIDATES];
     SHARED sampling_place by_mass;
@@ -257,7 +266,7 @@ DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, in
     return nearer(place, by_mass);
 }
 
-/* Of those tokens whose logit has this order, the id of the `wanted`-th. By the block. */
+/* The id of the `wanted`-th token whose logit has this order. By the block. */
 DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wanted)
 {
     SHARED uint64_t part[CUT_THREADS];
@@ -278,15 +287,16 @@ DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wa
     return id;
 }
 
-/* The cut by the row alone, 8 bits of the logits' order at a time: for many ties. By the block. */
-DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filters, const sampling_law *law,
-                                 const double *eighth)
+/* The cut from the row alone, 8 bits of the logits' order per pass, for many ties. By the block. */
+DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filters,
+                                 const sampling_law *law, const double *eighth)
 {
     enum { DIGITS = 256 };
     SHARED uint32_t count[DIGITS];
     SHARED sampling_mass mass[DIGITS];
     const float *logits = sampling_logits(space, row);
-    const bool by_count = (filters & SAMPLING_TOP_K) != 0, by_mass = (filters & SAMPLING_TOP_P) != 0;
+    const bool by_count = (filters & SAMPLING_TOP_K) != 0,
+               by_mass = (filters & SAMPLING_TOP_P) != 0;
     const uint32_t top_k = (uint32_t)space->job->top_k;
     const double top_p = space->job->top_p;
     const sampling_mass no_mass = {0, 0};
@@ -319,16 +329,19 @@ DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filte
             before.tokens += count[digit];
             before.mass = all;
         }
-        if (digit < 0) return no_place(); /* all of the mass is less */
+        if (digit < 0) return no_place(); /* the total mass is smaller */
         order = order << 8 | (uint32_t)digit;
     }
     sampling_place place = {order, SAMPLING_ALL_IDS, true};
-    if (!by_mass || !sampling_reaches(sampling_mass_sum(before.mass, mass[digit]), top_p)) return place;
-    const sampling_mass each = sampling_mass_of(sampling_value(law, sampling_logit(order), 0, eighth));
+    if (!by_mass || !sampling_reaches(sampling_mass_sum(before.mass, mass[digit]), top_p))
+        return place;
+    const sampling_mass each =
+        sampling_mass_of(sampling_value(law, sampling_logit(order), 0, eighth));
     uint32_t enough = count[digit], fewer = 0;
     while (enough - fewer > 1) {
         const uint32_t middle = fewer + (enough - fewer) / 2;
-        const sampling_mass some = {before.mass.whole + middle * each.whole, before.mass.part + middle * each.part};
+        const sampling_mass some = {before.mass.whole + middle * each.whole,
+                                    before.mass.part + middle * each.part};
         if (sampling_reaches(some, top_p)) enough = middle;
         else fewer = middle;
     }
@@ -336,7 +349,8 @@ DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filte
     return place;
 }
 
-KERNEL_RESIDENT(filters_cut, 256, 4) /* left alone, nvcc makes room for five and spills */
+KERNEL_RESIDENT(filters_cut, 256, 4) /* without a bound nvcc allows for five blocks and spills
+                                      * registers */
 {
     SHARED double eighth[8];
     after_previous();
@@ -353,7 +367,7 @@ KERNEL_RESIDENT(filters_cut, 256, 4) /* left alone, nvcc makes room for five and
     space->row[row].last = place.last;
 }
 
-/* Blocks of 128 stand a little apart, so that their lanes read from different banks. */
+/* Distance between blocks of 128, so that their lanes read from different banks. */
 enum { APART = SAMPLING_KEPT + 8 };
 
 KERNEL(filters_kept, 128)
@@ -389,7 +403,8 @@ KERNEL(filters_kept, 128)
         sync_block();
         if (THREAD >= SAMPLING_TILE / SAMPLING_KEPT * 8) continue;
         const int block = tile * (SAMPLING_TILE / SAMPLING_KEPT) + THREAD / 8;
-        const double own = sampling_eight(kept + THREAD / 8 * APART, block < blocks ? SAMPLING_KEPT : 0);
+        const double own =
+            sampling_eight(kept + THREAD / 8 * APART, block < blocks ? SAMPLING_KEPT : 0);
         if (THREAD % 8 == 0 && block < blocks) sum[block] = own;
     }
     if (vote_any(removed) && LANE == 0) raise_uint32(&space->border[row].removed[a.stage], 1);

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_product.h"
 
 #include "models/gpu/product_floats.h"
 #include "models/gpu/product_half.h"
 #include "models/gpu/product_quantised.h"
 
-/* How many tiles of rows, tiles of eight columns and groups ahead (product_parts.h). */
+/* Arguments: tiles of rows, tiles of eight columns, and groups loaded ahead (product_parts.h). */
 KERNEL_RESIDENT(product_f32_1, 256, 4) { product_floats(&a.product, 2, 1); }
 KERNEL_RESIDENT(product_f32_2, 256, 2) { product_floats(&a.product, 2, 2); }
 KERNEL(product_f32_4, 256) { product_floats(&a.product, 2, 4); }
@@ -26,7 +27,7 @@ KERNEL(product_q4_0_2, 256) { product_quantised_wide(&a.product, 2, 2, true); }
 KERNEL(product_q4_0_4, 256) { product_quantised_wide(&a.product, 2, 4, true); }
 KERNEL(product_q4_0_8, 256) { product_quantised_wide(&a.product, 2, 8, true); }
 
-/* ---- the rows of a table ----------------------------------------------------------------------------------------- */
+/* -- embedding lookups -- */
 
 DEVICE float half_at(const unsigned char *at, bool f16)
 {
@@ -34,7 +35,7 @@ DEVICE float half_at(const unsigned char *at, bool f16)
     return f16 ? float_of_f16(half) : float_of_bf16(half);
 }
 
-/* A block for 256 of the columns of the table, and a token. */
+/* A block per token and per 256 columns of the table. */
 KERNEL(embed, 256)
 {
     after_previous();

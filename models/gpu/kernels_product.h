@@ -1,16 +1,23 @@
-/* kernels_product: matrix products and the rows of a table; layouts in models/gpu/layout.h and tile.h.
- * What they read, have under way and are held up by is in docs/gpu.md#kernels; `make gpu-report` has their registers. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernels_product: matrix products and embedding lookups; layouts are in layout.h and tile.h.
+ * docs/gpu.md#kernels gives their memory traffic, loads in flight and limits; `make gpu-report`
+ * prints their registers. */
 #ifndef SPECLAB_KERNELS_PRODUCT_H
 #define SPECLAB_KERNELS_PRODUCT_H
 
 #include "models/gpu/pass_batch.h"
 
-enum { PRODUCT_WARPS = 8, PRODUCT_PARTS = 8, PRODUCT_SLICES = 4 /* of a sum, and blocks that share rows: at most */ };
+enum {
+    PRODUCT_WARPS = 8,
+    PRODUCT_PARTS = 8,
+    PRODUCT_SLICES = 4 /* most parts of a sum, and most blocks that share rows */
+};
 
-/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is made in `parts` (1, 2, 4, 8): part p takes
- * groups p, p + parts, ... of tile.h, a warp each; they are added as a binary tree. A block has block_parts of them,
- * and BLOCK_Y says which; blocks that share rows leave theirs in `partial` (parts / block_parts, PASS_COLUMNS, rows
- * rounded up to 4), and the last of them, by `count` (a number for each BLOCK_X, 0 between launches), adds them. */
+/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w has `parts` parts (1, 2, 4,
+ * 8): part p takes groups p, p + parts, ... of tile.h, one warp each, and a binary tree adds the
+ * parts. A block has block_parts of them, which BLOCK_Y selects. Blocks that share rows write
+ * `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 4), and the last one adds them.
+ * `count` (a number per BLOCK_X, 0 between launches) tells which is last. */
 struct product_args {
     float *y;
     const unsigned char *w;
@@ -23,7 +30,7 @@ struct product_args {
     int32_t add, wanted; /* 0 or 1 */
 };
 
-/* As spec_tensor_type. */
+/* Same values as spec_tensor_type. */
 enum { PRODUCT_F32, PRODUCT_F16, PRODUCT_BF16, PRODUCT_Q8_0, PRODUCT_Q4_0 };
 
 struct embed_args {
@@ -33,23 +40,23 @@ struct embed_args {
     int32_t cols, type;
 };
 
-/* A kernel for each type, and for 8, 16, 32 and 64 columns: so many tiles of eight. */
-#define SPEC_KERNELS_PRODUCT_OF(X, type)                                                                               \
-    X(product, product_##type##_1, 256)                                                                                \
-    X(product, product_##type##_2, 256)                                                                                \
-    X(product, product_##type##_4, 256)                                                                                \
+/* A kernel for each type and for 8, 16, 32 and 64 columns, in tiles of eight. */
+#define SPEC_KERNELS_PRODUCT_OF(X, type)                                                           \
+    X(product, product_##type##_1, 256)                                                            \
+    X(product, product_##type##_2, 256)                                                            \
+    X(product, product_##type##_4, 256)                                                            \
     X(product, product_##type##_8, 256)
-#define SPEC_KERNELS_PRODUCT_TYPES(X)                                                                                  \
-    SPEC_KERNELS_PRODUCT_OF(X, f32)                                                                                    \
-    SPEC_KERNELS_PRODUCT_OF(X, f16)                                                                                    \
-    SPEC_KERNELS_PRODUCT_OF(X, bf16)                                                                                   \
-    SPEC_KERNELS_PRODUCT_OF(X, q8_0)                                                                                   \
+#define SPEC_KERNELS_PRODUCT_TYPES(X)                                                              \
+    SPEC_KERNELS_PRODUCT_OF(X, f32)                                                                \
+    SPEC_KERNELS_PRODUCT_OF(X, f16)                                                                \
+    SPEC_KERNELS_PRODUCT_OF(X, bf16)                                                               \
+    SPEC_KERNELS_PRODUCT_OF(X, q8_0)                                                               \
     SPEC_KERNELS_PRODUCT_OF(X, q4_0)
 #define SPEC_KERNELS_PRODUCT(X) SPEC_KERNELS_PRODUCT_TYPES(X) X(product, embed, 256)
 
-#define SPEC_PRODUCT_ARGS(theme, name, threads)                                                                        \
-    struct name##_args {                                                                                               \
-        struct product_args product;                                                                                   \
+#define SPEC_PRODUCT_ARGS(theme, name, threads)                                                    \
+    struct name##_args {                                                                           \
+        struct product_args product;                                                               \
     };
 SPEC_KERNELS_PRODUCT_TYPES(SPEC_PRODUCT_ARGS)
 #undef SPEC_PRODUCT_ARGS

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_roofline.h"
 #include "models/gpu/simt.h"
 
-/* Blocks take pieces in turn, so that all of them together read one stretch of memory at a time. A thread asks for
- * several quads before it uses the first. */
+/* Blocks take turns with pieces, so that together they read contiguous memory. A thread issues
+ * several loads before it uses the first. */
 KERNEL(roofline_read, ROOFLINE_THREADS)
 {
     after_previous();
@@ -16,7 +17,8 @@ KERNEL(roofline_read, ROOFLINE_THREADS)
         UNROLL
         for (int i = 0; i < ROOFLINE_LOADS; i++) sum += q[i].x + q[i].y + q[i].z + q[i].w;
     }
-    for (int mask = WARP_LANES / 2; mask > 0; mask /= 2) sum += (uint32_t)shuffle_xor_int((int)sum, mask);
+    for (int mask = WARP_LANES / 2; mask > 0; mask /= 2)
+        sum += (uint32_t)shuffle_xor_int((int)sum, mask);
     if (LANE == 0) a.sum[BLOCK_X * (ROOFLINE_THREADS / WARP_LANES) + WARP] = sum;
 }
 

@@ -1,17 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/kernels_sampling.h"
 
 #include "models/gpu/sampling_rows.h"
 
 enum { WARPS = SAMPLING_THREADS / WARP_LANES };
 
-/* ---- the largest ------------------------------------------------------------------------------------------------- */
+/* ---- the largest ----------------------------------------------------------------------------- */
 
 DEVICE void clear_border(const sampling_space *space, int row, int filters)
 {
     const sampling_border none = {0};
     if (filters != 0 && BLOCK_X == 0 && THREAD == 0) space->border[row] = none;
     if ((filters & (SAMPLING_TOP_K | SAMPLING_TOP_P)) == 0) return;
-    for (int i = BLOCK_X * SAMPLING_THREADS + THREAD; i < SAMPLING_BINS; i += GRID_X * SAMPLING_THREADS) {
+    for (int i = BLOCK_X * SAMPLING_THREADS + THREAD; i < SAMPLING_BINS;
+         i += GRID_X * SAMPLING_THREADS) {
         space->count[row * SAMPLING_BINS + i] = 0;
         space->mass[row * SAMPLING_BINS + i] = 0;
     }
@@ -49,12 +51,14 @@ KERNEL(sampling_largest, 128)
     space->largest[row * SAMPLING_SPREAD + BLOCK_X] = best;
 }
 
-/* ---- exponentials ------------------------------------------------------------------------------------------------ */
+/* ---- exponentials ---------------------------------------------------------------------------- */
 
 enum { MASS_BITS = 19, PIECES = SAMPLING_TILE / SAMPLING_PIECE, LANES = 16 };
 
-/* Of a token's exponential, in units of 2^-38: the higher and lower bits apart, as 4096 of either fit in 32 bits. */
-DEVICE void count_token(uint32_t *count, uint32_t *high, uint32_t *low, int bin, double e, bool masses)
+/* Adds a token's exponential, in units of 2^-38, as separate high and low bits: 4096 of either fit
+ * in 32 bits. */
+DEVICE void count_token(uint32_t *count, uint32_t *high, uint32_t *low, int bin, double e,
+                        bool masses)
 {
     add_uint32(&count[bin], 1);
     if (!masses) return;
@@ -72,12 +76,14 @@ KERNEL(sampling_exps, 128)
     after_previous();
     const sampling_space *space = &a.space;
     const int row = BLOCK_Y, vocab = space->vocab;
-    const bool masses = (a.filters & SAMPLING_TOP_P) != 0, counts = masses || (a.filters & SAMPLING_TOP_K) != 0;
+    const bool masses = (a.filters & SAMPLING_TOP_P) != 0,
+               counts = masses || (a.filters & SAMPLING_TOP_K) != 0;
     const float *logits = sampling_logits(space, row);
     const sampling_law law = sampling_begin_law(space, row);
     if (law.bad) return;
     sampling_eighths(eighth);
-    for (int i = THREAD; counts && i < SAMPLING_BINS; i += SAMPLING_THREADS) count[i] = high[i] = low[i] = 0;
+    for (int i = THREAD; counts && i < SAMPLING_BINS; i += SAMPLING_THREADS)
+        count[i] = high[i] = low[i] = 0;
     for (int tile = BLOCK_X; tile * SAMPLING_TILE < vocab; tile += GRID_X) {
         float logit[SAMPLING_EACH];
         sampling_read(logit, logits, tile, vocab);
@@ -108,10 +114,11 @@ KERNEL(sampling_exps, 128)
     }
 }
 
-/* ---- decisions --------------------------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
-/* A token that is accepted for certain, or rejected for certain, takes no uniform. */
-DEVICE void judge_chain(const sampling_space *space, const double *target, const double *draft, bool bad)
+/* A token that is certainly accepted or certainly rejected consumes no uniform. */
+DEVICE void judge_chain(const sampling_space *space, const double *target, const double *draft,
+                        bool bad)
 {
     const sampling_job *job = space->job;
     sampling_result *result = space->result;
@@ -144,7 +151,7 @@ KERNEL(sampling_accept, 512)
     sync_block();
     for (int row = WARP; row <= job->n; row += ACCEPT_WARPS) {
         const sampling_law law = sampling_end_law(space, row, a.stages);
-        sync_warp(); /* all lanes have read what is written over */
+        sync_warp(); /* before its data is overwritten */
         if (LANE != 0) continue;
         space->row[row] = law;
         if (law.bad) add_uint32(&bad, 1);
@@ -158,21 +165,24 @@ KERNEL(sampling_accept, 512)
     if (THREAD == 0) judge_chain(space, target, draft, bad != 0);
 }
 
-/* What the target has of a token beyond the draft, at the place of the rejected one. */
-DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, float logit, float kept, int token,
-                        const double *eighth)
+/* The target's excess over the draft for a token, at the place of the rejected draft. */
+DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, float logit,
+                        float kept, int token, const double *eighth)
 {
-    const double left = sampling_value(target, logit, token, eighth) - sampling_value(draft, kept, token, eighth);
+    const double left =
+        sampling_value(target, logit, token, eighth) - sampling_value(draft, kept, token, eighth);
     return left > 0.0 ? left : 0.0;
 }
 
-/* Those of a piece, into shared memory; by the block. A barrier must follow. */
+/* Excesses of a piece, into shared memory; by the block. A barrier must follow. */
 DEVICE void fill_excess(double *left, const sampling_space *space, int piece, const double *eighth)
 {
-    const int row = space->result->n_accepted, begin = piece * SAMPLING_PIECE, n = space->vocab - begin;
+    const int row = space->result->n_accepted, begin = piece * SAMPLING_PIECE,
+              n = space->vocab - begin;
     const sampling_law target = space->row[row], draft = *space->job->law[row];
     const float *logits = sampling_logits(space, row) + begin;
-    const float *kept = (const float *)((const char *)space->job->law[row] + SAMPLING_LAW_BYTES) + begin;
+    const float *kept =
+        (const float *)((const char *)space->job->law[row] + SAMPLING_LAW_BYTES) + begin;
     for (int i = THREAD; i < SAMPLING_PIECE; i += SAMPLING_THREADS)
         left[i] = i < n ? excess_of(&target, &draft, logits[i], kept[i], begin + i, eighth) : 0.0;
 }
@@ -188,33 +198,38 @@ KERNEL(sampling_excess, 128)
     fill_excess(left, space, BLOCK_X, eighth);
     sync_block();
     if (WARP != 0) return;
-    const int end = space->vocab - BLOCK_X * SAMPLING_PIECE, n = end < SAMPLING_PIECE ? end : SAMPLING_PIECE;
+    const int end = space->vocab - BLOCK_X * SAMPLING_PIECE,
+              n = end < SAMPLING_PIECE ? end : SAMPLING_PIECE;
     const double sum = sampling_eight(left, LANE < 8 ? n : 0);
     if (LANE == 0) space->excess[BLOCK_X] = sum;
 }
 
-/* ---- the last draw ----------------------------------------------------------------------------------------------- */
+/* ---- the last draw --------------------------------------------------------------------------- */
 
-/* Probabilities of tokens begin..begin+n-1 into shared memory; by the block. A barrier must follow. */
-DEVICE void fill_values(double *value, const sampling_space *space, int row, const sampling_law *law, int begin, int n,
-                        const double *eighth)
+/* Probabilities of tokens begin..begin+n-1, into shared memory; by the block. A barrier must
+ * follow. */
+DEVICE void fill_values(double *value, const sampling_space *space, int row,
+                        const sampling_law *law, int begin, int n, const double *eighth)
 {
     const float *logits = sampling_logits(space, row) + begin;
-    for (int i = THREAD; i < n; i += SAMPLING_THREADS) value[i] = sampling_value(law, logits[i], begin + i, eighth);
+    for (int i = THREAD; i < n; i += SAMPLING_THREADS)
+        value[i] = sampling_value(law, logits[i], begin + i, eighth);
 }
 
-/* Tokens of a piece of a row's sums: of exponentials, or of what filters keep. */
-DEVICE void tokens_of_piece(int *begin, int *n, const sampling_space *space, bool filtered, int piece)
+/* Tokens of a piece of a row's sums: sums of exponentials, or of what filters keep. */
+DEVICE void tokens_of_piece(int *begin, int *n, const sampling_space *space, bool filtered,
+                            int piece)
 {
-    const int blocks = space->vocab / SAMPLING_KEPT, size = filtered ? SAMPLING_KEPT : SAMPLING_PIECE;
+    const int blocks = space->vocab / SAMPLING_KEPT,
+              size = filtered ? SAMPLING_KEPT : SAMPLING_PIECE;
     const bool single = filtered && piece >= blocks;
     *begin = single ? blocks * SAMPLING_KEPT + piece - blocks : piece * size;
     *n = single ? 1 : space->vocab - *begin < size ? space->vocab - *begin : size;
 }
 
-/* A token of a row. By the block; the first warp has it. */
-DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law *law, int stages, double uniform,
-                       double *value, double *block, const double *eighth)
+/* Draws a token from a row. By the block; the first warp has the result. */
+DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law *law, int stages,
+                       double uniform, double *value, double *block, const double *eighth)
 {
     SHARED int piece;
     SHARED double before;
@@ -230,7 +245,8 @@ DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law 
         const int pieces = filtered ? sampling_kept_sums(space) : sampling_pieces(space);
         const sampling_blocks all = sampling_weigh(block, sum, pieces);
         double cumulated;
-        const int at = sampling_seek(&cumulated, &all, block, sum, pieces, 0.0, uniform * all.total);
+        const int at =
+            sampling_seek(&cumulated, &all, block, sum, pieces, 0.0, uniform * all.total);
         if (LANE == 0) {
             piece = at;
             before = cumulated / all.total;
@@ -248,9 +264,9 @@ DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law 
     return token;
 }
 
-/* From what is left of the target: a piece, then one of its tokens; where rounding left nothing, -1. */
-DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, double *value, double *block,
-                          const double *eighth)
+/* Draws from the residual: a piece, then one of its tokens; -1 where rounding left nothing. */
+DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, double *value,
+                          double *block, const double *eighth)
 {
     SHARED int piece;
     const int pieces = sampling_pieces(space);
@@ -258,7 +274,8 @@ DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, do
         double sum = 0.0;
         for (int i = LANE; i < pieces; i += WARP_LANES) sum += space->excess[i];
         const bool some = vote_any(sum > 0.0);
-        const int at = some && pieces > 1 ? sampling_choose(block, space->excess, pieces, uniform[0]) : 0;
+        const int at =
+            some && pieces > 1 ? sampling_choose(block, space->excess, pieces, uniform[0]) : 0;
         if (LANE == 0) piece = some ? at : -1;
     }
     sync_block();
@@ -289,7 +306,7 @@ KERNEL(sampling_pick, 128)
     }
     sync_block();
     if (a.chain ? result->bad : law.bad) {
-        if (THREAD == 0 && !a.chain) result->bad = 1; /* of a chain it is known */
+        if (THREAD == 0 && !a.chain) result->bad = 1; /* a chain's flag is already set */
         return;
     }
     int token = -1, more = 1;
@@ -298,7 +315,8 @@ KERNEL(sampling_pick, 128)
         if (token >= 0) more = sampling_pieces(space) > 1 ? 2 : 1;
     }
     if (token < 0 && law.hot >= 0) token = law.hot;
-    if (token < 0) token = pick_of_row(space, row, &law, a.stages, uniform[0], value, block, eighth);
+    if (token < 0)
+        token = pick_of_row(space, row, &law, a.stages, uniform[0], value, block, eighth);
     if (THREAD != 0) return;
     result->token = token;
     result->used = used + more;

@@ -1,41 +1,49 @@
-/* kernels_sampling: a chain of tokens is drawn and verified where the logits are.
- * Rows are those of the processor, bit for bit: its exponential, its sums in its order (models/transformer/engine/logits.c,
- * models/row.c), its filters (models/filters.c), its decisions (sim/chance/chance.c, sim/verify/excess.c, sim/verify/verify_token.c).
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernels_sampling: draws tokens and verifies chains of drafts from logits in GPU memory.
+ * Results equal those of the CPU bit for bit: exponential and order of sums
+ * (models/transformer/engine/logits.c, models/row.c); filters (models/filters.c); decisions
+ * (sim/chance/chance.c, sim/verify/residual.c, sim/verify/verify_token.c).
  *
- * What may differ, and by how much. (1) Compensated sums are taken exactly, in pairs of doubles, and rounded once. The
- * processor's may round the other way where the exact sum is within 2^-85 of itself (V = 128,000) of the middle between
- * two doubles, which no test has met: then the row is off by a unit in the last place, and total variation is at most
- * 2^-53. (2) A row of more than SAMPLING_WHOLE tokens is drawn from by pieces: cumulated probabilities are off by at
- * most (V/512 + 512) 2^-53, which is 9e-14 for V = 128,000, so a uniform as near as that to a border may fall to its
- * other side. (3) Logits that differ though their probabilities are equal as doubles, which takes temperatures beyond
- * 1e6, are no ties.
+ * Three differences are possible. (1) The GPU computes compensated sums exactly, in pairs of
+ * doubles, and rounds once. The CPU may round the other way where the exact sum is within 2^-85 of
+ * itself (V = 128,000) of the middle between two doubles. No test has met that; the row is then off
+ * by a unit in the last place, and total variation is at most 2^-53. (2) A row of more than
+ * SAMPLING_WHOLE tokens is sampled by pieces: cumulative probabilities are off by at most (V/512 +
+ * 512) 2^-53. That is 9e-14 for V = 128,000, so a uniform that close to a border may fall on its
+ * other side. (3) Different logits whose probabilities are equal as doubles are no ties. That takes
+ * temperatures beyond 1e6.
  *
- * Launches. `largest` and `exps` for all; for each stage of filters `border`, for top_k and top_p `candidates` and
- * `cut`, then `kept`; for a chain `accept` and `excess`; at last `pick`. A draw takes 3, and 7 with filters; a chain 5
- * and 9. Joint filters are one stage; chained ones are a stage each.
+ * Launches: `largest` and `exps`; for each stage of filters `border`, for top_k and top_p
+ * `candidates` and `cut`, then `kept`; for a chain `accept` and `excess`; last `pick`. A draw takes
+ * 3, with filters 7; a chain takes 5, with filters 9. Joint filters are one stage; chained ones are
+ * a stage each.
  *
- * Arithmetic, for an H200 (132 multiprocessors, 1.75 GHz, 64 operations in double precision a cycle each, 5.5 TB/s from
- * the second-level cache, where all of this lies). R rows: 1 for a draw, 9 for a chain of 8. In us, at V = 128,000:
+ * Estimated costs on an H200: 132 multiprocessors at 1.75 GHz, 64 double operations per cycle each,
+ * and 5.5 TB/s from the L2 cache, which holds all the data. R rows: 1 for a draw, 9 for a chain of
+ * 8. In us, at V = 128,000:
  *
- *                  reads, bytes    R = 9    double operations  R = 9   latency
- *     largest      4 V R           0.9      -                          1.2    a draw also writes 4 V
- *     exps         4 V R           0.9      16 V R             1.3     2.0    32 sums one after another in a lane
- *     border       12 KB a row     -        V/512 + V/128              2.5    one warp a row
- *     candidates   4 V R           0.9      of few tokens              1.5
- *     cut          8 a candidate   -        of few tokens              2.5    sorts a bin: 16 tokens in 10 steps
- *     kept         4 V R           0.9      of what stays              1.7
- *     accept       2 to 9 KB a row -        V/512 or V/128             3.0    one block: a warp a row, then one thread
- *     excess       8 V             0.2      40 V               0.4     1.8    the row of the rejected token alone
- *     pick         2 to 9 KB       -        512                        4.0    one block, its first warp
+ *              reads, bytes      R = 9 double operations R = 9 latency
+ *   largest    4 V R             0.9   -                       1.2    a draw also writes 4 V
+ *   exps       4 V R             0.9   16 V R            1.3   2.0    32 dependent sums in a lane
+ *   border     12 KB per row     -     V/512 + V/128           2.5    one warp per row
+ *   candidates 4 V R             0.9   of few tokens           1.5
+ *   cut        8 per candidate   -     of few tokens           2.5    sorts 16 tokens in 10 steps
+ *   kept       4 V R             0.9   of what stays           1.7
+ *   accept     2 to 9 KB per row -     V/512 or V/128          3.0    a warp per row, then 1 thread
+ *   excess     8 V               0.2   40 V              0.4   1.8    rejected token's row only
+ *   pick       2 to 9 KB         -     512                     4.0    first warp of one block
  *
- * The larger of traffic, operations and latency counts, and 0.5 us from one launch to the next inside a recording where
- * launches begin early (card.h), else 1.2: a draw 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8 us, with filters 18; a chain of 8
- * 12 + 2 = 14 us, with filters 24; else 10, 23, 17 and 30. At V = 32,000 about 1 us less, as latency is nearly all. The upload of 1.6 KB, the copy of 540 bytes back and the recording's first
- * launch add 5 us. No number of these was measured: they are loads of 0.35 us that wait for one another, shuffles of 25
- * cycles, barriers of 30 and sums of 10.
+ * The largest of traffic, operations and latency counts, plus 0.5 us between launches of a
+ * recording where launches begin early (card.h), else 1.2. A draw: 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8
+ * us, with filters 18; a chain of 8: 12 + 2 = 14 us, with filters 24. Without early launches: 10,
+ * 23, 17 and 30. At V = 32,000 about 1 us less, since latency dominates. The upload of 1.6 KB, the
+ * copy of 540 bytes back and the recording's first launch add 5 us. These numbers are not measured:
+ * they count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums of 10.
  *
- *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 72; border 79  candidates 46  cut 64  kept 56
- *     shared memory      largest 32 bytes  exps 14.1 KB  accept 1.1  excess 4.1  pick 10.2; cut 27.1  kept 8.6 */
+ *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 72;
+ *                        border 79  candidates 46  cut 64  kept 56
+ *     shared memory      largest 32 bytes  exps 14.1 KB  accept 1.1  excess 4.1  pick 10.2;
+ *                        cut 27.1  kept 8.6 */
 #ifndef SPECLAB_KERNELS_SAMPLING_H
 #define SPECLAB_KERNELS_SAMPLING_H
 
@@ -45,93 +53,95 @@ enum {
     SAMPLING_ROWS = PASS_COLUMNS,
     SAMPLING_STAGES = 3,
     SAMPLING_THREADS = 128,
-    SAMPLING_EACH = 8,                                    /* tokens of a thread in a tile */
-    SAMPLING_TILE = SAMPLING_THREADS * SAMPLING_EACH,     /* tokens that a block takes at a time */
-    SAMPLING_SPREAD_TOKENS = 4096,                        /* most tokens of a block, so that 32 bits hold its counts */
-    SAMPLING_SPREAD = (1 << 20) / SAMPLING_SPREAD_TOKENS, /* most blocks of a row */
-    SAMPLING_PIECE = 512,                                 /* tokens of a sum of exponentials, and of an excess */
-    SAMPLING_KEPT = 128,                                  /* tokens of a sum of what filters keep */
-    SAMPLING_WHOLE = 1024,                                /* rows up to this are drawn from as on the host */
+    SAMPLING_EACH = 8,                                /* tokens per thread in a tile */
+    SAMPLING_TILE = SAMPLING_THREADS * SAMPLING_EACH, /* tokens that a block processes at a time */
+    SAMPLING_SPREAD_TOKENS = 4096, /* most tokens per block, so that 32 bits hold its counts */
+    SAMPLING_SPREAD = (1 << 20) / SAMPLING_SPREAD_TOKENS, /* most blocks per row */
+    SAMPLING_PIECE = 512,  /* tokens in a sum of exponentials, and of an excess */
+    SAMPLING_KEPT = 128,   /* tokens in a sum of what filters keep */
+    SAMPLING_WHOLE = 1024, /* rows up to this size are sampled as on the host */
     SAMPLING_BINS = 512,
     SAMPLING_CANDIDATES = 2048,
     SAMPLING_CUT_THREADS = 256,
     SAMPLING_ACCEPT_THREADS = 512,
-    SAMPLING_BLOCKS = 256, /* of a pick */
+    SAMPLING_BLOCKS = 256, /* blocks of weights in a pick */
     SAMPLING_LAW_BYTES = 128
 };
 
 /* Which filters a stage applies. */
 enum { SAMPLING_TOP_K = 1, SAMPLING_TOP_P = 2, SAMPLING_MIN_P = 4 };
 
-/* How a row is made of its logits. Probability of token i of logit x, 0 where a test fails:
+/* How logits become a row. The probability of token i with logit x, 0 where a test fails:
  *     x > cut, or x = cut and i <= last
  *     p = exp((x - largest) factor) scale / rest[0] / rest[1], p >= least
  *     p / rest[2]
- * rest: what filters left, 1 where they removed nothing. hot >= 0: all on that token. A law in the card's memory has
- * its logits after SAMPLING_LAW_BYTES. */
+ * rest: mass that the filters kept, 1 where they removed nothing. hot >= 0: that token has
+ * probability 1. In GPU memory, a law's logits follow after SAMPLING_LAW_BYTES. */
 typedef struct {
     double factor, scale, rest[SAMPLING_STAGES], least;
     float largest, cut;
     int32_t last, hot, bad; /* bad: a logit is not finite */
 } sampling_law;
 
-/* What is asked for, as it is uploaded. */
+/* The request, as uploaded. */
 typedef struct {
     double factor, top_p, min_p; /* factor: 1 / temperature */
     int32_t top_k, hot;          /* hot: temperature 0 */
     int32_t n;                   /* tokens of the chain */
     const float *logits;         /* (n + 1, vocab) */
-    sampling_law *opt_keep;      /* of a draw: where its law is kept */
+    sampling_law *opt_keep;      /* of a draw: where to store its law */
     const sampling_law *law[SAMPLING_ROWS];
     int32_t token[SAMPLING_ROWS];
     double uniform[SAMPLING_ROWS + 1]; /* n + 2 */
 } sampling_job;
 
-/* What comes back. */
+/* The answer. */
 typedef struct {
     int32_t token, n_accepted, used, corrects, bad;
     double chance[SAMPLING_ROWS];
 } sampling_result;
 
-/* The largest of some logits and where it stands first; -1: one is not finite. */
+/* The largest logit and its first index; -1: a logit is not finite. */
 typedef struct {
     float value;
     int32_t index;
 } sampling_largest;
 
-/* The sum of probabilities, in units of 2^-62 and of 2^-102. */
+/* A sum of probabilities, in units of 2^-62 and of 2^-102. */
 typedef struct {
     uint64_t whole, part;
 } sampling_mass;
 
-/* Where the cut of a stage lies, and counts of one call; zeroed by `largest`. */
+/* The cut of a stage, and counts of one call; `largest` zeroes it. */
 typedef struct {
-    int32_t bin;                         /* it lies among the tokens of this one */
-    uint32_t above, inside;              /* tokens of the bins before it, and of it */
-    uint32_t removed[SAMPLING_STAGES];   /* not 0: a token of positive probability went */
+    int32_t bin;                         /* the bin that contains the cut */
+    uint32_t above, inside;              /* tokens of the bins before it, and inside it */
+    uint32_t removed[SAMPLING_STAGES];   /* not 0: a token of positive probability was removed */
     uint32_t candidates[SAMPLING_STAGES];
-    sampling_mass mass[SAMPLING_STAGES]; /* of the bins before it */
-    float cut[SAMPLING_STAGES];          /* as they were before the stage */
+    sampling_mass mass[SAMPLING_STAGES]; /* of the bins before the cut's */
+    float cut[SAMPLING_STAGES];          /* before the stage */
     int32_t last[SAMPLING_STAGES];
 } sampling_border;
 
-/* The workspace, in the card's memory. */
+/* The workspace, in GPU memory. */
 typedef struct {
     const sampling_job *job;
     sampling_result *result;
     sampling_law *row;          /* (rows) */
     sampling_largest *largest;  /* (rows, SAMPLING_SPREAD) */
     double *exps;               /* (rows, ceil(vocab / SAMPLING_PIECE)) */
-    double *kept;               /* (rows, vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT): the last ones singly */
+    double *kept; /* (rows, vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT): the remainder one by
+                   * one */
     double *excess;             /* (ceil(vocab / SAMPLING_PIECE)) */
     sampling_border *border;    /* (rows) */
     uint32_t *count;            /* (rows, SAMPLING_BINS) */
     uint64_t *mass;             /* (rows, SAMPLING_BINS), in units of 2^-38 of the largest */
     uint64_t *candidate;        /* (rows, SAMPLING_CANDIDATES) */
-    int32_t vocab, spread;      /* blocks of a row in `largest` */
+    int32_t vocab, spread;      /* spread: blocks per row in `largest` */
 } sampling_space;
 
-/* Block (x, r): tiles x, x + grid, ... of row r. `filters`: all that will be applied, 0: none. */
+/* Block (x, r): tiles x, x + grid, ... of row r. `filters`: all that later stages apply; 0:
+ * none. */
 struct sampling_largest_args {
     sampling_space space;
     int32_t filters;
@@ -141,25 +151,27 @@ struct sampling_exps_args {
     int32_t filters;
 };
 
-/* One block: the laws of all rows, and which tokens are accepted. stages 0: there are no filters. */
+/* One block: the laws of all rows, and the accepted tokens. stages 0: no filters. */
 struct sampling_accept_args {
     sampling_space space;
     int32_t stages;
 };
 
-/* Block x: what is left of piece x, where there is to be a correction. */
+/* Block x: the residual in piece x, if a correction is needed. */
 struct sampling_excess_args {
     sampling_space space;
 };
 
-/* One block: a token of row 0, whose law ends here, or the bonus or correction of a chain. */
+/* One block: a token of row 0, whose law is complete here, or the bonus or correction of a
+ * chain. */
 struct sampling_pick_args {
     sampling_space space;
     int32_t stages, chain;
 };
 
-#define SPEC_KERNELS_SAMPLING(X)                                                                                       \
-    X(sampling, sampling_largest, 128) X(sampling, sampling_exps, 128) X(sampling, sampling_accept, 512)               \
+#define SPEC_KERNELS_SAMPLING(X)                                                                   \
+    X(sampling, sampling_largest, 128)                                                             \
+    X(sampling, sampling_exps, 128) X(sampling, sampling_accept, 512)                              \
         X(sampling, sampling_excess, 128) X(sampling, sampling_pick, 128)
 
 #endif

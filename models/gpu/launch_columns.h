@@ -1,28 +1,33 @@
-/* launch_columns: what is done column by column, and what is read out of logits. `bucket` as in launch_product.h; y are
- * operands of a format (pass_batch.h). */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* launch_columns: launches of norm, gate, argmax and softmax.
+ * `bucket` as in launch_product.h; y are operands of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H
 
 #include "models/gpu/card.h"
 
-/* y = x / sqrt(mean(x^2) + eps) * gain; wanted: of x's columns first..n-1. y may be x where it is FLOATS and all. The
- * mean is of floats; a column whose squares overflow is NaN. */
-void spec_launch_norm(spec_stream *stream, void *y, const float *x, const float *gain, int dim, float eps, bool wanted,
-                      operand_format format, const pass_batch *batch, int bucket);
+/* y = x / sqrt(mean(x^2) + eps) * gain; wanted: only x's columns first..n-1. y may be x if its
+ * format is FLOATS and all columns are wanted. The mean is of floats; a column whose squares
+ * overflow is NaN. */
+void spec_launch_norm(spec_stream *stream, void *y, const float *x, const float *gain, int dim,
+                      float eps, bool wanted, operand_format format, const pass_batch *batch,
+                      int bucket);
 
-/* y = silu(h[..ffn]) * h[ffn..]; h (n, 2 ffn). */
+/* y = silu(h[..ffn]) * h[ffn..]; h is (n, 2 ffn). */
 void spec_launch_gate(spec_stream *stream, void *y, const float *h, int ffn, operand_format format,
                       const pass_batch *batch, int bucket);
 
-/* What the two below need for n rows, in the card's memory. */
+/* Bytes of GPU memory that the two functions below need for n rows. */
 size_t spec_launch_logits_bytes(int vocab, int n);
 
-/* ret_token[u]: the largest of logits (n, vocab), the lowest index among ties; -1 where one is not finite. */
-void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n, void *workspace);
+/* ret_token[u]: the largest of logits (n, vocab), the lowest index among ties; -1 where one is not
+ * finite. */
+void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n,
+                        void *workspace);
 
-/* row (n, vocab) = softmax(logits / temperature) in double precision, normalised to 1e-15; ret_bad[u]: not 0 where a
- * logit is not finite. */
-void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits, int vocab,
-                      double temperature, int n, void *workspace);
+/* row (n, vocab) = softmax(logits / temperature) in double precision, normalised to 1e-15;
+ * ret_bad[u]: not 0 where a logit is not finite. */
+void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits,
+                      int vocab, double temperature, int n, void *workspace);
 
 #endif

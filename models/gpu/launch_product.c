@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/launch_product.h"
 
+#include "base/int_math.h"
 #include "models/gpu/layout.h"
-#include "base/least.h"
 
 #include <assert.h>
 
@@ -9,18 +10,21 @@ enum {
     EMBED_THREADS = 256,
     BUCKETS = 4,
     ENOUGH_WARPS = 2048,
-    /* Blocks share rows only below this many: of a matrix with more, the parts are few enough for one block. */
+    /* Blocks share rows only below this number of rows; larger matrices have enough warps with the
+     * parts in one block. */
     SHARED_ROWS = ENOUGH_WARPS / 2 * SPEC_LAYOUT_ROWS,
     COUNT_BYTES = SHARED_ROWS / SPEC_LAYOUT_ROWS * (int)sizeof(uint32_t)
 };
 
-_Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 && (int)PRODUCT_F16 == (int)SPEC_TENSOR_F16 &&
-                   (int)PRODUCT_BF16 == (int)SPEC_TENSOR_BF16 && (int)PRODUCT_Q8_0 == (int)SPEC_TENSOR_Q8_0 &&
+_Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 &&
+                   (int)PRODUCT_F16 == (int)SPEC_TENSOR_F16 &&
+                   (int)PRODUCT_BF16 == (int)SPEC_TENSOR_BF16 &&
+                   (int)PRODUCT_Q8_0 == (int)SPEC_TENSOR_Q8_0 &&
                    (int)PRODUCT_Q4_0 == (int)SPEC_TENSOR_Q4_0,
-               "types are numbered alike");
+               "both enums have the same numbers");
 
-/* For each bucket: the tiles of rows that a warp multiplies, as kernels_product.cu has it, and how many parts of a sum
- * at most are made in one block: the fewer, the more of its warps read the same activations, and the less is read. */
+/* For each bucket: tiles of rows per warp, as in kernels_product.cu, and the most parts of a sum in
+ * one block. With fewer parts, more of its warps read the same activations, and less is read. */
 typedef struct {
     spec_kernel kernel;
     int tiles, block_parts;
@@ -55,10 +59,10 @@ operand_format spec_launch_format(spec_tensor_type reader)
     return spec_tensor_is_quantised(reader) ? OPERAND_INT8 : OPERAND_BF16;
 }
 
-/* In how many parts the sums of a matrix are made: enough for a card to be full of warps. By the shape alone. */
+/* Parts of a matrix's sums: enough to fill a GPU with warps. Depends on the shape alone. */
 static int parts_of(int rows)
 {
-    const int tiles = spec_least_pieces(rows, SPEC_LAYOUT_ROWS);
+    const int tiles = spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS);
     int parts = 1;
     while (parts < PRODUCT_PARTS && tiles * parts < ENOUGH_WARPS) parts *= 2;
     return parts;
@@ -70,12 +74,17 @@ size_t spec_launch_product_bytes(void)
     return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 
-void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x, const float *opt_bias,
-                         bool add, bool wanted, void *workspace, const pass_batch *batch, int bucket)
+void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x,
+                         const float *opt_bias, bool add, bool wanted, void *workspace,
+                         const pass_batch *batch, int bucket)
 {
-    const int which = bucket == 8 ? 0 : bucket == 16 ? 1 : bucket == 32 ? 2 : 3, parts = parts_of(w->rows);
+    const int which = bucket == 8    ? 0
+                      : bucket == 16 ? 1
+                      : bucket == 32 ? 2
+                                     : 3,
+              parts = parts_of(w->rows);
     const product_kernel *const kernel = &kernels[w->type][which];
-    const int block_parts = spec_least(parts, kernel->block_parts), slices = parts / block_parts;
+    const int block_parts = spec_int_min(parts, kernel->block_parts), slices = parts / block_parts;
     const int block_tiles = kernel->tiles * PRODUCT_WARPS / block_parts;
     const struct product_args args = {.y = y,
                                       .w = w->data,
@@ -94,11 +103,14 @@ void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, co
     assert(slices <= PRODUCT_SLICES);
     assert(slices == 1 || (size_t)slices * (size_t)w->rows <= (size_t)2 * SHARED_ROWS);
     spec_stream_run(stream, kernel->kernel,
-                    spec_least_pieces(spec_least_pieces(w->rows, SPEC_LAYOUT_ROWS), block_tiles), slices, 1, &args);
+                    spec_int_ceil_div(spec_int_ceil_div(w->rows, SPEC_LAYOUT_ROWS), block_tiles),
+                    slices, 1, &args);
 }
 
-void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table, const pass_batch *batch, int bucket)
+void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table,
+                       const pass_batch *batch, int bucket)
 {
-    SPEC_RUN(stream, embed, spec_least_pieces(table->cols, EMBED_THREADS), bucket, 1, .x = x, .table = table->data,
-             .batch = batch, .cols = table->cols, .type = (int32_t)table->type);
+    SPEC_RUN(stream, embed, spec_int_ceil_div(table->cols, EMBED_THREADS), bucket, 1, .x = x,
+             .table = table->data, .batch = batch, .cols = table->cols,
+             .type = (int32_t)table->type);
 }

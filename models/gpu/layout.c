@@ -1,24 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/layout.h"
 
+#include "base/int_math.h"
 #include "models/gpu/tile.h"
-#include "base/least.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SPEC_LAYOUT_ROWS == (int)TILE_ROWS && (int)TILE_BLOCK == (int)SPEC_TENSOR_BLOCK, "one tile");
+_Static_assert((int)SPEC_LAYOUT_ROWS == (int)TILE_ROWS && (int)TILE_BLOCK == (int)SPEC_TENSOR_BLOCK,
+               "one tile");
 
 enum { HALF = 2, WORD = 4, BLOCK = SPEC_TENSOR_BLOCK };
 
 size_t spec_layout_tile_bytes(spec_tensor_type type, int cols)
 {
     switch (type) {
-    case SPEC_TENSOR_F32: return (size_t)spec_least_pieces(cols, TILE_F32_COLUMNS) * TILE_F32_BYTES;
+    case SPEC_TENSOR_F32: return (size_t)spec_int_ceil_div(cols, TILE_F32_COLUMNS) * TILE_F32_BYTES;
     case SPEC_TENSOR_F16:
-    case SPEC_TENSOR_BF16: return (size_t)spec_least_pieces(cols, TILE_HALF_COLUMNS) * TILE_HALF_BYTES;
-    case SPEC_TENSOR_Q8_0: return (size_t)spec_least_pieces(cols, TILE_QUANTISED_COLUMNS) * TILE_Q8_0_BYTES;
-    case SPEC_TENSOR_Q4_0: return (size_t)spec_least_pieces(cols, TILE_QUANTISED_COLUMNS) * TILE_Q4_0_BYTES;
+    case SPEC_TENSOR_BF16:
+        return (size_t)spec_int_ceil_div(cols, TILE_HALF_COLUMNS) * TILE_HALF_BYTES;
+    case SPEC_TENSOR_Q8_0:
+        return (size_t)spec_int_ceil_div(cols, TILE_QUANTISED_COLUMNS) * TILE_Q8_0_BYTES;
+    case SPEC_TENSOR_Q4_0:
+        return (size_t)spec_int_ceil_div(cols, TILE_QUANTISED_COLUMNS) * TILE_Q4_0_BYTES;
     case SPEC_TENSOR_TYPES: break;
     }
     return 0;
@@ -26,10 +31,10 @@ size_t spec_layout_tile_bytes(spec_tensor_type type, int cols)
 
 size_t spec_layout_bytes(spec_tensor_type type, int rows, int cols)
 {
-    return (size_t)spec_least_pieces(rows, TILE_ROWS) * spec_layout_tile_bytes(type, cols);
+    return (size_t)spec_int_ceil_div(rows, TILE_ROWS) * spec_layout_tile_bytes(type, cols);
 }
 
-/* ---- a row into its tile ----------------------------------------------------------------------------------------- */
+/* -- packing a row -- */
 
 static void place_f32(unsigned char *tile, const unsigned char *row, int cols, int r)
 {
@@ -47,7 +52,8 @@ static void place_q8_0(unsigned char *tile, const unsigned char *row, int cols, 
 {
     for (int k = 0; k < cols; k += BLOCK, row += HALF + BLOCK) {
         memcpy(tile + TILE_Q8_0_SCALE_AT(r, k), row, HALF);
-        for (int j = 0; j < BLOCK; j += WORD) memcpy(tile + TILE_Q8_0_AT(r, k + j), row + HALF + j, WORD);
+        for (int j = 0; j < BLOCK; j += WORD)
+            memcpy(tile + TILE_Q8_0_AT(r, k + j), row + HALF + j, WORD);
     }
 }
 
@@ -56,7 +62,8 @@ static void place_q4_0(unsigned char *tile, const unsigned char *row, int cols, 
     for (int k = 0; k < cols; k += BLOCK, row += HALF + BLOCK / 2) {
         memcpy(tile + TILE_Q4_0_SCALE_AT(r, k), row, HALF);
         for (int j = 0; j < BLOCK; j += 2 * WORD) {
-            /* Columns j..j+7: in the file the low or the high halves of eight bytes in turn. */
+            /* Columns j..j+7 are the low or the high halves of eight consecutive bytes of the
+             * file. */
             uint64_t eight;
             memcpy(&eight, row + HALF + j % (BLOCK / 2), sizeof eight);
             eight = (j < BLOCK / 2 ? eight : eight >> 4) & 0x0f0f0f0f0f0f0f0f;
@@ -66,7 +73,8 @@ static void place_q4_0(unsigned char *tile, const unsigned char *row, int cols, 
     }
 }
 
-static void place(unsigned char *tile, spec_tensor_type type, const unsigned char *row, int cols, int r)
+static void place(unsigned char *tile, spec_tensor_type type, const unsigned char *row, int cols,
+                  int r)
 {
     switch (type) {
     case SPEC_TENSOR_F32: place_f32(tile, row, cols, r); break;
@@ -78,11 +86,12 @@ static void place(unsigned char *tile, spec_tensor_type type, const unsigned cha
     }
 }
 
-int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts, int first, int end,
-                     spec_error *error)
+int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts,
+                     int first, int end, spec_error *error)
 {
     const int cols = part->cols;
-    const size_t bytes = spec_layout_tile_bytes(type, cols), row_bytes = spec_tensor_row_bytes(type, cols);
+    const size_t bytes = spec_layout_tile_bytes(type, cols),
+                 row_bytes = spec_tensor_row_bytes(type, cols);
     unsigned char *const converted = malloc(row_bytes + 1), *tile = ret_data;
     float *const value = malloc((size_t)cols * sizeof *value + 1);
     int status = GSL_SUCCESS;
@@ -90,7 +99,7 @@ int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *p
         status = spec_fail(error, GSL_ENOMEM, "no memory to pack rows of %d weights", cols);
         goto done;
     }
-    /* `part` goes on with the rows: row `at` of it is the next. */
+    /* Row `at` of `part` is the next row. */
     int at = first * TILE_ROWS;
     for (int i = first; i < end; i++, tile += bytes) {
         memset(tile, 0, bytes);
@@ -102,7 +111,7 @@ int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *p
             if (part->type == type) {
                 row = (const unsigned char *)part->data + (size_t)at * row_bytes;
             } else {
-                spec_tensor_row(value, part, at);
+                spec_tensor_decode_row(value, part, at);
                 spec_tensor_row_write(converted, type, value, cols);
             }
             place(tile, type, row, cols, r);
@@ -114,7 +123,7 @@ done:
     return status;
 }
 
-/* ---- and out of it ----------------------------------------------------------------------------------------------- */
+/* -- unpacking a row -- */
 
 static uint16_t half_at(const unsigned char *at)
 {
@@ -148,7 +157,8 @@ static float weight(const unsigned char *tile, spec_tensor_type type, int r, int
 void spec_layout_row(float *ret_value, const void *data, spec_tensor_type type, int cols, int row)
 {
     const unsigned char *const tile =
-        (const unsigned char *)data + (size_t)(row / TILE_ROWS) * spec_layout_tile_bytes(type, cols);
+        (const unsigned char *)data +
+        (size_t)(row / TILE_ROWS) * spec_layout_tile_bytes(type, cols);
     assert(row >= 0);
     for (int k = 0; k < cols; k++) ret_value[k] = weight(tile, type, row % TILE_ROWS, k);
 }

@@ -1,6 +1,8 @@
-/* operand: activations, written as the matrix that reads them wants them (pass_batch.h). For kernels; a warp writes 128
- * neighbouring columns of a row at a time, its padding too. What comes out is what spec_activation_fill
- * (models/transformer/kernels/product.h) makes of the same floats on the processor, bit for bit. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* operand: writes activations in the format of the matrix that reads them (pass_batch.h).
+ * For kernels; a warp writes 128 adjacent columns of a row at a time, with their padding. The bits
+ * equal those of spec_product_activation_fill (models/transformer/kernels/product.h) on the CPU for
+ * the same floats. */
 #ifndef SPECLAB_OPERAND_H
 #define SPECLAB_OPERAND_H
 
@@ -9,7 +11,7 @@
 
 enum { OPERAND_LANE = 4, OPERAND_WARP = OPERAND_LANE * WARP_LANES, OPERAND_BLOCK = 32 };
 
-/* Elements from a row to the next. */
+/* Elements from one row to the next. */
 DEVICE int operand_width(operand_format format, int cols)
 {
     if (format == OPERAND_FLOATS) return cols;
@@ -17,10 +19,11 @@ DEVICE int operand_width(operand_format format, int cols)
     return (cols + align - 1) / align * align;
 }
 
-/* Of INT8: scale u * width/32 + i is that of row u, block i. */
+/* Scales of INT8: u * width/32 + i is the index for row u, block i. */
 DEVICE float *operand_scales(void *operand, int cols)
 {
-    return (float *)((char *)operand + (size_t)PASS_COLUMNS * (size_t)operand_width(OPERAND_INT8, cols));
+    return (float *)((char *)operand +
+                     (size_t)PASS_COLUMNS * (size_t)operand_width(OPERAND_INT8, cols));
 }
 
 DEVICE uint32_t operand_bf16_pair(float low, float high)
@@ -28,13 +31,14 @@ DEVICE uint32_t operand_bf16_pair(float low, float high)
     return (uint32_t)bf16_of_float(low) | (uint32_t)bf16_of_float(high) << 16;
 }
 
-/* Blocks of 32, of 8 lanes: their scales, and the lane's four bytes. */
+/* Quantises blocks of 32 columns, 8 lanes each: the scale, and four bytes per lane. */
 DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const float *value)
 {
     uint32_t largest = 0, bytes = 0;
     UNROLL
     for (int i = 0; i < OPERAND_LANE; i++) {
-        const uint32_t bits = bits_of_float(value[i]) & 0x7fffffffu; /* in the order of magnitudes, NaN last */
+        const uint32_t bits =
+            bits_of_float(value[i]) & 0x7fffffffu; /* ordered by magnitude, NaN last */
         largest = bits > largest ? bits : largest;
     }
     UNROLL
@@ -55,14 +59,18 @@ DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const f
         for (int i = 0; i < OPERAND_LANE; i++)
             bytes |= ((uint32_t)(int32_t)rintf(value[i] * inverse) & 0xffu) << 8 * i;
     }
-    const size_t width = (size_t)operand_width(OPERAND_INT8, cols), to = (size_t)row * width + (size_t)at;
+    const size_t width = (size_t)operand_width(OPERAND_INT8, cols),
+                 to = (size_t)row * width + (size_t)at;
     ((uint32_t *)operand)[to / OPERAND_LANE] = bytes;
-    if (LANE % (OPERAND_BLOCK / OPERAND_LANE) == 0) operand_scales(operand, cols)[to / OPERAND_BLOCK] = scale;
+    if (LANE % (OPERAND_BLOCK / OPERAND_LANE) == 0)
+        operand_scales(operand, cols)[to / OPERAND_BLOCK] = scale;
 }
 
-/* A warp writes columns first..first+127 of a row, and the padding among them; `first` is a multiple of 128. Lane l has
- * those from first + 4l on in `value`, of which those from `cols` on are ignored. All lanes of the warp take part. */
-DEVICE void operand_write(void *operand, operand_format format, int row, int cols, int first, const float *value)
+/* Writes columns first..first+127 of a row, and the padding among them; `first` is a multiple of
+ * 128. Lane l has columns first + 4l .. first + 4l + 3 in `value`; columns from `cols` on are
+ * ignored. All lanes of the warp must call. */
+DEVICE void operand_write(void *operand, operand_format format, int row, int cols, int first,
+                          const float *value)
 {
     const int at = first + OPERAND_LANE * LANE;
     float own[OPERAND_LANE];
@@ -73,7 +81,8 @@ DEVICE void operand_write(void *operand, operand_format format, int row, int col
     } else if (format == OPERAND_BF16) {
         const int width = operand_width(OPERAND_BF16, cols);
         const pair two = {operand_bf16_pair(own[0], own[1]), operand_bf16_pair(own[2], own[3])};
-        if (at < width) store_pair((uint16_t *)operand + (size_t)row * (size_t)width + (size_t)at, two);
+        if (at < width)
+            store_pair((uint16_t *)operand + (size_t)row * (size_t)width + (size_t)at, two);
     } else {
         float *to = (float *)operand + (size_t)row * (size_t)cols + (size_t)at;
         if (cols % OPERAND_LANE == 0) { /* rows are aligned then */

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/pass_queue.h"
 
+#include "base/int_math.h"
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
 #include "models/gpu/launch_product.h"
-#include "base/least.h"
 #include "speclab/round.h"
 
 #include <assert.h>
@@ -13,13 +14,13 @@
 
 enum {
     BUCKET_LEAST = 8,
-    LONGEST_LEAST = 256, /* positions: shorter texts launch as many blocks */
-    SLOTS = 4,           /* uploads under way */
-    ROWS_BYTES = 1 << 23 /* of rows that cross the bus at once, if one is not larger */
+    LONGEST_LEAST = 256, /* positions: shorter sequences launch as many blocks */
+    SLOTS = 4,           /* pending uploads */
+    ROWS_BYTES = 1 << 23 /* most bytes of rows per copy to the host, unless one row is larger */
 };
 
-/* What is copied to the card lies in pinned memory until it has been read: a slot for each upload since the last time
- * that the queue was waited for. */
+/* Uploads stay in pinned memory until the GPU has read them: a slot for each upload since the last
+ * wait. */
 typedef union {
     pass_batch batch;
     int from[SPEC_NODES_MAX];
@@ -41,9 +42,9 @@ static int bucket_of(int n)
     return n == 0 ? 0 : power_of_two(BUCKET_LEAST, n);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* All that is allocated at once, the card's memory or pinned. */
+/* All buffers that are allocated at once, in GPU memory or pinned. */
 enum { BUFFERS = 10 };
 typedef struct {
     void **memory;
@@ -78,7 +79,8 @@ size_t spec_pass_queue_bytes(const spec_shape *shape)
 {
     spec_pass_queue none = {.shape = *shape};
     queue_buffer buffer[BUFFERS];
-    size_t bytes = spec_card_piece(rows_bytes(&none)) + spec_card_piece(spec_sampling_gpu_bytes(shape->vocab));
+    size_t bytes =
+        spec_card_piece(rows_bytes(&none)) + spec_card_piece(spec_sampling_gpu_bytes(shape->vocab));
     list_buffers(buffer, &none, shape);
     for (int i = 0; i < BUFFERS; i++)
         if (!buffer[i].pinned) bytes += spec_card_piece(buffer[i].bytes);
@@ -117,8 +119,8 @@ static int put_frequencies(spec_pass_queue *q, spec_error *error)
     return GSL_SUCCESS;
 }
 
-int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool records, const spec_shape *shape,
-                         spec_error *error)
+int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool records,
+                         const spec_shape *shape, spec_error *error)
 {
     int status = GSL_SUCCESS;
     queue_buffer buffer[BUFFERS];
@@ -130,8 +132,9 @@ int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool reco
     q->shape = *shape;
     list_buffers(buffer, q, shape);
     for (int i = 0; i < BUFFERS; i++) {
-        SPEC_TRY(buffer[i].pinned ? spec_card_pinned_alloc(card, buffer[i].memory, buffer[i].bytes, error)
-                                  : spec_card_alloc(card, buffer[i].memory, buffer[i].bytes, error));
+        SPEC_TRY(buffer[i].pinned
+                     ? spec_card_pinned_alloc(card, buffer[i].memory, buffer[i].bytes, error)
+                     : spec_card_alloc(card, buffer[i].memory, buffer[i].bytes, error));
     }
     SPEC_TRY(spec_stream_init(&q->stream, card, error));
     SPEC_TRY(spec_recordings_init(&q->recordings, error));
@@ -146,7 +149,7 @@ done:
 int spec_pass_queue_rows_at_once(const spec_pass_queue *q)
 {
     const int most = (int)(ROWS_BYTES / ((size_t)q->shape.vocab * sizeof(double)));
-    return most < 1 ? 1 : spec_least(most, PASS_COLUMNS);
+    return most < 1 ? 1 : spec_int_min(most, PASS_COLUMNS);
 }
 
 int spec_pass_queue_make_rows(spec_pass_queue *q, spec_error *error)
@@ -165,7 +168,7 @@ int spec_pass_queue_make_sampling(spec_pass_queue *q, spec_error *error)
     return spec_sampling_gpu_init(&q->sampling, q->stream, q->shape.vocab, q->records, error);
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
+/* -- failures -- */
 
 int spec_pass_queue_status(const spec_pass_queue *q, spec_error *error)
 {
@@ -185,7 +188,7 @@ int spec_pass_queue_wait(spec_pass_queue *q, spec_error *error)
     return spec_pass_queue_status(q, error);
 }
 
-/* ---- uploads ----------------------------------------------------------------------------------------------------- */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
 static upload_slot *next_slot(spec_pass_queue *q)
 {
@@ -201,11 +204,12 @@ void spec_pass_queue_put_slots(spec_pass_queue *q, const int *from, int n)
     spec_stream_put(q->stream, q->from, here, (size_t)n * sizeof *here);
 }
 
-/* The batch as it lies on the card, of which only what is filled is copied; returns the longest text of a column. */
+/* Uploads the filled part of the batch; returns the longest sequence of a column. */
 static int put_batch(spec_pass_queue *q, const spec_batch *batch)
 {
     pass_batch *here = &next_slot(q)->batch;
-    const size_t n = (size_t)batch->n, paths = (size_t)batch->path_begin[n], each = n * sizeof *batch->token;
+    const size_t n = (size_t)batch->n, paths = (size_t)batch->path_begin[n],
+                 each = n * sizeof *batch->token;
     int longest = 0;
     assert(batch->n >= 1 && batch->n <= PASS_COLUMNS && paths <= PASS_PATHS);
     here->n = batch->n;
@@ -220,22 +224,24 @@ static int put_batch(spec_pass_queue *q, const spec_batch *batch)
         const int sees = batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
         if (sees > longest) longest = sees;
     }
-    spec_stream_put(q->stream, q->batch, here, offsetof(pass_batch, path) + paths * sizeof *here->path);
+    spec_stream_put(q->stream, q->batch, here,
+                    offsetof(pass_batch, path) + paths * sizeof *here->path);
     return longest;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
-bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const spec_kv *kv, const int *layer,
-                           int n_layers)
+bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const spec_kv *kv,
+                           const int *layer, int n_layers)
 {
     const int most = longest_of(q->shape.context);
     q->longest = longest_of(put_batch(q, batch));
     q->bucket = bucket_of(batch->n);
     q->wanted = bucket_of(batch->n - batch->first);
     if (q->longest > most && q->status == GSL_SUCCESS)
-        q->status = spec_fail(&q->error, GSL_EINVAL, "a text is longer than the context of %d", q->shape.context);
-    if (q->status != GSL_SUCCESS) return true; /* nothing more is done */
+        q->status = spec_fail(&q->error, GSL_EINVAL, "a text is longer than the context of %d",
+                              q->shape.context);
+    if (q->status != GSL_SUCCESS) return true; /* the backend skips the pass */
     if (q->records && n_layers > 0) {
         q->kind = (spec_pass_kind){q->bucket, q->wanted, q->longest, kv, layer, n_layers};
         spec_recording *recording = spec_recordings_find(&q->recordings, &q->kind);
@@ -246,7 +252,8 @@ bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const sp
         q->recording = true;
         spec_stream_record(q->stream);
     }
-    spec_launch_angles(q->stream, q->angles, q->frequency, q->shape.head_dim / 2, q->batch, q->bucket);
+    spec_launch_angles(q->stream, q->angles, q->frequency, q->shape.head_dim / 2, q->batch,
+                       q->bucket);
     return false;
 }
 
@@ -259,12 +266,13 @@ void spec_pass_queue_end(spec_pass_queue *q)
     if (recording == NULL) {
         if (spec_pass_queue_wait(q, NULL) == GSL_SUCCESS)
             q->status = spec_fail(&q->error, GSL_EFAILED,
-                                  "%s: a pass could not be recorded: %.250s; with SPECLAB_GPU_RECORD=0 it is run as it "
-                                  "is",
+                                  "%s: a pass could not be recorded: %.250s; SPECLAB_GPU_RECORD=0 "
+                                  "runs passes without recording",
                                   spec_card_name(q->card), error.text);
         return;
     }
-    if (spec_recordings_is_full(&q->recordings)) spec_pass_queue_wait(q, NULL); /* the one that goes may be running */
+    if (spec_recordings_is_full(&q->recordings))
+        spec_pass_queue_wait(q, NULL); /* the evicted recording may be running */
     const int status = spec_recordings_add(&q->recordings, &q->kind, recording, q->card, &error);
     if (status == GSL_SUCCESS) spec_stream_replay(q->stream, recording);
     if (q->status == GSL_SUCCESS && status != GSL_SUCCESS) {

@@ -1,13 +1,15 @@
-/* product_floats: the product of F32, without mma: groups of 8 columns of the matrix, one fused operation a weight and
- * column of activations. Lane l has row l % 16 of a tile and four of each group's columns; the other four come from
- * lane l ^ 16 in the end. For kernels. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* product_floats: the F32 matrix product, without matrix units.
+ * Groups of 8 columns of the matrix; one fused multiply-add per weight and column of activations.
+ * Lane l has row l % 16 of a tile and four columns of each group; the other four are in lane l ^
+ * 16, added at the end. For kernels. */
 #ifndef SPECLAB_PRODUCT_FLOATS_H
 #define SPECLAB_PRODUCT_FLOATS_H
 
 #include "models/gpu/product_parts.h"
 
-/* Four activations of a column, from k on; past the end of its row there are zeros. Rows of a multiple of four are
- * aligned. */
+/* Loads four activations of a column, from k on; zeros past the end of its row. Rows of a multiple
+ * of four are aligned. */
 DEVICE quad load_four(const float *x, int k, int cols, bool aligned)
 {
     if (aligned) return load_quad_if(k < cols, x + k);
@@ -24,20 +26,23 @@ enum { FLOATS_DEPTH = 4 };
 DEVICE void copy_floats(quad *slot, const product_place *p, int group, int groups)
 {
     for (int t = 0; t < p->tiles && group < groups; t++)
-        copy_once(&slot[t * WARP_LANES + LANE], p->w + (size_t)t * p->tile_bytes + (size_t)group * TILE_F32_BYTES);
+        copy_once(&slot[t * WARP_LANES + LANE],
+                  p->w + (size_t)t * p->tile_bytes + (size_t)group * TILE_F32_BYTES);
     copy_commit();
 }
 
-DEVICE void multiply_floats(product_sums sum, const struct product_args *a, const quad *w, int n, int k, int T, int N,
-                            bool aligned)
+DEVICE void multiply_floats(product_sums sum, const struct product_args *a, const quad *w, int n,
+                            int k, int T, int N, bool aligned)
 {
     UNROLL
     for (int j = 0; j < N; j++) {
-        if (j * EIGHT >= n) continue; /* all of the block */
+        if (j * EIGHT >= n) continue; /* true for the whole block */
         UNROLL
         for (int c = 0; c < EIGHT; c++) {
-            const int u = j * EIGHT + c < n ? j * EIGHT + c : n - 1; /* columns that there are not go nowhere */
-            const quad v = load_four((const float *)a->x + (size_t)u * (size_t)a->cols, k, a->cols, aligned);
+            const int u = j * EIGHT + c < n ? j * EIGHT + c
+                                            : n - 1; /* missing columns repeat the last */
+            const quad v =
+                load_four((const float *)a->x + (size_t)u * (size_t)a->cols, k, a->cols, aligned);
             UNROLL
             for (int t = 0; t < T; t++) {
                 float d = sum[t][j][c];
@@ -50,8 +55,8 @@ DEVICE void multiply_floats(product_sums sum, const struct product_args *a, cons
     }
 }
 
-DEVICE void sum_floats(product_sums sum, const struct product_args *a, const product_place *p, quad *ring, int T, int N,
-                       bool aligned)
+DEVICE void sum_floats(product_sums sum, const struct product_args *a, const product_place *p,
+                       quad *ring, int T, int N, bool aligned)
 {
     const int groups = pieces(a->cols, TILE_F32_COLUMNS), half = LANE / TILE_ROWS * 4;
     const int end = p->tiles > 0 ? groups : 0;
@@ -66,7 +71,7 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
         UNROLL
         for (int t = 0; t < T; t++)
             if (t < p->tiles) w[t] = load_quad(&slot[t * WARP_LANES + LANE]);
-        sync_warp(); /* what has been read may be written over */
+        sync_warp(); /* before its data is overwritten */
         copy_floats(slot, p, group + FLOATS_DEPTH * a->parts, end);
         multiply_floats(sum, a, w, p->n, group * TILE_F32_COLUMNS + half, T, N, aligned);
         now = (now + 1) % FLOATS_DEPTH;
@@ -75,8 +80,10 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
 
 DEVICE void product_floats(const struct product_args *a, int T, int N)
 {
-    SHARED quad ring[PRODUCT_WARPS][FLOATS_DEPTH * T_MAX * WARP_LANES]; /* a lane's own, as in product_half.h */
-    const product_place p = product_place_of(a, (size_t)pieces(a->cols, TILE_F32_COLUMNS) * TILE_F32_BYTES, T);
+    SHARED quad ring[PRODUCT_WARPS]
+                    [FLOATS_DEPTH * T_MAX * WARP_LANES]; /* a lane's own, as in product_half.h */
+    const product_place p =
+        product_place_of(a, (size_t)pieces(a->cols, TILE_F32_COLUMNS) * TILE_F32_BYTES, T);
     product_sums sum = {{{0}}};
     if (a->cols % 4 == 0) sum_floats(sum, a, &p, ring[WARP], T, N, true);
     else sum_floats(sum, a, &p, ring[WARP], T, N, false);

@@ -1,20 +1,24 @@
-/* product_half: the products of F16 and BF16. Groups of 32 columns of the matrix, two mma each; a lane's 16 bytes of
- * activations are its columns 8q..8q+7 of the group (tile.h). For kernels. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* product_half: the F16 and BF16 matrix products, on matrix units.
+ * Groups of 32 columns of the matrix, two mma each; a lane's 16 bytes of activations are columns
+ * 8q..8q+7 of the group (tile.h). For kernels. */
 #ifndef SPECLAB_PRODUCT_HALF_H
 #define SPECLAB_PRODUCT_HALF_H
 
 #include "models/gpu/product_parts.h"
 
-/* Two F16 of a word as the sums of two bf16 each, exactly: the upper 8 of 11 bits, and the rest. */
+/* Splits each F16 of a word exactly into a sum of two bf16: the upper 8 of 11 bits, and the
+ * remainder. */
 DEVICE void split_f16(uint32_t *high, uint32_t *low, uint32_t word)
 {
     const float a = float_of_f16((uint16_t)word), b = float_of_f16((uint16_t)(word >> 16));
     const uint32_t a_high = bits_of_float(a) & 0xffff0000u, b_high = bits_of_float(b) & 0xffff0000u;
     *high = a_high >> 16 | b_high;
-    *low = bits_of_float(a - float_of_bits(a_high)) >> 16 | (bits_of_float(b - float_of_bits(b_high)) & 0xffff0000u);
+    *low = bits_of_float(a - float_of_bits(a_high)) >> 16 |
+           (bits_of_float(b - float_of_bits(b_high)) & 0xffff0000u);
 }
 
-/* What a lane multiplies in one mma, and the rest of F16. */
+/* A lane's operand of one mma, and for F16 its remainder. */
 typedef struct {
     uint32_t high[4], low[4];
 } half_fragment;
@@ -41,9 +45,10 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
     mma_bf16(d, w->high, b);
 }
 
-/* Up to 8 columns. Each lane copies what it will multiply into a ring of its own in shared memory: 16 bytes two times
- * of weights and once of activations a group. So there is nobody to wait for, and much is under way without registers.
- * Lanes without a column copy no activations, and multiply what lies there: no other column sees it. */
+/* Up to 8 columns. Each lane copies its own operands into a private ring in shared memory: per
+ * group, 16 bytes twice for weights and once for activations. Lanes need not wait for each other,
+ * and many loads are in flight without registers. Lanes without a column copy no activations and
+ * multiply stale data, which no other column sees. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };
 
 DEVICE void copy_half_weights(quad *slot, const product_place *p, int group, int groups)
@@ -54,10 +59,11 @@ DEVICE void copy_half_weights(quad *slot, const product_place *p, int group, int
     copy_once(&slot[LANE + WARP_LANES], w + TILE_LANES);
 }
 
-/* With them the group is complete. */
+/* The copies of activations complete the group. */
 DEVICE void copy_half_activations(quad *slot, const uint16_t *x, bool own, int group, int groups)
 {
-    if (own && group < groups) copy_async(&slot[LANE + 2 * WARP_LANES], x + group * TILE_HALF_COLUMNS, true);
+    if (own && group < groups)
+        copy_async(&slot[LANE + 2 * WARP_LANES], x + group * TILE_HALF_COLUMNS, true);
     copy_commit();
 }
 
@@ -66,14 +72,17 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     SHARED quad ring[PRODUCT_WARPS][HALF_DEPTH][HALF_WARP_QUADS];
     const int groups = pieces(a->cols, TILE_HALF_COLUMNS);
     const product_place p = product_place_of(a, (size_t)groups * TILE_HALF_BYTES, 1);
-    const uint16_t *const x = (const uint16_t *)a->x + (size_t)(LANE / 4 * groups * TILE_HALF_COLUMNS + LANE % 4 * 8);
+    const uint16_t *const x =
+        (const uint16_t *)a->x + (size_t)(LANE / 4 * groups * TILE_HALF_COLUMNS + LANE % 4 * 8);
     const bool own = LANE / 4 < p.n;
     const int end = p.tiles > 0 ? groups : 0;
     product_sums sum = {{{0}}};
 
-    for (int i = 0; i < HALF_DEPTH; i++) copy_half_weights(ring[WARP][i], &p, p.part + i * a->parts, end);
+    for (int i = 0; i < HALF_DEPTH; i++)
+        copy_half_weights(ring[WARP][i], &p, p.part + i * a->parts, end);
     after_previous();
-    for (int i = 0; i < HALF_DEPTH; i++) copy_half_activations(ring[WARP][i], x, own, p.part + i * a->parts, end);
+    for (int i = 0; i < HALF_DEPTH; i++)
+        copy_half_activations(ring[WARP][i], x, own, p.part + i * a->parts, end);
     int now = 0;
     for (int group = p.part; group < end; group += a->parts) {
         quad *const slot = ring[WARP][now];
@@ -81,7 +90,7 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
         const half_fragment w0 = half_fragment_of(load_quad(&slot[LANE]), f16);
         const half_fragment w1 = half_fragment_of(load_quad(&slot[LANE + WARP_LANES]), f16);
         const quad b = load_quad(&slot[LANE + 2 * WARP_LANES]);
-        sync_warp(); /* what has been read may be written over */
+        sync_warp(); /* before its data is overwritten */
         copy_half_weights(slot, &p, group + HALF_DEPTH * a->parts, end);
         copy_half_activations(slot, x, own, group + HALF_DEPTH * a->parts, end);
         multiply_half(sum[0][0], &w0, b.x, b.y, f16);
@@ -91,26 +100,33 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     join_parts(a, &p, sum, 1, 1, false, ring[0][0]);
 }
 
-/* Two times 16 bytes of a group. Where there is none they stay as they were: it is multiplied with zeros then. */
+/* Loads 16 bytes twice. Without a group w keeps its value, which is then multiplied with zeros. */
 DEVICE void load_half(quad *w, const unsigned char *from, bool there)
 {
     load_once_if(&w[0], there, from);
     load_once_if(&w[1], there, from + TILE_LANES);
 }
 
-/* More columns: the block's activations go into shared memory first, a group of each of its parts at a time, so that
- * warps with other rows read them there. A stage is [part][column][4] quads. */
-enum { HALF_STAGES = 3, HALF_STAGE_QUADS = 512, HALF_COPIES = HALF_STAGE_QUADS / (PRODUCT_WARPS * WARP_LANES) };
+/* More columns. The block first copies activations to shared memory, a group of each of its parts
+ * at a time, where warps with other rows read them. A stage is [part][column][4] quads. */
+enum {
+    HALF_STAGES = 3,
+    HALF_STAGE_QUADS = 512,
+    HALF_COPIES = HALF_STAGE_QUADS / (PRODUCT_WARPS * WARP_LANES)
+};
 
-DEVICE void stage_half(quad *stage, const struct product_args *a, int N, int n, int step, int groups)
+DEVICE void stage_half(quad *stage, const struct product_args *a, int N, int n, int step,
+                       int groups)
 {
     UNROLL
     for (int c = 0; c < HALF_COPIES; c++) {
-        const int i = THREAD + c * PRODUCT_WARPS * WARP_LANES, q = i % 4, u = i / 4 % (N * EIGHT), part = i / (N * 32);
+        const int i = THREAD + c * PRODUCT_WARPS * WARP_LANES, q = i % 4, u = i / 4 % (N * EIGHT),
+                  part = i / (N * 32);
         const int group = step * a->parts + BLOCK_Y * a->block_parts + part;
         const bool there = u < n && group < groups;
         const uint16_t *const x =
-            (const uint16_t *)a->x + (there ? (size_t)((u * groups + group) * TILE_HALF_COLUMNS + q * 8) : 0);
+            (const uint16_t *)a->x +
+            (there ? (size_t)((u * groups + group) * TILE_HALF_COLUMNS + q * 8) : 0);
         if (part < a->block_parts) copy_async(&stage[i], x, there);
     }
 }
@@ -124,8 +140,11 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
     product_sums sum = {{{0}}};
     quad weight[DEPTH_MAX][T_MAX][2] = {{{{0}}}};
 
-    const unsigned char *from = p.w + (size_t)p.part * TILE_HALF_BYTES; /* the group that is loaded next */
-    int left = p.part < groups ? pieces(groups - p.part, a->parts) : 0; /* so many have not been loaded */
+    const unsigned char *from =
+        p.w + (size_t)p.part * TILE_HALF_BYTES; /* the next group to load */
+    int left =
+        /* groups that are not yet loaded */
+        p.part < groups ? pieces(groups - p.part, a->parts) : 0;
     UNROLL
     for (int ring = 0; ring < DEPTH; ring++) {
         UNROLL
@@ -144,14 +163,17 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
         UNROLL
         for (int ring = 0; ring < DEPTH; ring++) {
             const int step = begin + ring, ahead = step + HALF_STAGES - 1;
-            if (step >= steps) continue; /* all of the block */
+            if (step >= steps) continue; /* true for the whole block */
             copy_wait(HALF_STAGES - 2);
-            sync_block(); /* all have copied, and all have read what is written over now */
-            if (ahead < steps) stage_half(stage[now == 0 ? HALF_STAGES - 1 : now - 1], a, N, p.n, ahead, groups);
+            sync_block(); /* All copies are complete, and all reads of the stage that is overwritten
+                           * now. */
+            if (ahead < steps)
+                stage_half(stage[now == 0 ? HALF_STAGES - 1 : now - 1], a, N, p.n, ahead, groups);
             copy_commit();
             half_fragment w[T_MAX][2];
             UNROLL
-            for (int i = 0; i < 2 * T; i++) w[i / 2][i % 2] = half_fragment_of(weight[ring][i / 2][i % 2], f16);
+            for (int i = 0; i < 2 * T; i++)
+                w[i / 2][i % 2] = half_fragment_of(weight[ring][i / 2][i % 2], f16);
             UNROLL
             for (int j = 0; j < N; j++) {
                 const quad b = load_quad(&stage[now][own + j * WARP_LANES]);
@@ -163,7 +185,8 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
             }
             UNROLL
             for (int t = 0; t < T; t++)
-                load_half(weight[ring][t], from + (size_t)t * p.tile_bytes, left > 0 && t < p.tiles);
+                load_half(weight[ring][t], from + (size_t)t * p.tile_bytes,
+                          left > 0 && t < p.tiles);
             from += a->parts * TILE_HALF_BYTES;
             left--;
             now = now == HALF_STAGES - 1 ? 0 : now + 1;

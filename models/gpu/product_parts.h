@@ -1,6 +1,8 @@
-/* product_parts: which rows and which part of a sum a warp of a matrix product has, and how the parts are added.
- * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part of the columns of
- * the matrix; where the sums have more parts than that, so many blocks share the rows. For kernels. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* product_parts: how warps and blocks share the rows and partial sums of a matrix product.
+ * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part
+ * of the columns of the matrix. Sums with more parts are spread over several blocks. For
+ * kernels. */
 #ifndef SPECLAB_PRODUCT_PARTS_H
 #define SPECLAB_PRODUCT_PARTS_H
 
@@ -8,22 +10,22 @@
 #include "models/gpu/simt.h"
 #include "models/gpu/tile.h"
 
-/* T: tiles of rows of a warp. N: tiles of eight columns. DEPTH: groups of weights that are under way or being
- * multiplied. They are constants where functions are called, so that arrays of the largest size become the registers
- * that are used. */
+/* T: tiles of rows per warp. N: tiles of eight columns. DEPTH: groups of weights in flight or in
+ * use. Callers pass constants, so that arrays of the largest size shrink to the registers in
+ * use. */
 enum { T_MAX = 2, N_MAX = 8, EIGHT = 8, DEPTH_MAX = 2 };
 
-/* What a warp sums: [tile of rows][tile of columns]; the lane's 4 of a fragment D of mma, or, in the product of floats,
- * the 8 columns of one row. */
+/* A warp's sums, [tile of rows][tile of columns]: the lane's 4 of an mma fragment D, or, in the
+ * product of floats, the 8 columns of one row. */
 typedef float product_sums[T_MAX][N_MAX][EIGHT];
 
 typedef struct {
     const unsigned char *w; /* the lane's first 16 bytes of the warp's first tile */
     size_t tile_bytes;
-    int n;     /* columns that there are */
+    int n;     /* columns in the batch */
     int tile;  /* the warp's first */
-    int tiles; /* of the warp that there are: 0 to T */
-    int part;  /* of the sum, of a->parts */
+    int tiles; /* existing tiles of the warp: 0 to T */
+    int part;  /* part of the sum, below a->parts */
 } product_place;
 
 DEVICE int pieces(int n, int size) { return (n + size - 1) / size; }
@@ -53,19 +55,20 @@ DEVICE pair load_pair_if(bool there, const void *from)
     return there ? load_pair(from) : none;
 }
 
-/* ---- adding the parts -------------------------------------------------------------------------------------------- */
+/* ---- adding the parts ------------------------------------------------------------------------ */
 
-/* A tile of 16 rows and 8 columns in shared memory, column after column; 20: no two lanes of a warp that writes a
- * fragment meet in a bank. */
+/* A tile of 16 rows and 8 columns in shared memory, column-major. The stride 20 avoids bank
+ * conflicts between the lanes that write a fragment. */
 enum {
     COLUMN = TILE_ROWS + 4,
     UNIT = EIGHT * COLUMN,
     UNIT_QUADS = EIGHT * TILE_ROWS / 4,
-    UNITS = 4, /* of each warp, at a time */
+    UNITS = 4, /* tiles of each warp at a time */
     JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
 };
 
-/* 1, 2, 4 or 8 values as a binary tree: the same however its lower levels are shared among warps and blocks. */
+/* Sums 1, 2, 4 or 8 values as a binary tree, the same however warps and blocks share its lower
+ * levels. */
 DEVICE float tree_sum(const float *value, int n)
 {
     float sum = value[0];
@@ -75,7 +78,8 @@ DEVICE float tree_sum(const float *value, int n)
     return sum;
 }
 
-/* The same for four rows, each quad having a value of all; there are `most` quads, and n of them count. */
+/* The same for four rows at once: quads of one value per row; there are `most` quads, the first n
+ * count. */
 DEVICE quad tree_sum_quads(const quad *part, int most, int n)
 {
     float x[PRODUCT_PARTS], y[PRODUCT_PARTS], z[PRODUCT_PARTS], w[PRODUCT_PARTS];
@@ -94,7 +98,7 @@ DEVICE quad tree_sum_quads(const quad *part, int most, int n)
     return sum;
 }
 
-/* Rows row..row+3 of a column, of those that there are. */
+/* Stores the existing ones of rows row..row+3 of a column. */
 DEVICE void put_results(const struct product_args *a, int row, int column, quad sum)
 {
     float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
@@ -123,16 +127,17 @@ DEVICE void put_results(const struct product_args *a, int row, int column, quad 
     }
 }
 
-/* Of four rows: rows are padded to a multiple of that, and the place is aligned. */
+/* Address of four rows' partial sums, aligned: rows are padded to a multiple of four. */
 DEVICE float *partial_at(const struct product_args *a, int slice, int row, int column)
 {
-    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)(pieces(a->rows, 4) * 4) + (size_t)row;
+    return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)(pieces(a->rows, 4) * 4) +
+           (size_t)row;
 }
 
-/* Of the blocks that share rows the last to come adds what all have left. */
+/* Adds the partial sums in the last block to finish of those that share rows. */
 DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
 {
-    enum { AT_ONCE = 2 }; /* so that loads wait together */
+    enum { AT_ONCE = 2 }; /* loads in flight together */
     const int slices = a->parts / a->block_parts, first = BLOCK_X * block_rows;
     const int quads = pieces(a->rows - first < block_rows ? a->rows - first : block_rows, 4);
     fence();
@@ -141,7 +146,8 @@ DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int
     sync_block();
     if (!*last) return;
     fence();
-    if (THREAD == 0) add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* 0 for the next launch */
+    if (THREAD == 0)
+        add_uint32(&a->count[BLOCK_X], 0u - (uint32_t)slices); /* back to 0 for the next launch */
     for (int i = THREAD; i < quads * n; i += AT_ONCE * THREADS) {
         const quad none = {0, 0, 0, 0};
         quad part[AT_ONCE][PRODUCT_SLICES];
@@ -150,20 +156,24 @@ DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int
             const int item = i + k * THREADS < quads * n ? i + k * THREADS : i;
             UNROLL
             for (int s = 0; s < PRODUCT_SLICES; s++)
-                part[k][s] = s < slices ? load_fresh(partial_at(a, s, first + item % quads * 4, item / quads)) : none;
+                part[k][s] =
+                    s < slices
+                        ? load_fresh(partial_at(a, s, first + item % quads * 4, item / quads))
+                        : none;
         }
         UNROLL
         for (int k = 0; k < AT_ONCE; k++) {
             const int item = i + k * THREADS;
             if (item < quads * n)
-                put_results(a, first + item % quads * 4, item / quads, tree_sum_quads(part[k], PRODUCT_SLICES, slices));
+                put_results(a, first + item % quads * 4, item / quads,
+                            tree_sum_quads(part[k], PRODUCT_SLICES, slices));
         }
     }
 }
 
-/* All warps' sums into y. The block's shared memory, of JOIN_QUADS at least, is used for it. */
-DEVICE void join_parts(const struct product_args *a, const product_place *p, product_sums sum, int T, int N,
-                       bool rows_by_lane, quad *memory)
+/* Adds all warps' sums into y. Uses at least JOIN_QUADS of the block's shared memory. */
+DEVICE void join_parts(const struct product_args *a, const product_place *p, product_sums sum,
+                       int T, int N, bool rows_by_lane, quad *memory)
 {
     float *const unit = (float *)(void *)memory; /* [warp][UNITS][UNIT] */
     const int g = LANE / 4, q = LANE % 4, parts = a->block_parts, row_warps = PRODUCT_WARPS / parts;
@@ -187,16 +197,18 @@ DEVICE void join_parts(const struct product_args *a, const product_place *p, pro
             }
         }
         sync_block();
-        /* Four rows a thread, rows fastest: what a warp writes lies together. */
+        /* Four rows per thread, rows fastest: a warp writes contiguous memory. */
         for (int i = THREAD; i < row_warps * units * UNIT_QUADS; i += THREADS) {
-            const int r = i % 4 * 4, c = i / 4 % EIGHT, rest = i / UNIT_QUADS, u = rest % units, warp = rest / units;
+            const int r = i % 4 * 4, c = i / 4 % EIGHT, rest = i / UNIT_QUADS, u = rest % units,
+                      warp = rest / units;
             const int row = ((BLOCK_X * row_warps + warp) * T + (first + u) / N) * TILE_ROWS + r;
             const int column = (first + u) % N * EIGHT + c;
             if (row >= a->rows || column >= p->n) continue;
             quad part[PRODUCT_PARTS];
             UNROLL
             for (int s = 0; s < PRODUCT_PARTS; s++)
-                part[s] = load_quad_if(s < parts, &unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r]);
+                part[s] = load_quad_if(
+                    s < parts, &unit[((warp * parts + s) * UNITS + u) * UNIT + c * COLUMN + r]);
             const quad block_sum = tree_sum_quads(part, PRODUCT_PARTS, parts);
             if (parts == a->parts) put_results(a, row, column, block_sum);
             else store_quad(partial_at(a, BLOCK_Y, row, column), block_sum);

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/recordings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct spec_recorded {
-    spec_pass_kind kind; /* kv points to the one below, layer to memory of its own */
+    spec_pass_kind kind; /* kv points to the copy below, layer to a copy of its own */
     spec_kv kv;
     spec_recording *recording;
     uint64_t used;
@@ -12,8 +13,10 @@ struct spec_recorded {
 
 int spec_recordings_init(spec_recordings *recordings, spec_error *error)
 {
-    *recordings = (spec_recordings){.recorded = calloc(SPEC_RECORDINGS_MAX, sizeof *recordings->recorded)};
-    return recordings->recorded != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+    *recordings =
+        (spec_recordings){.recorded = calloc(SPEC_RECORDINGS_MAX, sizeof *recordings->recorded)};
+    return recordings->recorded != NULL ? GSL_SUCCESS
+                                        : spec_fail(error, GSL_ENOMEM, "out of memory");
 }
 
 static void free_one(struct spec_recorded *one, spec_card *card)
@@ -33,13 +36,15 @@ void spec_recordings_free(spec_recordings *recordings, spec_card *card)
 static bool same_kv(const spec_kv *one, const spec_kv *other)
 {
     return one->data == other->data && one->layers == other->layers && one->slots == other->slots &&
-           one->n_kv_heads == other->n_kv_heads && one->head_dim == other->head_dim && one->type == other->type;
+           one->n_kv_heads == other->n_kv_heads && one->head_dim == other->head_dim &&
+           one->type == other->type;
 }
 
 static bool same(const spec_pass_kind *one, const spec_pass_kind *other)
 {
-    return one->bucket == other->bucket && one->wanted == other->wanted && one->longest == other->longest &&
-           one->n_layers == other->n_layers && same_kv(one->kv, other->kv) &&
+    return one->bucket == other->bucket && one->wanted == other->wanted &&
+           one->longest == other->longest && one->n_layers == other->n_layers &&
+           same_kv(one->kv, other->kv) &&
            memcmp(one->layer, other->layer, (size_t)one->n_layers * sizeof *one->layer) == 0;
 }
 
@@ -59,8 +64,8 @@ bool spec_recordings_is_full(const spec_recordings *recordings)
     return recordings->n == SPEC_RECORDINGS_MAX;
 }
 
-int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind, spec_recording *recording,
-                        spec_card *card, spec_error *error)
+int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
+                        spec_recording *recording, spec_card *card, spec_error *error)
 {
     int *layer = malloc((size_t)kind->n_layers * sizeof *layer), at = 0;
     if (layer == NULL) {

@@ -1,6 +1,6 @@
-/* recordings: the passes of a queue that were recorded, by what they depend on.
- * A recording has pointers and grids inside, so it serves passes of one kind alone. Few are kept: the one that was not
- * used for longest goes. Owns them. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* recordings: a queue's recorded passes, looked up by kind, with least-recently-used eviction.
+ * A recording contains pointers and grids, so it serves passes of one kind. Owns its recordings. */
 #ifndef SPECLAB_RECORDINGS_H
 #define SPECLAB_RECORDINGS_H
 
@@ -9,11 +9,11 @@
 
 enum { SPEC_RECORDINGS_MAX = 32 };
 
-/* What decides which launches a pass is made of. What differs otherwise lies in the batch. */
+/* Everything that decides a pass's launches; all other inputs are in the batch. */
 typedef struct {
-    int bucket, wanted;   /* columns that launches are enough for, 0 wanted: no logits */
+    int bucket, wanted;   /* bucket: columns that the launches cover; wanted 0: no logits */
     int longest;          /* positions, a power of two */
-    const spec_kv *kv;    /* by what it holds, and so are the layers */
+    const spec_kv *kv;    /* compared by value, as are the layers */
     const int *layer;
     int n_layers;
 } spec_pass_kind;
@@ -21,20 +21,20 @@ typedef struct {
 typedef struct {
     struct spec_recorded *recorded; /* (SPEC_RECORDINGS_MAX) */
     int n;
-    uint64_t clock; /* counts uses */
+    uint64_t clock; /* counts lookups */
 } spec_recordings;
 
 int spec_recordings_init(spec_recordings *recordings, spec_error *error);
 void spec_recordings_free(spec_recordings *recordings, spec_card *card);
 
-/* The recording of such a pass, or NULL. */
+/* The recording of that kind, or NULL. */
 spec_recording *spec_recordings_find(spec_recordings *recordings, const spec_pass_kind *kind);
 
-/* Whether another one goes when one is added: it must not be running then. */
+/* Whether adding one evicts another, which must not be running then. */
 bool spec_recordings_is_full(const spec_recordings *recordings);
 
-/* Keep one, of a kind that is not there. GSL_ENOMEM: it is freed. */
-int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind, spec_recording *recording,
-                        spec_card *card, spec_error *error);
+/* Adds a recording of a new kind. GSL_ENOMEM: it is freed. */
+int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
+                        spec_recording *recording, spec_card *card, spec_error *error);
 
 #endif

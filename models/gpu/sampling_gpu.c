@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/sampling_gpu.h"
 
-#include "base/least.h"
+#include "base/int_math.h"
 
 #include <assert.h>
 #include <float.h>
@@ -10,7 +11,7 @@
 
 enum { RECORDINGS = 32, BLOCKS_PER_MULTIPROCESSOR = 4 };
 
-/* What decides which launches a call is made of. */
+/* Everything that decides a call's launches. */
 typedef struct {
     int rows;        /* of logits */
     bool chain, hot; /* hot: temperature 0, no sums */
@@ -22,7 +23,7 @@ struct spec_sampling_gpu {
     spec_card *card;
     int vocab;
     bool records;
-    void *memory; /* the workspace, of one piece */
+    void *memory; /* the workspace, in one allocation */
     sampling_space space;
     sampling_job *job;       /* pinned */
     sampling_result *result; /* pinned */
@@ -33,7 +34,7 @@ struct spec_sampling_gpu {
     int n_recorded, oldest;
 };
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 size_t spec_sampling_gpu_law_bytes(int vocab)
 {
@@ -41,7 +42,7 @@ size_t spec_sampling_gpu_law_bytes(int vocab)
     return SAMPLING_LAW_BYTES + (size_t)vocab * sizeof(float);
 }
 
-/* The next piece of the workspace; at_all NULL: only its size is wanted. */
+/* The next piece of the workspace; at_all NULL: only sizes are summed. */
 static void *take(size_t *used, char *at_all, size_t bytes)
 {
     void *at = at_all != NULL ? at_all + *used : NULL;
@@ -51,7 +52,7 @@ static void *take(size_t *used, char *at_all, size_t bytes)
 
 static size_t lay_out(sampling_space *space, char *memory, int vocab)
 {
-    const size_t rows = SAMPLING_ROWS, pieces = (size_t)spec_least_pieces(vocab, SAMPLING_PIECE);
+    const size_t rows = SAMPLING_ROWS, pieces = (size_t)spec_int_ceil_div(vocab, SAMPLING_PIECE);
     const size_t kept = (size_t)(vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT);
     size_t used = 0;
     space->job = take(&used, memory, sizeof *space->job);
@@ -75,8 +76,8 @@ size_t spec_sampling_gpu_bytes(int vocab)
     return lay_out(&space, NULL, vocab);
 }
 
-int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab, bool records,
-                           spec_error *error)
+int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab,
+                           bool records, spec_error *error)
 {
     int status = GSL_SUCCESS;
     assert(vocab >= 1 && vocab <= SAMPLING_SPREAD * SAMPLING_SPREAD_TOKENS);
@@ -87,9 +88,12 @@ int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream
     sampling->card = spec_stream_card(stream);
     sampling->vocab = vocab;
     sampling->records = records;
-    SPEC_TRY(spec_card_alloc(sampling->card, &sampling->memory, spec_sampling_gpu_bytes(vocab), error));
-    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->job, sizeof *sampling->job, error));
-    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->result, sizeof *sampling->result, error));
+    SPEC_TRY(
+        spec_card_alloc(sampling->card, &sampling->memory, spec_sampling_gpu_bytes(vocab), error));
+    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->job, sizeof *sampling->job,
+                                    error));
+    SPEC_TRY(spec_card_pinned_alloc(sampling->card, (void **)&sampling->result,
+                                    sizeof *sampling->result, error));
     lay_out(&sampling->space, sampling->memory, vocab);
     *ret_sampling = sampling;
     sampling = NULL;
@@ -110,13 +114,14 @@ void spec_sampling_gpu_free(spec_sampling_gpu *sampling)
     free(sampling);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform *transform, int rows, bool chain)
+static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform *transform,
+                         int rows, bool chain)
 {
     call_kind kind = {.rows = rows, .chain = chain, .hot = transform->temperature == 0.0};
-    const bool applied[] = {transform->top_k > 0 && transform->top_k < sampling->vocab, transform->top_p < 1.0,
-                            transform->min_p > 0.0};
+    const bool applied[] = {transform->top_k > 0 && transform->top_k < sampling->vocab,
+                            transform->top_p<1.0, transform->min_p> 0.0};
     static const int filter[] = {SAMPLING_TOP_K, SAMPLING_TOP_P, SAMPLING_MIN_P};
     for (int f = 0; f < SAMPLING_STAGES && !kind.hot; f++) {
         if (!applied[f]) continue;
@@ -126,23 +131,27 @@ static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform
     return kind;
 }
 
-/* Enough blocks to fill the card, and not more tokens in one than its counts hold. */
+/* Enough blocks to fill the GPU, with at most as many tokens per block as its counts hold. */
 static int blocks_of_row(const spec_sampling_gpu *sampling, int rows)
 {
-    const int least = spec_least_pieces(sampling->vocab, SAMPLING_SPREAD_TOKENS);
-    const int tiles = spec_least_pieces(sampling->vocab, SAMPLING_TILE);
+    const int least = spec_int_ceil_div(sampling->vocab, SAMPLING_SPREAD_TOKENS);
+    const int tiles = spec_int_ceil_div(sampling->vocab, SAMPLING_TILE);
     const int full = BLOCKS_PER_MULTIPROCESSOR * spec_card_multiprocessors(sampling->card) / rows;
-    const int most = spec_least(tiles, SAMPLING_SPREAD);
-    return full < least ? least : spec_least(full, most);
+    const int most = spec_int_min(tiles, SAMPLING_SPREAD);
+    return full < least ? least : spec_int_min(full, most);
 }
 
-static void launch_stage(spec_stream *stream, const sampling_space *space, const call_kind *kind, int stage)
+static void launch_stage(spec_stream *stream, const sampling_space *space, const call_kind *kind,
+                         int stage)
 {
     const int blocks = space->spread, rows = kind->rows, filters = kind->filters[stage];
-    SPEC_RUN(stream, filters_border, rows, 1, 1, .space = *space, .stage = stage, .filters = filters);
+    SPEC_RUN(stream, filters_border, rows, 1, 1, .space = *space, .stage = stage,
+             .filters = filters);
     if ((filters & (SAMPLING_TOP_K | SAMPLING_TOP_P)) != 0) {
-        SPEC_RUN(stream, filters_candidates, blocks, rows, 1, .space = *space, .stage = stage, .filters = filters);
-        SPEC_RUN(stream, filters_cut, rows, 1, 1, .space = *space, .stage = stage, .filters = filters);
+        SPEC_RUN(stream, filters_candidates, blocks, rows, 1, .space = *space, .stage = stage,
+                 .filters = filters);
+        SPEC_RUN(stream, filters_cut, rows, 1, 1, .space = *space, .stage = stage,
+                 .filters = filters);
     }
     SPEC_RUN(stream, filters_kept, blocks, rows, 1, .space = *space, .stage = stage);
 }
@@ -155,20 +164,24 @@ static void launch(const spec_sampling_gpu *sampling, const call_kind *kind)
     int filters = 0;
     for (int s = 0; s < kind->stages; s++) filters |= kind->filters[s];
     SPEC_RUN(stream, sampling_largest, blocks, rows, 1, .space = space, .filters = filters);
-    if (!kind->hot) SPEC_RUN(stream, sampling_exps, blocks, rows, 1, .space = space, .filters = filters);
+    if (!kind->hot)
+        SPEC_RUN(stream, sampling_exps, blocks, rows, 1, .space = space, .filters = filters);
     for (int s = 0; s < kind->stages; s++) launch_stage(stream, &space, kind, s);
     if (kind->chain) {
         SPEC_RUN(stream, sampling_accept, 1, 1, 1, .space = space, .stages = kind->stages);
-        SPEC_RUN(stream, sampling_excess, spec_least_pieces(sampling->vocab, SAMPLING_PIECE), 1, 1, .space = space);
+        SPEC_RUN(stream, sampling_excess, spec_int_ceil_div(sampling->vocab, SAMPLING_PIECE), 1, 1,
+                 .space = space);
     }
-    SPEC_RUN(stream, sampling_pick, 1, 1, 1, .space = space, .stages = kind->stages, .chain = kind->chain);
+    SPEC_RUN(stream, sampling_pick, 1, 1, 1, .space = space, .stages = kind->stages,
+             .chain = kind->chain);
 }
 
-/* ---- recordings -------------------------------------------------------------------------------------------------- */
+/* ---- recordings ------------------------------------------------------------------------------ */
 
 static bool same_kind(const call_kind *a, const call_kind *b)
 {
-    bool same = a->rows == b->rows && a->chain == b->chain && a->hot == b->hot && a->stages == b->stages;
+    bool same =
+        a->rows == b->rows && a->chain == b->chain && a->hot == b->hot && a->stages == b->stages;
     for (int s = 0; s < a->stages; s++) same = same && a->filters[s] == b->filters[s];
     return same;
 }
@@ -180,8 +193,9 @@ static spec_recording *find_recording(const spec_sampling_gpu *sampling, const c
     return NULL;
 }
 
-/* Nothing is running: every call waits. */
-static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind, spec_recording *recording)
+/* No recording is running, because every call waits. */
+static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind,
+                           spec_recording *recording)
 {
     const bool full = sampling->n_recorded == RECORDINGS;
     const int at = full ? sampling->oldest : sampling->n_recorded++;
@@ -193,7 +207,8 @@ static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind, s
     sampling->recorded[at].recording = recording;
 }
 
-/* What cannot be recorded is run, and recording is not tried again: the next call would fail at it as well. */
+/* Runs the launches directly if recording fails, and never tries to record again, since it would
+ * fail again. */
 static void run(spec_sampling_gpu *sampling, const call_kind *kind)
 {
     spec_recording *recording = sampling->records ? find_recording(sampling, kind) : NULL;
@@ -208,7 +223,7 @@ static void run(spec_sampling_gpu *sampling, const call_kind *kind)
     else launch(sampling, kind);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void ask(spec_sampling_gpu *sampling, const float *logits, const spec_transform *transform)
 {
@@ -232,11 +247,13 @@ static int answer(spec_sampling_gpu *sampling, const call_kind *kind, spec_error
     const int status = spec_stream_wait(stream, error);
     if (status != GSL_SUCCESS) return status;
     if (!sampling->result->bad) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EDOM, "the model's logits are not finite: its weights are broken, or overflow");
+    return spec_fail(error, GSL_EDOM,
+                     "the model's logits are not finite: its weights are broken, or overflow");
 }
 
-int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law, const float *logits,
-                           const spec_transform *transform, double uniform, spec_error *error)
+int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law,
+                           const float *logits, const spec_transform *transform, double uniform,
+                           spec_error *error)
 {
     const call_kind kind = kind_of(sampling, transform, 1, false);
     ask(sampling, logits, transform);
@@ -247,26 +264,28 @@ int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *la
     return status;
 }
 
-int spec_sampling_gpu_verify(spec_sampling_gpu *sampling, int *ret_n_accepted, int *ret_token, double *ret_chance,
-                             int *ret_used, const float *logits, const spec_transform *transform, void *const *law,
-                             const int *token, int n, const double *uniform, spec_error *error)
+int spec_sampling_gpu_verify(spec_sampling_gpu *sampling, spec_chain_outcome *outcome,
+                             const float *logits, const spec_chain_request *request,
+                             spec_error *error)
 {
+    const int n = request->n;
     assert(n >= 0 && n < SAMPLING_ROWS);
-    const call_kind kind = kind_of(sampling, transform, n + 1, true);
+    const call_kind kind = kind_of(sampling, request->transform, n + 1, true);
     const sampling_result *result = sampling->result;
-    ask(sampling, logits, transform);
+    ask(sampling, logits, request->transform);
     sampling->job->n = n;
     for (int i = 0; i < n; i++) {
-        assert(token[i] >= 0 && token[i] < sampling->vocab);
-        sampling->job->law[i] = law[i];
-        sampling->job->token[i] = token[i];
+        assert(request->token[i] >= 0 && request->token[i] < sampling->vocab);
+        sampling->job->law[i] = request->law[i];
+        sampling->job->token[i] = request->token[i];
     }
-    memcpy(sampling->job->uniform, uniform, ((size_t)n + 2) * sizeof *uniform);
+    memcpy(sampling->job->uniform, request->uniform, ((size_t)n + 2) * sizeof *request->uniform);
     const int status = answer(sampling, &kind, error);
     const bool known = status == GSL_SUCCESS;
-    *ret_n_accepted = known ? result->n_accepted : 0;
-    *ret_token = known ? result->token : 0;
-    *ret_used = known ? result->used : 0;
-    for (int i = 0; i < n; i++) ret_chance[i] = known && i <= result->n_accepted ? result->chance[i] : 0.0;
+    outcome->n_accepted = known ? result->n_accepted : 0;
+    outcome->token = known ? result->token : 0;
+    outcome->used = known ? result->used : 0;
+    for (int i = 0; i < n; i++)
+        outcome->chance[i] = known && i <= result->n_accepted ? result->chance[i] : 0.0;
     return status;
 }

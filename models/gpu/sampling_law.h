@@ -1,4 +1,5 @@
-/* sampling_law: what a token's logit comes to; for kernels of sampling and filters. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sampling_law: a token's probability from its logit, and order by probability; for kernels. */
 #ifndef SPECLAB_SAMPLING_LAW_H
 #define SPECLAB_SAMPLING_LAW_H
 
@@ -6,8 +7,8 @@
 #include "models/gpu/simt.h"
 #include "models/transformer/kernels/exp_double.h"
 
-/* 2^(j/8) into memory shared by the block, by its first thread, so that no thread has a table of its own in far memory;
- * a barrier must follow. */
+/* Fills shared memory with 2^(j/8) by the block's first thread, which saves a table per thread in
+ * local memory. A barrier must follow. */
 DEVICE void sampling_eighths(double *eighth)
 {
     const double value[] = {SPEC_EXP_DOUBLE_EIGHTHS};
@@ -16,15 +17,17 @@ DEVICE void sampling_eighths(double *eighth)
     for (int j = 0; j < 8; j++) eighth[j] = value[j];
 }
 
-/* exp(x) for x <= 0, the bits of models/transformer/kernels/vector_ref.c. */
+/* exp(x) for x <= 0, with the bits of models/transformer/kernels/vector_ref.c. */
 DEVICE double sampling_exp(double x, const double *eighth)
 {
     const double term[] = {SPEC_EXP_DOUBLE_TERM_LIST};
     if (x < SPEC_EXP_DOUBLE_LEAST) return 0.0;
-    const double shifted = fma(x, SPEC_EXP_DOUBLE_STEPS, SPEC_EXP_DOUBLE_ROUND), k = shifted - SPEC_EXP_DOUBLE_ROUND;
+    const double shifted = fma(x, SPEC_EXP_DOUBLE_STEPS, SPEC_EXP_DOUBLE_ROUND),
+                 k = shifted - SPEC_EXP_DOUBLE_ROUND;
     const double r = fma(k, -SPEC_EXP_DOUBLE_STEP_REST, fma(k, -SPEC_EXP_DOUBLE_STEP, x));
     const uint64_t steps = bits_of_double(shifted);
-    const double scale = double_of_bits(bits_of_double(eighth[steps & 7]) + ((steps & ~(uint64_t)7) << 49));
+    const double scale =
+        double_of_bits(bits_of_double(eighth[steps & 7]) + ((steps & ~(uint64_t)7) << 49));
     double sum = term[0];
     UNROLL
     for (int i = 1; i < SPEC_EXP_DOUBLE_TERMS; i++) sum = fma(sum, r, term[i]);
@@ -41,7 +44,7 @@ DEVICE bool sampling_stays(const sampling_law *law, float logit, int id)
     return logit > law->cut || (logit == law->cut && id <= law->last);
 }
 
-/* The probability of token `id`. Dividing by 1 changes nothing, and costs. */
+/* The probability of token `id`. Divisions by 1 are skipped because they cost time. */
 DEVICE double sampling_value(const sampling_law *law, float logit, int id, const double *eighth)
 {
     if (law->hot >= 0) return id == law->hot ? 1.0 : 0.0;
@@ -54,9 +57,9 @@ DEVICE double sampling_value(const sampling_law *law, float logit, int id, const
     return p;
 }
 
-/* ---- places in the order of probability -------------------------------------------------------------------------- */
+/* -- order by probability -- */
 
-/* Ascending with the logit; both zeros are one. */
+/* Ascending with the logit; both zeros are equal. */
 DEVICE uint32_t sampling_order(float logit)
 {
     const uint32_t bits = bits_of_float(logit + 0.0f);
@@ -77,8 +80,9 @@ DEVICE uint64_t sampling_key(float logit, int id)
 DEVICE float sampling_key_logit(uint64_t key) { return sampling_logit((uint32_t)(key >> 32)); }
 DEVICE int sampling_key_id(uint64_t key) { return (int)~(uint32_t)key; }
 
-/* Bins by the distance from the largest in nats, d: 64 for each doubling of 1 + d, so that a factor of 65/64 at least
- * lies in one at the top, where tokens are few, and more further down. Every step is monotone, rounding too. */
+/* Bin of a logit by its distance d from the largest, in nats: 64 bins for each doubling of 1 + d. A
+ * bin spans a factor of 65/64 at least near the top, where tokens are few, and more further down.
+ * Every step is monotone, including its rounding. */
 DEVICE int sampling_bin(const sampling_law *law, float logit)
 {
     const float factor = law->factor < 1e30 ? (float)law->factor : 1e30f;
@@ -87,8 +91,8 @@ DEVICE int sampling_bin(const sampling_law *law, float logit)
     return bin < SAMPLING_BINS ? (int)bin : SAMPLING_BINS - 1;
 }
 
-/* Masses as whole numbers, whose sums do not depend on their order: 2^-62 each, and what is left in 2^-102. Exact for
- * probabilities from 2^-50 on, as many as there are. */
+/* A probability as integers, whose sums do not depend on their order: units of 2^-62, and the
+ * remainder in 2^-102. Exact for probabilities from 2^-50 on, however many. */
 DEVICE sampling_mass sampling_mass_of(double p)
 {
     const double scaled = p * 0x1p62;
@@ -105,11 +109,12 @@ DEVICE sampling_mass sampling_mass_sum(sampling_mass one, sampling_mass other)
     return one;
 }
 
-/* Whether the mass, rounded once to a double, is top_p or more: as the host's compensated sum. A part of 2^-62 tells
- * apart what lies just beside the middle between two doubles. */
+/* Whether the mass, rounded once to a double, is at least top_p, as the host's compensated sum is.
+ * A remainder below 2^-62 decides cases just beside the middle between two doubles. */
 DEVICE bool sampling_reaches(sampling_mass mass, double top_p)
 {
-    const uint64_t whole = mass.whole + (mass.part >> 40), part = mass.part & (((uint64_t)1 << 40) - 1);
+    const uint64_t whole = mass.whole + (mass.part >> 40),
+                   part = mass.part & (((uint64_t)1 << 40) - 1);
     if (whole >> 54 != 0) return (double)(whole | (part != 0 ? 1u : 0u)) * 0x1p-62 >= top_p;
     return ((double)whole + (double)part * 0x1p-40) * 0x1p-62 >= top_p;
 }

@@ -1,24 +1,29 @@
-/* sampling_rows: where a row's logits and sums lie, and how its law comes of them; for kernels_sampling.cu,
- * kernels_filters.cu and, as far as the largest goes, kernels_columns.cu. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sampling_rows: addresses of a row's logits and sums, and its law; for kernels.
+ * kernels_sampling.cu and kernels_filters.cu include it, and kernels_columns.cu for the largest
+ * logit. */
 #ifndef SPECLAB_SAMPLING_ROWS_H
 #define SPECLAB_SAMPLING_ROWS_H
 
 #include "models/gpu/sampling_law.h"
 #include "models/gpu/sampling_sums.h"
 
-/* Masses of bins are in units of 2^-38 of the largest token's. */
+/* Unit of the bins' masses: 2^-38 of the largest token's probability. */
 #define SAMPLING_BIN_ONE 0x1p38
 #define SAMPLING_NO_CUT (-3.4028235e38f) /* no logit is smaller */
 enum { SAMPLING_ALL_IDS = 0x7fffffff };
 
-/* ---- where things are -------------------------------------------------------------------------------------------- */
+/* -- addresses -- */
 
 DEVICE const float *sampling_logits(const sampling_space *space, int row)
 {
     return space->job->logits + (size_t)row * (size_t)space->vocab;
 }
 
-DEVICE int sampling_pieces(const sampling_space *space) { return (space->vocab + SAMPLING_PIECE - 1) / SAMPLING_PIECE; }
+DEVICE int sampling_pieces(const sampling_space *space)
+{
+    return (space->vocab + SAMPLING_PIECE - 1) / SAMPLING_PIECE;
+}
 
 DEVICE int sampling_kept_sums(const sampling_space *space)
 {
@@ -35,8 +40,11 @@ DEVICE double *sampling_row_kept(const sampling_space *space, int row)
     return space->kept + (size_t)row * (size_t)sampling_kept_sums(space);
 }
 
-/* Token `i` of this thread in a tile. */
-DEVICE int sampling_token(int tile, int i) { return tile * SAMPLING_TILE + i * SAMPLING_THREADS + THREAD; }
+/* Token index of this thread's i-th in a tile. */
+DEVICE int sampling_token(int tile, int i)
+{
+    return tile * SAMPLING_TILE + i * SAMPLING_THREADS + THREAD;
+}
 
 DEVICE void sampling_read(float *logit, const float *logits, int tile, int vocab)
 {
@@ -47,23 +55,25 @@ DEVICE void sampling_read(float *logit, const float *logits, int tile, int vocab
     }
 }
 
-/* ---- the largest ------------------------------------------------------------------------------------------------- */
+/* ---- the largest ----------------------------------------------------------------------------- */
 
-/* Of two, the larger; of equal ones the first; the broken one. */
+/* The larger of two; the first if equal; one that is not finite wins. */
 DEVICE sampling_largest sampling_larger(sampling_largest one, sampling_largest other)
 {
     if (one.index < 0 || other.index < 0) {
         one.index = -1;
         return one;
     }
-    return other.value > one.value || (other.value == one.value && other.index < one.index) ? other : one;
+    return other.value > one.value || (other.value == one.value && other.index < one.index) ? other
+                                                                                            : one;
 }
 
 DEVICE sampling_largest sampling_largest_of_lanes(sampling_largest best)
 {
     UNROLL
     for (int apart = 16; apart > 0; apart /= 2) {
-        const sampling_largest other = {shuffle_xor(best.value, apart), shuffle_xor_int(best.index, apart)};
+        const sampling_largest other = {shuffle_xor(best.value, apart),
+                                        shuffle_xor_int(best.index, apart)};
         best = sampling_larger(best, other);
     }
     return best;
@@ -75,18 +85,19 @@ DEVICE sampling_largest sampling_no_largest(void)
     return none;
 }
 
-/* By a warp, from what the blocks of a row found. */
+/* The largest of a row, by a warp, from those of its blocks. */
 DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int row)
 {
     const sampling_largest *of_block = space->largest + row * SAMPLING_SPREAD;
     sampling_largest best = sampling_no_largest();
-    for (int i = LANE; i < space->spread; i += WARP_LANES) best = sampling_larger(best, of_block[i]);
+    for (int i = LANE; i < space->spread; i += WARP_LANES)
+        best = sampling_larger(best, of_block[i]);
     return sampling_largest_of_lanes(best);
 }
 
-/* ---- laws -------------------------------------------------------------------------------------------------------- */
+/* ---- laws ------------------------------------------------------------------------------------ */
 
-/* What is known of a row's law when its largest logit is. By a warp. */
+/* A row's law as known from its largest logit. By a warp. */
 DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
 {
     const sampling_largest largest = sampling_largest_of_row(space, row);
@@ -102,7 +113,7 @@ DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
     return law;
 }
 
-/* And when the exponentials are added up. */
+/* The law once the exponentials are summed. */
 DEVICE sampling_law sampling_whole_law(const sampling_space *space, int row)
 {
     sampling_law law = sampling_begin_law(space, row);
@@ -111,11 +122,12 @@ DEVICE sampling_law sampling_whole_law(const sampling_space *space, int row)
     return law;
 }
 
-/* What the last filters left; 1 where nothing went. */
+/* Mass that the last filters kept; 1 where they removed nothing. */
 DEVICE double sampling_rest(const sampling_space *space, int row, int stage)
 {
     const bool removed = space->border[row].removed[stage] != 0;
-    return removed ? sampling_sum_of(sampling_row_kept(space, row), sampling_kept_sums(space)) : 1.0;
+    return removed ? sampling_sum_of(sampling_row_kept(space, row), sampling_kept_sums(space))
+                   : 1.0;
 }
 
 DEVICE sampling_law sampling_end_law(const sampling_space *space, int row, int stages)

@@ -1,12 +1,13 @@
-/* sampling_sums: the host's sums and its pick, by a warp; for kernels of sampling and filters. All lanes take part
- * and have the result. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sampling_sums: the host's sums and its pick, computed by a warp; for kernels.
+ * All lanes take part and get the result. */
 #ifndef SPECLAB_SAMPLING_SUMS_H
 #define SPECLAB_SAMPLING_SUMS_H
 
 #include "models/gpu/kernels_sampling.h"
 #include "models/gpu/simt.h"
 
-/* What lane `lane` has. */
+/* The value of lane `lane`. */
 DEVICE uint64_t sampling_shuffle(uint64_t value, int lane)
 {
     return bits_of_double(shuffle_from_double(double_of_bits(value), lane));
@@ -19,8 +20,9 @@ DEVICE uint64_t sampling_warp_sum(uint64_t value)
     return value;
 }
 
-/* Of n values, lane l of 8 takes values l, 8 + l, ...; then lanes 1 apart are added, 2 and 4 apart: models/row.c,
- * sim/chance/chance.c, sim/verify/excess_loops.h. Each group of 8 lanes has a sum of its own. */
+/* Lane l of 8 sums values l, 8 + l, ... of n; then lanes 1, 2 and 4 apart are added, as in
+ * models/row.c, sim/chance/chance.c and sim/verify/residual_loops.h. Each group of 8 lanes has its
+ * own sum. */
 DEVICE double sampling_eight(const double *value, int n)
 {
     double sum = 0.0;
@@ -31,7 +33,7 @@ DEVICE double sampling_eight(const double *value, int n)
     return sum;
 }
 
-/* A sum and what rounding left out of it [Knuth, TAOCP 4.2.2]. */
+/* A sum and its rounding error [Knuth, TAOCP 4.2.2]. */
 typedef struct {
     double sum, rest;
 } sampling_exact;
@@ -47,7 +49,8 @@ DEVICE double sampling_exact_total(sampling_exact own)
 {
     UNROLL
     for (int apart = 16; apart > 0; apart /= 2) {
-        const double sum = shuffle_xor_double(own.sum, apart), rest = shuffle_xor_double(own.rest, apart);
+        const double sum = shuffle_xor_double(own.sum, apart),
+                     rest = shuffle_xor_double(own.rest, apart);
         const double was = own.rest;
         own.rest = 0.0;
         sampling_add(&own, sum);
@@ -56,7 +59,7 @@ DEVICE double sampling_exact_total(sampling_exact own)
     return own.sum + own.rest;
 }
 
-/* Compensated. */
+/* A compensated sum. */
 DEVICE double sampling_sum_of(const double *value, int n)
 {
     sampling_exact own = {0.0, 0.0};
@@ -64,28 +67,31 @@ DEVICE double sampling_sum_of(const double *value, int n)
     return sampling_exact_total(own);
 }
 
-/* spec_row_sum of models/row.c: blocks of 128 by lanes, these and the rest of the values compensated. */
+/* spec_row_sum of models/row.c: blocks of 128 by lanes, then a compensated sum of these and of the
+ * remaining values. */
 DEVICE double sampling_row_sum(const double *value, int n)
 {
     const int blocks = n / SAMPLING_KEPT;
     sampling_exact own = {0.0, 0.0};
     for (int first = 0; first < blocks; first += WARP_LANES / 8) {
         const int block = first + LANE / 8;
-        const double sum = sampling_eight(value + block * SAMPLING_KEPT, block < blocks ? SAMPLING_KEPT : 0);
+        const double sum =
+            sampling_eight(value + block * SAMPLING_KEPT, block < blocks ? SAMPLING_KEPT : 0);
         if (LANE % 8 == 0) sampling_add(&own, sum);
     }
-    for (int i = blocks * SAMPLING_KEPT + LANE; i < n; i += WARP_LANES) sampling_add(&own, value[i]);
+    for (int i = blocks * SAMPLING_KEPT + LANE; i < n; i += WARP_LANES)
+        sampling_add(&own, value[i]);
     return sampling_exact_total(own);
 }
 
-/* ---- the pick of sim/chance/chance.c ------------------------------------------------------------------------------------ */
+/* ---- the pick of sim/chance/chance.c --------------------------------------------------------- */
 
 typedef struct {
-    int size, last; /* weights of a block; the last one */
+    int size, last; /* size: weights per block; last: the last block */
     double total;
 } sampling_blocks;
 
-/* block (SAMPLING_BLOCKS), shared: the sums of the blocks. */
+/* block (SAMPLING_BLOCKS), shared memory: sums of the blocks. */
 DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n)
 {
     const int even = (n - 1) / (8 * SAMPLING_BLOCKS) * 8 + 8;
@@ -109,10 +115,11 @@ DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n
     return all;
 }
 
-/* The first index whose cumulated weight, from `cumulative` on, exceeds the threshold; where rounding carries the scan
- * past the end, the last of positive weight. ret_before: what was cumulated before it. */
-DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const double *block, const double *weight,
-                         int n, double cumulative, double threshold)
+/* The first index whose cumulative weight, from `cumulative` on, exceeds the threshold. Where
+ * rounding carries the scan past the end: the last index of positive weight. ret_before: the
+ * cumulative weight before it. */
+DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const double *block,
+                         const double *weight, int n, double cumulative, double threshold)
 {
     int at = 0, found = -1;
     for (int b = 0; b < all->last; b++) {
@@ -122,7 +129,7 @@ DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const d
         at += passes ? 1 : 0;
     }
     const int end = at < all->last ? (at + 1) * all->size : n;
-    *ret_before = -1e300; /* nothing goes on from there */
+    *ret_before = -1e300; /* nothing continues from there */
     for (int first = at * all->size; first < end; first += WARP_LANES) {
         const double own = first + LANE < end ? weight[first + LANE] : 0.0;
         for (int l = 0; l < WARP_LANES; l++) {

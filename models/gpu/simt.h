@@ -1,18 +1,20 @@
-/* simt: what kernels are written in: the C that nvcc compiles for a GPU and gcc for the simulator in tests/simulator.
- * A kernel sees its arguments as the struct `a`, its place in the grid through the names below, memory shared by its
- * block, barriers and shuffles. Nothing is to be used in a .cu file that is not C, C++ and in this header.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* simt: the language of kernels: C that nvcc compiles for GPUs and gcc for the simulator.
+ * A kernel has its arguments in the struct `a`, its place in the grid through the names below,
+ * shared memory, barriers and shuffles. A .cu file may use only what is both C and C++, and this
+ * header. The simulator is in tests/simulator.
  *
- *     KERNEL(scale, 256)                      struct scale_args is in kernels_*.h, 256: threads of a block, at most
+ *     KERNEL(scale, 256)            256: most threads per block; struct scale_args in kernels_*.h
  *     {
  *         SHARED float sum[8];
- *         after_previous();                   what the launch before has written is there
+ *         after_previous();         the previous launch's writes are visible from here on
  *         for (int i = THREAD; i < a.n; i += THREADS) a.y[i] = a.x[i] * a.factor;
  *     }
  *
- * Rules. All threads of a block reach the same barriers in the same order; all 32 lanes of a warp reach the same
- * shuffles, votes and products. No order between blocks but that of launches, which after_previous() makes: all threads
- * call it once, before they return, write, or read what other launches write. Products and sums are contracted only
- * where fmaf says so. */
+ * Rules. All threads of a block reach the same barriers in the same order. All 32 lanes of a warp
+ * reach the same shuffles, votes and products. Blocks of a launch have no order; launches have the
+ * one of after_previous(): all threads call it once, before they return, write, or read what other
+ * launches write. Products and sums are fused only where fmaf says so. */
 #ifndef SPECLAB_SIMT_H
 #define SPECLAB_SIMT_H
 
@@ -29,19 +31,20 @@ enum { WARP_LANES = 32 };
 
 typedef struct ALIGNED(16) {
     uint32_t x, y, z, w;
-} quad; /* 16 bytes, which one thread reads at a time */
+} quad; /* 16 bytes, which one thread loads at once */
 
 typedef struct ALIGNED(8) {
     uint32_t x, y;
 } pair;
 
-#ifdef __CUDACC__ /* ---- on the card ------------------------------------------------------------------------------ */
+#ifdef __CUDACC__ /* on the GPU */
 
-#define KERNEL(name, threads)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(threads) spec_kernel_##name(const __grid_constant__ struct name##_args a)
-/* The same, of which that many blocks find room on a multiprocessor: a bound for registers. */
-#define KERNEL_RESIDENT(name, threads, blocks)                                                                         \
-    extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
+#define KERNEL(name, threads)                                                                      \
+    extern "C" __global__ void __launch_bounds__(threads)                                          \
+        spec_kernel_##name(const __grid_constant__ struct name##_args a)
+/* KERNEL with `blocks` blocks resident per multiprocessor, which bounds the registers. */
+#define KERNEL_RESIDENT(name, threads, blocks)                                                     \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                                  \
         spec_kernel_##name(const __grid_constant__ struct name##_args a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
@@ -54,8 +57,9 @@ typedef struct ALIGNED(8) {
 #define BLOCK_Z ((int)blockIdx.z)
 #define GRID_X ((int)gridDim.x)
 
-/* A launch may begin while the one before it in the stream still runs (card.h). Here it waits for that one's end, and
- * lets the next one begin. Before it a kernel may ask for weights, and read what the host copied to the card. */
+/* A launch may begin while the previous one in the stream still runs (card.h). This call waits for
+ * its end and lets the next one begin. Before it a kernel may load weights and data that the host
+ * copied. */
 DEVICE void after_previous(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -63,20 +67,33 @@ DEVICE void after_previous(void)
 #endif
 }
 
-/* Barriers: of the block, of the warp. Memory written before is seen after. */
+/* Barriers of the block and of the warp: earlier writes become visible. */
 DEVICE void sync_block(void) { __syncthreads(); }
 DEVICE void sync_warp(void) { __syncwarp(); }
 
-/* What lane (own ^ mask) has; what lane `lane` has; whether any lane's is true. */
-DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
-DEVICE int shuffle_xor_int(int value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
-DEVICE double shuffle_xor_double(double value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+/* The value of lane (own ^ mask); of lane `lane`; whether any lane's value is true. */
+DEVICE float shuffle_xor(float value, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+DEVICE int shuffle_xor_int(int value, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+DEVICE double shuffle_xor_double(double value, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+}
 DEVICE int shuffle_from_int(int value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
-DEVICE double shuffle_from_double(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+DEVICE double shuffle_from_double(double value, int lane)
+{
+    return __shfl_sync(0xffffffffu, value, lane);
+}
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 
-/* 16, 8 or 4 bytes, aligned; any type may lie there. _once: read by nobody else, past the first-level cache; what is
- * asked for before a barrier or after_previous() is under way then, while ld.global.nc may be moved behind them. */
+/* Load 16, 8 or 4 aligned bytes of any type. _once: bypasses the L1 cache, for data that no other
+ * thread reads. It is issued before a following barrier or after_previous(), behind which a
+ * compiler may move ld.global.nc. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
@@ -85,7 +102,8 @@ DEVICE quad load_once(const void *from)
                  : "l"(from));
     return q;
 }
-/* Into *q where `there`; otherwise *q stays. One instruction, so that nothing waits for what was loaded. */
+/* Loads into *q if `there`; otherwise *q keeps its value. One instruction, so that nothing waits
+ * for the load. */
 DEVICE void load_once_if(quad *q, bool there, const void *from)
 {
     asm volatile("{ .reg .pred there;\n setp.ne.b32 there, %5, 0;\n"
@@ -115,9 +133,10 @@ DEVICE void store_pair(void *to, pair p)
     *(uint2 *)to = make_uint2(p.x, p.y);
 }
 
-/* 16 bytes, aligned, from memory into shared memory while the thread goes on; zeros where they are not `there`. _once:
- * as load_once. What was asked for since the last _commit makes a group; _wait(n), n a constant, until but the thread's
- * n latest groups have come. Then they are the thread's own to read, and after a barrier the block's. */
+/* Copies 16 aligned bytes to shared memory asynchronously; zeros if not `there`. _once: as
+ * load_once. Copies since the last _commit form a group. _wait(n), n a constant, waits for all but
+ * the thread's n latest groups; the thread may then read its copies, and after a barrier the whole
+ * block. */
 DEVICE void copy_async(void *shared, const void *from, bool there)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;"
@@ -135,8 +154,8 @@ DEVICE void copy_once(void *shared, const void *from)
 DEVICE void copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 #define copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 
-/* What blocks of one launch leave for each other: written, then fence(), then counted by take_uint32; who finds by the
- * count that all are there calls fence() too and reads with load_fresh. */
+/* Communication between blocks of a launch. A writer calls fence(), then take_uint32 on a counter.
+ * A reader that finds the counter complete calls fence() too, and reads with load_fresh. */
 DEVICE void fence(void) { __threadfence(); }
 DEVICE quad load_fresh(const void *from)
 {
@@ -145,32 +164,41 @@ DEVICE quad load_fresh(const void *from)
     return q;
 }
 
-/* d += a b, of a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the fragments of PTX's
- * mma.sync.m16n8k16 and m16n8k32. With g = lane/4, q = lane%4:
- *   bf16  a[0] A[g][2q..2q+1]  a[1] A[g+8][..]  a[2] A[g][2q+8..2q+9]  a[3] A[g+8][..]   b[0] B[2q..2q+1][g]  b[1] B[2q+8..][g]
- *   int8  a[0] A[g][4q..4q+3]  a[1] A[g+8][..]  a[2] A[g][4q+16..]     a[3] A[g+8][..]   b[0] B[4q..4q+3][g]  b[1] B[4q+16..][g]
- *   both  d[0], d[1] D[g][2q..2q+1]  d[2], d[3] D[g+8][2q..2q+1]; the lower bits of a word hold the lower index */
+/* d += a b, by a warp: D (16, 8), A (16, k), B (k, 8), k = 16 of bf16 or 32 of int8, in the
+ * fragments of PTX's mma.sync.m16n8k16 and m16n8k32. With g = lane/4, q = lane%4:
+ *   bf16  a[0] A[g][2q..2q+1]  a[1] A[g+8][..]  a[2] A[g][2q+8..2q+9]  a[3] A[g+8][..]
+ *         b[0] B[2q..2q+1][g]  b[1] B[2q+8..][g]
+ *   int8  a[0] A[g][4q..4q+3]  a[1] A[g+8][..]  a[2] A[g][4q+16..]     a[3] A[g+8][..]
+ *         b[0] B[4q..4q+3][g]  b[1] B[4q+16..][g]
+ *   both  d[0], d[1] D[g][2q..2q+1]  d[2], d[3] D[g+8][2q..2q+1]
+ * The lower bits of a word hold the lower index. */
 DEVICE void mma_bf16(float *d, const uint32_t *a, const uint32_t *b)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, "
+                 "{%4,%5,%6,%7}, {%8,%9}, "
                  "{%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 DEVICE void mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b)
 {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Add to memory that several threads add to; whole numbers alone, so that the order is no matter. */
+/* Atomic additions and maximum, on integers only, so that their order does not matter. */
 DEVICE void add_uint32(uint32_t *to, uint32_t value) { atomicAdd(to, value); }
-DEVICE void add_uint64(uint64_t *to, uint64_t value) { atomicAdd((unsigned long long *)to, (unsigned long long)value); }
+DEVICE void add_uint64(uint64_t *to, uint64_t value)
+{
+    atomicAdd((unsigned long long *)to, (unsigned long long)value);
+}
 DEVICE void raise_uint32(uint32_t *to, uint32_t value) { atomicMax(to, value); }
 
-/* What was there before is returned: places in a list whose order is no matter. */
+/* Atomic addition that returns the earlier value: indices into a list whose order does not
+ * matter. */
 DEVICE uint32_t take_uint32(uint32_t *from, uint32_t value) { return atomicAdd(from, value); }
 
 DEVICE float float_of_f16(uint16_t half)
@@ -184,21 +212,21 @@ DEVICE uint32_t bits_of_float(float value) { return __float_as_uint(value); }
 DEVICE double double_of_bits(uint64_t bits) { return __longlong_as_double((long long)bits); }
 DEVICE uint64_t bits_of_double(double value) { return (uint64_t)__double_as_longlong(value); }
 
-#else /* ---- in the simulator ------------------------------------------------------------------------------------- */
+#else /* in the simulator */
 
 #include <math.h>
 #include <string.h>
 
-/* Set by the simulator (tests/simulator) before a thread goes on; `moved` counts bytes of quads and pairs, `blocks` those
- * that began. */
+/* The simulator (tests/simulator) sets it before it resumes a thread. `moved` counts bytes of quads
+ * and pairs, `blocks` the started blocks. */
 typedef struct {
     int thread, threads, block[3], grid[3];
     uint64_t moved, blocks;
 } simt_place;
 extern simt_place simt;
 
-/* Asked for by threads; each switches to the others and comes back when all that take part are there. `value` of 8
- * bytes is exchanged. `line` names the place in messages. */
+/* Called by threads; each switches to other threads and returns once all participants have called
+ * it. `value` of 8 bytes is exchanged. `line` names the place in messages. */
 void simt_after_previous(const char *file, int line);
 void simt_sync_block(const char *file, int line);
 void simt_sync_warp(const char *file, int line);
@@ -217,23 +245,24 @@ quad simt_load_fresh(const void *from);
 void simt_misaligned(const void *at, int bytes, const char *file, int line);
 void simt_shared_begins(char *begin, const char *end);
 
-#define KERNEL(name, most_threads)                                                                                     \
-    void spec_kernel_##name(struct name##_args a);                                                                     \
+#define KERNEL(name, most_threads)                                                                 \
+    void spec_kernel_##name(struct name##_args a);                                                 \
     void spec_kernel_##name(struct name##_args a)
 #define KERNEL_RESIDENT(name, threads, blocks) KERNEL(name, threads)
 #define DEVICE static inline
 #define SHARED SIMT_SHARED(SIMT_SECTION, __COUNTER__)
 #define UNROLL
 #define ONE_BY_ONE
-/* Each shared array has a section of its own, so that its ends are known: the block's first thread that comes by begins
- * it. SIMT_SECTION, another for each .cu file, is given to the compiler. */
+/* Each shared array has its own section, whose ends are known; the block's first thread to arrive
+ * begins it. The build passes SIMT_SECTION, a different one for each .cu file. */
 #define SIMT_SHARED(section, number) SIMT_SHARED_IN(section, number)
-#define SIMT_SHARED_IN(in, number)                                                                                     \
-    extern char __start_##in##number[] __attribute__((visibility("hidden")));                                          \
-    extern char __stop_##in##number[] __attribute__((visibility("hidden")));                                           \
-    static uint64_t simt_begun_##number;                                                                               \
-    if (simt_begun_##number != simt.blocks) simt_shared_begins(__start_##in##number, __stop_##in##number);             \
-    simt_begun_##number = simt.blocks;                                                                                 \
+#define SIMT_SHARED_IN(in, number)                                                                 \
+    extern char __start_##in##number[] __attribute__((visibility("hidden")));                      \
+    extern char __stop_##in##number[] __attribute__((visibility("hidden")));                       \
+    static uint64_t simt_begun_##number;                                                           \
+    if (simt_begun_##number != simt.blocks)                                                        \
+        simt_shared_begins(__start_##in##number, __stop_##in##number);                             \
+    simt_begun_##number = simt.blocks;                                                             \
     static __attribute__((section(#in #number)))
 #define THREAD (simt.thread)
 #define THREADS (simt.threads)
@@ -245,12 +274,14 @@ void simt_shared_begins(char *begin, const char *end);
 #define after_previous() simt_after_previous(__FILE__, __LINE__)
 #define sync_block() simt_sync_block(__FILE__, __LINE__)
 #define sync_warp() simt_sync_warp(__FILE__, __LINE__)
-#define shuffle_xor(value, mask) simt_shuffle_float((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
-#define shuffle_xor_int(value, mask)                                                                                   \
+#define shuffle_xor(value, mask)                                                                   \
+    simt_shuffle_float((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
+#define shuffle_xor_int(value, mask)                                                               \
     ((int)simt_shuffle((uint32_t)(value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__))
-#define shuffle_xor_double(value, mask)                                                                                \
+#define shuffle_xor_double(value, mask)                                                            \
     simt_shuffle_double((value), simt.thread % WARP_LANES ^ (mask), __FILE__, __LINE__)
-#define shuffle_from_int(value, lane) ((int)simt_shuffle((uint32_t)(value), (lane), __FILE__, __LINE__))
+#define shuffle_from_int(value, lane)                                                              \
+    ((int)simt_shuffle((uint32_t)(value), (lane), __FILE__, __LINE__))
 #define shuffle_from_double(value, lane) simt_shuffle_double((value), (lane), __FILE__, __LINE__)
 #define vote_any(value) (simt_vote((value), __FILE__, __LINE__) != 0)
 #define mma_bf16(d, a, b) simt_mma_bf16((d), (a), (b), __FILE__, __LINE__)
@@ -266,11 +297,11 @@ void simt_shared_begins(char *begin, const char *end);
 #define add_uint64(to, value) simt_add_uint64((to), (value))
 #define raise_uint32(to, value) simt_raise_uint32((to), (value))
 #define take_uint32(from, value) simt_take_uint32((from), (value))
-#define copy_async(shared, from, there)                                                                                \
-    do {                                                                                                               \
-        simt_aligned((shared), 16, __FILE__, __LINE__);                                                                \
-        simt_aligned((from), 16, __FILE__, __LINE__);                                                                  \
-        simt_copy_async((shared), (from), (there));                                                                    \
+#define copy_async(shared, from, there)                                                            \
+    do {                                                                                           \
+        simt_aligned((shared), 16, __FILE__, __LINE__);                                            \
+        simt_aligned((from), 16, __FILE__, __LINE__);                                              \
+        simt_copy_async((shared), (from), (there));                                                \
     } while (0)
 #define copy_once(shared, from) copy_async((shared), (from), true)
 #define load_fresh(from) simt_load_fresh(from)
@@ -309,7 +340,7 @@ DEVICE double simt_shuffle_double(double value, int lane, const char *file, int 
 {
     return double_of_bits(simt_shuffle(bits_of_double(value), lane, file, line));
 }
-/* A card faults where memory is not aligned. */
+/* A GPU faults on unaligned addresses. */
 DEVICE void simt_aligned(const void *at, int bytes, const char *file, int line)
 {
     if ((uintptr_t)at % (uintptr_t)bytes != 0) simt_misaligned(at, bytes, file, line);
@@ -351,18 +382,19 @@ DEVICE float float_of_f16(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
     if (rest >= 0x7c00u) return float_of_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-    return float_of_bits(sign | bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
+    return float_of_bits(sign |
+                         bits_of_float(float_of_bits(rest << 13) * 0x1p112f)); /* subnormals too */
 }
 DEVICE void fence(void) {}
 
-#endif /* ---- on both --------------------------------------------------------------------------------------------- */
+#endif /* on both */
 
 #define LANE (THREAD % WARP_LANES)
 #define WARP (THREAD / WARP_LANES)
 
 DEVICE float float_of_bf16(uint16_t half) { return float_of_bits((uint32_t)half << 16); }
 
-/* To nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays NaN. */
 DEVICE uint16_t bf16_of_float(float value)
 {
     const uint32_t bits = bits_of_float(value);

@@ -1,22 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/upload.h"
 
+#include "base/int_math.h"
+#include "base/thread_pool.h"
 #include "models/gpu/layout.h"
-#include "base/least.h"
-#include "base/team.h"
 
 #include <stdatomic.h>
 
 enum {
     PIECE_BYTES = 1 << 24,
-    CHUNK_BYTES = 1 << 16 /* that one thread packs at a time */
+    CHUNK_BYTES = 1 << 16 /* bytes that one thread packs at a time */
 };
 
 int spec_upload_init(spec_upload *upload, spec_card *card, spec_error *error)
 {
     *upload = (spec_upload){.card = card};
-    if (pthread_mutex_init(&upload->lock, NULL) != 0) return spec_fail(error, GSL_ENOMEM, "out of memory for a lock");
+    if (pthread_mutex_init(&upload->lock, NULL) != 0)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for a lock");
     const int status = spec_stream_init(&upload->stream, card, error);
-    if (status == GSL_SUCCESS) spec_team_hold();
+    if (status == GSL_SUCCESS) spec_thread_pool_retain();
     else pthread_mutex_destroy(&upload->lock);
     return status;
 }
@@ -33,7 +35,7 @@ static void free_pieces(spec_upload *upload)
 void spec_upload_free(spec_upload *upload)
 {
     if (upload->stream == NULL) return;
-    spec_team_release();
+    spec_thread_pool_release();
     free_pieces(upload);
     spec_stream_free(upload->stream);
     pthread_mutex_destroy(&upload->lock);
@@ -55,10 +57,10 @@ static int make_pieces(spec_upload *upload, size_t bytes, spec_error *error)
 }
 
 typedef struct {
-    char *to; /* where tile `first` is packed */
+    char *to; /* destination of tile `first` */
     spec_tensor_type type;
     const spec_tensor *part;
-    int n_parts, first, end, tiles; /* tiles of a chunk */
+    int n_parts, first, end, tiles; /* tiles: per chunk */
     size_t tile_bytes;
     atomic_bool failed;
 } pack_job;
@@ -66,49 +68,56 @@ typedef struct {
 static void pack_chunk(void *job, int chunk)
 {
     pack_job *j = job;
-    const int first = j->first + chunk * j->tiles, end = spec_least(first + j->tiles, j->end);
+    const int first = j->first + chunk * j->tiles, end = spec_int_min(first + j->tiles, j->end);
     char *to = j->to + (size_t)(first - j->first) * j->tile_bytes;
     if (spec_layout_pack(to, j->type, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
         atomic_store(&j->failed, true);
 }
 
-/* A piece is packed while the one before it is copied: waiting for that one then leaves its memory to the next. */
-static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles, bool taken, spec_error *error)
+/* Packs a piece while the previous one is copied; then waits, so that its memory is free for the
+ * next. */
+static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles, bool taken,
+                        spec_error *error)
 {
     const int tiles_of_piece = (int)(upload->bytes / job->tile_bytes);
     int status = GSL_SUCCESS;
     for (int piece = 0; job->first < tiles; piece ^= 1, job->first = job->end) {
-        job->end = spec_least(job->first + tiles_of_piece, tiles);
+        job->end = spec_int_min(job->first + tiles_of_piece, tiles);
         job->to = upload->piece[piece];
         const int n = job->end - job->first;
-        spec_team_run(pack_chunk, job, spec_least_pieces(n, job->tiles), taken);
-        if (atomic_load(&job->failed)) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix"));
+        spec_thread_pool_run(pack_chunk, job, spec_int_ceil_div(n, job->tiles), taken);
+        if (atomic_load(&job->failed))
+            SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix"));
         SPEC_TRY(spec_stream_wait(upload->stream, error));
         spec_stream_put(upload->stream, data + (size_t)job->first * job->tile_bytes, job->to,
                         (size_t)n * job->tile_bytes);
     }
 done:
     if (status == GSL_SUCCESS) return spec_stream_wait(upload->stream, error);
-    spec_stream_wait(upload->stream, NULL); /* nothing reads the pieces any more */
+    spec_stream_wait(upload->stream, NULL); /* afterwards no copy reads the pieces */
     return status;
 }
 
-int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type, const spec_tensor *part, int n_parts,
-                       spec_error *error)
+int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
+                       const spec_tensor *part, int n_parts, spec_error *error)
 {
     int rows = 0;
     for (int i = 0; i < n_parts; i++) rows += part[i].rows;
-    const int tiles = spec_least_pieces(rows, SPEC_LAYOUT_ROWS);
-    const size_t tile_bytes = spec_layout_tile_bytes(type, part[0].cols), all = (size_t)tiles * tile_bytes;
+    const int tiles = spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS);
+    const size_t tile_bytes = spec_layout_tile_bytes(type, part[0].cols),
+                 all = (size_t)tiles * tile_bytes;
     const size_t chunk = CHUNK_BYTES / tile_bytes, least = all < PIECE_BYTES ? all : PIECE_BYTES;
-    pack_job job = {.type = type, .part = part, .n_parts = n_parts, .tiles = chunk > 0 ? (int)chunk : 1,
+    pack_job job = {.type = type,
+                    .part = part,
+                    .n_parts = n_parts,
+                    .tiles = chunk > 0 ? (int)chunk : 1,
                     .tile_bytes = tile_bytes};
     pthread_mutex_lock(&upload->lock);
     int status = make_pieces(upload, least > tile_bytes ? least : tile_bytes, error);
     if (status == GSL_SUCCESS) {
-        const bool taken = spec_team_take();
+        const bool taken = spec_thread_pool_try_lock();
         status = pack_and_put(upload, data, &job, tiles, taken, error);
-        if (taken) spec_team_give_back();
+        if (taken) spec_thread_pool_unlock();
     }
     pthread_mutex_unlock(&upload->lock);
     return status;

@@ -1,6 +1,7 @@
-/* upload: matrices on their way into a card's memory: packed by all threads, a piece at a time, while the piece before
- * it is copied. What the host needs besides the file is two pieces, however large the model.
- * One backend's; several threads may ask. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* upload: packs matrices and uploads them to GPU memory, piece by piece.
+ * All threads pack a piece while the previous one is copied. Besides the file, the host needs two
+ * pieces of memory, however large the model. Belongs to one backend; calls are thread-safe. */
 #ifndef SPECLAB_UPLOAD_H
 #define SPECLAB_UPLOAD_H
 
@@ -13,15 +14,15 @@ typedef struct {
     spec_card *card;
     pthread_mutex_t lock;
     spec_stream *stream;
-    char *piece[2]; /* pinned, made with the first matrix and again for a larger one */
-    size_t bytes;   /* of one */
+    char *piece[2]; /* pinned; allocated for the first matrix, and again for a larger one */
+    size_t bytes;   /* of one piece */
 } spec_upload;
 
 int spec_upload_init(spec_upload *upload, spec_card *card, spec_error *error);
 void spec_upload_free(spec_upload *upload);
 
-/* The rows of all parts under one another as layout.h has them, to `data` in the card's memory. */
-int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type, const spec_tensor *part, int n_parts,
-                       spec_error *error);
+/* Uploads the stacked rows of all parts, packed as layout.h says, to `data` in GPU memory. */
+int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
+                       const spec_tensor *part, int n_parts, spec_error *error);
 
 #endif

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/corpus.h"
+
+#include "base/input_file.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,8 +12,8 @@
 
 enum { BLOCK = 1 << 18 };
 
-/* The file of that name, or the files of that pattern: 0, or what glob says, with the reason that it is no file in
- * errno. */
+/* Find the file of that name, or the files of that pattern. Returns 0 or glob's error, with the
+ * reason in errno why it is not a file. */
 static int find(spec_corpus *corpus, const char *path)
 {
     struct stat info;
@@ -25,10 +27,49 @@ static int find(spec_corpus *corpus, const char *path)
     return found;
 }
 
+static size_t n_files(const spec_corpus *corpus)
+{
+    return corpus->globbed ? corpus->files.gl_pathc : 1;
+}
+
+static const char *file_path(const spec_corpus *corpus, size_t i)
+{
+    return corpus->globbed ? corpus->files.gl_pathv[i] : corpus->path;
+}
+
+static int too_much(const spec_corpus *corpus, spec_error *error)
+{
+    return spec_fail(error, GSL_EINVAL,
+                     "%.300s: more than %d GiB of text: limit=BYTES, or -n N of rows, reads less",
+                     corpus->path, (int)(SPEC_CORPUS_BYTES_MAX >> 30));
+}
+
+/* Check the sizes before any byte is read; the size of a pipe is known only while reading. */
+static int check_sizes(const spec_corpus *corpus, spec_error *error)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n_files(corpus) && corpus->bounded; i++) {
+        struct stat info;
+        if (stat(file_path(corpus, i), &info) == 0 && S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_size;
+        if (bytes > SPEC_CORPUS_BYTES_MAX) return too_much(corpus, error);
+    }
+    return GSL_SUCCESS;
+}
+
+static const char *share_folder;
+
+void spec_corpus_set_share(const char *opt_folder)
+{
+    share_folder = opt_folder;
+}
+
 int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *corpus = (spec_corpus){.descriptor = -1, .left = limit == 0 ? UINT64_MAX : limit};
+    *corpus = (spec_corpus){.descriptor = -1,
+                            .bounded = limit == 0,
+                            .left = limit == 0 ? SPEC_CORPUS_BYTES_MAX + 1 : limit};
     corpus->path = strdup(path);
     corpus->block = malloc(BLOCK);
     if (corpus->path == NULL || corpus->block == NULL) {
@@ -36,7 +77,7 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
     }
     int found = find(corpus, path);
     const int reason = errno;
-    const char *share = getenv("SPECLAB_SHARE");
+    const char *share = share_folder;
     if (found != 0 && share != NULL && path[0] != '/') {
         char *below = NULL;
         if (asprintf(&below, "%s/%s", share, path) < 0)
@@ -48,11 +89,13 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
             free(below);
         }
     }
-    if (found == GLOB_NOSPACE) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
+    if (found == GLOB_NOSPACE)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     if (found != 0) {
         const char *what = strpbrk(path, "*?[") != NULL ? "no file matches" : strerror(reason);
         SPEC_TRY(spec_fail(error, GSL_EFAILED, "%.300s: %s", path, what));
     }
+    SPEC_TRY(check_sizes(corpus, error));
 done:
     if (status != GSL_SUCCESS) spec_corpus_free(corpus);
     return status;
@@ -67,32 +110,21 @@ void spec_corpus_free(spec_corpus *corpus)
     *corpus = (spec_corpus){.descriptor = -1};
 }
 
-static size_t n_files(const spec_corpus *corpus)
-{
-    return corpus->globbed ? corpus->files.gl_pathc : 1;
-}
-
-static const char *file_path(const spec_corpus *corpus, size_t i)
-{
-    return corpus->globbed ? corpus->files.gl_pathv[i] : corpus->path;
-}
-
 static int open_next(spec_corpus *corpus, spec_error *error)
 {
     const char *path = file_path(corpus, corpus->next);
     struct stat info;
-    corpus->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (corpus->descriptor < 0 || fstat(corpus->descriptor, &info) != 0) {
-        return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return spec_fail(error, GSL_EFAILED, "%.300s: is a folder; name its files, as in %.100s/*.txt", path, path);
-    }
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return spec_fail(error, GSL_EFAILED,
+                         "%.300s: is a folder; name its files, as in %.100s/*.txt", path, path);
+    const int status = spec_input_file_open(&corpus->descriptor, path, error);
+    if (status != GSL_SUCCESS) return status;
     corpus->next++;
     return GSL_SUCCESS;
 }
 
-/* Fill the block after its first `length` bytes; *ret_ended where the file or the limit ended. */
+/* Fill the block after its first `length` bytes; *ret_ended at the end of the file or of the limit.
+ */
 static int fill(spec_corpus *corpus, size_t length, bool *ret_ended, spec_error *error)
 {
     *ret_ended = false;
@@ -100,15 +132,19 @@ static int fill(spec_corpus *corpus, size_t length, bool *ret_ended, spec_error 
     while (corpus->length < BLOCK && !*ret_ended) {
         size_t room = BLOCK - corpus->length;
         if (room > corpus->left) room = (size_t)corpus->left;
-        const ssize_t got = room == 0 ? 0 : read(corpus->descriptor, corpus->block + corpus->length, room);
+        const ssize_t got =
+            room == 0 ? 0 : read(corpus->descriptor, corpus->block + corpus->length, room);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
-            return spec_fail(error, GSL_EFAILED, "%.300s: %s", file_path(corpus, corpus->next - 1), strerror(errno));
+            return spec_fail(error, GSL_EFAILED, "%.300s: %s", file_path(corpus, corpus->next - 1),
+                             strerror(errno));
         }
         *ret_ended = got == 0;
         corpus->length += (size_t)got;
         corpus->left -= (uint64_t)got;
         corpus->total += (uint64_t)got;
+        if (corpus->bounded && corpus->total > SPEC_CORPUS_BYTES_MAX)
+            return too_much(corpus, error);
     }
     return GSL_SUCCESS;
 }
@@ -120,8 +156,9 @@ int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, 
     if (corpus->descriptor < 0) {
         assert(unread == 0);
         if (corpus->next == n_files(corpus) || corpus->left == 0) {
-            return corpus->total > 0 ? GSL_SUCCESS
-                                     : spec_fail(error, GSL_EINVAL, "%.300s: the text is empty", corpus->path);
+            return corpus->total > 0
+                       ? GSL_SUCCESS
+                       : spec_fail(error, GSL_EINVAL, "%.300s: the text is empty", corpus->path);
         }
         SPEC_TRY(open_next(corpus, error));
     } else {

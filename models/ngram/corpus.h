@@ -1,6 +1,7 @@
-/* corpus: the texts that a model learns from, read in blocks.
- * A path is one file or a pattern of glob(3), whose files are read in sorted order as one text each; pipes are read
- * like files. Nothing but one block is held. The corpus owns the block. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* corpus: the training texts of a model, read in blocks.
+ * A path is one file or a glob(3) pattern, whose files are read in sorted order, each as one text.
+ * Pipes are read like files. Memory holds one block, which the corpus owns. */
 #ifndef SPECLAB_CORPUS_H
 #define SPECLAB_CORPUS_H
 
@@ -14,30 +15,39 @@
 typedef struct {
     const unsigned char *text; /* NULL after the last text */
     size_t length;             /* may be 0 in a block that ends a text */
-    bool ends_text;            /* the text has no more bytes after these */
+    bool ends_text;            /* no bytes of the text follow */
 } spec_block;
 
 typedef struct {
     char *path;     /* as given */
     glob_t files;
-    bool globbed;   /* `files` is to be freed */
+    bool globbed;   /* `files` must be freed */
     size_t next;    /* the next file to open */
     int descriptor; /* of the open file, or -1 */
-    uint64_t left;  /* bytes still to be read */
-    uint64_t total; /* bytes read */
+    bool bounded;   /* the caller gave no limit: more than SPEC_CORPUS_BYTES_MAX bytes fail */
+    uint64_t left;  /* bytes still to read */
+    uint64_t total; /* bytes read so far */
     unsigned char *block;
-    size_t length;  /* of the last block handed out */
+    size_t length;  /* of the last block returned */
 } spec_corpus;
 
-/* Find the files, in the current folder or else, where the path is relative, in the folder that the environment
- * variable SPECLAB_SHARE names; at most `limit` bytes will be read (0: all). A path that names an existing file is that
- * file, whatever characters it has. */
-int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error);
-void spec_corpus_free(spec_corpus *corpus); /* a zeroed one is fine */
+/* The limit in bytes if the caller gives none. */
+#define SPEC_CORPUS_BYTES_MAX (UINT64_C(1) << 30)
 
-/* The next block. The last `unread` bytes of the block before, if its text did not end there, stand at its front again
- * (at most half a block). GSL_EFAILED, naming the file, for what cannot be opened or read and for folders; GSL_EINVAL
- * where no text has a byte. */
+/* Set the folder of shared texts for the whole process; NULL: none. A program sets it before it
+ * starts threads; the string must live as long as the process. */
+void spec_corpus_set_share(const char *opt_folder);
+
+/* Find the files in the current folder, or else, for a relative path, in the share folder. At most
+ * `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX). A path that names an existing
+ * file is that file, even if it contains pattern characters. */
+int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error);
+void spec_corpus_free(spec_corpus *corpus); /* may be zeroed */
+
+/* Read the next block. It starts with the last `unread` bytes of the block before (at most half a
+ * block), unless that block ended its text. GSL_EFAILED, naming the file, for a file that cannot be
+ * opened or read, a folder or a device. GSL_EINVAL if no text has a byte, or, without a limit, if
+ * there is too much text. */
 int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, spec_error *error);
 
 #endif

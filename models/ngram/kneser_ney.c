@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/kneser_ney.h"
 
 #include "models/ngram/radix.h"
@@ -16,11 +17,6 @@ typedef struct {
     int words, bits;
 } kgrams;
 
-static int out_of_memory(spec_error *error)
-{
-    return spec_fail(error, GSL_ENOMEM, "out of memory for the n-grams; limit=BYTES reads less of the text");
-}
-
 static const uint64_t *record_of(const kgrams *grams, size_t i)
 {
     return grams->record + i * ((size_t)grams->words + 1);
@@ -31,7 +27,7 @@ static spec_ngram_key key_at(const uint64_t *word, int words)
     return (spec_ngram_key){{word[0], words == 2 ? word[1] : 0}};
 }
 
-/* The tokens before the last one. */
+/* Every token but the last. */
 static spec_ngram_key key_context(spec_ngram_key key, int bits)
 {
     key.word[0] = key.word[0] >> bits | key.word[1] << (64 - bits);
@@ -60,22 +56,25 @@ static double discount_of(const kgrams *grams)
     return once == 0 || twice == 0 ? 0.5 : (double)once / ((double)once + 2.0 * (double)twice);
 }
 
-/* The k-grams that end the (k+1)-grams, counted by how many of these each ends, and the texts' openings once more. */
+/* The k-grams that end the (k+1)-grams, each counted by how many of those it ends, with the texts'
+ * openings added once. */
 static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const size_t words = (size_t)grams->words, n_all = grams->n + opening->n;
     uint64_t *lower = NULL, *workspace = NULL, *key = malloc((n_all + 1) * words * sizeof *key);
-    if (key == NULL) SPEC_TRY(out_of_memory(error));
+    if (key == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
     for (size_t i = 0; i < grams->n; i++) {
-        const spec_ngram_key tail = spec_ngram_key_tail(key_at(record_of(grams, i), grams->words), k, grams->bits);
+        const spec_ngram_key tail =
+            spec_ngram_key_tail(key_at(record_of(grams, i), grams->words), k, grams->bits);
         memcpy(key + i * words, tail.word, words * sizeof *key);
     }
-    if (opening->n > 0) memcpy(key + grams->n * words, opening->word, opening->n * words * sizeof *key);
+    if (opening->n > 0)
+        memcpy(key + grams->n * words, opening->word, opening->n * words * sizeof *key);
     free(grams->record);
     grams->record = NULL;
     workspace = malloc((n_all + 1) * words * sizeof *workspace);
-    if (workspace == NULL) SPEC_TRY(out_of_memory(error));
+    if (workspace == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
     uint64_t *sorted = spec_radix_sort(key, workspace, n_all, grams->words, grams->words);
     if (sorted == workspace) workspace = key;
     key = sorted;
@@ -87,7 +86,7 @@ static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, sp
         n += i == 0 || memcmp(key + i * words, key + (i - 1) * words, words * sizeof *key) != 0;
     }
     lower = malloc((n + 1) * (words + 1) * sizeof *lower);
-    if (lower == NULL) SPEC_TRY(out_of_memory(error));
+    if (lower == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
     for (size_t i = 0, at = 0; i < n_all; at++) {
         const size_t begin = i;
         do i++;
@@ -104,30 +103,34 @@ done:
 }
 
 /* Append the contexts of the k-grams and their successors; the contexts' keys go to `keys`. */
-static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams, spec_error *error)
+static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams,
+                           spec_error *error)
 {
     const size_t words = (size_t)grams->words;
     size_t n = 0;
     spec_ngram_key before = {{0, 0}};
     for (size_t i = 0; i < grams->n; i++) {
-        const spec_ngram_key here = key_context(key_at(record_of(grams, i), grams->words), grams->bits);
+        const spec_ngram_key here =
+            key_context(key_at(record_of(grams, i), grams->words), grams->bits);
         n += i == 0 || !same_key(here, before);
         before = here;
     }
-    if (n >= UINT32_MAX - law->n_contexts) return out_of_memory(error);
-    spec_successor *successor = realloc(law->successor, (law->n_successors + grams->n + 1) * sizeof *successor);
-    if (successor == NULL) return out_of_memory(error);
+    if (n >= UINT32_MAX - law->n_contexts) return spec_ngram_counts_no_memory(error);
+    spec_successor *successor =
+        realloc(law->successor, (law->n_successors + grams->n + 1) * sizeof *successor);
+    if (successor == NULL) return spec_ngram_counts_no_memory(error);
     law->successor = successor;
     spec_context *context = realloc(law->context, (law->n_contexts + n) * sizeof *context);
-    if (context == NULL) return out_of_memory(error);
+    if (context == NULL) return spec_ngram_counts_no_memory(error);
     law->context = context;
     keys->word = malloc((n + 1) * words * sizeof *keys->word);
-    if (keys->word == NULL) return out_of_memory(error);
+    if (keys->word == NULL) return spec_ngram_counts_no_memory(error);
 
     successor += law->n_successors;
     context += law->n_contexts;
     for (size_t i = 0; i < grams->n;) {
-        const spec_ngram_key here = key_context(key_at(record_of(grams, i), grams->words), grams->bits);
+        const spec_ngram_key here =
+            key_context(key_at(record_of(grams, i), grams->words), grams->bits);
         const size_t begin = i;
         uint64_t total = 0;
         for (; i < grams->n; i++) {
@@ -137,7 +140,8 @@ static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kg
             successor[i] = (spec_successor){key_token(key, grams->bits), (uint32_t)count};
             total += count;
         }
-        context[keys->n] = (spec_context){law->n_successors + begin, (uint32_t)(i - begin), (uint32_t)total};
+        context[keys->n] =
+            (spec_context){law->n_successors + begin, (uint32_t)(i - begin), (uint32_t)total};
         memcpy(keys->word + keys->n * words, here.word, words * sizeof *keys->word);
         keys->n++;
     }
@@ -149,11 +153,12 @@ static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kg
 static int build_unigram(spec_kneser_ney *law, const kgrams *grams, spec_error *error)
 {
     law->unigram = malloc((size_t)law->vocab * sizeof *law->unigram);
-    if (law->unigram == NULL) return out_of_memory(error);
+    if (law->unigram == NULL) return spec_ngram_counts_no_memory(error);
     const double uniform = 1.0 / (double)law->vocab;
     double total = 0.0;
     for (size_t i = 0; i < grams->n; i++) total += (double)record_of(grams, i)[grams->words];
-    const double floor = total > 0.0 ? law->discount[1] * (double)grams->n / total * uniform : uniform;
+    const double floor =
+        total > 0.0 ? law->discount[1] * (double)grams->n / total * uniform : uniform;
     for (int w = 0; w < law->vocab; w++) law->unigram[w] = floor;
     for (size_t i = 0; i < grams->n; i++) {
         const uint64_t *record = record_of(grams, i);
@@ -170,8 +175,10 @@ static inline size_t hash_of(uint32_t parent, uint32_t token)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The link from a context to that with one more token before it, or the free place where it belongs. */
-static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t parent, uint32_t token)
+/* The slot of the link from a context to the context with one more token before it, or the free
+ * slot for it. */
+static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t parent,
+                                         uint32_t token)
 {
     const size_t mask = law->n_links - 1;
     for (size_t i = hash_of(parent, token) & mask;; i = (i + 1) & mask) {
@@ -180,23 +187,28 @@ static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t pa
     }
 }
 
-/* Link each context of m tokens to that without its oldest token. A batch takes each step together, so that its places
- * in the table are fetched from memory together. */
-static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first, int words, int bits)
+/* Link each context of m tokens to the context without its oldest token. A batch takes each step
+ * together, so that its table slots are fetched from memory together. */
+static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first,
+                          int words, int bits)
 {
     for (size_t begin = 0; begin < keys->n; begin += BATCH) {
         const size_t n = keys->n - begin < BATCH ? keys->n - begin : BATCH;
         spec_ngram_key key[BATCH];
         uint32_t parent[BATCH] = {0};
-        for (size_t i = 0; i < n; i++) key[i] = key_at(keys->word + (begin + i) * (size_t)words, words);
+        for (size_t i = 0; i < n; i++)
+            key[i] = key_at(keys->word + (begin + i) * (size_t)words, words);
         for (int step = 1; step <= m; step++) {
             for (size_t i = 0; i < n; i++) {
-                __builtin_prefetch(law->link + (hash_of(parent[i], key_token(key[i], bits)) & (law->n_links - 1)), 1);
+                __builtin_prefetch(
+                    law->link + (hash_of(parent[i], key_token(key[i], bits)) & (law->n_links - 1)),
+                    1);
             }
             for (size_t i = 0; i < n; i++) {
                 const uint32_t token = key_token(key[i], bits);
                 spec_context_link *link = link_of(law, parent[i], token);
-                if (step == m) *link = (spec_context_link){parent[i], token, (uint32_t)(first + begin + i)};
+                if (step == m)
+                    *link = (spec_context_link){parent[i], token, (uint32_t)(first + begin + i)};
                 parent[i] = link->context;
                 assert(parent[i] != 0); /* a (k+1)-gram's last k tokens are a k-gram */
                 key[i] = key_context(key[i], bits);
@@ -205,16 +217,17 @@ static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int
     }
 }
 
-int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab, spec_error *error)
+int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab,
+                         spec_error *error)
 {
     int status = GSL_SUCCESS;
     const int order = counts->order;
     kgrams grams = {.words = counts->words, .bits = counts->bits};
-    spec_ngram_keys keys[SPEC_NGRAM_ORDER_MAX] = {{0}}; /* [m]: of the contexts of m tokens */
+    spec_ngram_keys keys[SPEC_NGRAM_ORDER_MAX] = {{0}}; /* [m]: the contexts of m tokens */
     size_t first[SPEC_NGRAM_ORDER_MAX] = {0};
     *law = (spec_kneser_ney){.order = order, .vocab = vocab, .n_contexts = 1};
     law->context = calloc(1, sizeof *law->context);
-    if (law->context == NULL) SPEC_TRY(out_of_memory(error));
+    if (law->context == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
 
     SPEC_TRY(spec_ngram_counts_sort(&grams.record, &grams.n, counts, error));
     for (int k = order; k >= 1; k--) {
@@ -228,8 +241,9 @@ int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vo
 
     for (law->n_links = 16; law->n_links < 2 * law->n_contexts;) law->n_links *= 2;
     law->link = calloc(law->n_links, sizeof *law->link);
-    if (law->link == NULL) SPEC_TRY(out_of_memory(error));
-    for (int m = 1; m < order; m++) link_contexts(law, &keys[m], m, first[m], grams.words, grams.bits);
+    if (law->link == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
+    for (int m = 1; m < order; m++)
+        link_contexts(law, &keys[m], m, first[m], grams.words, grams.bits);
 done:
     free(grams.record);
     for (int m = 0; m < SPEC_NGRAM_ORDER_MAX; m++) free(keys[m].word);
@@ -246,7 +260,8 @@ void spec_kneser_ney_free(spec_kneser_ney *law)
     *law = (spec_kneser_ney){0};
 }
 
-const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n, double *scratch)
+const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n,
+                                  double *scratch)
 {
     const spec_context *found[SPEC_NGRAM_ORDER_MAX]; /* [m]: the last m tokens of the context */
     int depth = 0;
@@ -260,8 +275,9 @@ const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context
     }
     if (depth == 0) return law->unigram;
 
-    /* The recursion unrolled: the unigram row times every order's back-off mass, then each order's own part times
-     * those of the higher ones. mass[m] becomes what one count of order m + 1 weighs. */
+    /* The unrolled recursion. The unigram row is scaled by the back-off mass of every order. Each
+     * order then adds its part, scaled by the back-off mass of higher orders. mass[m] becomes the
+     * weight of one count of order m + 1. */
     double mass[SPEC_NGRAM_ORDER_MAX];
     mass[depth] = 1.0;
     for (int m = depth; m >= 1; m--) {

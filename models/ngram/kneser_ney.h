@@ -1,6 +1,8 @@
-/* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts [KneserNey95; ChenGoodman99].
- * One absolute discount for each order, continuation counts below the highest, the uniform law at the bottom: every
- * token has positive probability after every context. Immutable once built; owns its arrays. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
+ * [KneserNey95; ChenGoodman99]. One absolute discount per order, continuation counts below the
+ * highest order, the uniform law at the bottom: every token has positive probability after every
+ * context. Immutable once built; owns its arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 
@@ -11,14 +13,15 @@ typedef struct {
     uint32_t token, count;
 } spec_successor;
 
-/* A context that was seen with a next token. */
+/* A context that a token followed in the text. */
 typedef struct {
-    uint64_t first; /* its successors, ascending by token, are successor[first] up to successor[first + n) */
+    uint64_t first; /* its successors, ascending by token, are successor[first] to
+                       successor[first + n - 1] */
     uint32_t n;
     uint32_t total; /* the sum of their counts */
 } spec_context;
 
-/* A longer context found from a shorter one: `token` stood before context `parent`. */
+/* A link from a shorter context to a longer one: `token` precedes context `parent`. */
 typedef struct {
     uint32_t parent, token;
     uint32_t context; /* 0: a free slot */
@@ -26,9 +29,10 @@ typedef struct {
 
 typedef struct {
     int order, vocab;
-    double discount[SPEC_NGRAM_ORDER_MAX + 1]; /* [k] of the k-grams, 1 <= k <= order */
+    double discount[SPEC_NGRAM_ORDER_MAX + 1]; /* [k] for the k-grams, 1 <= k <= order */
     double *unigram;                           /* (vocab) the row after the empty context */
-    spec_context *context;                     /* (n_contexts); 0 is the empty context and has no successors here */
+    spec_context *context; /* (n_contexts); 0 is the empty context, whose successors are not
+                              stored */
     size_t n_contexts;
     spec_successor *successor;                 /* (n_successors) */
     size_t n_successors;
@@ -36,26 +40,34 @@ typedef struct {
     size_t n_links;
 } spec_kneser_ney;
 
-/* Build the law from `counts`, which are used up.
+/* Build the law from `counts`, which are consumed.
  *
- *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)      [ChenGoodman99]
+ *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)
+ *     [ChenGoodman99]
  *     P_0(w)     = 1 / vocab
- *     D_k        = n_1 / (n_1 + 2 n_2)                                                 [ChenGoodman99]
+ *     D_k        = n_1 / (n_1 + 2 n_2) [ChenGoodman99]
  *
- * h: the last k-1 tokens, h': without the oldest; c_k(h): sum over w of c_k(h w); N_k(h): how many w were seen after
- * h; n_r: how many k-grams have c_k = r. D_k = 1/2 where n_1 or n_2 is 0. A context never seen has P_k = P_(k-1).
- * c_order is how often the n-gram occurs. Below, c_k is the number of different tokens seen before the k-gram
- * [KneserNey95]; the beginning of a text counts as one more such token, the same for all texts, so that the first
- * tokens of a text, which have nothing before them, are not lost. After fewer than order - 1 tokens (a text's
- * beginning) the law is that of the lower order, continuation counts and all: no token stands for the beginning, so
- * none is conditioned on.
- * Checked by: the definition, read off the text position by position (tests/models/ngram/test_kneser_ney.c). */
-int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab, spec_error *error);
+ * h: the last k-1 tokens; h': h without the oldest; c_k(h): the sum over w of c_k(h w); N_k(h): the
+ * number of different w seen after h; n_r: the number of k-grams with c_k = r. D_k = 1/2 if n_1 or
+ * n_2 is 0. A context never seen has P_k = P_(k-1).
+ *
+ * c_order is the count of the n-gram. For k < order, c_k is the number of different tokens seen
+ * before the k-gram [KneserNey95]. The beginning of a text is one more such token, the same for all
+ * texts, so first tokens count too. After fewer than order - 1 tokens the law is that of the lower
+ * order with its continuation counts: no token represents the beginning, so no row is conditioned
+ * on it.
+ *
+ * Checked by: the definition, computed from the text position by position
+ * (tests/models/ngram/test_kneser_ney.c). */
+int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab,
+                         spec_error *error);
 void spec_kneser_ney_free(spec_kneser_ney *law);
 
-/* The row after the last order - 1 of n tokens (oldest first): `scratch` (vocab), filled, or the law's own row where
- * nothing of the context was seen. A pure function of those tokens, bit for bit. It sums to 1 to 1e-12. Takes time for
- * one pass over vocab, and for the tokens seen after each suffix of the context. */
-const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n, double *scratch);
+/* The row after the last order - 1 of n tokens (oldest first): the filled `scratch` (vocab), or the
+ * law's own row if no suffix of the context was seen. A pure function of those tokens, bit for bit.
+ * It sums to 1 to 1e-12. Costs one pass over vocab, and one step per token seen after each suffix
+ * of the context. */
+const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n,
+                                  double *scratch);
 
 #endif

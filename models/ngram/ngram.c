@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/ngram.h"
 
 #include "models/ngram/corpus.h"
@@ -13,21 +14,23 @@ enum { CHUNK = 4096, BOUNDARY = -1, VOCAB_MAX = 1 << 21 };
 
 typedef struct {
     spec_model head;
-    const spec_model *opt_tokenizer; /* the target, whose tokens they are; else there is a vocabulary */
+    const spec_model
+        *opt_tokenizer; /* the target, if it is the tokenizer; else there is a vocabulary */
     spec_vocabulary vocabulary;
     spec_kneser_ney law;
     spec_prompts prompts;
 } ngram;
 
-/* What learning needs beside the model. */
+/* The state of learning that the model does not keep. */
 typedef struct {
     ngram *model;
     int order, max_vocab;
     spec_corpus corpus;
     spec_ngram_counts counts;
-    int *stream; /* words: the whole text by first numbers, as they are renumbered at its end; BOUNDARY between texts */
+    int *stream; /* words: the whole text by first numbers, renumbered at its end; BOUNDARY
+                    between texts */
     size_t n_stream, stream_capacity;
-    int *block_token; /* the target's tokens: (capacity) of a block */
+    int *block_token; /* the target's tokens: (capacity) for one block */
     size_t block_capacity;
 } learner;
 
@@ -49,7 +52,8 @@ static int store_tokens(learner *learning, const int *token, size_t n, spec_erro
         const size_t capacity = 2 * learning->stream_capacity + n + CHUNK;
         int *stream = realloc(learning->stream, capacity * sizeof *stream);
         if (stream == NULL)
-            return spec_fail(error, GSL_ENOMEM, "out of memory for the text; limit=BYTES reads less of it");
+            return spec_fail(error, GSL_ENOMEM,
+                             "out of memory for the text; limit=BYTES reads less of it");
         learning->stream = stream;
         learning->stream_capacity = capacity;
     }
@@ -58,20 +62,24 @@ static int store_tokens(learner *learning, const int *token, size_t n, spec_erro
     return GSL_SUCCESS;
 }
 
-/* Read the tokens of a block, all of it if its text ends there; *ret_unread bytes are left for the next. */
-static int learn_block(learner *learning, size_t *ret_unread, const spec_block *block, spec_error *error)
+/* Read the tokens of a block, all of it if its text ends there; the next block starts with the last
+ * *ret_unread bytes. */
+static int learn_block(learner *learning, size_t *ret_unread, const spec_block *block,
+                       spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_vocabulary *vocabulary = &learning->model->vocabulary;
     const bool words = vocabulary->tokens == SPEC_TOKENS_WORDS;
     int token[CHUNK];
     size_t at = 0;
-    const size_t ahead = block->ends_text || vocabulary->tokens == SPEC_TOKENS_BYTES ? 1 : SPEC_PIECE_AHEAD;
+    const size_t ahead =
+        block->ends_text || vocabulary->tokens == SPEC_TOKENS_BYTES ? 1 : SPEC_TEXT_UNIT_AHEAD;
     while (block->length - at >= ahead) {
         size_t n = 0;
         while (n < CHUNK && block->length - at >= ahead) {
             const unsigned char *text = block->text + at;
-            const size_t length = spec_piece_length(vocabulary->tokens, text, block->length - at);
+            const size_t length =
+                spec_text_unit_length(vocabulary->tokens, text, block->length - at);
             SPEC_TRY(spec_vocabulary_add(&token[n++], vocabulary, text, length, error));
             at += length;
         }
@@ -84,8 +92,8 @@ done:
     return status;
 }
 
-/* Where to cut a block that does not end its text, since its last tokens depend on what follows: after a line, or else
- * before a blank, in its second half. */
+/* The length of a block to tokenize if the text goes on, since the last tokens depend on what
+ * follows. Cuts after a line, or else before a blank, in the second half of the block. */
 static size_t cut_of(const spec_block *block)
 {
     if (block->ends_text) return block->length;
@@ -96,20 +104,24 @@ static size_t cut_of(const spec_block *block)
     return block->length;
 }
 
-/* The same with the target's tokens. */
-static int learn_block_as_target(learner *learning, size_t *ret_unread, const spec_block *block, spec_error *error)
+/* The same with the tokens of the target's tokenizer. */
+static int learn_block_as_target(learner *learning, size_t *ret_unread, const spec_block *block,
+                                 spec_error *error)
 {
     const spec_model *target = learning->model->opt_tokenizer;
     const size_t length = cut_of(block);
     if (length + 1 > learning->block_capacity) {
-        const size_t capacity = length + 1; /* no token is of less than a byte, but for a blank put before the text */
+        const size_t capacity =
+            length + 1; /* every token has a byte, except a blank put before the text */
         int *token = realloc(learning->block_token, capacity * sizeof *token);
         if (token == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for a block of text");
         learning->block_token = token;
         learning->block_capacity = capacity;
     }
-    const size_t has = target->kind->tokenize(target, (const char *)block->text, length, learning->block_token,
-                                              learning->block_capacity);
+    const size_t has = target->kind->tokenize(target, (const char *)block->text, length,
+                                              learning->block_token, learning->block_capacity);
+    if (has == SPEC_TOKENS_LOST)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for a block of text");
     const size_t n = has < learning->block_capacity ? has : learning->block_capacity;
     *ret_unread = block->length - length;
     const int status = count_tokens(learning, learning->block_token, n, error);
@@ -123,7 +135,8 @@ static int count_stream(learner *learning, spec_error *error)
     int status = GSL_SUCCESS;
     spec_vocabulary *vocabulary = &learning->model->vocabulary;
     int *renumber = malloc((size_t)vocabulary->size * sizeof *renumber);
-    if (renumber == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for the vocabulary"));
+    if (renumber == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for the vocabulary"));
     SPEC_TRY(spec_vocabulary_keep(vocabulary, learning->max_vocab, renumber, error));
     SPEC_TRY(spec_ngram_counts_init(&learning->counts, learning->order, vocabulary->size, error));
     for (size_t i = 0; i < learning->n_stream; i++) {
@@ -143,7 +156,8 @@ done:
     return status;
 }
 
-static int learn(learner *learning, spec_tokens tokens, const char *path, uint64_t limit, spec_error *error)
+static int learn(learner *learning, spec_tokens tokens, const char *path, uint64_t limit,
+                 spec_error *error)
 {
     int status = GSL_SUCCESS;
     ngram *model = learning->model;
@@ -152,7 +166,8 @@ static int learn(learner *learning, spec_tokens tokens, const char *path, uint64
     spec_prompts_init(&model->prompts);
     if (tokens != SPEC_TOKENS_WORDS) {
         SPEC_TRY(spec_ngram_counts_init(&learning->counts, learning->order,
-                                        target != NULL ? target->vocab : model->vocabulary.limit, error));
+                                        target != NULL ? target->vocab : model->vocabulary.limit,
+                                        error));
     }
     SPEC_TRY(spec_corpus_init(&learning->corpus, path, limit, error));
     spec_block block;
@@ -160,7 +175,8 @@ static int learn(learner *learning, spec_tokens tokens, const char *path, uint64
     do {
         SPEC_TRY(spec_corpus_next(&block, &learning->corpus, unread, error));
         if (block.text != NULL)
-            SPEC_TRY((target != NULL ? learn_block_as_target : learn_block)(learning, &unread, &block, error));
+            SPEC_TRY((target != NULL ? learn_block_as_target : learn_block)(learning, &unread,
+                                                                            &block, error));
     } while (block.text != NULL);
     if (tokens == SPEC_TOKENS_WORDS) SPEC_TRY(count_stream(learning, error));
     free(learning->stream);
@@ -183,7 +199,8 @@ static void ngram_close(spec_model *model)
     free(self);
 }
 
-static int ngram_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int ngram_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                      spec_error *error)
 {
     int status = GSL_SUCCESS;
     int order, tokens, vocab;
@@ -191,33 +208,43 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
     ngram *model = NULL;
     *ret_model = NULL;
     SPEC_TRY(spec_settings_int(&order, settings, "order", 4, 1, SPEC_NGRAM_ORDER_MAX, error));
-    SPEC_TRY(spec_settings_choice(&tokens, settings, "tokens", SPEC_TOKENS_BYTES, spec_tokens_names, error));
+    SPEC_TRY(spec_settings_choice(&tokens, settings, "tokens", SPEC_TOKENS_BYTES, spec_tokens_names,
+                                  error));
     SPEC_TRY(spec_settings_int(&vocab, settings, "V", 0, 0, SPEC_VOCABULARY_WORDS_MAX, error));
     SPEC_TRY(spec_settings_u64(&limit, settings, "limit", 0, error));
     if (settings->path[0] == '\0') {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "ngram: no text to learn from; name a file, as in ngram:a.txt?order=4"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "ngram: no text to learn from; name a file, as in ngram:a.txt?order=4"));
     }
     if (vocab != 0 && tokens != SPEC_TOKENS_WORDS) {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "V=%d: only tokens=words has a vocabulary to be cut", vocab));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "V=%d: only tokens=words has a vocabulary to be cut",
+                           vocab));
     }
-    if (vocab == 1) SPEC_TRY(spec_fail(error, GSL_EINVAL, "V=1: the vocabulary needs a word beside <unk>, V >= 2"));
+    if (vocab == 1)
+        SPEC_TRY(
+            spec_fail(error, GSL_EINVAL, "V=1: the vocabulary needs a word beside <unk>, V >= 2"));
 
     if (tokens == SPEC_TOKENS_TARGET && (opt_target == NULL || opt_target->kind->tokenize == NULL))
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokens=target: %s",
-                           opt_target == NULL ? "only a draft has a target" : "the target has no tokenizer"));
+                           opt_target == NULL ? "only a draft has a target"
+                                              : "the target has no tokenizer"));
     if (tokens == SPEC_TOKENS_TARGET && opt_target->vocab > VOCAB_MAX)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokens=target: its vocabulary of %d is too large, of more than %d",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "tokens=target: its vocabulary of %d is too large, of more than %d",
                            opt_target->vocab, VOCAB_MAX));
 
     model = calloc(1, sizeof *model);
     if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "ngram: out of memory"));
     if (tokens == SPEC_TOKENS_TARGET) model->opt_tokenizer = opt_target;
-    learner learning = {
-        .model = model, .order = order, .max_vocab = vocab == 0 ? SPEC_VOCABULARY_WORDS_DEFAULT : vocab};
+    learner learning = {.model = model,
+                        .order = order,
+                        .max_vocab = vocab == 0 ? SPEC_VOCABULARY_WORDS_DEFAULT : vocab};
     learning.corpus.descriptor = -1;
     SPEC_TRY(learn(&learning, (spec_tokens)tokens, settings->path, limit, error));
-    model->head = (spec_model){
-        .kind = &spec_model_ngram, .vocab = model->vocabulary.size, .order = order - 1, .end_of_text = -1};
+    model->head = (spec_model){.kind = &spec_model_ngram,
+                               .vocab = model->vocabulary.size,
+                               .order = order - 1,
+                               .end_of_text = -1};
     if (tokens == SPEC_TOKENS_TARGET) {
         model->head.vocab = opt_target->vocab;
         model->head.end_of_text = opt_target->end_of_text;
@@ -229,8 +256,8 @@ done:
     return status;
 }
 
-static const double *ngram_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                               spec_error *error)
+static const double *ngram_row(const spec_model *model, void *session, const int *context, size_t n,
+                               double *scratch, spec_error *error)
 {
     (void)session;
     (void)error;
@@ -244,14 +271,17 @@ static size_t ngram_token_text(const spec_model *model, int token, char *buffer,
     return spec_vocabulary_text(&((const ngram *)model)->vocabulary, token, buffer, size);
 }
 
-static size_t ngram_tokenize(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+static size_t ngram_tokenize(const spec_model *model, const char *text, size_t length, int *token,
+                             size_t capacity)
 {
     const spec_model *target = ((const ngram *)model)->opt_tokenizer;
     if (target != NULL) return target->kind->tokenize(target, text, length, token, capacity);
-    return spec_vocabulary_tokenize(&((const ngram *)model)->vocabulary, text, length, token, capacity);
+    return spec_vocabulary_tokenize(&((const ngram *)model)->vocabulary, text, length, token,
+                                    capacity);
 }
 
-static size_t ngram_prompt(const spec_model *model, unsigned long index, int *token, size_t capacity)
+static size_t ngram_prompt(const spec_model *model, unsigned long index, int *token,
+                           size_t capacity)
 {
     return spec_prompts_draw(&((const ngram *)model)->prompts, index, token, capacity);
 }
@@ -259,7 +289,8 @@ static size_t ngram_prompt(const spec_model *model, unsigned long index, int *to
 const spec_model_kind spec_model_ngram = {
     .name = "ngram",
     .usage = "ngram:PATH?order=4&tokens=bytes&V=0&limit=0",
-    .summary = "n-grams of real text (order 1..6; bytes, chars, words or the target's tokens), interpolated Kneser-Ney",
+    .summary = "n-grams of real text (order 1..6; bytes, chars, words or the target's tokens), "
+               "interpolated Kneser-Ney",
     .reference = "KneserNey95",
     .open = ngram_open,
     .close = ngram_close,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/ngram_counts.h"
 
 #include "models/ngram/radix.h"
@@ -9,9 +10,10 @@
 
 enum { BATCH = 64 }; /* keys whose slots are fetched from memory together */
 
-static int out_of_memory(spec_error *error)
+int spec_ngram_counts_no_memory(spec_error *error)
 {
-    return spec_fail(error, GSL_ENOMEM, "out of memory for the n-grams; limit=BYTES reads less of the text");
+    return spec_fail(error, GSL_ENOMEM,
+                     "out of memory for the n-grams; limit=BYTES reads less of the text");
 }
 
 spec_ngram_key spec_ngram_key_tail(spec_ngram_key key, int tokens, int bits)
@@ -38,8 +40,9 @@ static inline size_t hash_of(const uint64_t *key, int words)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of a key, or the free one where it belongs. */
-static inline uint64_t *slot_of(uint64_t *slot, size_t n_slots, const uint64_t *key, size_t hash, int words)
+/* The slot of a key, or the free slot for it. */
+static inline uint64_t *slot_of(uint64_t *slot, size_t n_slots, const uint64_t *key, size_t hash,
+                                int words)
 {
     const size_t mask = n_slots - 1, stride = (size_t)words + 1;
     for (size_t i = hash & mask;; i = (i + 1) & mask) {
@@ -53,13 +56,14 @@ static int grow(spec_ngram_counts *counts, spec_error *error)
 {
     const int words = counts->words;
     const size_t stride = (size_t)words + 1, n_slots = 2 * counts->n_slots;
-    if (n_slots > SIZE_MAX / stride / sizeof(uint64_t)) return out_of_memory(error);
+    if (n_slots > SIZE_MAX / stride / sizeof(uint64_t)) return spec_ngram_counts_no_memory(error);
     uint64_t *slot = calloc(n_slots * stride, sizeof *slot);
-    if (slot == NULL) return out_of_memory(error);
+    if (slot == NULL) return spec_ngram_counts_no_memory(error);
     for (size_t i = 0; i < counts->n_slots; i++) {
         const uint64_t *from = counts->slot + i * stride;
         if (from[words] == 0) continue;
-        memcpy(slot_of(slot, n_slots, from, hash_of(from, words), words), from, stride * sizeof *slot);
+        memcpy(slot_of(slot, n_slots, from, hash_of(from, words), words), from,
+               stride * sizeof *slot);
     }
     free(counts->slot);
     counts->slot = slot;
@@ -72,9 +76,10 @@ int spec_ngram_counts_init(spec_ngram_counts *counts, int order, int vocab, spec
     assert(order >= 1 && order <= SPEC_NGRAM_ORDER_MAX && vocab >= 1 && vocab <= 1 << 21);
     int bits = 1;
     while (vocab > 1 << bits) bits++;
-    *counts = (spec_ngram_counts){.order = order, .bits = bits, .words = order * bits <= 64 ? 1 : 2, .n_slots = 1024};
+    *counts = (spec_ngram_counts){
+        .order = order, .bits = bits, .words = order * bits <= 64 ? 1 : 2, .n_slots = 1024};
     counts->slot = calloc(counts->n_slots * ((size_t)counts->words + 1), sizeof *counts->slot);
-    return counts->slot == NULL ? out_of_memory(error) : GSL_SUCCESS;
+    return counts->slot == NULL ? spec_ngram_counts_no_memory(error) : GSL_SUCCESS;
 }
 
 void spec_ngram_counts_free(spec_ngram_counts *counts)
@@ -91,7 +96,7 @@ static int keep_opening(spec_ngram_counts *counts, spec_error *error)
     if (keys->n == keys->capacity) {
         const size_t capacity = 2 * keys->capacity + 16;
         uint64_t *word = realloc(keys->word, capacity * words * sizeof *word);
-        if (word == NULL) return out_of_memory(error);
+        if (word == NULL) return spec_ngram_counts_no_memory(error);
         keys->word = word;
         keys->capacity = capacity;
     }
@@ -129,7 +134,8 @@ int spec_ngram_counts_push(spec_ngram_counts *counts, const int *token, size_t n
 {
     int status = GSL_SUCCESS;
     if (n > UINT32_MAX - counts->tokens) {
-        return spec_fail(error, GSL_EINVAL, "the text has more than %lu tokens; limit=BYTES reads less of it",
+        return spec_fail(error, GSL_EINVAL,
+                         "the text has more than %lu tokens; limit=BYTES reads less of it",
                          (unsigned long)UINT32_MAX);
     }
     counts->tokens += n;
@@ -161,7 +167,7 @@ static int sort_opening(spec_ngram_keys *keys, size_t words, spec_error *error)
 {
     if (keys->n == 0) return GSL_SUCCESS;
     uint64_t *workspace = malloc(keys->n * words * sizeof *workspace);
-    if (workspace == NULL) return out_of_memory(error);
+    if (workspace == NULL) return spec_ngram_counts_no_memory(error);
     uint64_t *sorted = spec_radix_sort(keys->word, workspace, keys->n, (int)words, (int)words);
     free(sorted == workspace ? keys->word : workspace);
     keys->word = sorted;
@@ -176,23 +182,25 @@ static int sort_opening(spec_ngram_keys *keys, size_t words, spec_error *error)
     return GSL_SUCCESS;
 }
 
-int spec_ngram_counts_sort(uint64_t **ret_record, size_t *ret_n, spec_ngram_counts *counts, spec_error *error)
+int spec_ngram_counts_sort(uint64_t **ret_record, size_t *ret_n, spec_ngram_counts *counts,
+                           spec_error *error)
 {
     int status = GSL_SUCCESS;
     const size_t words = (size_t)counts->words, stride = words + 1;
     *ret_record = NULL;
     *ret_n = 0;
-    for (int k = 1; k < counts->order; k++) SPEC_TRY(sort_opening(&counts->opening[k], words, error));
+    for (int k = 1; k < counts->order; k++)
+        SPEC_TRY(sort_opening(&counts->opening[k], words, error));
     size_t n = 0;
     for (size_t i = 0; i < counts->n_slots; i++) {
         const uint64_t *from = counts->slot + i * stride;
         if (from[words] != 0) memmove(counts->slot + n++ * stride, from, stride * sizeof *from);
     }
-    /* n is far below n_slots: give the rest back before the workspace is taken. */
+    /* n is far below n_slots: shrink the array before the workspace is allocated. */
     uint64_t *shrunk = realloc(counts->slot, (n + 1) * stride * sizeof *shrunk);
     if (shrunk != NULL) counts->slot = shrunk;
     uint64_t *workspace = malloc((n + 1) * stride * sizeof *workspace);
-    if (workspace == NULL) SPEC_TRY(out_of_memory(error));
+    if (workspace == NULL) SPEC_TRY(spec_ngram_counts_no_memory(error));
     uint64_t *sorted = spec_radix_sort(counts->slot, workspace, n, (int)stride, (int)words);
     free(sorted == workspace ? counts->slot : workspace);
     counts->slot = NULL;

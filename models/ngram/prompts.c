@@ -1,17 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/prompts.h"
 
 #include "base/noise.h"
 
 #include <string.h>
 
-/* SplitMix64's first word, so that neither text nor draws meet a regular pattern. */
+/* The first word of SplitMix64, so that neither the text nor the draws follow a regular pattern. */
 static uint64_t hash(uint64_t word)
 {
     return spec_noise_mix(word + 0x9E3779B97F4A7C15u);
 }
 
-/* Piece n begins at a hashed place in stretch n, from which it cannot reach the next; never before the tokens that are
- * gone. */
+/* Prompt n begins at a hashed position in stretch n, too early to reach the next stretch, and after
+ * the tokens already read. */
 static void place(spec_prompts *prompts)
 {
     const uint64_t number = (uint64_t)prompts->n, stretch = prompts->stretch;
@@ -73,7 +74,8 @@ void spec_prompts_boundary(spec_prompts *prompts)
     place(prompts);
 }
 
-size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token, size_t capacity)
+size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token,
+                         size_t capacity)
 {
     if (prompts->n == 0) return 0;
     const int chosen = (int)(hash(index) % (uint64_t)prompts->n);

@@ -1,6 +1,8 @@
-/* prompts: pieces of the training text, spread evenly over it, to start generation from; flat, owns nothing.
- * Chosen while the tokens stream by, in flat memory: a piece begins at a hashed place in every stretch of tokens; when
- * the room is full, every second piece is dropped and the stretches double. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* prompts: passages of the training text, spread evenly over it, to start generation from.
+ * Chosen in constant memory while the tokens stream by: one passage begins at a hashed position in
+ * every stretch of tokens. When the array is full, every second passage is dropped and the
+ * stretches double. A flat struct that owns nothing. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 
@@ -10,23 +12,24 @@
 enum { SPEC_PROMPTS_MAX = 128, SPEC_PROMPT_TOKENS = 32 };
 
 typedef struct {
-    int n;                                             /* pieces begun */
-    int length[SPEC_PROMPTS_MAX];                      /* tokens of each, fewer than all at the end of a text */
+    int n;                                             /* passages begun */
+    int length[SPEC_PROMPTS_MAX]; /* tokens of each passage; fewer at the end of a text */
     int token[SPEC_PROMPTS_MAX][SPEC_PROMPT_TOKENS];
-    uint64_t stretch;                                  /* one piece begins in so many tokens */
-    uint64_t tokens;                                   /* seen in all */
-    uint64_t begin;                                    /* where the next piece begins */
-    int open;                                          /* the piece being filled, or -1 */
+    uint64_t stretch;                                  /* one passage begins in this many tokens */
+    uint64_t tokens;                                   /* tokens read so far */
+    uint64_t begin;                                    /* where the next passage begins */
+    int open;                                          /* the passage being filled, or -1 */
 } spec_prompts;
 
 void spec_prompts_init(spec_prompts *prompts);
 
-/* Read n more tokens; the text ends. */
+/* Read n more tokens; end the text. */
 void spec_prompts_push(spec_prompts *prompts, const int *token, size_t n);
 void spec_prompts_boundary(spec_prompts *prompts);
 
-/* Copy the piece that draw number `index` gives, the first `capacity` tokens of it; returns how many. A hash of
- * `index` chooses. */
-size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token, size_t capacity);
+/* Copy the first `capacity` tokens of the passage for draw number `index`, chosen by a hash;
+ * returns their number. */
+size_t spec_prompts_draw(const spec_prompts *prompts, unsigned long index, int *token,
+                         size_t capacity);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/radix.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@ static unsigned digit(const uint64_t *record, int byte)
     return (unsigned)(record[byte >> 3] >> (8 * (byte & 7))) & 0xFFu;
 }
 
-static inline void scatter(const uint64_t *from, uint64_t *to, size_t n, size_t stride, int byte, size_t *place)
+static inline void scatter(const uint64_t *from, uint64_t *to, size_t n, size_t stride, int byte,
+                           size_t *place)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t *record = from + i * stride;

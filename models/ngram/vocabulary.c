@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/vocabulary.h"
 
 #include <assert.h>
@@ -17,14 +18,17 @@ static size_t hash_of(const unsigned char *piece, size_t length)
     return (size_t)(hash ^ hash >> 29);
 }
 
-/* The slot that holds the piece, or the free one where it belongs. */
-static uint32_t *slot_of(const spec_vocabulary *vocabulary, const unsigned char *piece, size_t length)
+/* The slot that holds the unit, or the free slot for it. */
+static uint32_t *slot_of(const spec_vocabulary *vocabulary, const unsigned char *piece,
+                         size_t length)
 {
     const size_t mask = vocabulary->n_slots - 1;
     size_t i = hash_of(piece, length) & mask;
     for (; vocabulary->slot[i] != 0; i = (i + 1) & mask) {
         const size_t *start = vocabulary->start + vocabulary->slot[i] - 1;
-        if (start[1] - start[0] == length && memcmp(vocabulary->bytes + start[0], piece, length) == 0) break;
+        if (start[1] - start[0] == length &&
+            memcmp(vocabulary->bytes + start[0], piece, length) == 0)
+            break;
     }
     return vocabulary->slot + i;
 }
@@ -34,7 +38,7 @@ static int out_of_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for the vocabulary");
 }
 
-/* Put every token into a table of n_slots. */
+/* Insert every token into a table of n_slots. */
 static int rehash(spec_vocabulary *vocabulary, size_t n_slots, spec_error *error)
 {
     uint32_t *slot = calloc(n_slots, sizeof *slot);
@@ -49,7 +53,7 @@ static int rehash(spec_vocabulary *vocabulary, size_t n_slots, spec_error *error
     return GSL_SUCCESS;
 }
 
-/* Room for one more token of `length` bytes. */
+/* Make sure that one more token of `length` bytes fits. */
 static int reserve(spec_vocabulary *vocabulary, size_t length, spec_error *error)
 {
     const size_t n = (size_t)vocabulary->size;
@@ -71,10 +75,12 @@ static int reserve(spec_vocabulary *vocabulary, size_t length, spec_error *error
         vocabulary->bytes = bytes;
         vocabulary->bytes_capacity = capacity;
     }
-    return 2 * (n + 1) > vocabulary->n_slots ? rehash(vocabulary, vocabulary->n_slots * 2, error) : GSL_SUCCESS;
+    return 2 * (n + 1) > vocabulary->n_slots ? rehash(vocabulary, vocabulary->n_slots * 2, error)
+                                             : GSL_SUCCESS;
 }
 
-static int append(spec_vocabulary *vocabulary, const unsigned char *piece, size_t length, spec_error *error)
+static int append(spec_vocabulary *vocabulary, const unsigned char *piece, size_t length,
+                  spec_error *error)
 {
     const int status = reserve(vocabulary, length, error);
     if (status != GSL_SUCCESS) return status;
@@ -112,21 +118,22 @@ void spec_vocabulary_free(spec_vocabulary *vocabulary)
     *vocabulary = (spec_vocabulary){0};
 }
 
-int spec_vocabulary_find(const spec_vocabulary *vocabulary, const unsigned char *piece, size_t length)
+int spec_vocabulary_find(const spec_vocabulary *vocabulary, const unsigned char *piece,
+                         size_t length)
 {
     if (vocabulary->tokens == SPEC_TOKENS_BYTES) return piece[0];
     const uint32_t held = *slot_of(vocabulary, piece, length);
     return held == 0 ? SPEC_VOCABULARY_UNKNOWN : (int)(held - 1);
 }
 
-/* A byte that is no character stands for U+FFFD, which is the unknown token. */
+/* An invalid byte stands for U+FFFD, which is the unknown token. */
 static bool is_invalid(const spec_vocabulary *vocabulary, const unsigned char *piece, size_t length)
 {
     return vocabulary->tokens == SPEC_TOKENS_CHARS && length == 1 && piece[0] >= 0x80;
 }
 
-int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece, size_t length,
-                        spec_error *error)
+int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece,
+                        size_t length, spec_error *error)
 {
     *ret_token = SPEC_VOCABULARY_UNKNOWN;
     if (vocabulary->tokens == SPEC_TOKENS_BYTES) {
@@ -167,12 +174,14 @@ int spec_vocabulary_keep(spec_vocabulary *vocabulary, int size, int *renumber, s
     if (status != GSL_SUCCESS) return status;
     ranked *rank = malloc((size_t)old_size * sizeof *rank);
     if (rank == NULL) SPEC_TRY(out_of_memory(error));
-    for (int i = 0; i < old_size; i++) rank[i] = (ranked){.count = vocabulary->count[i], .token = i};
+    for (int i = 0; i < old_size; i++)
+        rank[i] = (ranked){.count = vocabulary->count[i], .token = i};
     qsort(rank + 1, (size_t)old_size - 1, sizeof *rank, by_count);
     for (int i = 0; i < old_size; i++) {
         const size_t *start = vocabulary->start + rank[i].token;
         renumber[rank[i].token] = i < size ? i : SPEC_VOCABULARY_UNKNOWN;
-        if (i > 0 && i < size) SPEC_TRY(append(&kept, vocabulary->bytes + start[0], start[1] - start[0], error));
+        if (i > 0 && i < size)
+            SPEC_TRY(append(&kept, vocabulary->bytes + start[0], start[1] - start[0], error));
         kept.count[i < size ? i : SPEC_VOCABULARY_UNKNOWN] += rank[i].count;
     }
     spec_vocabulary_free(vocabulary);
@@ -202,13 +211,13 @@ size_t spec_vocabulary_text(const spec_vocabulary *vocabulary, int token, char *
     return length;
 }
 
-size_t spec_vocabulary_tokenize(const spec_vocabulary *vocabulary, const char *text, size_t length, int *token,
-                                size_t capacity)
+size_t spec_vocabulary_tokenize(const spec_vocabulary *vocabulary, const char *text, size_t length,
+                                int *token, size_t capacity)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t n = 0;
     while (length > 0) {
-        const size_t piece = spec_piece_length(vocabulary->tokens, at, length);
+        const size_t piece = spec_text_unit_length(vocabulary->tokens, at, length);
         if (n < capacity) token[n] = spec_vocabulary_find(vocabulary, at, piece);
         n++;
         at += piece;

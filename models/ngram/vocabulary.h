@@ -1,16 +1,20 @@
-/* vocabulary: text to tokens and back, for bytes, characters and words. Owns its arrays; immutable once built.
- * Bytes: V = 256 always, so that any two byte models share it. Characters and words: token 0 is the unknown one, the
- * others are numbered by first appearance until _keep renumbers them by frequency. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vocabulary: text to tokens and back, for bytes, characters and words.
+ * Owns its arrays; immutable once built. Bytes: always V = 256, so that any two byte models share
+ * it. Characters and words: token 0 is the unknown token; the others are numbered by first
+ * appearance until _keep renumbers them by frequency. */
 #ifndef SPECLAB_VOCABULARY_H
 #define SPECLAB_VOCABULARY_H
 
-#include "models/ngram/piece.h"
+#include "models/ngram/text_unit.h"
 #include "speclab/status.h"
 
 enum {
-    SPEC_VOCABULARY_UNKNOWN = 0, /* "\xEF\xBF\xBD" (U+FFFD) among characters, "<unk>" among words; bytes have none */
+    SPEC_VOCABULARY_UNKNOWN =
+        0, /* "\xEF\xBF\xBD" (U+FFFD) for characters, "<unk>" for words; bytes have no unknown
+              token */
     SPEC_VOCABULARY_CHARS_MAX = 1 << 16, /* distinct characters; later ones are unknown */
-    SPEC_VOCABULARY_WORDS_MAX = 1 << 20, /* words that _keep may keep */
+    SPEC_VOCABULARY_WORDS_MAX = 1 << 20, /* the most words for _keep */
     SPEC_VOCABULARY_WORDS_DEFAULT = 1 << 15
 };
 
@@ -18,9 +22,9 @@ typedef struct {
     spec_tokens tokens;
     int size;             /* V, the unknown token included */
     int limit;            /* largest size while learning */
-    size_t *start;        /* (size + 1) token i stands for bytes[start[i]] up to bytes[start[i + 1]] */
+    size_t *start; /* (size + 1) token i is bytes[start[i]] to bytes[start[i + 1] - 1] */
     unsigned char *bytes;
-    uint64_t *count;      /* (size) how often _add saw it */
+    uint64_t *count;      /* (size) calls of _add for each token */
     uint32_t *slot;       /* (n_slots) hash table: token + 1, or 0 */
     size_t n_slots;       /* a power of two */
     size_t capacity, bytes_capacity;
@@ -29,23 +33,27 @@ typedef struct {
 int spec_vocabulary_init(spec_vocabulary *vocabulary, spec_tokens tokens, spec_error *error);
 void spec_vocabulary_free(spec_vocabulary *vocabulary);
 
-/* Learn the piece and count it. *ret_token is its token; unknown for an invalid character and where `limit` is
- * reached. */
-int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece, size_t length,
-                        spec_error *error);
+/* Learn a unit of text and count it. *ret_token is its token: unknown for an invalid character, or
+ * once `limit` is reached. */
+int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece,
+                        size_t length, spec_error *error);
 
-/* Keep the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered from the most
- * frequent on. renumber (old size) maps old tokens to new ones. Not for bytes. */
+/* Keep the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered
+ * by descending frequency. renumber (old size) maps old tokens to new ones. Not for bytes. */
 int spec_vocabulary_keep(spec_vocabulary *vocabulary, int size, int *renumber, spec_error *error);
 
-/* The token of a piece, or the unknown token. */
-int spec_vocabulary_find(const spec_vocabulary *vocabulary, const unsigned char *piece, size_t length);
+/* The token of a unit, or the unknown token. */
+int spec_vocabulary_find(const spec_vocabulary *vocabulary, const unsigned char *piece,
+                         size_t length);
 
-/* The bytes of a token into `buffer`, NUL-terminated and cut at `size`; returns how many bytes it has. */
-size_t spec_vocabulary_text(const spec_vocabulary *vocabulary, int token, char *buffer, size_t size);
+/* Write the bytes of a token into `buffer`, NUL-terminated and cut at `size`; returns the full
+ * number of bytes. */
+size_t spec_vocabulary_text(const spec_vocabulary *vocabulary, int token, char *buffer,
+                            size_t size);
 
-/* The tokens of a text, the first `capacity` of them; returns how many the text has. */
-size_t spec_vocabulary_tokenize(const spec_vocabulary *vocabulary, const char *text, size_t length, int *token,
-                                size_t capacity);
+/* Tokenize a text into at most `capacity` tokens; returns the number of tokens of the whole text.
+ */
+size_t spec_vocabulary_tokenize(const spec_vocabulary *vocabulary, const char *text, size_t length,
+                                int *token, size_t capacity);
 
 #endif

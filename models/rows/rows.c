@@ -1,29 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/rows/rows.h"
 
 #include "models/wrapper.h"
+#include "speclab/no_memory.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a prompt ends. */
+/* A prompt and the place at its end. */
 typedef struct {
     uint64_t place;
-    int token[SPEC_ROWS_PROMPT]; /* the text before it */
+    int token[SPEC_ROWS_PROMPT]; /* the tokens before the place */
 } beginning;
 
 typedef struct {
     spec_model head;
     spec_rows_file file;
     int side;
-    uint64_t begin;                   /* of contexts that no prompt begins */
-    beginning *beginning;             /* those below lie there */
+    uint64_t begin;                   /* the place of contexts that begin with no prompt */
+    beginning *beginning;             /* the array that the pointers below point into */
     beginning **by_token, **by_place; /* (n_beginnings) in both orders */
     size_t n_beginnings;
-    double *fixed;                    /* (V) the row at `at`; NULL: rows by place */
+    double *fixed;                    /* (V) the row of place `at`; NULL: rows by place */
 } rows;
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int compare_tokens(const void *a, const void *b)
 {
@@ -45,16 +47,16 @@ static int compare_both(const void *a, const void *b)
     return tokens != 0 ? tokens : compare_places(a, b);
 }
 
-/* The place after `start`, the first tokens of a context (or NULL where there are not as many), and so many tokens in
- * all. */
+/* The place after n tokens that begin with `start` (SPEC_ROWS_PROMPT tokens; NULL: n is smaller).
+ */
 static uint64_t place_after(const rows *model, const int *start, size_t n)
 {
     uint64_t place = model->begin;
     if (start != NULL && model->n_beginnings > 0) {
         beginning wanted, *key = &wanted;
         memcpy(wanted.token, start, sizeof wanted.token);
-        beginning *const *found =
-            bsearch(&key, model->by_token, model->n_beginnings, sizeof *model->by_token, compare_tokens);
+        beginning *const *found = bsearch(&key, model->by_token, model->n_beginnings,
+                                          sizeof *model->by_token, compare_tokens);
         if (found != NULL) {
             place = (*found)->place;
             n -= SPEC_ROWS_PROMPT;
@@ -65,15 +67,18 @@ static uint64_t place_after(const rows *model, const int *start, size_t n)
 
 static void take_tokens(int *ret_token, const spec_rows_file *file, uint64_t first)
 {
-    for (int i = 0; i < SPEC_ROWS_PROMPT; i++) ret_token[i] = spec_rows_file_token(file, first + (uint64_t)i);
+    for (int i = 0; i < SPEC_ROWS_PROMPT; i++)
+        ret_token[i] = spec_rows_file_token(file, first + (uint64_t)i);
 }
 
-/* Places spread evenly over the file, but for those which too few tokens stand before, those whose tokens stand before
- * an earlier one, too, and those with which the file's text begins: from there on the place is the number of tokens. */
+/* Choose places spread evenly over the file as ends of prompts. Skipped are places with too few
+ * tokens before them, places whose prompt ends an earlier one too, and the prompt at the file's
+ * beginning: a context that starts with it has its number of tokens as its place. */
 static int find_beginnings(rows *model, spec_error *error)
 {
     const spec_rows_file *file = &model->file;
-    const size_t most = file->places < SPEC_ROWS_PROMPTS_MAX ? (size_t)file->places : SPEC_ROWS_PROMPTS_MAX;
+    const size_t most =
+        file->places < SPEC_ROWS_PROMPTS_MAX ? (size_t)file->places : SPEC_ROWS_PROMPTS_MAX;
     int front[SPEC_ROWS_PROMPT];
     size_t n = 0, kept = 0;
     model->beginning = calloc(most, sizeof *model->beginning);
@@ -101,7 +106,7 @@ static int find_beginnings(rows *model, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void close_rows(spec_model *head)
 {
@@ -114,9 +119,9 @@ static void close_rows(spec_model *head)
     free(model);
 }
 
-/* A place that a key names, or -1. */
-static int read_place(int64_t *ret_place, const spec_settings *settings, const char *key, const spec_rows_file *file,
-                      spec_error *error)
+/* The place that a key names, or -1. */
+static int read_place(int64_t *ret_place, const spec_settings *settings, const char *key,
+                      const spec_rows_file *file, spec_error *error)
 {
     int place;
     const int most = file->places > INT_MAX ? INT_MAX : (int)file->places - 1;
@@ -125,29 +130,34 @@ static int read_place(int64_t *ret_place, const spec_settings *settings, const c
     return status;
 }
 
-static int open_rows(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_rows(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                     spec_error *error)
 {
-    static const char *const sides[SPEC_ROWS_SIDES_MAX + 1] = {"target", "draft",  "draft2", "draft3", "draft4",
-                                                               "draft5", "draft6", "draft7", NULL};
+    static const char *const sides[SPEC_ROWS_SIDES_MAX + 1] = {
+        "target", "draft", "draft2", "draft3", "draft4", "draft5", "draft6", "draft7", NULL};
     (void)opt_target;
     int status = GSL_SUCCESS;
     int64_t at, begin;
     rows *model = calloc(1, sizeof *model);
-    if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (model == NULL) return spec_no_memory(error);
     SPEC_TRY(spec_settings_choice(&model->side, settings, "side", 0, sides, error));
     SPEC_TRY(spec_rows_file_open(&model->file, settings->path, error));
     if (model->side >= model->file.sides)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "side=%s: %.160s has %d draft%s", sides[model->side], settings->path,
-                           model->file.sides - 1, model->file.sides == 2 ? "" : "s"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "side=%s: %.160s has %d draft%s", sides[model->side],
+                           settings->path, model->file.sides - 1,
+                           model->file.sides == 2 ? "" : "s"));
     SPEC_TRY(read_place(&at, settings, "at", &model->file, error));
     SPEC_TRY(read_place(&begin, settings, "begin", &model->file, error));
     if (at >= 0 && begin >= 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "rows: at is one place for all contexts, and begin where they begin: "
-                                              "not both"));
-    model->head = (spec_model){.vocab = model->file.vocab, .order = at >= 0 ? 0 : -1, .end_of_text = -1};
+        SPEC_TRY(
+            spec_fail(error, GSL_EINVAL,
+                      "rows: give at, one place for all contexts, or begin, the place where they "
+                      "begin, not both"));
+    model->head =
+        (spec_model){.vocab = model->file.vocab, .order = at >= 0 ? 0 : -1, .end_of_text = -1};
     if (at >= 0) {
         model->fixed = malloc((size_t)model->head.vocab * sizeof *model->fixed);
-        if (model->fixed == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+        if (model->fixed == NULL) SPEC_TRY(spec_no_memory(error));
         SPEC_TRY(spec_rows_file_row(model->fixed, &model->file, (uint64_t)at, model->side, error));
     } else if (begin >= 0) {
         model->begin = (uint64_t)begin;
@@ -161,67 +171,80 @@ done:
     return status;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const double *row_at(const rows *model, uint64_t place, double *scratch, spec_error *error)
 {
-    return spec_rows_file_row(scratch, &model->file, place, model->side, error) == GSL_SUCCESS ? scratch : NULL;
+    return spec_rows_file_row(scratch, &model->file, place, model->side, error) == GSL_SUCCESS
+               ? scratch
+               : NULL;
 }
 
-static const double *rows_row(const spec_model *head, void *session, const int *context, size_t n, double *scratch,
-                              spec_error *error)
+static const double *rows_row(const spec_model *head, void *session, const int *context, size_t n,
+                              double *scratch, spec_error *error)
 {
     (void)session;
     const rows *model = (const rows *)head;
     if (model->fixed != NULL) return model->fixed;
-    return row_at(model, place_after(model, n >= SPEC_ROWS_PROMPT ? context : NULL, n), scratch, error);
+    return row_at(model, place_after(model, n >= SPEC_ROWS_PROMPT ? context : NULL, n), scratch,
+                  error);
 }
 
-/* Nodes of one depth share their place; where they are neighbours the row is copied (a wrapper may write into each). */
-static int rows_score(const spec_model *head, void *session, const int *context, size_t n, const int *token,
-                      const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+/* Nodes of one depth share their place. Neighbours get copies of the row, because a wrapper may
+ * write into each. */
+static int rows_score(const spec_model *head, void *session, const spec_score_request *request,
                       spec_error *error)
 {
     (void)session;
     const rows *model = (const rows *)head;
     uint64_t last = UINT64_MAX;
-    for (int i = first; i <= n_nodes; i++) {
+    for (int i = request->first; i <= request->n_nodes; i++) {
         int start[SPEC_ROWS_PROMPT];
-        size_t length = n;
-        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) length++;
-        for (size_t k = 0; k < n && k < SPEC_ROWS_PROMPT; k++) start[k] = context[k];
+        size_t length = request->n_context;
+        for (int node = i - 1; node >= 0;
+             node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
+            length++;
+        for (size_t k = 0; k < request->n_context && k < SPEC_ROWS_PROMPT; k++)
+            start[k] = request->context[k];
         size_t k = length;
-        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1)
-            if (--k < SPEC_ROWS_PROMPT) start[k] = token[node];
-        const uint64_t place = place_after(model, length >= SPEC_ROWS_PROMPT ? start : NULL, length);
-        double *row = scratch + (size_t)i * (size_t)head->vocab;
-        if (model->fixed != NULL) ret_row[i] = model->fixed;
-        else if (place == last) ret_row[i] = memcpy(row, ret_row[i - 1], (size_t)head->vocab * sizeof *row);
-        else ret_row[i] = row_at(model, place, row, error);
-        if (ret_row[i] == NULL) return GSL_EFAILED;
+        for (int node = i - 1; node >= 0;
+             node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
+            if (--k < SPEC_ROWS_PROMPT) start[k] = request->token[node];
+        const uint64_t place =
+            place_after(model, length >= SPEC_ROWS_PROMPT ? start : NULL, length);
+        double *row = request->scratch + (size_t)i * (size_t)head->vocab;
+        if (model->fixed != NULL)
+            request->ret_row[i] = model->fixed;
+        else if (place == last)
+            request->ret_row[i] =
+                memcpy(row, request->ret_row[i - 1], (size_t)head->vocab * sizeof *row);
+        else
+            request->ret_row[i] = row_at(model, place, row, error);
+        if (request->ret_row[i] == NULL) return GSL_EFAILED;
         last = place;
     }
     return GSL_SUCCESS;
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static size_t rows_token_text(const spec_model *model, int token, char *buffer, size_t size)
 {
     return spec_rows_file_token_text(&((const rows *)model)->file, token, buffer, size);
 }
 
-/* Multiples of the golden section are even over the circle, however many there are. */
+/* Multiples of the golden ratio are spread evenly over the circle for any number of them. */
 static size_t rows_prompt(const spec_model *head, unsigned long index, int *token, size_t capacity)
 {
     const rows *model = (const rows *)head;
     if (model->n_beginnings == 0 || capacity < SPEC_ROWS_PROMPT) return 0;
     const uint64_t turn = (uint64_t)index * 0x9E3779B97F4A7C15u >> 32;
-    memcpy(token, model->by_place[turn * model->n_beginnings >> 32]->token, SPEC_ROWS_PROMPT * sizeof *token);
+    memcpy(token, model->by_place[turn * model->n_beginnings >> 32]->token,
+           SPEC_ROWS_PROMPT * sizeof *token);
     return SPEC_ROWS_PROMPT;
 }
 
-/* ---- what is behind a model -------------------------------------------------------------------------------------- */
+/* ---- the file of a model --------------------------------------------------------------------- */
 
 const spec_rows_file *spec_rows_of(const spec_model *model, uint64_t *opt_begin)
 {
@@ -243,14 +266,16 @@ void spec_rows_starts(double *ret_law, const spec_model *model)
 int *spec_rows_text(const spec_rows_file *file)
 {
     int *token = malloc(file->places * sizeof *token);
-    for (uint64_t i = 0; token != NULL && i < file->places; i++) token[i] = spec_rows_file_token(file, i);
+    for (uint64_t i = 0; token != NULL && i < file->places; i++)
+        token[i] = spec_rows_file_token(file, i);
     return token;
 }
 
 const spec_model_kind spec_model_rows = {
     .name = "rows",
     .usage = "rows:PATH?side=target&at=-1&begin=-1",
-    .summary = "rows of real models along a text, written by speclab rows; by place, or the one `at` a place",
+    .summary = "rows of real models along a text, written by speclab rows; by place, or the one "
+               "`at` a place",
     .reference = "",
     .open = open_rows,
     .close = close_rows,

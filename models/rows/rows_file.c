@@ -1,14 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/rows/rows_file.h"
 
-#include "models/model.h"
 #include "base/noise.h"
+#include "models/model.h"
 #include "models/row.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bytes: little endian, at any alignment ---------------------------------------------------------------------- */
+/* ---- bytes: little endian, at any alignment -------------------------------------------------- */
 
 static uint32_t get16(const unsigned char *at)
 {
@@ -63,15 +65,16 @@ size_t spec_rows_row_size(size_t *ret_values, size_t count, int vocab, int value
     return *ret_values + spec_rows_padded(count * (size_t)value_bytes);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int refuse(const spec_rows_file *file, const char *what, spec_error *error)
 {
     return spec_fail(error, GSL_EINVAL, "%.160s: %s", file->path, what);
 }
 
-/* The numbers at the front; *ret_tables is where the tables begin, *ret_names how many bytes the names have. Each count
- * is first held against the file's size, so that no sum of them overflows. */
+/* Read the numbers at the front; *ret_tables is the offset of the tables, *ret_names the number of
+ * bytes of the names. Each count is checked against the file's size first, so that no sum
+ * overflows. */
 static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file, spec_error *error)
 {
     const unsigned char *head = file->map.bytes;
@@ -79,7 +82,8 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
     if (size < SPEC_ROWS_HEAD || memcmp(head, SPEC_ROWS_MAGIC, 8) != 0)
         return refuse(file, "not a file of rows: speclab rows makes one", error);
     if (get32(head + 8) != SPEC_ROWS_VERSION)
-        return spec_fail(error, GSL_EINVAL, "%.160s: version %u of the format; this speclab reads version %u",
+        return spec_fail(error, GSL_EINVAL,
+                         "%.160s: version %u of the format; this speclab reads version %u",
                          file->path, get32(head + 8), SPEC_ROWS_VERSION);
     if (get64(head + 88) != spec_rows_check(head, 88, 0))
         return refuse(file, "damaged: its head does not add up", error);
@@ -94,13 +98,15 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
     file->texts = get64(head + 48);
     file->cutoff = get_double(head + 64);
     file->check = get64(head + 80);
-    const bool counts = vocab >= 1 && vocab <= SPEC_VOCAB_MAX && sides >= 1 && sides <= SPEC_ROWS_SIDES_MAX &&
+    const bool counts = vocab >= 1 && vocab <= SPEC_VOCAB_MAX && sides >= 1 &&
+                        sides <= SPEC_ROWS_SIDES_MAX &&
                         (file->value_bytes == 4 || file->value_bytes == 8) && file->places >= 1 &&
-                        file->places <= size / 8 && file->tokens >= 1 && file->tokens <= size / 4 && file->texts >= 1 &&
-                        file->texts <= size / 8 && names <= size && file->cutoff >= 0.0 && file->cutoff < 1.0;
+                        file->places <= size / 8 && file->tokens >= 1 && file->tokens <= size / 4 &&
+                        file->texts >= 1 && file->texts <= size / 8 && names <= size &&
+                        file->cutoff >= 0.0 && file->cutoff < 1.0;
     if (!counts || tables < SPEC_ROWS_HEAD || tables > size || tables % 8 != 0 ||
-        size - tables != 16 * sides + 8 * (2 * file->places + 1 + file->texts) + spec_rows_padded(4 * file->tokens) +
-                             spec_rows_padded((size_t)names))
+        size - tables != 16 * sides + 8 * (2 * file->places + 1 + file->texts) +
+                             spec_rows_padded(4 * file->tokens) + spec_rows_padded((size_t)names))
         return refuse(file, "damaged: its numbers do not go together", error);
     file->vocab = (int)vocab;
     file->sides = (int)sides;
@@ -109,7 +115,8 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
     return GSL_SUCCESS;
 }
 
-/* Names are pieces of a length and so many bytes: a spec for each side, then, or never, a text for each token. */
+/* A name is a length and that many bytes: a spec for each side, then optionally a text for each
+ * token. */
 static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, spec_error *error)
 {
     const unsigned char *const end = at + n;
@@ -121,9 +128,11 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
             if ((size_t)(end - at) / 4 < (size_t)file->vocab)
                 return refuse(file, "damaged: tokens without texts", error);
             file->piece = calloc((size_t)file->vocab, sizeof *file->piece);
-            if (file->piece == NULL) return spec_fail(error, GSL_ENOMEM, "%.160s: out of memory", file->path);
+            if (file->piece == NULL)
+                return spec_fail(error, GSL_ENOMEM, "%.160s: out of memory", file->path);
         }
-        if (end - at < 4 || (size_t)(end - at) - 4 < get32(at)) return refuse(file, "damaged: a name is cut", error);
+        if (end - at < 4 || (size_t)(end - at) - 4 < get32(at))
+            return refuse(file, "damaged: a name is cut", error);
         if (i < side) {
             file->side[i].spec = (const char *)at + 4;
             file->side[i].spec_length = get32(at);
@@ -135,8 +144,10 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
     return at == end ? GSL_SUCCESS : refuse(file, "damaged: more names than tokens", error);
 }
 
-/* Do numbers of a table rise from at least `low` to less than `high`, each at least `step` more than the one before? */
-static bool rises(const unsigned char *table, uint64_t n, uint64_t low, uint64_t high, uint64_t step)
+/* Whether the numbers of a table rise from at least `low` to below `high`, by at least `step` each.
+ */
+static bool rises(const unsigned char *table, uint64_t n, uint64_t low, uint64_t high,
+                  uint64_t step)
 {
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t value = get64(table + 8 * i);
@@ -156,7 +167,8 @@ static int read_tables(spec_rows_file *file, size_t tables, size_t names, spec_e
         spec_rows_side *side = &file->side[s];
         side->tv_mean = get_double(tv);
         side->tv_max = get_double(tv + 8);
-        if (!(side->tv_mean >= 0.0 && side->tv_mean <= 1.0 && side->tv_max >= 0.0 && side->tv_max <= 1.0))
+        if (!(side->tv_mean >= 0.0 && side->tv_mean <= 1.0 && side->tv_max >= 0.0 &&
+              side->tv_max <= 1.0))
             return refuse(file, "damaged: a total variation is not one", error);
     }
     file->row_at = at;
@@ -181,7 +193,7 @@ int spec_rows_file_open(spec_rows_file *file, const char *path, spec_error *erro
     int status = GSL_SUCCESS;
     size_t tables = 0, names = 0;
     *file = (spec_rows_file){.path = strdup(path)};
-    if (file->path == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (file->path == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(spec_mapping_init(&file->map, path, error));
     SPEC_TRY(read_head(&tables, &names, file, error));
     SPEC_TRY(read_tables(file, tables, names, error));
@@ -198,15 +210,16 @@ void spec_rows_file_close(spec_rows_file *file)
     *file = (spec_rows_file){0};
 }
 
-/* ---- a row ------------------------------------------------------------------------------------------------------- */
+/* ---- a row ----------------------------------------------------------------------------------- */
 
-static int refuse_row(const spec_rows_file *file, uint64_t place, int side, const char *what, spec_error *error)
+static int refuse_row(const spec_rows_file *file, uint64_t place, int side, const char *what,
+                      spec_error *error)
 {
     return spec_fail(error, GSL_EINVAL, "%.160s: place %llu, side %d: damaged: %s", file->path,
                      (unsigned long long)place, side, what);
 }
 
-/* The bytes of a row; NULL where they do not lie within the place's. */
+/* The bytes of a row; NULL if they exceed those of the place. */
 static const unsigned char *find_row(const spec_rows_file *file, uint64_t place, int side)
 {
     const unsigned char *at = file->map.bytes + get64(file->row_at + 8 * place);
@@ -223,7 +236,7 @@ static const unsigned char *find_row(const spec_rows_file *file, uint64_t place,
     }
 }
 
-/* From the last to the first, for an index is never less than its number: in place. */
+/* In place from the last to the first, because an index is never below its number. */
 static bool scatter(double *row, const unsigned char *index, size_t count, int vocab)
 {
     size_t end = (size_t)vocab;
@@ -239,13 +252,16 @@ static bool scatter(double *row, const unsigned char *index, size_t count, int v
     return true;
 }
 
-int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t place, int side, spec_error *error)
+int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t place, int side,
+                       spec_error *error)
 {
     size_t values;
     const unsigned char *at = find_row(file, place, side);
     if (at == NULL) return refuse_row(file, place, side, "its sizes do not go together", error);
-    const size_t count = get32(at), size = spec_rows_row_size(&values, count, file->vocab, file->value_bytes);
-    const uint64_t check = spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
+    const size_t count = get32(at),
+                 size = spec_rows_row_size(&values, count, file->vocab, file->value_bytes);
+    const uint64_t check =
+        spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
     if (get32(at + 4) != (uint32_t)(check ^ check >> 32))
         return refuse_row(file, place, side, "it does not add up", error);
 
@@ -259,12 +275,13 @@ int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t pla
     if (!(sum > 0.0) || (exact && fabs(sum - 1.0) > 1e-12))
         return refuse_row(file, place, side, "these are no probabilities", error);
     for (size_t i = 0; i < count && !exact; i++) ret_row[i] /= sum;
-    if (count < (size_t)file->vocab && !scatter(ret_row, at + SPEC_ROWS_ROW_HEAD, count, file->vocab))
+    if (count < (size_t)file->vocab &&
+        !scatter(ret_row, at + SPEC_ROWS_ROW_HEAD, count, file->vocab))
         return refuse_row(file, place, side, "its tokens are out of order", error);
     return GSL_SUCCESS;
 }
 
-/* ---- the text ---------------------------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 int spec_rows_file_token(const spec_rows_file *file, uint64_t i)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/rows/rows_writer.h"
 
 #include "models/row.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void put(unsigned char *at, uint64_t value, int bytes)
 {
@@ -35,7 +36,7 @@ static int no_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for a file of rows");
 }
 
-/* Room for n more bytes at the end of a table, zeroed; NULL where there is none. */
+/* Extend a table by n zeroed bytes; NULL if out of memory. */
 static unsigned char *extend(spec_rows_table *table, size_t n)
 {
     if (n > table->capacity - table->n) {
@@ -73,14 +74,15 @@ static int not_written(const spec_rows_writer *writer, spec_error *error)
     return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->file.path, strerror(errno));
 }
 
-static int write_bytes(spec_rows_writer *writer, const unsigned char *bytes, size_t n, spec_error *error)
+static int write_bytes(spec_rows_writer *writer, const unsigned char *bytes, size_t n,
+                       spec_error *error)
 {
     if (n > 0 && fwrite(bytes, 1, n, writer->file.out) != n) return not_written(writer, error);
     writer->at += n;
     return GSL_SUCCESS;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int append_texts(spec_rows_writer *writer, const spec_model *target, spec_error *error)
 {
@@ -100,20 +102,22 @@ static int append_texts(spec_rows_writer *writer, const spec_model *target, spec
     return status;
 }
 
-int spec_rows_writer_init(spec_rows_writer *writer, const char *path, const spec_model *const *model, int sides,
-                          double cutoff, spec_error *error)
+int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
+                          const spec_model *const *model, int sides, double cutoff,
+                          spec_error *error)
 {
     static const unsigned char blank[SPEC_ROWS_HEAD];
     int status = GSL_SUCCESS;
     size_t values;
-    assert(sides >= 1 && sides <= SPEC_ROWS_SIDES_MAX && cutoff >= 0.0 && cutoff <= SPEC_ROWS_CUTOFF_MAX);
+    assert(sides >= 1 && sides <= SPEC_ROWS_SIDES_MAX && cutoff >= 0.0 &&
+           cutoff <= SPEC_ROWS_CUTOFF_MAX);
     *writer = (spec_rows_writer){.vocab = model[0]->vocab, .sides = sides, .cutoff = cutoff};
     for (int s = 0; s < sides; s++) {
         assert(model[s]->vocab == writer->vocab);
         SPEC_TRY(append_name(&writer->names, model[s]->spec, strlen(model[s]->spec), error));
     }
     if (model[0]->kind->token_text != NULL) SPEC_TRY(append_texts(writer, model[0], error));
-    /* With an index for each probability, as no row that is written has. */
+    /* An upper bound: an index for each probability, which no written row has. */
     writer->row = malloc(spec_rows_row_size(&values, (size_t)writer->vocab, writer->vocab, 8) +
                          4 * (size_t)writer->vocab + 8);
     if (writer->row == NULL) SPEC_TRY(no_memory(error));
@@ -124,7 +128,7 @@ done:
     return status;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 int spec_rows_writer_text(spec_rows_writer *writer, const int *token, size_t n, spec_error *error)
 {
@@ -141,7 +145,7 @@ done:
     return status;
 }
 
-/* least < 0: every one is. */
+/* least < 0: every probability. */
 static bool is_kept(double probability, double least)
 {
     return least < 0.0 || (probability > 0.0 && probability >= least);
@@ -154,9 +158,10 @@ static size_t count_kept(const double *row, int vocab, double least)
     return count;
 }
 
-/* The bytes of a row, and how far it is from what a reader will make of them. Every probability is kept where the
- * indices would take more room than that. */
-static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int vocab, double cutoff)
+/* Write the bytes of a row, and measure its distance from the reader's row. Every probability is
+ * kept if the indices would take more bytes than that. */
+static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int vocab,
+                       double cutoff)
 {
     const int value_bytes = cutoff > 0.0 ? 4 : 8, index_bytes = vocab <= 1 << 16 ? 2 : 4;
     double least = fmin(cutoff, row[spec_row_argmax(row, vocab)]), sum = 0.0;
@@ -176,7 +181,8 @@ static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int
         sum += (float)row[i];
         k++;
     }
-    const uint64_t check = spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
+    const uint64_t check =
+        spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
     put(at, count, 4);
     put(at + 4, (uint32_t)(check ^ check >> 32), 4);
     *ret_tv = 0.0;
@@ -185,7 +191,8 @@ static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int
     return size;
 }
 
-int spec_rows_writer_place(spec_rows_writer *writer, uint64_t position, const double *const *row, spec_error *error)
+int spec_rows_writer_place(spec_rows_writer *writer, uint64_t position, const double *const *row,
+                           spec_error *error)
 {
     int status = GSL_SUCCESS;
     assert(position < writer->tokens && writer->texts > 0);
@@ -205,14 +212,26 @@ done:
     return status;
 }
 
-/* ---- closing ----------------------------------------------------------------------------------------------------- */
+size_t spec_rows_writer_place_bytes(spec_rows_writer *writer, const double *const *row)
+{
+    enum { TABLES = 8 + 8 + 4 }; /* start of the row, position, token */
+    size_t bytes = TABLES;
+    for (int s = 0; s < writer->sides; s++) {
+        double tv;
+        bytes += fill_row(&tv, writer->row, row[s], writer->vocab, writer->cutoff);
+    }
+    return bytes;
+}
 
-/* All tables behind one another, as one piece, for their check. */
+/* ---- closing --------------------------------------------------------------------------------- */
+
+/* All tables in one block of memory, for their checksum. */
 static int join_tables(spec_rows_writer *writer, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_rows_table distances = {0};
-    spec_rows_table *const part[] = {&writer->position, &writer->text_at, &writer->token, &writer->names, &distances};
+    spec_rows_table *const part[] = {&writer->position, &writer->text_at, &writer->token,
+                                     &writer->names, &distances};
     SPEC_TRY(append(&writer->row_at, writer->at, 8, error));
     for (int s = 0; s < writer->sides; s++) {
         unsigned char *at = extend(&distances, 16);
@@ -240,9 +259,17 @@ static void fill_head(unsigned char *head, const spec_rows_writer *writer)
         uint64_t value;
         int bytes;
     } field[] = {
-        {SPEC_ROWS_VERSION, 4}, {(uint64_t)writer->vocab, 4}, {(uint64_t)writer->sides, 4},
-        {writer->cutoff > 0.0 ? 4 : 8, 4}, {writer->at + tables->n, 8}, {writer->places, 8}, {writer->tokens, 8},
-        {writer->texts, 8}, {writer->names.n, 8}, {cutoff, 8}, {writer->at, 8},
+        {SPEC_ROWS_VERSION, 4},
+        {(uint64_t)writer->vocab, 4},
+        {(uint64_t)writer->sides, 4},
+        {writer->cutoff > 0.0 ? 4 : 8, 4},
+        {writer->at + tables->n, 8},
+        {writer->places, 8},
+        {writer->tokens, 8},
+        {writer->texts, 8},
+        {writer->names.n, 8},
+        {cutoff, 8},
+        {writer->at, 8},
         {spec_rows_check(tables->bytes, tables->n, 0), 8},
     };
     unsigned char *at = head;
@@ -263,7 +290,8 @@ int spec_rows_writer_close(spec_rows_writer *writer, spec_error *error)
     SPEC_TRY(join_tables(writer, error));
     fill_head(head, writer);
     SPEC_TRY(write_bytes(writer, writer->row_at.bytes, writer->row_at.n, error));
-    if (fseek(writer->file.out, 0, SEEK_SET) != 0 || fwrite(head, 1, sizeof head, writer->file.out) != sizeof head)
+    if (fseek(writer->file.out, 0, SEEK_SET) != 0 ||
+        fwrite(head, 1, sizeof head, writer->file.out) != sizeof head)
         SPEC_TRY(not_written(writer, error));
     SPEC_TRY(spec_new_file_close(&writer->file, error));
 done:

@@ -1,11 +1,13 @@
-/* cases: random pairs of rows by families that are hard for verification rules: zeros, ties, equal rows and the like.
- * Both rows of a pair come from one stream, so the two sides of a seed are related. Rows are the caller's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cases: random pairs of rows that are hard for verification rules: zeros, ties, equal rows.
+ * Both rows of a pair come from one stream, so two models of the same seed are related. The caller
+ * owns the rows. */
 #ifndef SPECLAB_CASES_H
 #define SPECLAB_CASES_H
 
 #include <gsl/gsl_rng.h>
 
-/* How the two rows are related. */
+/* The relation between the two rows. */
 typedef enum {
     SPEC_CASES_PLAIN,    /* two Dirichlet(1) rows */
     SPEC_CASES_ZEROS,    /* each with about half of its tokens at zero */
@@ -23,6 +25,7 @@ extern const char *const spec_cases_families[]; /* their names, NULL-terminated 
 enum { SPEC_CASES_VOCAB_MAX = 16 };
 
 /* Fill two rows (V), 1 <= V <= SPEC_CASES_VOCAB_MAX. */
-void spec_cases_pair(double *target, double *draft, int vocab, spec_cases_family family, gsl_rng *rng);
+void spec_cases_pair(double *target, double *draft, int vocab, spec_cases_family family,
+                     gsl_rng *rng);
 
 #endif

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/synthetic/dirichlet.h"
 
-#include "models/model_kinds.h"
 #include "base/noise.h"
+#include "models/model_kinds.h"
 #include "models/row.h"
+#include "speclab/no_memory.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -11,23 +13,26 @@
 
 static const spec_dirichlet defaults = {.concentration = 0.3, .seed = 7};
 
-/* ---- the law ----------------------------------------------------------------------------------------------------- */
+/* ---- the law --------------------------------------------------------------------------------- */
 
-int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *fallback, spec_settings *settings,
-                        spec_error *error)
+int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *fallback,
+                        spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret_law = *fallback;
-    SPEC_TRY(spec_settings_double(&ret_law->concentration, settings, "concentration", fallback->concentration, 1e-6,
-                                  1e9, error));
-    SPEC_TRY(spec_settings_double(&ret_law->zeros, settings, "zeros", fallback->zeros, 0.0, 1.0, error));
-    SPEC_TRY(spec_settings_int(&ret_law->levels, settings, "levels", fallback->levels, 0, 1000000000, error));
+    SPEC_TRY(spec_settings_double(&ret_law->concentration, settings, "concentration",
+                                  fallback->concentration, 1e-6, 1e9, error));
+    SPEC_TRY(
+        spec_settings_double(&ret_law->zeros, settings, "zeros", fallback->zeros, 0.0, 1.0, error));
+    SPEC_TRY(spec_settings_int(&ret_law->levels, settings, "levels", fallback->levels, 0,
+                               1000000000, error));
     SPEC_TRY(spec_settings_u64(&ret_law->seed, settings, "seed", fallback->seed, error));
 done:
     return status;
 }
 
-/* The logarithm of a gamma variate. gamma(a) = gamma(a+1) * U^(1/a), whose power underflows for small a. */
+/* The logarithm of a gamma variate. gamma(a) = gamma(a+1) * U^(1/a), whose power underflows for
+ * small a. */
 static double log_gamma_variate(gsl_rng *rng, double a)
 {
     if (a >= 1.0) return log(gsl_ran_gamma(rng, a, 1.0));
@@ -44,7 +49,8 @@ void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint6
     for (int i = 0; i < vocab; i++) {
         const bool is_zero = law->zeros > 0.0 && gsl_rng_uniform(&rng) < law->zeros && i != kept;
         if (law->levels > 0) {
-            const double weight = 1.0 + (double)gsl_rng_uniform_int(&rng, (unsigned long)law->levels);
+            const double weight =
+                1.0 + (double)gsl_rng_uniform_int(&rng, (unsigned long)law->levels);
             row[i] = is_zero ? 0.0 : weight;
         } else {
             const double log_weight = log_gamma_variate(&rng, law->concentration);
@@ -52,21 +58,21 @@ void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint6
             if (row[i] > largest) largest = row[i];
         }
     }
-    if (law->levels == 0) { /* the largest weight becomes 1, so that the sum cannot vanish */
+    if (law->levels == 0) { /* the largest weight becomes 1, so that the sum is not 0 */
         for (int i = 0; i < vocab; i++) row[i] = exp(row[i] - largest);
     }
     spec_row_normalise(row, vocab);
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;
     spec_dirichlet law;
 } dirichlet;
 
-static int open_dirichlet(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                          spec_error *error)
+static int open_dirichlet(spec_model **ret_model, spec_settings *settings,
+                          const spec_model *opt_target, spec_error *error)
 {
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order;
@@ -76,7 +82,7 @@ static int open_dirichlet(spec_model **ret_model, spec_settings *settings, const
     SPEC_TRY(spec_dirichlet_read(&law, &defaults, settings, error));
 
     dirichlet *model = calloc(1, sizeof *model);
-    if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->head.vocab = vocab;
     model->head.order = order;
     model->head.end_of_text = -1;
@@ -91,19 +97,21 @@ static void close_dirichlet(spec_model *model)
     free(model);
 }
 
-static const double *dirichlet_row(const spec_model *model, void *session, const int *context, size_t n,
-                                   double *scratch, spec_error *error)
+static const double *dirichlet_row(const spec_model *model, void *session, const int *context,
+                                   size_t n, double *scratch, spec_error *error)
 {
     (void)session, (void)error;
     const spec_dirichlet *law = &((const dirichlet *)model)->law;
-    spec_dirichlet_row(scratch, model->vocab, law, spec_noise_key(law->seed, context, n, model->order));
+    spec_dirichlet_row(scratch, model->vocab, law,
+                       spec_noise_key(law->seed, context, n, model->order));
     return scratch;
 }
 
 const spec_model_kind spec_model_dirichlet = {
     .name = "dirichlet",
     .usage = "dirichlet?V=64&concentration=0.3&seed=7&order=4&zeros=0&levels=0",
-    .summary = "a random row for every context of `order` tokens, from a symmetric Dirichlet or of integer levels",
+    .summary = "a random row for every context of `order` tokens, from a symmetric Dirichlet or of "
+               "integer levels",
     .reference = "",
     .open = open_dirichlet,
     .close = close_dirichlet,

@@ -1,23 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dirichlet: random rows that are a pure function of a key.
- * The symmetric Dirichlet law, drawn as independent gammas in logs, so that small concentrations do not underflow; or
- * integer levels, which have ties. Shared by the kinds dirichlet and markov. */
+ * The symmetric Dirichlet law, drawn as independent gammas in logs, so that small concentrations do
+ * not underflow; or integer levels, which have ties. Shared by the kinds dirichlet and markov. */
 #ifndef SPECLAB_DIRICHLET_H
 #define SPECLAB_DIRICHLET_H
 
 #include "models/model.h"
 
 typedef struct {
-    double concentration; /* > 0; towards 0 one token takes all, towards infinity the row is uniform */
-    double zeros;         /* the chance that a token's probability is exactly 0, in [0,1]; one token always stays */
-    int levels;           /* 0: Dirichlet; n >= 1: weights are whole numbers 1..n, each as likely */
+    double
+        concentration; /* > 0; near 0 one token has nearly all mass, at infinity the row is
+                          uniform */
+    double zeros; /* the chance that a token's probability is exactly 0, in [0,1]; one token
+                     always keeps mass */
+    int levels;           /* 0: Dirichlet; n >= 1: weights are integers 1..n, equally likely */
     uint64_t seed;
 } spec_dirichlet;
 
 /* Read concentration, zeros, levels and seed, with these defaults. */
-int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *defaults, spec_settings *settings,
-                        spec_error *error);
+int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *defaults,
+                        spec_settings *settings, spec_error *error);
 
-/* The row of `key`: normalised, the same every time. */
+/* The row of `key`: normalised, a pure function of key and law. */
 void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint64_t key);
 
 #endif

@@ -1,16 +1,17 @@
-/* fixed_row: what the kinds share whose row never changes (probs, uniform, zipf).
- * Such a kind's open makes one, fills its row with weights and normalises it; _row and _close go into its table
- * line. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fixed_row: the code shared by kinds whose row never changes (uniform, zipf).
+ * Such a kind's open makes one, fills its row with weights and normalises it; _row and _close go
+ * into its table line. */
 #ifndef SPECLAB_FIXED_ROW_H
 #define SPECLAB_FIXED_ROW_H
 
 #include "models/model.h"
 
-/* A model of order 0 with a zeroed row (vocab) to fill; GSL_ENOMEM where there is no room. */
+/* A model of order 0 with a zeroed row (vocab) to fill; GSL_ENOMEM if out of memory. */
 int spec_fixed_row_open(spec_model **ret_model, double **ret_row, int vocab, spec_error *error);
 
-const double *spec_fixed_row_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                                 spec_error *error);
+const double *spec_fixed_row_row(const spec_model *model, void *session, const int *context,
+                                 size_t n, double *scratch, spec_error *error);
 void spec_fixed_row_close(spec_model *model);
 
 #endif

@@ -1,6 +1,7 @@
-#include "models/synthetic/dirichlet.h"
-#include "models/model_kinds.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
+#include "models/model_kinds.h"
+#include "models/synthetic/dirichlet.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ typedef struct {
     double row[]; /* (V^order, V) */
 } markov;
 
-static int open_markov(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_markov(spec_model **ret_model, spec_settings *settings,
+                       const spec_model *opt_target, spec_error *error)
 {
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order;
@@ -23,14 +25,19 @@ static int open_markov(spec_model **ret_model, spec_settings *settings, const sp
     SPEC_TRY(spec_settings_int(&order, settings, "order", 1, 0, ORDER_MAX, error));
     SPEC_TRY(spec_dirichlet_read(&law, &defaults, settings, error));
 
-    const double cells = order == 0 ? vocab : order == 1 ? (double)vocab * vocab : (double)vocab * vocab * vocab;
+    const double cells = order == 0   ? vocab
+                         : order == 1 ? (double)vocab * vocab
+                                      : (double)vocab * vocab * vocab;
     if (cells > CELLS_MAX) {
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "markov: V=%d at order=%d needs a table of %.3g cells, more than the %d there may be", vocab,
-                           order, cells, CELLS_MAX));
+        SPEC_TRY(spec_fail(
+            error, GSL_EINVAL,
+            "markov: V=%d at order=%d needs a table of %.3g cells, more than the limit of %d",
+            vocab, order, cells, CELLS_MAX));
     }
     markov *model = calloc(1, sizeof *model + (size_t)cells * sizeof model->row[0]);
-    if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "markov: no memory for a table of %.3g cells", cells));
+    if (model == NULL)
+        SPEC_TRY(
+            spec_fail(error, GSL_ENOMEM, "markov: no memory for a table of %.3g cells", cells));
     model->head.vocab = vocab;
     model->head.order = order;
     model->head.end_of_text = -1;
@@ -50,9 +57,9 @@ static void close_markov(spec_model *model)
     free(model);
 }
 
-/* A token that the context lacks counts as 0. */
-static const double *markov_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                                spec_error *error)
+/* A token missing from the context counts as 0. */
+static const double *markov_row(const spec_model *model, void *session, const int *context,
+                                size_t n, double *scratch, spec_error *error)
 {
     (void)session, (void)scratch, (void)error;
     const size_t vocab = (size_t)model->vocab;

@@ -1,27 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/synthetic/perturb.h"
 
-#include "models/model_kinds.h"
 #include "base/noise.h"
+#include "models/model_kinds.h"
 #include "models/row.h"
+#include "speclab/no_memory.h"
 
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one row ----------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
-static void draw_reference(double *reference, const double *target, int vocab, double noise, uint64_t key)
+static void draw_reference(double *reference, const double *target, int vocab, double noise,
+                           uint64_t key)
 {
     uint64_t state = key;
     gsl_rng rng = {.type = spec_noise_rng_type, .state = &state};
-    for (int i = 0; i < vocab; i++) reference[i] = target[i] * exp(noise * gsl_ran_gaussian_ziggurat(&rng, 1.0));
+    for (int i = 0; i < vocab; i++)
+        reference[i] = target[i] * exp(noise * gsl_ran_gaussian_ziggurat(&rng, 1.0));
     spec_row_normalise(reference, vocab);
 }
 
-/* draft = v reference + (1-v) [least]. Returns its overlap, and the slope of the overlap to the right of v. */
-static double overlap_towards(double *draft, const double *target, const double *reference, int vocab, int least,
-                              double v, double *ret_slope)
+/* draft = v reference + (1-v) [least]. Returns its overlap, and the slope of the overlap to the
+ * right of v. */
+static double overlap_towards(double *draft, const double *target, const double *reference,
+                              int vocab, int least, double v, double *ret_slope)
 {
     double slope = 0.0;
     for (int i = 0; i < vocab; i++) {
@@ -34,23 +39,24 @@ static double overlap_towards(double *draft, const double *target, const double 
     return spec_row_overlap(target, draft, vocab);
 }
 
-/* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1; it is made of straight pieces, so
- * Newton's steps from v = 0 never pass the root and end on its piece. */
-static void walk_towards(double *draft, const double *target, const double *reference, int vocab, int least,
-                         double alpha)
+/* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1, and piecewise
+ * linear. Newton's steps from v = 0 never pass the root and end on its piece. */
+static void walk_towards(double *draft, const double *target, const double *reference, int vocab,
+                         int least, double alpha)
 {
     enum { STEPS_MAX = 1000 };
     double v = 0.0, slope;
     for (int step = 0; step < STEPS_MAX; step++) {
-        const double lacking = alpha - overlap_towards(draft, target, reference, vocab, least, v, &slope);
+        const double lacking =
+            alpha - overlap_towards(draft, target, reference, vocab, least, v, &slope);
         const double next = fmin(v + lacking / slope, 1.0);
         if (!(lacking > 1e-16 && slope > 0.0 && next > v)) return;
         v = next;
     }
 }
 
-int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise, uint64_t key,
-                     double *reference, spec_error *error)
+int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise,
+                     uint64_t key, double *reference, spec_error *error)
 {
     if (alpha == 1.0) {
         memcpy(draft, target, (size_t)vocab * sizeof draft[0]);
@@ -65,15 +71,16 @@ int spec_perturb_row(double *draft, const double *target, int vocab, double alph
     }
     const int least = spec_row_argmin(target, vocab);
     if (alpha < target[least] - 1e-13) {
-        return spec_fail(error, GSL_EDOM,
-                         "perturb: no row overlaps the target's by alpha=%.9g here: the least possible is %.9g", alpha,
-                         target[least]);
+        return spec_fail(
+            error, GSL_EDOM,
+            "perturb: no row overlaps the target's by alpha=%.9g here: the least possible is %.9g",
+            alpha, target[least]);
     }
     walk_towards(draft, target, reference, vocab, least, alpha);
     return GSL_SUCCESS;
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model head;
@@ -88,8 +95,8 @@ typedef struct {
     double *target_row, *reference; /* (V) each */
 } perturb_session;
 
-static int open_perturb(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                        spec_error *error)
+static int open_perturb(spec_model **ret_model, spec_settings *settings,
+                        const spec_model *opt_target, spec_error *error)
 {
     static const char *const of[] = {"target", NULL};
     int status = GSL_SUCCESS, unused;
@@ -99,10 +106,12 @@ static int open_perturb(spec_model **ret_model, spec_settings *settings, const s
     SPEC_TRY(spec_settings_double(&alpha, settings, "alpha", 0.8, 0.0, 1.0, error));
     SPEC_TRY(spec_settings_double(&noise, settings, "noise", 1.0, 0.0, 50.0, error));
     SPEC_TRY(spec_settings_u64(&seed, settings, "seed", 1, error));
-    if (alpha == 0.0) SPEC_TRY(spec_fail(error, GSL_EDOM, "perturb: alpha=0: an overlap is above 0, and at most 1"));
+    if (alpha == 0.0)
+        SPEC_TRY(
+            spec_fail(error, GSL_EDOM, "perturb: alpha=0: an overlap is above 0, and at most 1"));
 
     perturb *model = calloc(1, sizeof *model);
-    if (model == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->head.vocab = opt_target->vocab;
     model->head.order = opt_target->order;
     model->head.end_of_text = opt_target->end_of_text;
@@ -111,7 +120,8 @@ static int open_perturb(spec_model **ret_model, spec_settings *settings, const s
     model->target = opt_target;
     model->alpha = alpha;
     model->noise = noise;
-    model->seed = spec_noise_mix(~seed); /* a target of the same seed must not share the draws */
+    model->seed = spec_noise_mix(~seed); /* keeps the draws apart from those of a target with the
+                                            same seed */
     model->key_order = opt_target->order >= 0 ? opt_target->order : SPEC_ORDER_MAX;
     *ret_model = &model->head;
 done:
@@ -139,49 +149,50 @@ static int init_session(const spec_model *model, void **ret_session, spec_error 
     const size_t vocab = (size_t)model->vocab;
     *ret_session = NULL;
     perturb_session *session = calloc(1, sizeof *session);
-    if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (session == NULL) return spec_no_memory(error);
     SPEC_TRY(spec_session_init(&session->target, ((const perturb *)model)->target, error));
     session->target_row = calloc(vocab, sizeof session->target_row[0]);
     session->reference = calloc(vocab, sizeof session->reference[0]);
-    if (session->target_row == NULL || session->reference == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (session->target_row == NULL || session->reference == NULL) SPEC_TRY(spec_no_memory(error));
     *ret_session = session;
 done:
     if (status != GSL_SUCCESS) free_session(model, session);
     return status;
 }
 
-static const double *perturb_row(const spec_model *head, void *data, const int *context, size_t n, double *scratch,
-                                 spec_error *error)
+static const double *perturb_row(const spec_model *head, void *data, const int *context, size_t n,
+                                 double *scratch, spec_error *error)
 {
     const perturb *model = (const perturb *)head;
     perturb_session *session = data;
-    const double *target = spec_session_row(&session->target, context, n, session->target_row, error);
+    const double *target =
+        spec_session_row(&session->target, context, n, session->target_row, error);
     if (target == NULL) return NULL;
     const uint64_t key = spec_noise_key(model->seed, context, n, model->key_order);
-    const int status =
-        spec_perturb_row(scratch, target, head->vocab, model->alpha, model->noise, key, session->reference, error);
+    const int status = spec_perturb_row(scratch, target, head->vocab, model->alpha, model->noise,
+                                        key, session->reference, error);
     return status == GSL_SUCCESS ? scratch : NULL;
 }
 
-/* A target that reads the whole text scores the tree in one pass, as it would for itself. */
-static int perturb_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
-                         const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+/* A target that reads the whole text scores the tree in one pass. */
+static int perturb_score(const spec_model *head, void *data, const spec_score_request *request,
                          spec_error *error)
 {
     int status = GSL_SUCCESS;
     const perturb *model = (const perturb *)head;
     perturb_session *session = data;
-    SPEC_TRY(spec_session_score(&session->target, context, n, token, parent, n_nodes, first, ret_row, scratch, error));
-    for (int i = first; i <= n_nodes; i++) {
+    SPEC_TRY(spec_session_score(&session->target, request, error));
+    for (int i = request->first; i <= request->n_nodes; i++) {
         int tail[SPEC_ORDER_MAX];
-        const size_t length = spec_session_tail(tail, model->key_order, context, n, token, parent, i - 1);
+        const size_t length =
+            spec_session_tail(tail, model->key_order, request->context, request->n_context,
+                              request->token, request->opt_parent, i - 1);
         const uint64_t key = spec_noise_key(model->seed, tail, length, model->key_order);
-        double *const draft = scratch + (size_t)i * (size_t)head->vocab;
-        memcpy(session->target_row, ret_row[i], (size_t)head->vocab * sizeof draft[0]);
-        SPEC_TRY(spec_perturb_row(draft, session->target_row, head->vocab, model->alpha, model->noise, key,
-                                  session->reference, error));
-        ret_row[i] = draft;
+        double *const draft = request->scratch + (size_t)i * (size_t)head->vocab;
+        memcpy(session->target_row, request->ret_row[i], (size_t)head->vocab * sizeof draft[0]);
+        SPEC_TRY(spec_perturb_row(draft, session->target_row, head->vocab, model->alpha,
+                                  model->noise, key, session->reference, error));
+        request->ret_row[i] = draft;
     }
 done:
     return status;

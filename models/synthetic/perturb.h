@@ -1,6 +1,8 @@
-/* perturb: a draft row whose overlap with a target row is prescribed.
- * The draft lies on a path from the target's row to a random reference row, and on to the target's least probable
- * token, where the overlap sum_i min(target_i, draft_i) passes `alpha`. Rows are the caller's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perturb: a draft row with a prescribed overlap with a target row.
+ * The draft is the point of overlap `alpha` on a path: from the target's row to a random reference
+ * row, then on to the target's least probable token. The overlap is sum_i min(target_i, draft_i).
+ * The caller owns the rows. */
 #ifndef SPECLAB_PERTURB_H
 #define SPECLAB_PERTURB_H
 
@@ -11,17 +13,19 @@
 /* Fill `draft` (V), normalised, with overlap alpha to 1e-12.
  *
  *     reference  ~  target * exp(noise * z),  z standard normal by a hash of `key`
- *     draft      =  (1-w) target + w reference,            w = (1 - alpha) / TV(target, reference),   where w <= 1
- *                   v reference + (1-v) [least probable],  with v by Newton's method on the concave overlap, elsewhere
+ *     draft      =  (1-w) target + w reference,            w = (1 - alpha) / TV(target, reference),
+ * where w <= 1 v reference + (1-v) [least probable],  with v by Newton's method on the concave
+ * overlap, elsewhere
  *
  *   target      (V) normalised; not the same array as `draft`
  *   alpha       in (0,1]; at 1 the draft is the target, bit for bit
  *   noise       in [0,50]: how far the reference is from the target
  *   reference   (V) workspace
- *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i target_i: no row overlaps
- *   less than the one-hot row on the least probable token, because min(target_i, draft_i) >= draft_i min_j target_j.
- * A token of target probability 0 has draft probability 0, but for the least probable one. */
-int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise, uint64_t key,
-                     double *reference, spec_error *error);
+ *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i
+ * target_i: no row overlaps less than the one-hot row on the least probable token, because
+ * min(target_i, draft_i) >= draft_i min_j target_j. A token of target probability 0 has draft
+ * probability 0, but for the least probable one. */
+int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise,
+                     uint64_t key, double *reference, spec_error *error);
 
 #endif

@@ -1,10 +1,12 @@
-#include "models/synthetic/fixed_row.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_kinds.h"
 #include "models/row.h"
+#include "models/synthetic/fixed_row.h"
 
 #include <math.h>
 
-static int open_zipf(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target, spec_error *error)
+static int open_zipf(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
+                     spec_error *error)
 {
     (void)opt_target;
     int status = GSL_SUCCESS, vocab;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/alias.h"
 
 #include <assert.h>
@@ -7,8 +8,8 @@
 /* A full column, 2^64: shares are counted in 2^-64 of a column, n columns in all. */
 static const spec_u128 full = (spec_u128)1 << 64;
 
-/* Sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's summation, all terms being at most
- * 1). */
+/* Sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's summation; all
+ * terms are at most 1). */
 static double scaled_sum(const double *weight, int n, int exponent)
 {
     double sum = 0, lost = 0;
@@ -20,7 +21,8 @@ static double scaled_sum(const double *weight, int n, int exponent)
     return sum + lost;
 }
 
-/* The shares of the n tokens, as integers that add up to n full columns: what rounding leaves goes to the largest. */
+/* The shares of the n tokens, as integers that sum to n full columns: the largest absorbs the
+ * rounding. */
 static void fill_shares(spec_u128 *share, const double *probability, int n)
 {
     spec_u128 left = full * (unsigned)n;
@@ -33,11 +35,13 @@ static void fill_shares(spec_u128 *share, const double *probability, int n)
     share[largest] += left;
 }
 
-/* Vose's construction. In integers the shares still to be placed always make up the columns still to be filled, so that
- * the small never outlast the large, and the large that remain are exactly full. */
+/* Vose's construction. In integers the open shares always sum to the open columns. So the small
+ * shares never outlast the large, and the remaining large ones are exactly full. */
 static void fill_columns(struct spec_alias_column *column, spec_u128 *share, int *stack, int n)
 {
-    int n_small = 0, first_large = n; /* small tokens grow from the front of the stack, large ones from its end */
+    int n_small = 0,
+        first_large =
+            n; /* small tokens grow from the front of the stack, large ones from its end */
     for (int i = 0; i < n; i++) {
         if (share[i] < full) stack[n_small++] = i;
         else stack[--first_large] = i;
@@ -45,7 +49,8 @@ static void fill_columns(struct spec_alias_column *column, spec_u128 *share, int
     while (n_small > 0) {
         assert(first_large < n);
         int small = stack[--n_small], large = stack[first_large];
-        column[small] = (struct spec_alias_column){(uint64_t)share[small], (uint32_t)small, (uint32_t)large};
+        column[small] =
+            (struct spec_alias_column){(uint64_t)share[small], (uint32_t)small, (uint32_t)large};
         share[large] -= full - share[small];
         if (share[large] < full) {
             first_large++;
@@ -54,7 +59,8 @@ static void fill_columns(struct spec_alias_column *column, spec_u128 *share, int
     }
     for (int i = first_large; i < n; i++) {
         assert(share[stack[i]] == full);
-        column[stack[i]] = (struct spec_alias_column){UINT64_MAX, (uint32_t)stack[i], (uint32_t)stack[i]};
+        column[stack[i]] =
+            (struct spec_alias_column){UINT64_MAX, (uint32_t)stack[i], (uint32_t)stack[i]};
     }
 }
 
@@ -66,7 +72,8 @@ int spec_alias_init(spec_alias *alias, const double *weight, int n, spec_error *
     int *stack = NULL;
 
     *alias = (spec_alias){0};
-    if (n < 1) return spec_fail(error, GSL_EINVAL, "an alias table needs at least one weight, not %d", n);
+    if (n < 1)
+        return spec_fail(error, GSL_EINVAL, "an alias table needs at least one weight, not %d", n);
     probability = malloc((size_t)n * sizeof *probability);
     share = malloc((size_t)n * sizeof *share);
     stack = malloc((size_t)n * sizeof *stack);
@@ -99,7 +106,9 @@ int spec_alias_normalise(double *ret_probability, const double *weight, int n, s
     int exponent;
     for (int i = 0; i < n; i++) {
         if (!isfinite(weight[i]) || weight[i] < 0)
-            return spec_fail(error, GSL_EDOM, "weight %d is %g: weights must be finite and not negative", i, weight[i]);
+            return spec_fail(error, GSL_EDOM,
+                             "weight %d is %g: weights must be finite and not negative", i,
+                             weight[i]);
         if (weight[i] > largest) largest = weight[i];
     }
     if (largest == 0) return spec_fail(error, GSL_EDOM, "all %d weights are zero", n);
@@ -116,7 +125,7 @@ int spec_alias_draw(const spec_alias *alias, spec_rng_state *rng)
     return (int)((uint64_t)product < column->keep ? column->own : column->other);
 }
 
-/* How many words w have w * n < column * 2^64 + fraction. */
+/* Number of words w with w * n < column * 2^64 + fraction. */
 static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
 {
     return ((column << 64) + fraction + n - 1) / n;

@@ -1,10 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/chance.h"
+
+#include "sim/chance/probe.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* The generator's own function at once: gsl_rng_uniform would be one call more. */
+/* Calls the generator's own function: gsl_rng_uniform would be one more call. */
 static double uniform(gsl_rng *rng)
 {
     return rng->type->get_double(rng->state);
@@ -30,10 +33,10 @@ static int last_positive(const double *weight, int n)
     return n - 1;
 }
 
-/* ---- enumerated -------------------------------------------------------------------------------------------------- */
+/* ---- enumerated ------------------------------------------------------------------------------ */
 
-/* The step of the decision being asked: replayed, or new with its probability still unknown. NULL where memory ran
- * out. */
+/* The step of the decision being asked: replayed, or new with unknown probability. NULL if out of
+ * memory. */
 static struct spec_enumeration_step *next_step(spec_enumeration *walk)
 {
     if (walk->depth == walk->length) {
@@ -47,7 +50,8 @@ static struct spec_enumeration_step *next_step(spec_enumeration *walk)
             walk->step = step;
             walk->capacity = capacity;
         }
-        walk->step[walk->length++] = (struct spec_enumeration_step){.probability = -1.0, .choice = 0};
+        walk->step[walk->length++] =
+            (struct spec_enumeration_step){.probability = -1.0, .choice = 0};
     }
     return &walk->step[walk->depth++];
 }
@@ -80,9 +84,29 @@ static int enumerate_pick(spec_enumeration *walk, const double *weight, int n)
     return step->choice;
 }
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- probed ---------------------------------------------------------------------------------- */
 
-/* The next answer, or -1 where the script ran out. */
+static bool probed_accept(spec_probe *probe)
+{
+    probe->product *= 2.0;
+    return uniform(probe->rng) < 0.5;
+}
+
+static int probed_pick(spec_probe *probe, const double *weight, int n)
+{
+    int positive = 0, i;
+    for (i = 0; i < n; i++) positive += weight[i] > 0.0;
+    assert(positive > 0);
+    int passed_over = positive > 1 ? (int)(uniform(probe->rng) * positive) : 0;
+    probe->product *= positive;
+    for (i = next_positive(weight, n, 0); passed_over > 0; passed_over--)
+        i = next_positive(weight, n, i + 1);
+    return i;
+}
+
+/* ---- scripted -------------------------------------------------------------------------------- */
+
+/* The next answer, or -1 after the script's end. */
 static int next_answer(spec_script *script)
 {
     if (script->used < script->n) return script->answer[script->used++];
@@ -115,11 +139,11 @@ static int scripted_pick(spec_script *script, const double *weight, int n)
     return probability > 0.0 ? answer : last_positive(weight, n);
 }
 
-/* ---- sampled ----------------------------------------------------------------------------------------------------- */
+/* ---- sampled --------------------------------------------------------------------------------- */
 
 enum { LANES = 8, BLOCKS = 256, SHORT = 32 };
 
-/* Weights in lanes that the compiler can add side by side. */
+/* Lanes of weights that the compiler can add in vectors. */
 static double lane_sum(const double *weight, int n)
 {
     double lane[LANES] = {0.0};
@@ -129,17 +153,19 @@ static double lane_sum(const double *weight, int n)
         for (int l = 0; l < LANES; l++) lane[l] += weight[i + l];
     }
     for (int l = 0; i < n; i++, l++) lane[l] += weight[i];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* All weights are added once, by blocks, and those of one block scanned. */
+/* Sums all weights by block, then scans the weights of one block. */
 static int sampled_pick(gsl_rng *rng, const double *weight, int n)
 {
     const int even = (n - 1) / (LANES * BLOCKS) * LANES + LANES, size = even > SHORT ? even : SHORT;
     const int last = (n - 1) / size; /* the last block */
     double block[BLOCKS], total = 0.0, cumulative = 0.0;
     for (int b = 0; b <= last; b++) {
-        block[b] = last == 0 ? sum(weight, n) : lane_sum(weight + b * size, b < last ? size : n - b * size);
+        block[b] = last == 0 ? sum(weight, n)
+                             : lane_sum(weight + b * size, b < last ? size : n - b * size);
         total += block[b];
     }
     assert(isfinite(total) && total > 0.0);
@@ -149,12 +175,13 @@ static int sampled_pick(gsl_rng *rng, const double *weight, int n)
     const int end = b < last ? (b + 1) * size : n;
     for (int i = b * size; i < end; i++) {
         cumulative += weight[i];
-        if (threshold < cumulative) return i; /* strict: an index of weight zero never carries the sum past it */
+        if (threshold < cumulative)
+            return i; /* strict: a weight of zero is never picked */
     }
     return last_positive(weight, end);
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------ */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 spec_chance spec_chance_sampled(gsl_rng *rng)
 {
@@ -174,6 +201,7 @@ bool spec_chance_accept(spec_chance *chance, double num, double den)
     if (num >= den) return true;
     if (num <= 0.0) return false;
     if (chance->source == SPEC_CHANCE_ENUMERATED) return enumerate_accept(chance->walk, num, den);
+    if (chance->source == SPEC_CHANCE_PROBED) return probed_accept(chance->probe);
     return uniform(chance->rng) * den < num;
 }
 
@@ -181,7 +209,9 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n)
 {
     if (chance->source == SPEC_CHANCE_ENUMERATED) return enumerate_pick(chance->walk, weight, n);
     if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_pick(chance->script, weight, n);
-    if (chance->source == SPEC_CHANCE_SHARED) return spec_shared_noise_pick(chance->noise, weight, n);
+    if (chance->source == SPEC_CHANCE_SHARED)
+        return spec_shared_noise_pick(chance->noise, weight, n);
+    if (chance->source == SPEC_CHANCE_PROBED) return probed_pick(chance->probe, weight, n);
 
     return sampled_pick(chance->rng, weight, n);
 }
@@ -210,7 +240,8 @@ double spec_enumeration_probability(const spec_enumeration *walk)
 
 bool spec_enumeration_next(spec_enumeration *walk)
 {
-    assert(walk->depth == walk->length); /* else the code under the walk did not repeat its decisions */
+    assert(walk->depth ==
+           walk->length); /* fails if the code under the walk does not repeat its decisions */
     walk->branches++;
     if (walk->refused) return false;
     while (walk->length > 0 && !walk->step[walk->length - 1].more) walk->length--;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/lanes.h"
 
 #include "base/cpu.h"
@@ -34,7 +35,8 @@ void spec_lanes_fill_ref(spec_lanes *lanes, uint32_t *out, size_t n_steps)
 {
     for (size_t s = 0; s < n_steps; s++) {
         for (int l = 0; l < SPEC_LANES; l++) {
-            out[s * SPEC_LANES + (size_t)l] = spec_lanes_step(&lanes->state[l], lanes->increment[l]);
+            out[s * SPEC_LANES + (size_t)l] =
+                spec_lanes_step(&lanes->state[l], lanes->increment[l]);
         }
     }
 }

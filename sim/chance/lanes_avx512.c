@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/lanes_step.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)

@@ -1,6 +1,7 @@
-/* lanes_step: one step of the lanes as inline code, once for each instruction set; internal to sim/lanes* and
- * sim/acceptance*. A vector kernel keeps 64-bit states of even and odd lanes apart, so that the 32-bit outputs of a
- * pair interleave without a shuffle. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lanes_step: one inline step of the lanes per instruction set; internal to lanes and acceptance.
+ * A vector kernel keeps the 64-bit states of even and odd lanes apart, so that the 32-bit outputs
+ * of a pair interleave without a shuffle. */
 #ifndef SPECLAB_LANES_STEP_H
 #define SPECLAB_LANES_STEP_H
 
@@ -8,8 +9,8 @@
 
 #define SPEC_LANES_MULTIPLIER 6364136223846793005u
 
-/* The letters: x the state of a lane, h = x ^ x >> 18, and the draw is bits 27..58 of h, rotated right by bits 59..63
- * of x. */
+/* Letters: x is the state of a lane, h = x ^ x >> 18, and the draw is bits 27..58 of h, rotated
+ * right by bits 59..63 of x. */
 static inline uint32_t spec_lanes_step(uint64_t *state, uint64_t increment)
 {
     const uint64_t x = *state;
@@ -36,7 +37,8 @@ static inline void spec_lanes_load_avx512(spec_lanes_avx512 *v, const spec_lanes
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     for (int g = 0; g < 2; g++) {
-        __m512i low = _mm512_loadu_si512(lanes->state + 16 * g), high = _mm512_loadu_si512(lanes->state + 16 * g + 8);
+        __m512i low = _mm512_loadu_si512(lanes->state + 16 * g),
+                high = _mm512_loadu_si512(lanes->state + 16 * g + 8);
         v->even[g] = _mm512_permutex2var_epi64(low, even, high);
         v->odd[g] = _mm512_permutex2var_epi64(low, odd, high);
         low = _mm512_loadu_si512(lanes->increment + 16 * g);
@@ -51,13 +53,15 @@ static inline void spec_lanes_store_avx512(spec_lanes *lanes, const spec_lanes_a
     const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
     for (int g = 0; g < 2; g++) {
-        _mm512_storeu_si512(lanes->state + 16 * g, _mm512_permutex2var_epi64(v->even[g], first, v->odd[g]));
-        _mm512_storeu_si512(lanes->state + 16 * g + 8, _mm512_permutex2var_epi64(v->even[g], second, v->odd[g]));
+        _mm512_storeu_si512(lanes->state + 16 * g,
+                            _mm512_permutex2var_epi64(v->even[g], first, v->odd[g]));
+        _mm512_storeu_si512(lanes->state + 16 * g + 8,
+                            _mm512_permutex2var_epi64(v->even[g], second, v->odd[g]));
     }
 }
 
-/* The draws of lanes 16g..16g+15. The even lane's 32 bits are made in the low half of its element, the odd lane's in
- * the high half. */
+/* The draws of lanes 16g..16g+15. The even lane's 32 bits are computed in the low half of its
+ * element, the odd lane's in the high half. */
 static inline __m512i spec_lanes_step_avx512(spec_lanes_avx512 *v, int g)
 {
     const __m512i multiplier = _mm512_set1_epi64((long long)SPEC_LANES_MULTIPLIER);
@@ -87,10 +91,14 @@ static inline void spec_lanes_load_avx2(spec_lanes_avx2 *v, const spec_lanes *la
 {
     for (int g = 0; g < 4; g++) {
         const uint64_t *x = lanes->state + 8 * g, *c = lanes->increment + 8 * g;
-        v->even[g] = _mm256_setr_epi64x((long long)x[0], (long long)x[2], (long long)x[4], (long long)x[6]);
-        v->odd[g] = _mm256_setr_epi64x((long long)x[1], (long long)x[3], (long long)x[5], (long long)x[7]);
-        v->even_step[g] = _mm256_setr_epi64x((long long)c[0], (long long)c[2], (long long)c[4], (long long)c[6]);
-        v->odd_step[g] = _mm256_setr_epi64x((long long)c[1], (long long)c[3], (long long)c[5], (long long)c[7]);
+        v->even[g] =
+            _mm256_setr_epi64x((long long)x[0], (long long)x[2], (long long)x[4], (long long)x[6]);
+        v->odd[g] =
+            _mm256_setr_epi64x((long long)x[1], (long long)x[3], (long long)x[5], (long long)x[7]);
+        v->even_step[g] =
+            _mm256_setr_epi64x((long long)c[0], (long long)c[2], (long long)c[4], (long long)c[6]);
+        v->odd_step[g] =
+            _mm256_setr_epi64x((long long)c[1], (long long)c[3], (long long)c[5], (long long)c[7]);
     }
 }
 
@@ -99,20 +107,24 @@ static inline void spec_lanes_store_avx2(spec_lanes *lanes, const spec_lanes_avx
     for (int g = 0; g < 4; g++) {
         const __m256i low = _mm256_unpacklo_epi64(v->even[g], v->odd[g]);  /* lanes 0 1 4 5 */
         const __m256i high = _mm256_unpackhi_epi64(v->even[g], v->odd[g]); /* lanes 2 3 6 7 */
-        _mm256_storeu_si256((__m256i *)(lanes->state + 8 * g), _mm256_permute2x128_si256(low, high, 0x20));
-        _mm256_storeu_si256((__m256i *)(lanes->state + 8 * g + 4), _mm256_permute2x128_si256(low, high, 0x31));
+        _mm256_storeu_si256((__m256i *)(lanes->state + 8 * g),
+                            _mm256_permute2x128_si256(low, high, 0x20));
+        _mm256_storeu_si256((__m256i *)(lanes->state + 8 * g + 4),
+                            _mm256_permute2x128_si256(low, high, 0x31));
     }
 }
 
-/* x * multiplier + c (mod 2^64), which AVX2 must build from 32-bit products: the two crosswise ones are needed only mod
- * 2^32, so one 32-bit multiplication by the multiplier with its halves exchanged gives both. */
+/* x * multiplier + c (mod 2^64), from the 32-bit products of AVX2. The two cross products matter
+ * only mod 2^32, so one 32-bit multiplication by the multiplier with its halves exchanged gives
+ * both. */
 static inline __m256i spec_lanes_advance_avx2(__m256i x, __m256i c)
 {
     const __m256i multiplier = _mm256_set1_epi64x((long long)SPEC_LANES_MULTIPLIER);
     const __m256i exchanged =
         _mm256_set1_epi64x((long long)(SPEC_LANES_MULTIPLIER << 32 | SPEC_LANES_MULTIPLIER >> 32));
     const __m256i cross = _mm256_mullo_epi32(x, exchanged);
-    const __m256i sum = _mm256_add_epi32(cross, _mm256_slli_epi64(cross, 32)); /* right in its high half */
+    const __m256i sum =
+        _mm256_add_epi32(cross, _mm256_slli_epi64(cross, 32)); /* right in its high half */
     const __m256i high = _mm256_blend_epi32(_mm256_setzero_si256(), sum, 0xaa);
     return _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(x, multiplier), c), high);
 }
@@ -127,8 +139,9 @@ static inline __m256i spec_lanes_step_avx2(spec_lanes_avx2 *v, int g)
     const __m256i low = _mm256_xor_si256(_mm256_srli_epi64(a, 27), _mm256_srli_epi64(a, 45));
     const __m256i high = _mm256_xor_si256(_mm256_slli_epi64(b, 5), _mm256_srli_epi64(b, 13));
     const __m256i bits = _mm256_blend_epi32(low, high, 0xaa);
-    const __m256i turn = _mm256_srli_epi32(_mm256_blend_epi32(_mm256_srli_epi64(a, 32), b, 0xaa), 27);
-    /* A shift by 32 gives 0, so turn = 0 needs no care. */
+    const __m256i turn =
+        _mm256_srli_epi32(_mm256_blend_epi32(_mm256_srli_epi64(a, 32), b, 0xaa), 27);
+    /* A shift by 32 gives 0, so turn = 0 needs no special case. */
     return _mm256_or_si256(_mm256_srlv_epi32(bits, turn),
                            _mm256_sllv_epi32(bits, _mm256_sub_epi32(_mm256_set1_epi32(32), turn)));
 }

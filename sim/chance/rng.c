@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/rng.h"
 
 #include "base/noise.h"
@@ -9,11 +10,12 @@ _Static_assert(ULONG_MAX == UINT64_MAX, "gsl_rng_get must be able to return 64 b
 
 static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
 
-/* Take one more word into a hash: a bijection of the word, so that the streams of a seed never coincide. The odd
- * constants keep zeros from being fixed points. */
+/* Take one more word into a hash: a bijection of the word, so the streams of a seed never coincide.
+ * The odd constants keep zero from being a fixed point. */
 static uint64_t absorb(uint64_t hash, uint64_t word)
 {
-    return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^ spec_noise_mix(word + 0xd1b54a32d192ed03u));
+    return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^
+                          spec_noise_mix(word + 0xd1b54a32d192ed03u));
 }
 
 /* DXSM: double xorshift, multiply. */
@@ -33,7 +35,7 @@ static inline uint64_t next(spec_rng_state *state)
     return word;
 }
 
-/* A product, not ldexp: exact all the same, and it vectorises. */
+/* A product instead of ldexp: also exact, and it vectorises. */
 static inline double to_unit(uint64_t word)
 {
     return (double)(word >> 11) * 0x1p-53;
@@ -78,7 +80,8 @@ spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream)
     for (uint64_t i = 0; i < 4; i++) word[i] = absorb(key, i);
 
     spec_rng_state state;
-    spec_rng_set_raw(&state, (spec_u128)word[0] << 64 | word[1], (spec_u128)word[2] << 64 | word[3] | 1);
+    spec_rng_set_raw(&state, (spec_u128)word[0] << 64 | word[1],
+                     (spec_u128)word[2] << 64 | word[3] | 1);
     return state;
 }
 
@@ -99,7 +102,7 @@ double spec_rng_next_double(spec_rng_state *state)
     return to_unit(next(state));
 }
 
-/* The fills run on a copy, which the compiler can keep in registers. */
+/* The fills run on a copy, which the compiler keeps in registers. */
 void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n)
 {
     spec_rng_state local = *state;

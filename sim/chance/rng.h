@@ -1,6 +1,8 @@
-/* rng: PCG64-DXSM [ONeill14; NumPy's PCG64DXSM] as a GSL generator, with numbered streams.
- * Stream i of a seed has state and increment hashed from (seed, i): raw PCG increments are not independent streams.
- * Work item i draws from stream i on whichever thread it runs. 128-bit state, period 2^128. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rng: PCG64-DXSM as a GSL generator, with numbered streams.
+ * [ONeill14; NumPy's PCG64DXSM] Stream i of a seed has state and increment hashed from (seed, i),
+ * because raw PCG increments are not independent streams. Work item i draws from stream i on any
+ * thread. 128-bit state, period 2^128. */
 #ifndef SPECLAB_RNG_H
 #define SPECLAB_RNG_H
 
@@ -8,14 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef __SIZEOF_INT128__
+#error "speclab needs a 64-bit processor: this compiler has no 128-bit integers"
+#endif
 __extension__ typedef unsigned __int128 spec_u128;
 
-/* The generator for GSL: gsl_rng_get returns a whole 64-bit word (unsigned long must have 64 bits; the source does not
- * compile elsewhere), gsl_rng_uniform a double in [0,1) with 53 bits, gsl_rng_set(r, s) goes to stream 0 of seed s. */
+/* The generator for GSL: gsl_rng_get returns a whole 64-bit word (unsigned long must have 64 bits;
+ * the source does not compile elsewhere), gsl_rng_uniform a double in [0,1) with 53 bits, and
+ * gsl_rng_set(r, s) selects stream 0 of seed s. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
-/* State for those who inline it: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM of the state
- * before the step. */
+/* The state, for inline use: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM
+ * of the state before the step. */
 typedef struct {
     spec_u128 state;
     spec_u128 increment; /* odd */
@@ -25,11 +31,11 @@ typedef struct {
 void spec_rng_stream(gsl_rng *rng, uint64_t seed, uint64_t stream);
 spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream);
 
-/* A seed for a named thing: a hash of `seed` and the bytes of `name`, so that a grid point's stream depends on its own
- * parameters alone. */
+/* A seed for a named thing: a hash of `seed` and the bytes of `name`. So a grid point's stream
+ * depends on its own parameters alone. */
 uint64_t spec_rng_named_seed(uint64_t seed, const char *name);
 
-/* Next 64 bits; next double in [0,1): the high 53 of them. */
+/* The next 64 bits; the next double in [0,1), the high 53 of them. */
 uint64_t spec_rng_next(spec_rng_state *state);
 double spec_rng_next_double(spec_rng_state *state);
 
@@ -37,7 +43,8 @@ double spec_rng_next_double(spec_rng_state *state);
 void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n);
 void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n);
 
-/* Set the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer tests. */
+/* Set the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer
+ * tests. */
 void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment);
 
 #endif

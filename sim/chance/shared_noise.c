@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/shared_noise.h"
 
 #include "base/noise.h"
@@ -6,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Models draw their rows from the same hash: no key of theirs is one of ours. */
+/* Separates the noise from models that draw rows from the same hash. */
 static const uint64_t ours = UINT64_C(0x6e6f697365206f66);
 
-int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind, const spec_settings *settings,
-                           spec_error *error)
+int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind,
+                           const spec_settings *settings, spec_error *error)
 {
     *noise = (spec_shared_noise){.kind = SPEC_NOISE_NONE};
     const char *seed = spec_settings_text(settings, "seed");
@@ -26,7 +27,7 @@ static uint64_t key_of(const spec_shared_noise *noise)
     return spec_noise_word(key, noise->place);
 }
 
-/* Within (0,1), never at an end. */
+/* In (0,1), never 0 or 1. */
 static double uniform(uint64_t key, uint64_t i)
 {
     return ((double)(spec_noise_word(key, i) >> 12) + 0.5) * 0x1p-52;
@@ -39,7 +40,8 @@ static int race(uint64_t key, const double *row, int n)
     for (int i = 0; i < n; i++) {
         if (!(row[i] > 0.0)) continue;
         const double u = uniform(key, (uint64_t)i);
-        if (first >= 0 && 1.0 - u >= least * row[i]) continue; /* -log(u) is more: most tokens need no logarithm */
+        if (first >= 0 && 1.0 - u >= least * row[i])
+            continue; /* -log(u) is larger: most tokens need no logarithm */
         const double arrival = -log(u) / row[i];
         if (first >= 0 && arrival >= least) continue;
         first = i;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/draft.h"
 
 #include <assert.h>
@@ -10,16 +11,17 @@ int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *erro
     assert(capacity >= 0 && capacity <= SPEC_NODES_MAX && vocab >= 1);
     *draft = (spec_draft){.capacity = capacity, .vocab = vocab};
     spec_draft_reset(draft);
-    const size_t n = capacity > 0 ? (size_t)capacity : 1; /* malloc(0) may be NULL */
+    const size_t n = capacity > 0 ? (size_t)capacity : 1; /* malloc(0) may return NULL */
     draft->token = malloc(n * sizeof *draft->token);
     draft->parent = malloc(n * sizeof *draft->parent);
     draft->row = malloc(n * sizeof *draft->row);
     draft->sampled = malloc(n * sizeof *draft->sampled);
     draft->store = malloc(n * (size_t)vocab * sizeof *draft->store);
-    if (draft->token == NULL || draft->parent == NULL || draft->row == NULL || draft->sampled == NULL ||
-        draft->store == NULL) {
+    if (draft->token == NULL || draft->parent == NULL || draft->row == NULL ||
+        draft->sampled == NULL || draft->store == NULL) {
         spec_draft_free(draft);
-        return spec_fail(error, GSL_ENOMEM, "out of memory for drafts of %d tokens over %d", capacity, vocab);
+        return spec_fail(error, GSL_ENOMEM, "out of memory for drafts of %d tokens over %d",
+                         capacity, vocab);
     }
     return GSL_SUCCESS;
 }
@@ -49,11 +51,14 @@ double *spec_draft_slot(spec_draft *draft)
     return draft->store + (size_t)draft->n_nodes * (size_t)draft->vocab;
 }
 
-void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row, bool sampled)
+void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row,
+                       bool sampled)
 {
     const int node = draft->n_nodes;
-    assert(node < draft->capacity && parent >= -1 && parent < node && token >= 0 && token < draft->vocab);
-    assert(!sampled || (opt_row != NULL && (opt_row[token] > 0.0 || draft->siblings != SPEC_SIBLINGS_IID)));
+    assert(node < draft->capacity && parent >= -1 && parent < node && token >= 0 &&
+           token < draft->vocab);
+    assert(!sampled ||
+           (opt_row != NULL && (opt_row[token] > 0.0 || draft->siblings != SPEC_SIBLINGS_IID)));
     draft->token[node] = token;
     draft->parent[node] = parent;
     draft->row[node] = opt_row;

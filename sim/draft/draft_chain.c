@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chain: each token drawn from the draft model's row [Leviathan23] [Chen23]. */
 #include "sim/draft/drafter.h"
 

@@ -1,13 +1,15 @@
-/* gumbel, minhash: a chain whose tokens come from the draft model's rows by noise that a rule of the same name and seed
- * shares [Daliri24]. Over the seeds it is the chain of the row's samples. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gumbel, minhash: a chain drawn from the draft model's rows by noise that a rule of the same name
+ * and seed shares [Daliri24]. Over the seeds it has the law of the chain strategy. */
 #include "sim/draft/drafter.h"
 
-static int init(spec_drafter *drafter, spec_noise_kind kind, const spec_settings *settings, spec_error *error)
+static int init(spec_drafter *drafter, spec_noise_kind kind, const spec_settings *settings,
+                spec_error *error)
 {
     const int status = spec_shared_noise_init(&drafter->noise, kind, settings, error);
     if (status != GSL_SUCCESS || drafter->noise.kind != SPEC_NOISE_NONE) return status;
-    return spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs the seed of its rule: %s?seed=7", settings->name,
-                     settings->name);
+    return spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs the seed of its rule: %s?seed=7",
+                     settings->name, settings->name);
 }
 
 static int init_gumbel(spec_drafter *drafter, spec_settings *settings, spec_error *error)
@@ -20,8 +22,8 @@ static int init_minhash(spec_drafter *drafter, spec_settings *settings, spec_err
     return init(drafter, SPEC_NOISE_DARTS, settings, error);
 }
 
-static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n, const spec_policy *policy,
-                 spec_chance *chance, spec_error *error)
+static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                 const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
     (void)chance;
     drafter->noise.text = ret_draft->text;

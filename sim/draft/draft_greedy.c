@@ -1,9 +1,10 @@
-/* greedy: each token the argmax of the draft model's row, which it keeps: policies may read it as a confidence, rules
- * must not judge by it, since nothing was drawn. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* greedy: each token is the argmax of the draft model's row. The row is kept as a confidence for
+ * policies; rules must not judge by it, because nothing was drawn. */
 #include "sim/draft/drafter.h"
 
-static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n, const spec_policy *policy,
-                 spec_chance *chance, spec_error *error)
+static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
+                 const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
     (void)chance;
     return spec_drafter_extend(ret_draft, drafter, context, n, policy, NULL, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/drafter.h"
 
 #include "base/names.h"
@@ -5,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_chain,
@@ -22,7 +24,17 @@ static const char *name_of(int i)
     return spec_drafter_kinds[i] != NULL ? spec_drafter_kinds[i]->name : NULL;
 }
 
-int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft, spec_error *error)
+const char *spec_drafter_model_of(const char *text)
+{
+    const size_t n = strcspn(text, ":?");
+    const char *colon = strchr(text, ':');
+    for (int i = 0; colon != NULL && name_of(i) != NULL; i++)
+        if (strlen(name_of(i)) == n && strncmp(name_of(i), text, n) == 0) return colon + 1;
+    return text;
+}
+
+int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
+                      spec_error *error)
 {
     return spec_drafter_init_lent(drafter, spec, opt_draft, NULL, error);
 }
@@ -41,19 +53,20 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
     if (drafter->kind->init != NULL) SPEC_TRY(drafter->kind->init(drafter, &settings, error));
     if (drafter->kind->needs_model) {
         if (opt_draft == NULL) {
-            status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model", drafter->kind->name);
+            status = spec_fail(error, GSL_EINVAL, "draft strategy '%s' needs a draft model",
+                               drafter->kind->name);
             goto done;
         }
         if (opt_session != NULL) drafter->session = spec_session_lend(opt_session);
         else SPEC_TRY(spec_session_init(&drafter->session, opt_draft, error));
     }
-    if (drafter->kind->nodes != NULL) {
-        const size_t rows = drafter->n_weights > 0 ? (size_t)drafter->n_weights : 1;
+    if (drafter->n_weights > 0) {
+        const size_t rows = (size_t)drafter->n_weights;
         drafter->weight = malloc(rows * (size_t)opt_draft->vocab * sizeof *drafter->weight);
         drafter->growth = malloc(sizeof *drafter->growth);
         if (drafter->weight == NULL || drafter->growth == NULL)
-            status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities", rows,
-                               opt_draft->vocab);
+            status = spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities",
+                               rows, opt_draft->vocab);
     }
 done:
     spec_settings_free(&settings);
@@ -64,8 +77,7 @@ done:
 void spec_drafter_free(spec_drafter *drafter)
 {
     spec_session_free(&drafter->session);
-    free(drafter->children); /* first_child and place lie behind */
-    free(drafter->candidate);
+    if (drafter->state != NULL) drafter->kind->free(drafter->state);
     free(drafter->weight);
     free(drafter->growth);
     *drafter = (spec_drafter){0};
@@ -77,13 +89,15 @@ int spec_drafter_nodes(const spec_drafter *drafter, int K)
     return nodes <= SPEC_NODES_MAX ? nodes : SPEC_NODES_MAX + 1;
 }
 
-void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n, const spec_policy *policy)
+void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
+                        const spec_policy *policy)
 {
     spec_draft_reset(ret_draft);
     ret_draft->siblings = drafter->siblings;
     ret_draft->place = n;
     ret_draft->depth = policy->now;
-    if (drafter->session.model != NULL) ret_draft->end_of_text = drafter->session.model->end_of_text;
+    if (drafter->session.model != NULL)
+        ret_draft->end_of_text = drafter->session.model->end_of_text;
     drafter->n_calls = 0;
 }
 
@@ -94,13 +108,21 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     return drafter->kind->draft(ret_draft, drafter, context, n, policy, chance, error);
 }
 
-int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first, double *scratch,
-                      spec_error *error)
+int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first,
+                      double *scratch, spec_error *error)
 {
     spec_growth *growth = drafter->growth;
     drafter->n_calls++;
-    return spec_session_score(&drafter->session, context, n, growth->token, growth->parent, growth->n, first,
-                              growth->row, scratch, error);
+    return spec_session_score(&drafter->session,
+                              &(spec_score_request){.context = context,
+                                                    .n_context = n,
+                                                    .token = growth->token,
+                                                    .opt_parent = growth->parent,
+                                                    .n_nodes = growth->n,
+                                                    .first = first,
+                                                    .ret_row = growth->row,
+                                                    .scratch = scratch},
+                              error);
 }
 
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
@@ -108,18 +130,27 @@ int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int 
 {
     const spec_model *model = drafter->session.model;
     const bool looks_ahead = policy->kind->looks_ahead;
-    while (looks_ahead ? ret_draft->n_nodes < policy->now : spec_policy_go_on(policy, ret_draft, NULL)) {
-        const int so_far = ret_draft->n_nodes; /* a node's row is the one after the node before it */
+    while (looks_ahead ? ret_draft->n_nodes < policy->now
+                       : spec_policy_go_on(policy, ret_draft, NULL)) {
+        const int so_far =
+            ret_draft->n_nodes; /* a node's row is the one after its predecessor */
         assert(so_far < ret_draft->capacity);
-        const int status = spec_session_score(&drafter->session, context, n, ret_draft->token, NULL, so_far, so_far,
-                                              ret_draft->row, ret_draft->store, error);
+        const int status = spec_session_score(&drafter->session,
+                                              &(spec_score_request){.context = context,
+                                                                    .n_context = n,
+                                                                    .token = ret_draft->token,
+                                                                    .n_nodes = so_far,
+                                                                    .first = so_far,
+                                                                    .ret_row = ret_draft->row,
+                                                                    .scratch = ret_draft->store},
+                                              error);
         if (status != GSL_SUCCESS) return status;
         const double *row = ret_draft->row[so_far];
         drafter->n_calls++;
         if (looks_ahead && !spec_policy_go_on(policy, ret_draft, row)) break;
 
-        const int token =
-            opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab) : spec_row_argmax(row, model->vocab);
+        const int token = opt_chance != NULL ? spec_chance_pick(opt_chance, row, model->vocab)
+                                             : spec_row_argmax(row, model->vocab);
         spec_draft_append(ret_draft, token, so_far - 1, row, opt_chance != NULL);
         if (spec_policy_retract(policy, ret_draft)) {
             spec_draft_retract(ret_draft);

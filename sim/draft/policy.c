@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/policy.h"
 
 #include "base/names.h"
@@ -5,8 +6,10 @@
 #include <assert.h>
 
 const spec_policy_kind *const spec_policy_kinds[] = {
-    &spec_policy_fixed,      &spec_policy_heuristic, &spec_policy_oracle,          &spec_policy_confidence,
-    &spec_policy_cumulative, &spec_policy_peak,      &spec_policy_confidence_drop, NULL,
+    &spec_policy_fixed,           &spec_policy_heuristic,
+    &spec_policy_oracle,          &spec_policy_confidence,
+    &spec_policy_cumulative,      &spec_policy_peak,
+    &spec_policy_confidence_drop, NULL,
 };
 
 static const char *name_of(int i)
@@ -20,7 +23,8 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
     int status = GSL_SUCCESS;
     *policy = (spec_policy){.K = K, .now = K};
     if (K < 0 || K > SPEC_K_MAX) {
-        status = spec_fail(error, GSL_EINVAL, "K is %d; a draft may have 0 to %d tokens", K, SPEC_K_MAX);
+        status =
+            spec_fail(error, GSL_EINVAL, "K is %d; a draft may have 0 to %d tokens", K, SPEC_K_MAX);
         goto done;
     }
     SPEC_TRY(spec_settings_init(&settings, spec, error));
@@ -35,7 +39,8 @@ done:
     return status;
 }
 
-bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
+bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft,
+                       const double *opt_next_row)
 {
     if (draft->n_nodes >= policy->now) return false;
     return policy->kind->go_on == NULL || policy->kind->go_on(policy, draft, opt_next_row);

@@ -1,44 +1,51 @@
-/* Policies that look at the draft model's probabilities while they draft. A stop may depend on the tokens already
- * included and on the law of the next one, never on the next one itself. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Policies that read the draft model's probabilities while they draft. A stop may depend on the
+ * tokens so far and on the law of the next token, never on the next token itself. */
 #include "sim/draft/policy.h"
 
-static int threshold_init(spec_policy *policy, spec_settings *settings, double fallback, spec_error *error)
+static int threshold_init(spec_policy *policy, spec_settings *settings, double fallback,
+                          spec_error *error)
 {
-    return spec_settings_double(&policy->threshold, settings, "threshold", fallback, 0.0, 1.0, error);
+    return spec_settings_double(&policy->threshold, settings, "threshold", fallback, 0.0, 1.0,
+                                error);
 }
 
-/* ---- confidence -------------------------------------------------------------------------------------------------- */
+/* ---- confidence ------------------------------------------------------------------------------ */
 
 static int confidence_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     return threshold_init(policy, settings, 0.4, error);
 }
 
-static bool confidence_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
+static bool confidence_go_on(const spec_policy *policy, const spec_draft *draft,
+                             const double *opt_next_row)
 {
     (void)opt_next_row;
-    return draft->n_nodes == 0 || spec_draft_confidence(draft, draft->n_nodes - 1) >= policy->threshold;
+    return draft->n_nodes == 0 ||
+           spec_draft_confidence(draft, draft->n_nodes - 1) >= policy->threshold;
 }
 
 const spec_policy_kind spec_policy_confidence = {
     .name = "confidence",
     .usage = "confidence?threshold=0.4",
-    .summary = "stops after a token, itself included, whose draft probability is below the threshold",
+    .summary =
+        "stops after a token, itself included, whose draft probability is below the threshold",
     .reference = "HF",
     .init = confidence_init,
     .go_on = confidence_go_on,
 };
 
-/* ---- cumulative -------------------------------------------------------------------------------------------------- */
+/* ---- cumulative ------------------------------------------------------------------------------ */
 
 static int cumulative_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     return threshold_init(policy, settings, 0.7, error);
 }
 
-/* The paper trains a head to predict whether a token will be accepted; here the draft's probability of it stands for
- * that. */
-static bool cumulative_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
+/* The paper trains a head to predict acceptance; here the draft's probability of the token replaces
+ * it. */
+static bool cumulative_go_on(const spec_policy *policy, const spec_draft *draft,
+                             const double *opt_next_row)
 {
     (void)opt_next_row;
     double all_accepted = 1.0;
@@ -49,15 +56,17 @@ static bool cumulative_go_on(const spec_policy *policy, const spec_draft *draft,
 const spec_policy_kind spec_policy_cumulative = {
     .name = "cumulative",
     .usage = "cumulative?threshold=0.7",
-    .summary = "stops once the predicted chance of a rejection so far (draft probabilities) is above the threshold",
+    .summary = "stops once the predicted chance of a rejection so far (draft probabilities) is "
+               "above the threshold",
     .reference = "SpecDecPP24",
     .init = cumulative_init,
     .go_on = cumulative_go_on,
 };
 
-/* ---- peak -------------------------------------------------------------------------------------------------------- */
+/* ---- peak ------------------------------------------------------------------------------------ */
 
-static bool peak_go_on(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row)
+static bool peak_go_on(const spec_policy *policy, const spec_draft *draft,
+                       const double *opt_next_row)
 {
     if (opt_next_row == NULL) return true;
     double peak = 0.0;
@@ -76,11 +85,11 @@ const spec_policy_kind spec_policy_peak = {
     .go_on = peak_go_on,
 };
 
-/* ---- confidence-drop: WRONG on purpose --------------------------------------------------------------------------- */
+/* ---- confidence-drop: WRONG on purpose ------------------------------------------------------- */
 
-/* The place of a token that was drawn and thrown away because of what it was is filled from the target, so tokens that
- * the draft finds unlikely come too often or too rarely. With chosen (one-hot) drafts nothing was drawn and nothing is
- * lost. */
+/* If a drawn token is discarded because of its value, the target fills its position. So tokens that
+ * the draft finds unlikely come too often or too rarely. With chosen (one-hot) drafts nothing was
+ * drawn and nothing is lost. */
 static bool drop_retract(const spec_policy *policy, const spec_draft *draft)
 {
     return spec_draft_confidence(draft, draft->n_nodes - 1) < policy->threshold;
@@ -89,7 +98,8 @@ static bool drop_retract(const spec_policy *policy, const spec_draft *draft)
 const spec_policy_kind spec_policy_confidence_drop = {
     .name = "confidence-drop",
     .usage = "confidence-drop?threshold=0.4",
-    .summary = "WRONG on purpose: takes a drawn token back where its draft probability is below the threshold",
+    .summary = "WRONG on purpose: takes a drawn token back where its draft probability is below "
+               "the threshold",
     .reference = "",
     .anticipates = true,
     .init = confidence_init,

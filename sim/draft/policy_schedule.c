@@ -1,4 +1,6 @@
-/* Policies that set a round's length before it begins: fixed, heuristic, and the oracle's accounting. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Policies that set a round's length before it begins: fixed, heuristic, and the oracle's
+ * accounting. */
 #include "sim/draft/policy.h"
 
 const spec_policy_kind spec_policy_fixed = {
@@ -8,7 +10,7 @@ const spec_policy_kind spec_policy_fixed = {
     .reference = "Leviathan23",
 };
 
-/* ---- heuristic --------------------------------------------------------------------------------------------------- */
+/* ---- heuristic ------------------------------------------------------------------------------- */
 
 static int minimum(int a, int b)
 {
@@ -19,16 +21,16 @@ static int heuristic_init(spec_policy *policy, spec_settings *settings, spec_err
 {
     const int start = policy->K;
     int cap;
-    const int status =
-        spec_settings_int(&cap, settings, "cap", minimum(4 * start, SPEC_K_MAX), start, SPEC_K_MAX, error);
+    const int status = spec_settings_int(&cap, settings, "cap", minimum(4 * start, SPEC_K_MAX),
+                                         start, SPEC_K_MAX, error);
     if (status == GSL_SUCCESS) policy->K = cap;
     return status;
 }
 
 static void heuristic_observe(spec_policy *policy, const spec_round *round)
 {
-    /* Against the wished length, as in the original: a draft that came out shorter counts as not accepted
-     * throughout. */
+    /* Compares with the wished length, as in the original: a draft that ended early counts as not
+     * fully accepted. */
     const int next = round->n_accepted == policy->now ? policy->now + 2 : policy->now - 1;
     policy->now = minimum(next > 1 ? next : 1, policy->K);
 }
@@ -36,17 +38,18 @@ static void heuristic_observe(spec_policy *policy, const spec_round *round)
 const spec_policy_kind spec_policy_heuristic = {
     .name = "heuristic",
     .usage = "heuristic?cap=4K",
-    .summary = "begin with K; two more after a round accepted throughout, else one less, within 1..cap",
+    .summary =
+        "begin with K; two more after a round accepted throughout, else one less, within 1..cap",
     .reference = "HF",
     .init = heuristic_init,
     .observe = heuristic_observe,
 };
 
-/* ---- oracle ------------------------------------------------------------------------------------------------------ */
+/* ---- oracle ---------------------------------------------------------------------------------- */
 
-/* It cannot be had: it knows what will be accepted. The law of the text is that of the fixed policy, which it drafts
- * by; the clock is told of the accepted tokens alone. It bounds what any adaptive length can save, not what it can gain
- * by drafting beyond K. */
+/* Not realisable: it knows what will be accepted. The text has the law of the fixed policy, which
+ * it drafts by; the clock charges the accepted tokens alone. It bounds the savings of any adaptive
+ * length, but not the gain of drafting beyond K. */
 static int oracle_charged(const spec_policy *policy, const spec_round *round, int n_calls)
 {
     (void)policy;
@@ -56,7 +59,8 @@ static int oracle_charged(const spec_policy *policy, const spec_round *round, in
 const spec_policy_kind spec_policy_oracle = {
     .name = "oracle",
     .usage = "oracle",
-    .summary = "drafts K tokens and is charged for the accepted ones alone: the bound for adaptive lengths",
+    .summary = "drafts K tokens and is charged for the accepted ones alone: the bound for adaptive "
+               "lengths",
     .reference = "Leviathan23",
     .charged = oracle_charged,
 };

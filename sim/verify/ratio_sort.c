@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verify/ratio_sort.h"
 
 #include <stdint.h>
@@ -15,7 +16,7 @@ static void insert(spec_ratio_entry *entries, int n)
     }
 }
 
-/* The bits of a double that is not negative are in its order. */
+/* The bits of doubles that are not negative have the order of the doubles. */
 static unsigned byte_of(const spec_ratio_entry *entry, int shift)
 {
     uint64_t bits;

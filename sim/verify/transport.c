@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verify/transport.h"
 
 #include <assert.h>
@@ -13,11 +14,12 @@ int spec_transport_init(spec_transport *transport, int vocab, spec_error *error)
     transport->place = malloc(V * sizeof(int));
     transport->hull = malloc((V + 1) * sizeof(int));
     transport->items = malloc(2 * V * sizeof *transport->items);
-    double **const array[] = {&transport->target,       &transport->draft,       &transport->target_below,
-                              &transport->draft_below,  &transport->draft_above, &transport->inside,
+    double **const array[] = {&transport->target,       &transport->draft,
+                              &transport->target_below, &transport->draft_below,
+                              &transport->draft_above,  &transport->inside,
                               &transport->selected,     &transport->law};
-    bool complete = transport->token != NULL && transport->place != NULL && transport->hull != NULL &&
-                    transport->items != NULL;
+    bool complete = transport->token != NULL && transport->place != NULL &&
+                    transport->hull != NULL && transport->items != NULL;
     for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
         *array[i] = malloc((V + 1) * sizeof(double));
         complete = complete && *array[i] != NULL;
@@ -44,9 +46,9 @@ void spec_transport_free(spec_transport *transport)
     *transport = (spec_transport){.vocab = 0};
 }
 
-/* ---- the order --------------------------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
-/* One term more of a sum and of what rounding has lost of it. */
+/* Add a term to a sum and its compensation. */
 static void add(double *sum, double *lost, double value)
 {
     const double corrected = value - *lost, next = *sum + corrected;
@@ -87,27 +89,30 @@ void spec_transport_sort(spec_transport *transport, const double *target, const 
     }
 }
 
-/* ---- the best law ------------------------------------------------------------------------------------------------ */
+/* ---- the best law ---------------------------------------------------------------------------- */
 
-/* The law for a sorted pair and `inside`: the target itself, raised to some multiple of the draft below the cut, where
- * drafts are too many, and lowered to another one above it, where they are too few. Products, not ratios: a draft may
- * be as small as doubles are. */
+/* The law for a sorted pair and `inside`. Below the cut, where the draft has too much, it is the
+ * target raised to a multiple of the draft; above the cut, where the draft has too little, it is
+ * the target lowered to another multiple. Products instead of ratios: a draft may be as small as
+ * doubles are. */
 static void solve(spec_transport *t)
 {
     const int n = t->n_drafted;
     t->cut = 0;
     for (int k = 1; k <= n; k++)
-        if (t->target_below[k] - t->inside[k] < t->target_below[t->cut] - t->inside[t->cut]) t->cut = k;
+        if (t->target_below[k] - t->inside[k] < t->target_below[t->cut] - t->inside[t->cut])
+            t->cut = k;
     const double lack = t->inside[t->cut] - t->target_below[t->cut];
 
-    int low = 0; /* tokens below this place are raised */
+    int low = 0; /* tokens below this index are raised */
     double raised = lack;
     while (low < t->cut && t->target[low] * t->draft_below[low] < raised * t->draft[low])
         raised = lack + t->target_below[++low];
-    int high = n; /* and from this place on lowered */
+    int high = n; /* and from this index on lowered */
     double lowered = 0.0;
     while (high > t->cut) {
-        const double left = 1.0 - lack - t->target_below[high - 1]; /* not yet selected before that token */
+        const double left =
+            1.0 - lack - t->target_below[high - 1]; /* not yet selected before that token */
         if (!(t->target[high - 1] * t->draft_above[high - 1] > left * t->draft[high - 1])) break;
         high--;
         lowered = left;
@@ -117,7 +122,9 @@ static void solve(spec_transport *t)
         t->law[k] = k < low     ? raised * (t->draft[k] / t->draft_below[low])
                     : k < high ? t->target[k]
                                : lowered * (t->draft[k] / t->draft_above[high]);
-        t->selected[k + 1] = k + 1 == t->cut ? t->inside[t->cut] : k + 1 == n ? 1.0 : t->selected[k] + t->law[k];
+        t->selected[k + 1] = k + 1 == t->cut ? t->inside[t->cut]
+                             : k + 1 == n    ? 1.0
+                                             : t->selected[k] + t->law[k];
     }
 }
 
@@ -134,10 +141,11 @@ double spec_transport_law(const spec_transport *transport, int token)
     return k < 0 ? 0.0 : transport->law[k];
 }
 
-/* ---- selection --------------------------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
-/* At level w of [0,1] the prefixes are cut into blocks by the vertices of the lower hull of selected - w inside over
- * draft_below. Selected is any draft of the highest block, all alike. The average over w has the law wanted. */
+/* At level w of [0,1] the vertices of the lower hull of selected - w inside over draft_below divide
+ * the prefixes into blocks. A draft of the highest block is selected, each with equal chance. The
+ * average over w has the required law. */
 
 static double chord(const spec_transport *t, const double *value, int left, int right, int k)
 {
@@ -146,7 +154,8 @@ static double chord(const spec_transport *t, const double *value, int left, int 
     return value[left] + share * (value[right] - value[left]);
 }
 
-/* The edge of the hull at level w of [left,right] that spans [first,last], if no knot of these is a vertex. */
+/* The edge of the hull at level w of [left,right] that spans [first,last], if none of these knots
+ * is a vertex. */
 static void span(const spec_transport *t, double w, int first, int last, int *left, int *right)
 {
     const double *x = t->draft_below, *f = t->inside, *g = t->selected;
@@ -155,7 +164,8 @@ static void span(const spec_transport *t, double w, int first, int last, int *le
         if (k == first) k = last + 1;
         for (; size >= 2; size--) {
             const int a = hull[size - 2], b = hull[size - 1];
-            const double rise_b = (g[b] - g[a]) - w * (f[b] - f[a]), rise_k = (g[k] - g[a]) - w * (f[k] - f[a]);
+            const double rise_b = (g[b] - g[a]) - w * (f[b] - f[a]),
+                         rise_k = (g[k] - g[a]) - w * (f[k] - f[a]);
             if (rise_b * (x[k] - x[a]) < rise_k * (x[b] - x[a])) break;
         }
         hull[size++] = k;
@@ -166,10 +176,12 @@ static void span(const spec_transport *t, double w, int first, int last, int *le
     *right = hull[i];
 }
 
-/* The highest level at which some knot of [first,last] is a vertex, and that knot; the highest block ends above them
- * all, and below that level it begins there. From above: at each level the edge that spans them all is found, and the
- * level at which they would first touch that edge, until it stays the same. */
-static double level(const spec_transport *t, int first, int last, int *left, int *right, double w, int *ret_knot)
+/* The highest level at which some knot of [first,last] is a vertex, and that knot. The highest
+ * block ends above them all; below that level it begins at that knot. The search goes down: at each
+ * level it finds the edge that spans them all and the level at which they would first touch it,
+ * until that is stable. */
+static double level(const spec_transport *t, int first, int last, int *left, int *right, double w,
+                    int *ret_knot)
 {
     for (;;) {
         double best = 0.0;
@@ -193,7 +205,8 @@ static int descending(const void *a, const void *b)
     return *(const int *)b - *(const int *)a;
 }
 
-int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight, spec_chance *chance)
+int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight,
+                          spec_chance *chance)
 {
     const spec_transport *const t = transport;
     for (int i = 0; i < n; i++) {
@@ -217,7 +230,7 @@ int spec_transport_select(const spec_transport *transport, int *tokens, int n, d
         left = knot;
         w = next;
     }
-    for (int i = n - 1; i > 0; i--) /* one token is one choice, however often it was drafted */
+    for (int i = n - 1; i > 0; i--) /* a token is one choice, however often it was drafted */
         if (tokens[i] == tokens[i - 1]) {
             weight[i - 1] += weight[i];
             weight[i] = 0.0;

@@ -1,7 +1,9 @@
-/* transport: the best law of one token selected from n drafts, and how to select it.
- * To select a token from those drafted and to judge it by the token rule, against the law that it was selected with, is
- * lossless for every way to select, and no rule does better than the best of them [Khisti25]. Tokens stand in the order
- * of target/draft; a knot k is the prefix of the first k. The transport owns its arrays. docs/formulas.md#transport. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* transport: optimal selection of one token from n iid drafts, by optimal transport.
+ * Every selection is lossless if the token rule judges the selected token against the law of the
+ * selection. No rule accepts more than the best selection [Khisti25]. Tokens are in the order of
+ * target/draft; a knot k is the prefix of the first k. The transport owns its arrays.
+ * docs/formulas.md#transport. */
 #ifndef SPECLAB_TRANSPORT_H
 #define SPECLAB_TRANSPORT_H
 
@@ -10,18 +12,18 @@
 
 typedef struct {
     int vocab;
-    int n_drafted;          /* tokens with draft > 0; the others are in no order and have no place */
+    int n_drafted;          /* tokens with draft > 0; the others have no place in the order */
     int *token;             /* (V) by target/draft ascending, equal ratios by token */
-    int *place;             /* (V) of a token, where it stands in that order */
+    int *place;             /* (V) index of a token in that order */
     double *target, *draft; /* (V) the rows in this order; the draft's sums to 1 */
     double *target_below, *draft_below; /* (V+1) sums over a prefix */
-    double *draft_above;                /* (V+1) over what is not in it */
-    double *inside;         /* (V+1) the chance that all drafts are in a prefix: convex over draft_below */
-    double *law;            /* (V) the chance that a token is selected, in this order, */
-    double *selected;       /* (V+1) and its sums over a prefix: convex too, and nowhere below `inside` */
-    int cut;                /* the prefix that attains the optimum; there the two are equal */
-    int *hull;              /* (V+1) scratch */
-    spec_ratio_entry *items; /* (2V) scratch of the sort */
+    double *draft_above;                /* (V+1) sums over the tokens outside a prefix */
+    double *inside;   /* (V+1) chance that all drafts are in a prefix: convex over draft_below */
+    double *law;      /* (V) chance that a token is selected, in this order */
+    double *selected; /* (V+1) its sums over a prefix: convex too, and never below `inside` */
+    int cut;          /* the prefix that attains the optimum; there `selected` equals `inside` */
+    int *hull;        /* (V+1) workspace */
+    spec_ratio_entry *items; /* (2V) workspace of the sort */
 } spec_transport;
 
 int spec_transport_init(spec_transport *transport, int vocab, spec_error *error); /* GSL_ENOMEM */
@@ -30,15 +32,16 @@ void spec_transport_free(spec_transport *transport);
 /* Sort a pair of rows (V). O(V). */
 void spec_transport_sort(spec_transport *transport, const double *target, const double *row);
 
-/* The best law for n iid drafts, from the sorted pair: what is selected from them with law r is accepted with chance
- * sum min(target, r), and that is the optimum 1 + min over prefixes of target - inside. O(V). */
+/* The optimal law r for n iid drafts, from the sorted pair. Its acceptance, sum min(target, r), is
+ * the optimum 1 + min over prefixes of target - inside. O(V). */
 void spec_transport_solve(spec_transport *transport, int n);
 
-/* The chance of that law to select a token. */
+/* The chance that this law selects a token. */
 double spec_transport_law(const spec_transport *transport, int token);
 
-/* Select one of n tokens drafted iid, so that it has that law. One decision. weight (n) and tokens (n) are workspace;
- * tokens comes in as the drafted ones and is sorted. O(V) for each of a few passes, at most n tries. */
-int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight, spec_chance *chance);
+/* Select one of n tokens drafted iid with that law. One decision. weight (n) and tokens (n) are
+ * workspace; tokens holds the drafted ones and is sorted. A few passes of O(V), at most n. */
+int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight,
+                          spec_chance *chance);
 
 #endif

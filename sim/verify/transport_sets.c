@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verify/transport_sets.h"
 
 #include "models/row.h"
@@ -18,7 +19,8 @@ int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *e
     sets->chance = sets->store + SPEC_TRANSPORT_SETS_KEPT * plan;
     for (size_t i = 0; i < SPEC_TRANSPORT_SETS_KEPT; i++) {
         double *const at = sets->store + i * plan;
-        sets->plan[i] = (spec_transport_plan){.target = at, .row = at + V, .law = at + 2 * V, .share = at + 3 * V};
+        sets->plan[i] = (spec_transport_plan){
+            .target = at, .row = at + V, .law = at + 2 * V, .share = at + 3 * V};
     }
     return GSL_SUCCESS;
 }
@@ -36,7 +38,8 @@ static int size_of(unsigned set)
     return size;
 }
 
-/* The chance of every set of at most n tokens to be what is drawn first: in whatever order, so a sum over the last. */
+/* The chance of every set of at most n tokens to be drawn first, in any order: a sum over its last
+ * token. */
 static void fill_chances(double *chance, const double *row, int vocab, int n)
 {
     double left[SPEC_TRANSPORT_SETS_VOCAB];
@@ -47,7 +50,7 @@ static void fill_chances(double *chance, const double *row, int vocab, int n)
         if (size >= n || !(chance[set] > 0.0)) continue;
         for (int x = 0; x < vocab; x++) left[x] = set >> x & 1 ? 0.0 : row[x];
         double rest = spec_row_sum(left, vocab);
-        if (!(rest > 0.0)) { /* nothing is left of the row: the others are alike */
+        if (!(rest > 0.0)) { /* the rest of the row is 0: uniform over the other tokens */
             rest = vocab - size;
             for (int x = 0; x < vocab; x++) left[x] = set >> x & 1 ? 0.0 : 1.0;
         }
@@ -56,8 +59,8 @@ static void fill_chances(double *chance, const double *row, int vocab, int n)
     }
 }
 
-/* The largest flow from sets of n, each with its chance, to tokens of theirs, each of which takes no more than the
- * target: fill share with what goes where. */
+/* The largest flow from sets of n, each with its chance, to their tokens, each with the target as
+ * capacity. Fill share with the flow. */
 static void solve(double *share, const double *chance, const double *target, int vocab, int n)
 {
     glp_smcp how;
@@ -77,7 +80,8 @@ static void solve(double *share, const double *chance, const double *target, int
             const int column = glp_add_cols(program, 1);
             glp_set_col_bnds(program, column, GLP_LO, 0.0, 0.0);
             glp_set_obj_coef(program, column, 1.0);
-            glp_set_mat_col(program, column, 2, (const int[]){0, x + 1, row}, (const double[]){0.0, 1.0, 1.0});
+            glp_set_mat_col(program, column, 2, (const int[]){0, x + 1, row},
+                            (const double[]){0.0, 1.0, 1.0});
         }
     }
     const bool solved = glp_simplex(program, &how) == 0;
@@ -90,7 +94,7 @@ static void solve(double *share, const double *chance, const double *target, int
             if (solved && flow > 0.0) *to = flow;
         }
     glp_delete_prob(program);
-    glp_free_env(); /* this thread's */
+    glp_free_env(); /* frees the memory of this thread */
 }
 
 static void make(spec_transport_plan *plan, double *chance, int vocab)
@@ -101,7 +105,7 @@ static void make(spec_transport_plan *plan, double *chance, int vocab)
     for (unsigned set = 0; set < 1u << vocab; set++) {
         double *const share = plan->share + set * (unsigned)vocab;
         if (size_of(set) != plan->n) continue;
-        /* What does not flow is rejected anyway: it may be any token of the set. */
+        /* Mass without flow is rejected anyway, so it may go to any token of the set. */
         const double sum = spec_row_sum(share, vocab);
         for (int x = 0; x < vocab; x++)
             share[x] = sum > 0.0 ? share[x] / sum : set >> x & 1 ? 1.0 / plan->n : 0.0;
@@ -109,14 +113,16 @@ static void make(spec_transport_plan *plan, double *chance, int vocab)
     }
 }
 
-const spec_transport_plan *spec_transport_sets_plan(spec_transport_sets *sets, const double *target, const double *row,
-                                                    int n)
+const spec_transport_plan *spec_transport_sets_plan(spec_transport_sets *sets, const double *target,
+                                                    const double *row, int n)
 {
     const size_t size = (size_t)sets->vocab * sizeof *row;
     assert(n >= 1 && n < sets->vocab);
     for (int i = 0; i < SPEC_TRANSPORT_SETS_KEPT; i++) {
         const spec_transport_plan *const plan = &sets->plan[i];
-        if (plan->n == n && memcmp(plan->target, target, size) == 0 && memcmp(plan->row, row, size) == 0) return plan;
+        if (plan->n == n && memcmp(plan->target, target, size) == 0 &&
+            memcmp(plan->row, row, size) == 0)
+            return plan;
     }
     spec_transport_plan *const plan = &sets->plan[sets->next];
     sets->next = (sets->next + 1) % SPEC_TRANSPORT_SETS_KEPT;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verify/verify.h"
 
 #include "base/names.h"
@@ -54,7 +55,8 @@ int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error)
     SPEC_TRY(spec_settings_init(&settings, spec, error));
     SPEC_TRY(spec_rule_find(&line, settings.name, error));
     *rule = *line;
-    SPEC_TRY(spec_settings_check(&settings, rule->usage != NULL ? rule->usage : rule->name, NULL, error));
+    SPEC_TRY(spec_settings_check(&settings, rule->usage != NULL ? rule->usage : rule->name, NULL,
+                                 error));
     if (rule->init != NULL) SPEC_TRY(rule->init(rule, &settings, error));
 done:
     spec_settings_free(&settings);
@@ -78,7 +80,7 @@ void spec_rule_free(spec_rule *rule)
     *rule = (spec_rule){.name = NULL};
 }
 
-/* The children of the last accepted node are put to the test, whichever of them a rule looks at. */
+/* The children of the last accepted node count as tested, whichever of them a rule reads. */
 static int tested(const spec_round *round, const spec_draft *draft, int last)
 {
     return round->n_accepted + (spec_verify_child(draft, last, last + 1) >= 0 ? 1 : 0);
@@ -117,22 +119,27 @@ int spec_verify_sample(const double *row, int vocab, spec_chance *chance)
     return spec_chance_pick(chance, row, vocab);
 }
 
-int spec_verify_sample_left(const spec_excess *left, const double *block, double mass, spec_chance *chance)
+int spec_verify_sample_residual(const spec_residual *residual, const double *block, double mass,
+                                spec_chance *chance)
 {
-    if (!(mass > 0.0)) return spec_chance_pick(chance, left->target, left->vocab);
-    return spec_excess_sample(block, left, chance);
+    if (!(mass > 0.0)) return spec_chance_pick(chance, residual->target, residual->vocab);
+    return spec_residual_sample(block, residual, chance);
 }
 
-int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab, double *weight,
-                        spec_chance *chance)
+int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab,
+                        double *weight, spec_chance *chance)
 {
     const bool one_hot = opt_draft == NULL;
-    const spec_excess left = {.target = target, .row = one_hot ? target : opt_draft, .taken = one_hot ? 0.0 : 1.0,
-                              .but = one_hot ? token : -1, .vocab = vocab};
-    return spec_verify_sample_left(&left, weight, spec_excess_sum(weight, &left), chance);
+    const spec_residual residual = {.target = target,
+                                    .row = one_hot ? target : opt_draft,
+                                    .taken = one_hot ? 0.0 : 1.0,
+                                    .but = one_hot ? token : -1,
+                                    .vocab = vocab};
+    return spec_verify_sample_residual(&residual, weight, spec_residual_sum(weight, &residual),
+                                       chance);
 }
 
-/* ---- top-down ---------------------------------------------------------------------------------------------------- */
+/* ---- top-down -------------------------------------------------------------------------------- */
 
 int spec_verify_children(const spec_draft *draft, int node)
 {
@@ -141,11 +148,12 @@ int spec_verify_children(const spec_draft *draft, int node)
     return n;
 }
 
-/* The first child of `node` that has this token, or -1. */
+/* The first child of `node` with this token, or -1. */
 static int child_with(const spec_draft *draft, int node, int token)
 {
     int child = spec_verify_child(draft, node, node + 1);
-    while (child >= 0 && draft->token[child] != token) child = spec_verify_child(draft, node, child + 1);
+    while (child >= 0 && draft->token[child] != token)
+        child = spec_verify_child(draft, node, child + 1);
     return child;
 }
 
@@ -163,7 +171,8 @@ void spec_verify_walk(spec_round *ret_round, const spec_rule *rule, const spec_d
     spec_verify_end(ret_round, token);
 }
 
-int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight, spec_chance *chance)
+int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight,
+                      spec_chance *chance)
 {
     const int child = spec_verify_child(draft, node, node + 1);
     if (child < 0) return spec_verify_sample(target, draft->vocab, chance);
@@ -174,12 +183,13 @@ int spec_verify_first(const spec_draft *draft, int node, const double *target, d
     return spec_verify_correct(target, law, token, draft->vocab, weight, chance);
 }
 
-double spec_verify_excess(double *weight, const double *target, const double *row, double taken, int vocab)
+double spec_verify_residual(double *weight, const double *target, const double *row, double taken,
+                            int vocab)
 {
     double sum = 0.0;
     for (int i = 0; i < vocab; i++) {
-        const double left = target[i] - taken * row[i];
-        weight[i] = left > 0.0 ? left : 0.0;
+        const double residual = target[i] - taken * row[i];
+        weight[i] = residual > 0.0 ? residual : 0.0;
         sum += weight[i];
     }
     return sum;
@@ -200,6 +210,7 @@ double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row)
 {
     memcpy(weight, row, (size_t)draft->vocab * sizeof *weight);
-    for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++) weight[draft->token[i]] = 0.0;
+    for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++)
+        weight[draft->token[i]] = 0.0;
     return spec_row_sum(weight, draft->vocab);
 }

@@ -1,13 +1,15 @@
-/* block: block verification of one chain [Sun25] Algorithm 2; docs/formulas.md#block. In a tree the first child is
- * followed. Passes over a pair of rows: none where the whole block is accepted, else one for each place that is given
- * up, and the pick. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block: block verification of one chain [Sun25] Algorithm 2; docs/formulas.md#block. In a tree it
+ * follows the first children. Passes over a pair of rows: none if the whole block is accepted, else
+ * one per rejected position, and the draw. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* The chain that is judged. reach[i] is the product of the ratios target/draft of the first i tokens, capped as the
- * rule has it: these are kept with the chance min(1, reach[i]). */
+/* The chain under judgement. reach[i] is the product of the ratios target/draft of the first i
+ * tokens, with the rule's caps: they are kept with chance min(1, reach[i]). Capped after each
+ * token, it carries a deficit, which later ratios above 1 repay, and no surplus. */
 typedef struct {
     int n;
     int node[SPEC_K_MAX];
@@ -21,13 +23,14 @@ double spec_verify_drafted(const spec_draft *draft, int node, int token)
     return law != NULL ? law[token] : token == draft->token[node] ? 1.0 : 0.0;
 }
 
-/* Multiplied before it is divided: a ratio alone may be infinite, and what is 0 must stay 0. */
+/* Multiplies before dividing: a ratio alone may be infinite, and a product with 0 must stay 0. */
 double spec_verify_ratio(double ratio, double target, double drafted)
 {
     return fmin(ratio * target / drafted, SPEC_VERIFY_RATIO_MAX);
 }
 
-static void read_block(block *b, const spec_draft *draft, const double *const *target, spec_block_caps caps)
+static void read_block(block *b, const spec_draft *draft, const double *const *target,
+                       spec_block_caps caps)
 {
     const double most = caps == SPEC_BLOCK_UNCAPPED ? SPEC_VERIFY_RATIO_MAX : 1.0;
     int n = 0;
@@ -44,45 +47,48 @@ static void read_block(block *b, const spec_draft *draft, const double *const *t
     b->n = n;
 }
 
-double spec_verify_surplus(double *weight, double ratio, const double *target, const spec_draft *draft, int node)
+double spec_verify_block_residual(double *weight, double ratio, const double *target,
+                                  const spec_draft *draft, int node)
 {
     const double *law = spec_draft_law(draft, node);
     double mass = 0.0;
     for (int i = 0; i < draft->vocab; i++) {
         const double drafted = law != NULL ? law[i] : i == draft->token[node] ? 1.0 : 0.0;
-        const double rest = ratio * target[i] - drafted;
-        weight[i] = rest > 0.0 ? rest : 0.0;
+        const double residual = ratio * target[i] - drafted;
+        weight[i] = residual > 0.0 ? residual : 0.0;
         mass += weight[i];
     }
     return mass;
 }
 
-void spec_verify_block_by(spec_round *round, const spec_draft *draft, const double *const *target, spec_block_caps caps,
-                          double *weight, spec_chance *chance)
+void spec_verify_block_by(spec_round *round, const spec_draft *draft, const double *const *target,
+                          spec_block_caps caps, double *weight, spec_chance *chance)
 {
     block b;
     double mass = 0.0;
     spec_verify_begin(round, draft);
     read_block(&b, draft, target, caps);
 
-    /* From the longest prefix to the shortest, which is kept for certain: at 0 tokens reach is 1. */
+    /* From the longest prefix to the shortest, which is kept for certain: reach is 1 at 0
+     * tokens. */
     int kept = b.n;
-    bool keeps = spec_chance_accept(chance, caps == SPEC_BLOCK_LAST_UNCAPPED ? b.joint : b.reach[b.n], 1.0);
+    bool keeps =
+        spec_chance_accept(chance, caps == SPEC_BLOCK_LAST_UNCAPPED ? b.joint : b.reach[b.n], 1.0);
     while (!keeps) {
         kept--;
         const double *row = target[kept > 0 ? b.node[kept - 1] + 1 : 0], reach = b.reach[kept];
-        mass = spec_verify_surplus(weight, reach, row, draft, b.node[kept]);
+        mass = spec_verify_block_residual(weight, reach, row, draft, b.node[kept]);
         keeps = spec_chance_accept(chance, mass, reach < 1.0 ? mass + (1.0 - reach) : mass);
     }
 
     for (int i = 0; i < kept; i++) spec_verify_accept(round, draft, b.node[i]);
     const double *row = target[kept > 0 ? b.node[kept - 1] + 1 : 0];
-    /* No mass: the bonus; or rounding left nothing of two rows that are equal. */
+    /* No mass: the bonus; or rounding left no residual of two equal rows. */
     spec_verify_end(round, spec_verify_sample(mass > 0.0 ? weight : row, draft->vocab, chance));
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     (void)rule;
     spec_verify_block_by(ret_round, draft, target, SPEC_BLOCK_CAPPED, weight, chance);

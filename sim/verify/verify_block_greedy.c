@@ -1,29 +1,33 @@
-/* block-greedy: greedy block verification of one chain [Sun25]; docs/formulas.md#block-greedy. A prefix is kept with
- * the smaller of its chances under target and draft, the most that any rule can keep of one block. What that leaves of
- * the target for the places of the block that were not kept is not the target's law, so it is handed on: these places
- * are decided by a target with the draft taken off, and a rejection among them takes the draft off once more.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block-greedy: greedy block verification of one chain [Sun25]; docs/formulas.md#block-greedy. A
+ * prefix is kept with the smaller of its chances under target and draft, the most that any rule can
+ * keep of one block. The remaining target is wrong at the block's positions after the kept prefix,
+ * so the correction passes to later rounds: they decide these positions by the target less the
+ * draft, and a rejection among them subtracts the draft once more.
  *
- * Passes over a pair of rows: those of block, and one for each place and each round whose block still covers it. */
+ * Passes over a pair of rows: those of block, and one per position and per earlier round whose
+ * block still covers it. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What one round leaves to the next ones: in the first `left` places the row of the levels before it is replaced by
- * norm((ratio row - draft)+). ratio is the chance of the text since that round began, under those rows, over its chance
- * to be drafted. */
+/* The state that one round passes to later ones. At the first `left` positions, norm((ratio row -
+ * draft)+) replaces the row of the levels before it. The ratio is the chance of the text since that
+ * round began, under those rows, over its chance to be drafted. */
 typedef struct {
     double ratio;
     int left;
 } level;
 
-/* At most n_nodes - 1 levels, for each round takes at least one place off each. */
+/* At most n_nodes - 1 levels, because each round removes at least one position from each. */
 typedef struct {
     int capacity, vocab, n_levels;
-    level *trail;        /* (capacity+1, capacity) the levels after each drafted token, oldest first; the first line is
-                            kept from round to round */
-    const double **row;  /* (capacity+1) what stands for the target */
+    /* (capacity+1, capacity) the levels after each drafted token, oldest first; the first line
+     * persists between rounds */
+    level *trail;
+    const double **row;  /* (capacity+1) the rows that replace the target's */
     double *store;       /* (capacity, V) */
 } carried;
 
@@ -47,7 +51,8 @@ static int open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
         c->store = malloc(n * (size_t)vocab * sizeof *c->store);
         if (c->trail != NULL && c->row != NULL && c->store != NULL) return GSL_SUCCESS;
     }
-    return spec_fail(error, GSL_ENOMEM, "out of memory for %d rows of %d probabilities", n_nodes, vocab);
+    return spec_fail(error, GSL_ENOMEM, "out of memory for %d rows of %d probabilities", n_nodes,
+                     vocab);
 }
 
 static void reset(void *state)
@@ -60,17 +65,17 @@ static level *levels_after(const carried *c, int place)
     return c->trail + (size_t)place * (size_t)c->capacity;
 }
 
-/* The target's row at a place of the chain, as all levels leave it; and carry these past `token` there. Where rounding
- * left nothing of a row, it stays. */
-static const double *carry_past(int token, int place, level *levels, const carried *c, const spec_draft *draft,
-                                const double *target, double *weight)
+/* The target's row at a position of the chain, after all levels; also advances these past `token`.
+ * A row stays as it is if rounding leaves no residual. */
+static const double *carry_past(int token, int place, level *levels, const carried *c,
+                                const spec_draft *draft, const double *target, double *weight)
 {
     double *left = c->store + (size_t)place * (size_t)c->vocab;
     const double law = spec_verify_drafted(draft, place, token), *row = target;
     for (int l = 0; l < c->n_levels; l++) {
         if (levels[l].left <= place) continue;
         const double ratio = levels[l].ratio, mass_of_token = row[token];
-        const double mass = spec_verify_surplus(weight, ratio, row, draft, place);
+        const double mass = spec_verify_block_residual(weight, ratio, row, draft, place);
         if (mass > 0.0) {
             for (int i = 0; i < c->vocab; i++) left[i] = weight[i] / mass;
             row = left;
@@ -80,19 +85,23 @@ static const double *carry_past(int token, int place, level *levels, const carri
     return row;
 }
 
-/* The levels after a round that kept `kept` tokens of the chain and ended with `token`: the old ones, and its own. */
-static void hand_on(carried *c, const spec_draft *draft, const double *target, int kept, int token, double *weight)
+/* The levels after a round that kept `kept` tokens of the chain and ended with `token`: the old
+ * ones and its own. */
+static void hand_on(carried *c, const spec_draft *draft, const double *target, int kept, int token,
+                    double *weight)
 {
     level *levels = levels_after(c, kept);
     const int n = c->n_levels;
     c->n_levels = 0;
-    if (kept == draft->n_nodes || token == draft->end_of_text) return; /* nothing was to be drafted from here on */
+    if (kept == draft->n_nodes || token == draft->end_of_text)
+        return; /* nothing would be drafted from here on */
     c->n_levels = n;
     carry_past(token, kept, levels, c, draft, target, weight);
     levels[n] = (level){.ratio = 1.0, .left = draft->depth};
     for (int i = 0; i <= kept; i++) {
         const int x = i < kept ? draft->token[i] : token;
-        levels[n].ratio = spec_verify_ratio(levels[n].ratio, c->row[i][x], spec_verify_drafted(draft, i, x));
+        levels[n].ratio =
+            spec_verify_ratio(levels[n].ratio, c->row[i][x], spec_verify_drafted(draft, i, x));
     }
     c->n_levels = 0;
     for (int l = 0; l <= n; l++) {
@@ -101,8 +110,8 @@ static void hand_on(carried *c, const spec_draft *draft, const double *target, i
     }
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     carried *c = rule->state;
     const int n = draft->n_nodes;
@@ -112,7 +121,7 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
         memcpy(levels, levels_after(c, i), (size_t)c->n_levels * sizeof *levels);
         c->row[i] = carry_past(draft->token[i], i, levels, c, draft, target[i], weight);
     }
-    c->row[n] = target[n]; /* no level reaches as far: after as many tokens as were to be drafted, or the draft's end */
+    c->row[n] = target[n]; /* no level covers the position after the last token */
     spec_verify_block_by(ret_round, draft, c->row, SPEC_BLOCK_UNCAPPED, weight, chance);
     const int kept = ret_round->n_accepted;
     hand_on(c, draft, target[kept], kept, ret_round->token[kept], weight);
@@ -120,7 +129,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 
 const spec_rule spec_verify_block_greedy = {
     .name = "block-greedy",
-    .summary = "keeps the most that can be kept of one block; the next rounds pay for it with a worse target",
+    .summary = "keeps the most possible of one block; the next rounds then have a "
+               "worse target",
     .reference = "Sun25",
     .claim = SPEC_LOSSLESS,
     .needs_schedule = true,

@@ -1,11 +1,12 @@
-/* greedy: the target's argmax at each position, going on while it is the drafted one: speculation at temperature 0.
- * No decision is random. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* greedy: the target's argmax at each position, as long as it equals the draft token: speculation
+ * at temperature 0. No random decisions. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     (void)rule, (void)node, (void)weight, (void)chance;
     return spec_row_argmax(target, draft->vocab);
@@ -13,7 +14,7 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_greedy = {
     .name = "greedy",
-    .summary = "the target's argmax, go on while it is the drafted token (temperature 0)",
+    .summary = "the target's argmax, continue while it is a drafted token (temperature 0)",
     .reference = "Leviathan23",
     .claim = SPEC_LOSSLESS_ARGMAX,
     .siblings = SPEC_SIBLINGS_ANY,

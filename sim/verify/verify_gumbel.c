@@ -1,7 +1,8 @@
-/* gumbel: draft and target coupled as by Gumbel-max sampling with common noise [Daliri24]: each takes the token that
- * arrives first in a race, at its exponential clock over its probability, and both have the same clocks;
- * docs/formulas.md#coupling. One pass over the two rows to accept; to correct, another, and a sort. With a seed the
- * race is run. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gumbel: draft and target coupled as by Gumbel-max sampling with common noise [Daliri24]. Each
+ * takes the token that arrives first in a race, at its exponential clock over its probability, with
+ * the same clocks; docs/formulas.md#coupling. Accepting takes one pass over the two rows; a
+ * correction takes another pass and a sort. With a seed, the rule runs the race itself. */
 #include "sim/verify/ratio_sort.h"
 #include "sim/verify/verify.h"
 
@@ -14,26 +15,28 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_verify_share(rule, SPEC_NOISE_RACES, settings, error);
 }
 
-/* Room for entries, and as many for their sort. */
+/* The entries and as many for their sort. */
 static int open_room(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 {
     (void)n_nodes;
     rule->state = malloc(2 * (size_t)vocab * sizeof(spec_ratio_entry));
-    return rule->state != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory for %d ratios", vocab);
+    return rule->state != NULL ? GSL_SUCCESS
+                               : spec_fail(error, GSL_ENOMEM, "out of memory for %d ratios", vocab);
 }
 
-/* Fill weight with the chances that the draft takes `token` and the target another, and return their sum: of token j,
- * draft(token) target(j) times the integral of 1/D^2 from the token's ratio to j's, where D(t) = sum max(draft t,
- * target). D is linear between ratios, and there the integral from a to b is (b - a) / (D(a) D(b)); beyond the last
- * finite one the slope is 1, and the integral 1/D(a). */
-static double corrections(double *weight, const double *target, const double *law, int token, int vocab,
-                          spec_ratio_entry *entries)
+/* Fill weight with the chances that the draft takes `token` and the target another token, and
+ * return their sum. For token j it is draft(token) target(j) times the integral of 1/D^2 from the
+ * token's ratio to j's, where D(t) = sum max(draft t, target). D is linear between ratios: there
+ * the integral from a to b is (b - a) / (D(a) D(b)). Beyond the last finite ratio the slope is 1,
+ * and the integral is 1/D(a). */
+static double corrections(double *weight, const double *target, const double *law, int token,
+                          int vocab, spec_ratio_entry *entries)
 {
     const double from = target[token] / law[token];
     double flat = 0.0, slope = 0.0; /* D(t) = flat + slope t */
     int n = 0;
     for (int i = 0; i < vocab; i++) {
-        const double ratio = target[i] / law[i]; /* of a token that neither has, NaN: not above */
+        const double ratio = target[i] / law[i]; /* NaN, which is not above, if both are 0 */
         weight[i] = 0.0;
         if (ratio > from) {
             entries[n++] = (spec_ratio_entry){ratio, i};
@@ -62,9 +65,10 @@ static double corrections(double *weight, const double *target, const double *la
     return mass;
 }
 
-/* The chance that both take the token, over the draft's: 1 / sum_k max(target_k / target_x, draft_k / draft_x), over
- * draft_x. */
-static bool accept(const double *target, const double *law, int token, int vocab, spec_chance *chance)
+/* Accept with the chance that both take the token x, given that the draft does: 1 / sum_k
+ * max(target_k / target_x, draft_k / draft_x), over draft_x. */
+static bool accept(const double *target, const double *law, int token, int vocab,
+                   spec_chance *chance)
 {
     double sum = 0.0;
     for (int i = 0; i < vocab; i++) {
@@ -74,12 +78,15 @@ static bool accept(const double *target, const double *law, int token, int vocab
     return spec_chance_accept(chance, target[token], sum);
 }
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     const int child = spec_verify_child(draft, node, node + 1), vocab = draft->vocab;
     const double *law = child >= 0 ? spec_draft_law(draft, child) : NULL;
-    if (law == NULL) return spec_verify_sample(target, vocab, chance); /* a chosen token says nothing of the race */
+    if (law == NULL)
+        return spec_verify_sample(target, vocab,
+                                  /* a chosen token carries no information about the race */
+                                  chance);
     const int token = draft->token[child];
     assert(law[token] > 0.0); /* else it was not drawn from that law */
     if (accept(target, law, token, vocab, chance)) return token;
@@ -90,7 +97,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_gumbel = {
     .name = "gumbel",
     .usage = "gumbel?seed=none",
-    .summary = "the coupling of common races; with a seed, which the draft gumbel shares, the text is the seed's",
+    .summary = "the coupling by common races; with a seed, which the draft gumbel shares, the text "
+               "is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
     .init = init,

@@ -1,9 +1,11 @@
-/* khisti: importance-weighted selection by tournament, then the token rule against the law of the winner [Khisti25].
- * The first of n iid siblings is challenged by the others in turn. A challenger whose target/law is the higher, law
- * being the incumbent's, takes its place with a chance `share`, the same for all pairs: the best one for sum
- * min(target, law). The paper weighs pairs by a linear programme over few tokens; the one share is ours. It keeps the
- * law of every winner a sum over the order of target/law: with below and through the sums before and after the
- * tokens of one ratio,
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* khisti: importance-weighted selection by tournament, then the token rule against the law of the
+ * winner [Khisti25]. The other siblings of n iid ones challenge the first in turn. A challenger
+ * whose target/law is higher, where law is the incumbent's, replaces it with a chance `share`, the
+ * same for all pairs: the best one for sum min(target, law). The paper weighs pairs by a linear
+ * program over few tokens; the single share is ours. It keeps the law of every winner a sum over
+ * the order of target/law: with below and through the sums before and after the tokens of one
+ * ratio,
  *     law' = (1 - share) law + share (law row_through + row law_below)
  *
  * A challenger takes a sort and at most PASSES passes. docs/formulas.md#khisti. */
@@ -17,15 +19,15 @@
 #include <string.h>
 
 enum { PASSES = 30 };
-#define TIE 1e-9       /* ratios so near are equal: then the incumbent stays */
-#define FLAT 1e-12     /* a slope that is none: of several best shares the least is taken */
-#define ROUNDING 1e-15 /* of a sum to maximise */
+#define TIE 1e-9       /* ratios this close are equal: the incumbent stays */
+#define FLAT 1e-12     /* a slope this small is 0: the least of several best shares is taken */
+#define ROUNDING 1e-15 /* of a maximised sum */
 
 typedef struct {
     spec_transport order; /* by target/law */
     double *law;          /* (V) of the incumbent */
-    double *prevailed;    /* (V) in the order: its law after a challenge with share 1 */
-    int *rank;            /* (V) the place of the first token with its ratio; -1 where the law is 0 */
+    double *prevailed;    /* (V) in the order: the winner's law after a challenge with share 1 */
+    int *rank; /* (V) index of the first token with the same ratio; -1 if the law is 0 */
 } workspace;
 
 static void close(void *state)
@@ -66,18 +68,20 @@ static void rank(workspace *work, const double *target, const double *row, doubl
     double through = 0.0;
     for (int first = 0, last = 0; first < o->n_drafted; first = last) {
         for (; last < o->n_drafted; last++) {
-            if (o->target[last] * o->draft[first] > o->target[first] * o->draft[last] * (1.0 + TIE)) break;
+            if (o->target[last] * o->draft[first] > o->target[first] * o->draft[last] * (1.0 + TIE))
+                break;
             through += row[o->token[last]] / row_sum;
         }
         for (int k = first; k < last; k++) {
             const int token = o->token[k];
             work->rank[token] = first;
-            work->prevailed[k] = o->draft[k] * through + row[token] / row_sum * o->draft_below[first];
+            work->prevailed[k] =
+                o->draft[k] * through + row[token] / row_sum * o->draft_below[first];
         }
     }
 }
 
-/* The sum of min(target, law) after a challenge with that share, and how fast it grows with the share. */
+/* The sum of min(target, law) after a challenge with that share, and its slope. */
 static double common(const workspace *work, double share, double *ret_slope)
 {
     const spec_transport *const o = &work->order;
@@ -91,8 +95,8 @@ static double common(const workspace *work, double share, double *ret_slope)
     return sum;
 }
 
-/* The least share of the largest sum, which is concave: where the tangents on both sides of it meet, until the sum
- * there is as large. Any share is lossless. */
+/* The least share with the largest sum, which is concave in the share: the intersection of the
+ * tangents on both sides, until the sum there is as large. Any share is lossless. */
 static double best_share(const workspace *work)
 {
     double low = 0.0, high = 1.0, rising, falling, slope;
@@ -100,7 +104,8 @@ static double best_share(const workspace *work)
     if (!(rising > FLAT)) return low;
     if (falling > FLAT) return high;
     for (int pass = 2; pass < PASSES; pass++) {
-        const double share = (sum_high - sum_low + rising * low - falling * high) / (rising - falling);
+        const double share =
+            (sum_high - sum_low + rising * low - falling * high) / (rising - falling);
         if (!(share > low && share < high)) break;
         const double sum = common(work, share, &slope);
         if (!(sum_low + rising * (share - low) - sum > ROUNDING)) return share;
@@ -124,10 +129,11 @@ static void update_law(workspace *work, double share)
         work->law[o->token[k]] = (1.0 - share) * o->draft[k] + share * work->prevailed[k];
 }
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
-    if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
+    if (spec_verify_children(draft, node) < 2)
+        return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_IID);
     workspace *const work = rule->state;
     const int vocab = draft->vocab, first = spec_verify_child(draft, node, node + 1);
@@ -138,17 +144,19 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
         const int challenger = draft->token[child];
         rank(work, target, row, row_sum);
         const double share = best_share(work);
-        if (work->rank[challenger] > work->rank[winner] && spec_chance_accept(chance, share, 1.0)) winner = challenger;
+        if (work->rank[challenger] > work->rank[winner] && spec_chance_accept(chance, share, 1.0))
+            winner = challenger;
         update_law(work, share);
     }
     if (spec_chance_accept(chance, target[winner], work->law[winner])) return winner;
-    const double mass = spec_verify_excess(weight, target, work->law, 1.0, vocab);
+    const double mass = spec_verify_residual(weight, target, work->law, 1.0, vocab);
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
 const spec_rule spec_verify_khisti = {
     .name = "khisti",
-    .summary = "iid siblings: a tournament weighted by target/law, and the token rule against the law of its winner",
+    .summary = "iid siblings: a tournament weighted by target/law, and the token rule against the "
+               "law of its winner",
     .reference = "Khisti25",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID),

@@ -1,17 +1,18 @@
-/* lenience: the token rule with the draft's probability made smaller, so that more is accepted and the law is not the
- * target's [Leviathan23] appendix A.5; docs/formulas.md#lenience. No token comes more than 1/l times as often as it
- * should. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lenience: the token rule with the draft's probability scaled down, so that it accepts more and
+ * loses the target's law [Leviathan23] appendix A.5; docs/formulas.md#lenience. No token is more
+ * than 1/l times as frequent as under the target. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
-    return spec_settings_double(&rule->lenience, settings, "l", 0.5, 0.0, 1.0, error);
+    return spec_settings_double(&rule->settings.lenience.l, settings, "l", 0.5, 0.0, 1.0, error);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     int at = -1; /* the last accepted node */
     spec_verify_begin(ret_round, draft);
@@ -20,8 +21,10 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
         const double *law = spec_draft_law(draft, node);
         const int token = draft->token[node];
         assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
-        if (!spec_chance_accept(chance, row[token], rule->lenience * (law != NULL ? law[token] : 1.0))) {
-            spec_verify_end(ret_round, spec_verify_correct(row, law, token, draft->vocab, weight, chance));
+        if (!spec_chance_accept(chance, row[token],
+                                rule->settings.lenience.l * (law != NULL ? law[token] : 1.0))) {
+            spec_verify_end(ret_round,
+                            spec_verify_correct(row, law, token, draft->vocab, weight, chance));
             return;
         }
         spec_verify_accept(ret_round, draft, node);

@@ -1,7 +1,9 @@
-/* mentored: mentored decoding [TranThien23]: accept as much as a divergence of `budget` nats a token allows;
- * docs/formulas.md#mentored. What comes out is the draft's row pulled into target/b .. target/a: up to target/b for the
- * tokens with the largest target/draft, down to target/a for those with the smallest. So the tokens are sorted by that
- * ratio once, and every a is judged by sums over both ends of the order. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mentored: mentored decoding [TranThien23]: accept as much as a divergence of `budget` nats per
+ * token allows; docs/formulas.md#mentored. The output law is the draft's row clamped to target/b ..
+ * target/a: raised to target/b for the tokens with the largest target/draft, lowered to target/a
+ * for those with the smallest. So the tokens are sorted by that ratio once, and sums over both ends
+ * of the order give the divergence at each a. */
 #include "sim/verify/ratio_sort.h"
 #include "sim/verify/verify.h"
 
@@ -13,13 +15,14 @@ enum { BISECTIONS = 50 };
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
-    return spec_settings_double(&rule->budget, settings, "budget", 0.1, 0.0, 1000.0, error);
+    return spec_settings_double(&rule->settings.mentored.budget, settings, "budget", 0.1, 0.0,
+                                1000.0, error);
 }
 
-/* The two rows of a place in the order of target/draft: of sums over the first i tokens (_below) and over the others
- * (_above). entropy sums target log(target/draft) where both are positive. */
+/* The two rows at a position in the order of target/draft. _below are sums over the first i tokens,
+ * _above over the others. entropy sums target log(target/draft) where both are positive. */
 typedef struct {
-    int vocab, n_drafted;    /* those that the draft has come first */
+    int vocab, n_drafted;    /* tokens with draft > 0, which come first */
     spec_ratio_entry *items; /* (2, V) */
     double *ratio, *target_below, *draft_below, *target_above, *draft_above, *entropy; /* (V+1) */
 } order;
@@ -37,7 +40,8 @@ static int open_order(spec_rule *rule, int vocab, int n_nodes, spec_error *error
     (void)n_nodes;
     const size_t n = (size_t)vocab + 1;
     order *o = calloc(1, sizeof *o);
-    if (o == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for rows of %d tokens", vocab);
+    if (o == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for rows of %d tokens", vocab);
     o->vocab = vocab;
     o->items = calloc(n, 2 * sizeof *o->items);
     o->ratio = calloc(n, 6 * sizeof *o->ratio); /* six rows in one block */
@@ -54,7 +58,7 @@ static int open_order(spec_rule *rule, int vocab, int n_nodes, spec_error *error
     return GSL_SUCCESS;
 }
 
-/* The two rows at one place; opt_law NULL: the draft is one-hot at `token`. */
+/* The two rows at one position; opt_law NULL: the draft is one-hot at `token`. */
 typedef struct {
     const double *target, *opt_law;
     int token, vocab;
@@ -80,7 +84,8 @@ static void sort(order *o, const place *at)
         o->ratio[i] = draft > 0.0 ? target / draft : INFINITY;
         o->target_below[i + 1] = o->target_below[i] + target;
         o->draft_below[i + 1] = o->draft_below[i] + draft;
-        o->entropy[i + 1] = o->entropy[i] + (target > 0.0 && draft > 0.0 ? target * log(target / draft) : 0.0);
+        o->entropy[i + 1] =
+            o->entropy[i] + (target > 0.0 && draft > 0.0 ? target * log(target / draft) : 0.0);
     }
     for (int i = V - 1; i >= 0; i--) {
         const double target = at->target[items[i].token], draft = drafted(at, items[i].token);
@@ -89,7 +94,7 @@ static void sort(order *o, const place *at)
     }
 }
 
-/* How many tokens come before the first with a ratio of `ratio` or more. */
+/* Number of tokens with a ratio below `ratio`. */
 static int count_below(const order *o, double ratio)
 {
     int low = 0, high = o->vocab;
@@ -103,8 +108,8 @@ static int count_below(const order *o, double ratio)
     return low;
 }
 
-/* The first token that stands out of the draft when as much of the target does as `rejected`: before it, the target at
- * the scale 1/ratio, where a token comes up, stands out by more. */
+/* The first token whose scaled target exceeds the draft, when the sum of these excesses is
+ * `rejected`. At an earlier token, the scale 1/ratio at which it enters gives a larger sum. */
 static int first_above(const order *o, double rejected)
 {
     int low = 0, high = o->vocab;
@@ -118,21 +123,24 @@ static int first_above(const order *o, double rejected)
     return low;
 }
 
-/* KL(target || what comes out) for this a, infinite where a token that the target has does not come at all. And the
- * scale 1/b, at which the target stands out of the draft by the mass that acceptance with target/(a draft) rejects. */
+/* KL(target || output law) for this a; infinite if the output never contains a token that the
+ * target does. Also sets the scale 1/b at which the target exceeds the draft by the mass that
+ * acceptance with target/(a draft) rejects. */
 static double divergence(double *ret_scale, const order *o, double a)
 {
     const int low = count_below(o, a);
     const double rejected = fmax(o->draft_below[low] - o->target_below[low] / a, 0.0);
     const int high = first_above(o, rejected);
     *ret_scale = fmin((rejected + o->draft_above[high]) / o->target_above[high], 1.0);
-    if (!(rejected > 0.0) && o->n_drafted < o->vocab && o->target_above[o->n_drafted] > 0.0) return INFINITY;
+    if (!(rejected > 0.0) && o->n_drafted < o->vocab && o->target_above[o->n_drafted] > 0.0)
+        return INFINITY;
     const double middle = high > low ? o->entropy[high] - o->entropy[low] : 0.0;
-    return o->target_below[low] * log(a) + middle - (high < o->vocab ? o->target_above[high] * log(*ret_scale) : 0.0);
+    return o->target_below[low] * log(a) + middle -
+           (high < o->vocab ? o->target_above[high] * log(*ret_scale) : 0.0);
 }
 
-/* The smallest a whose divergence is within the budget, and its 1/b. At a = 1 both rows agree with the target, and none
- * is lost. */
+/* The smallest a whose divergence is within the budget, and its 1/b. At a = 1 the output has the
+ * target's law, with divergence 0. */
 static void solve(double *ret_a, double *ret_scale, const order *o, double budget)
 {
     double low = 0.0;
@@ -159,19 +167,20 @@ static int correct(const place *at, double scale, double *weight, spec_chance *c
     return spec_chance_pick(chance, mass > 0.0 ? weight : at->target, at->vocab);
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     int last = -1; /* the last accepted node */
     spec_verify_begin(ret_round, draft);
     for (int node; (node = spec_verify_child(draft, last, last + 1)) >= 0; last = node) {
-        const place at = {target[last + 1], spec_draft_law(draft, node), draft->token[node], draft->vocab};
+        const place at = {target[last + 1], spec_draft_law(draft, node), draft->token[node],
+                          draft->vocab};
         const double wanted = at.target[at.token], had = drafted(&at, at.token);
         double a = 1.0, scale = 1.0;
         assert(had > 0.0); /* else it was not drawn from that law */
         if (wanted < had) {
             sort(rule->state, &at);
-            solve(&a, &scale, rule->state, rule->budget);
+            solve(&a, &scale, rule->state, rule->settings.mentored.budget);
         }
         if (!spec_chance_accept(chance, wanted, a * had)) {
             spec_verify_end(ret_round, correct(&at, scale, weight, chance));
@@ -185,7 +194,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 const spec_rule spec_verify_mentored = {
     .name = "mentored",
     .usage = "mentored?budget=0.1",
-    .summary = "LOSSY on purpose: accept the most that KL(target, output) <= budget nats a token allows",
+    .summary =
+        "LOSSY on purpose: accept the most that KL(target, output) <= budget nats per token allows",
     .reference = "TranThien23",
     .claim = SPEC_LOSSY,
     .init = init,

@@ -1,6 +1,8 @@
-/* minhash: draft and target as weighted MinHash couples them [Daliri24]: each takes the token of the first of common
- * darts, uniform on tokens and [0,1], that falls below its row; docs/formulas.md#coupling. One pass over the two rows
- * to accept, two to correct. With a seed the darts are thrown. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* minhash: draft and target coupled by weighted MinHash [Daliri24]. Each takes the token of the
+ * first common dart, uniform on tokens and [0,1], that falls below its row;
+ * docs/formulas.md#coupling. Accepting takes one pass over the two rows, a correction two. With a
+ * seed, the rule throws the darts itself. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
@@ -11,23 +13,29 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_verify_share(rule, SPEC_NOISE_DARTS, settings, error);
 }
 
-/* A dart below either row is below both, the draft's alone, or the target's alone; whose row it missed then takes a
- * token of its own. */
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+/* A dart below either row is below both, the draft's alone, or the target's alone; the model whose
+ * row it missed then takes an independent token. */
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     (void)rule;
     const int child = spec_verify_child(draft, node, node + 1), vocab = draft->vocab;
     const double *law = child >= 0 ? spec_draft_law(draft, child) : NULL;
-    if (law == NULL) return spec_verify_sample(target, vocab, chance); /* a chosen token says nothing of the darts */
+    if (law == NULL)
+        return spec_verify_sample(target, vocab,
+                                  /* a chosen token carries no information about the darts */
+                                  chance);
     const int token = draft->token[child];
     const double drafted = law[token], wanted = target[token];
     assert(drafted > 0.0); /* else it was not drawn from that law */
-    const double both = fmin(drafted, wanted), too_much = drafted - both, too_little = wanted - both;
+    const double both = fmin(drafted, wanted), too_much = drafted - both,
+                 too_little = wanted - both;
 
     double either = 0.0;
     for (int i = 0; i < vocab; i++) either += target[i] > law[i] ? target[i] : law[i];
-    if (spec_chance_accept(chance, both + too_much * wanted + too_little * drafted, drafted * either)) return token;
+    if (spec_chance_accept(chance, both + too_much * wanted + too_little * drafted,
+                           drafted * either))
+        return token;
 
     double mass = 0.0;
     for (int i = 0; i < vocab; i++) {
@@ -41,7 +49,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_minhash = {
     .name = "minhash",
     .usage = "minhash?seed=none",
-    .summary = "the coupling of common darts; with a seed, which the draft minhash shares, the text is the seed's",
+    .summary = "the coupling of common darts; with a seed, which the draft minhash shares, the "
+               "text is the seed's",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
     .init = init,

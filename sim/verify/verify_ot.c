@@ -1,8 +1,10 @@
-/* ot: optimal transport: select one sibling, and judge it by the token rule against the law of the selection. Siblings
- * drawn iid are selected by the best law there is, see sim/verify/transport.h; those without replacement too in a vocabulary
- * of at most ten, see sim/verify/transport_sets.h. In a larger one they are taken for the first of an iid draft of as many,
- * of which the repetitions are drawn here; those that it does not reach are then tried one by one. That accepts at
- * least the optimum of iid siblings, but not the optimum without replacement. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ot: optimal transport. Select one sibling and judge it by the token rule against the law of the
+ * selection. Siblings drawn iid are selected by the optimal law, see sim/verify/transport.h. So are
+ * those without replacement for at most ten tokens, see sim/verify/transport_sets.h. For a larger
+ * vocabulary they are treated as the first distinct tokens of an iid draft of n, whose repetitions
+ * are drawn here; the siblings that this draft does not reach are then tested one by one. That
+ * accepts at least the optimum of iid siblings, but not the optimum without replacement. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"
@@ -14,7 +16,7 @@
 
 typedef struct {
     spec_transport transport;
-    spec_transport_sets sets;  /* of small vocabularies */
+    spec_transport_sets sets;  /* for small vocabularies */
     int *token, *selectable;   /* (n_nodes) of siblings, in order; of those to select from */
     double *weight;            /* (n_nodes) */
 } workspace;
@@ -32,7 +34,7 @@ static void close(void *state)
 
 static int open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 {
-    const size_t nodes = (size_t)n_nodes + 1; /* never none */
+    const size_t nodes = (size_t)n_nodes + 1; /* at least 1 */
     workspace *const work = calloc(1, sizeof *work);
     int status = GSL_SUCCESS;
     if (work == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
@@ -42,32 +44,34 @@ static int open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
     if (work->token == NULL || work->selectable == NULL || work->weight == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_transport_init(&work->transport, vocab, error));
-    if (vocab <= SPEC_TRANSPORT_SETS_VOCAB) SPEC_TRY(spec_transport_sets_init(&work->sets, vocab, error));
+    if (vocab <= SPEC_TRANSPORT_SETS_VOCAB)
+        SPEC_TRY(spec_transport_sets_init(&work->sets, vocab, error));
     rule->state = work;
 done:
     if (status != GSL_SUCCESS) close(work);
     return status;
 }
 
-/* Select the best one of the n `selectable`, which are iid, and judge it: it, or -1 and weight is what is left of the
- * target, and *ret_mass its sum. */
-static int judge(workspace *work, double *ret_mass, const double *target, const double *row, int n, double *weight,
-                 spec_chance *chance)
+/* Select the best of the n iid `selectable` tokens and judge it. Returns it if accepted; else -1,
+ * and weight is the residual with the sum *ret_mass. */
+static int judge(workspace *work, double *ret_mass, const double *target, const double *row, int n,
+                 double *weight, spec_chance *chance)
 {
     spec_transport *const transport = &work->transport;
     spec_transport_sort(transport, target, row);
     spec_transport_solve(transport, n);
     const int token = spec_transport_select(transport, work->selectable, n, work->weight, chance);
-    if (spec_chance_accept(chance, target[token], spec_transport_law(transport, token))) return token;
+    if (spec_chance_accept(chance, target[token], spec_transport_law(transport, token)))
+        return token;
     for (int i = 0; i < transport->vocab; i++) weight[i] = spec_transport_law(transport, i);
-    *ret_mass = spec_verify_excess(weight, target, weight, 1.0, transport->vocab);
+    *ret_mass = spec_verify_residual(weight, target, weight, 1.0, transport->vocab);
     return -1;
 }
 
-/* ---- without replacement ----------------------------------------------------------------------------------------- */
+/* ---- without replacement --------------------------------------------------------------------- */
 
-static int decide_by_plan(workspace *work, const double *target, const double *row, int n, double *weight,
-                          spec_chance *chance)
+static int decide_by_plan(workspace *work, const double *target, const double *row, int n,
+                          double *weight, spec_chance *chance)
 {
     const int vocab = work->sets.vocab;
     const spec_transport_plan *const plan = spec_transport_sets_plan(&work->sets, target, row, n);
@@ -78,18 +82,20 @@ static int decide_by_plan(workspace *work, const double *target, const double *r
     return spec_verify_correct(target, plan->law, token, vocab, weight, chance);
 }
 
-/* What siblings from the i-th on, and all other tokens, have of the row; `others` is what these have. */
+/* The row's sum over the siblings from the i-th on and over all other tokens; `others` is the sum
+ * over the latter. */
 static double rest_from(const workspace *work, const double *row, int i, int n, double others)
 {
     for (int k = n - 1; k >= i; k--) others += row[work->token[k]];
     return others;
 }
 
-/* Fill n `selectable` with an iid draft that begins as the siblings do; returns how many of them it has. */
+/* Fill n `selectable` with an iid draft that begins with the siblings; returns how many of them it
+ * contains. */
 static int repeat(workspace *work, const double *row, int n, double others, spec_chance *chance)
 {
     int used = 0;
-    double mass = 0.0; /* of those used */
+    double mass = 0.0; /* row's sum over these */
     for (int i = 0; i < n; i++) {
         const double rest = used < n ? rest_from(work, row, used, n, others) : others;
         if (spec_chance_accept(chance, rest, rest + mass)) {
@@ -103,21 +109,22 @@ static int repeat(workspace *work, const double *row, int n, double others, spec
     return used;
 }
 
-/* The i-th sibling has been rejected: take the law that it was drawn from off `weight`, whose sum is `mass`. Returns
- * the sum of what is left. */
-static double take_off(workspace *work, double *weight, double mass, const double *row, double rest, int i, int vocab)
+/* The i-th sibling has been rejected: subtract the law that it was drawn from from `weight`, whose
+ * sum is `mass`. Returns the sum of the new residual. */
+static double take_off(workspace *work, double *weight, double mass, const double *row, double rest,
+                       int i, int vocab)
 {
     for (int k = 0; k < i; k++) work->weight[k] = weight[work->token[k]];
     for (int x = 0; x < vocab; x++) {
-        const double left = weight[x] - mass * (rest > 0.0 ? row[x] / rest : 1.0 / (vocab - i));
-        weight[x] = left > 0.0 ? left : 0.0;
+        const double residual = weight[x] - mass * (rest > 0.0 ? row[x] / rest : 1.0 / (vocab - i));
+        weight[x] = residual > 0.0 ? residual : 0.0;
     }
     for (int k = 0; k < i; k++) weight[work->token[k]] = work->weight[k];
     return spec_row_sum(weight, vocab);
 }
 
-static int decide_as_iid(workspace *work, const spec_draft *draft, int node, const double *target, const double *row,
-                         int n, double *weight, spec_chance *chance)
+static int decide_as_iid(workspace *work, const spec_draft *draft, int node, const double *target,
+                         const double *row, int n, double *weight, spec_chance *chance)
 {
     const int vocab = draft->vocab;
     const double others = spec_verify_rest(weight, draft, node, row);
@@ -135,8 +142,8 @@ static int decide_as_iid(workspace *work, const spec_draft *draft, int node, con
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     const int n = spec_verify_children(draft, node), vocab = draft->vocab;
     if (n < 2) return spec_verify_first(draft, node, target, weight, chance);
@@ -154,13 +161,15 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     }
     assert(draft->siblings == SPEC_SIBLINGS_WITHOUT);
     if (n == vocab) return spec_verify_sample(target, vocab, chance);
-    return vocab <= SPEC_TRANSPORT_SETS_VOCAB ? decide_by_plan(work, target, row, n, weight, chance)
-                                              : decide_as_iid(work, draft, node, target, row, n, weight, chance);
+    return vocab <= SPEC_TRANSPORT_SETS_VOCAB
+               ? decide_by_plan(work, target, row, n, weight, chance)
+               : decide_as_iid(work, draft, node, target, row, n, weight, chance);
 }
 
 const spec_rule spec_verify_ot = {
     .name = "ot",
-    .summary = "select one sibling by the best law there is, and judge it by the token rule against that",
+    .summary =
+        "select one sibling by the optimal law, and judge it by the token rule against that law",
     .reference = "SunZ23",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_IID) | SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),

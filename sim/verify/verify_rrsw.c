@@ -1,32 +1,38 @@
-/* rrsw: recursive rejection sampling without replacement [Jeon24] [Chen24]. As rrs, but each sibling is judged by
- * the law it was drawn from: what the ones before it left of the row, renormalised.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rrsw: recursive rejection sampling without replacement [Jeon24] [Chen24]. As rrs, but each
+ * sibling is judged by the law it was drawn from: the rest of the row without the earlier siblings,
+ * renormalised.
  *
- * A rejected token has nothing left of the target, and never gets anything back; so what is left is (target - taken
- * row)+ here too, with `taken` growing by mass/rest, where rest is the row's sum over tokens not yet tried. Once the
- * row has nothing left, the siblings are uniform over the tokens not yet tried, which the row gave nothing, so
- * nothing of the target was taken from them: their target less `taken` is left, `taken` growing from 0 by
- * mass/(number of them). With V siblings one is always accepted.
+ * A rejected token has residual 0 from then on. So the residual is (target - taken row)+ here too.
+ * `taken` grows by mass/rest, where rest is the row's sum over tokens not yet tested. Once the rest
+ * is 0, the siblings are uniform over the tokens not yet tested. The row of these is 0, so nothing
+ * was subtracted from their target: the residual is their target less `taken`, which then grows
+ * from 0 by mass/(number of them). With V siblings one is always accepted.
  *
- * A rejection is one pass over the two rows, a decision of n siblings at most n; and one over the draft's alone where
- * the rejected have more than half of it. */
+ * A rejection takes one pass over the two rows, a decision of n siblings at most n; and one pass
+ * over the draft's row alone if the rejected tokens have more than half of it. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 
-/* The row's sum over `child` and its younger siblings' tokens and those of no sibling: 1 less what is gone, or, so that
- * a small rest is as accurate as a large one, what is there. others: the sum over the tokens of no sibling, or
- * negative while it is not known. */
-static double rest_from(double *others, const spec_draft *draft, int node, int child, const double *row, double gone)
+/* The row's sum over `child`, its younger siblings and all other tokens. It is 1 less the sum of
+ * the rejected, or a direct sum if that is more accurate. others: the sum over the tokens that no
+ * sibling has, negative while unknown. */
+static double rest_from(double *others, const spec_draft *draft, int node, int child,
+                        const double *row, double gone)
 {
     if (gone <= 0.5) return 1.0 - gone;
     if (*others < 0.0) *others = spec_verify_rest_sum(draft, node, row);
     double rest = *others;
-    for (; child >= 0; child = spec_verify_child(draft, node, child + 1)) rest += row[draft->token[child]];
+    for (; child >= 0; child = spec_verify_child(draft, node, child + 1))
+        rest += row[draft->token[child]];
     return rest;
 }
 
-/* Of the tokens that the row gives nothing: fill weight with (target - taken)+, and return its sum. */
-static double uniform_excess(double *weight, const double *target, const double *row, double taken, int vocab)
+/* The residual if the rest is 0: fill weight with (target - taken)+ where the row is 0, and return
+ * its sum. */
+static double uniform_residual(double *weight, const double *target, const double *row,
+                               double taken, int vocab)
 {
     double sum = 0.0;
     for (int i = 0; i < vocab; i++) {
@@ -36,40 +42,44 @@ static double uniform_excess(double *weight, const double *target, const double 
     return sum;
 }
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     (void)rule;
-    if (spec_verify_children(draft, node) < 2) return spec_verify_first(draft, node, target, weight, chance);
+    if (spec_verify_children(draft, node) < 2)
+        return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_WITHOUT);
     const int vocab = draft->vocab;
     const double *row = draft->row[spec_verify_child(draft, node, node + 1)];
-    spec_excess left = {.target = target, .row = row, .but = -1, .vocab = vocab};
+    spec_residual residual = {.target = target, .row = row, .but = -1, .vocab = vocab};
     double mass = 1.0, rest = 1.0, gone = 0.0, others = -1.0;
     bool uniform = false;
     int tried = 0;
-    for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0; child++, tried++) {
+    for (int child = node + 1; mass > 0.0 && (child = spec_verify_child(draft, node, child)) >= 0;
+         child++, tried++) {
         const int token = draft->token[child];
         if (!uniform) {
             rest = rest_from(&others, draft, node, child, row, gone);
             uniform = !(rest > 0.0);
-            if (uniform) left.taken = 0.0;
+            if (uniform) residual.taken = 0.0;
         }
         if (uniform) rest = vocab - tried;
-        const double law = uniform ? 1.0 : row[token], has = target[token] - left.taken * law;
+        const double law = uniform ? 1.0 : row[token], has = target[token] - residual.taken * law;
         if (spec_chance_accept(chance, (has > 0.0 ? has : 0.0) * rest, mass * law)) return token;
 
         gone += row[token];
-        left.taken += mass / rest;
-        mass = uniform ? uniform_excess(weight, target, row, left.taken, vocab) : spec_excess_sum(weight, &left);
+        residual.taken += mass / rest;
+        mass = uniform ? uniform_residual(weight, target, row, residual.taken, vocab)
+                       : spec_residual_sum(weight, &residual);
     }
-    if (!uniform) return spec_verify_sample_left(&left, weight, mass, chance);
+    if (!uniform) return spec_verify_sample_residual(&residual, weight, mass, chance);
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
 const spec_rule spec_verify_rrsw = {
     .name = "rrsw",
-    .summary = "rrs for siblings without replacement: each judged by what the ones before it left of the draft",
+    .summary = "rrs for siblings without replacement: each judged by the draft without the ones "
+               "before it",
     .reference = "Chen24",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_WITHOUT),

@@ -1,10 +1,11 @@
-/* Rules of a seed: match, with noise that the drafter can share in the place of chance. What comes out is a function of
- * the seed, the text's number and the target alone; so any draft will do, and a token that a round drafted in vain may
- * be drafted by the same noise again. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rules with a seed: match, with noise that the drafter can share in place of chance. The output is
+ * a function of the seed, the text's number and the target alone. So any draft is valid, and a
+ * token that was drafted in vain may be drafted by the same noise again. */
 #include "sim/verify/verify.h"
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     (void)chance;
     spec_shared_noise noise = rule->noise;
@@ -14,7 +15,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
     spec_verify_walk(ret_round, &spec_verify_match, draft, target, weight, &shared);
 }
 
-int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings, spec_error *error)
+int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings,
+                      spec_error *error)
 {
     const int status = spec_shared_noise_init(&rule->noise, kind, settings, error);
     if (status != GSL_SUCCESS || rule->noise.kind == SPEC_NOISE_NONE) return status;

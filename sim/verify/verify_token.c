@@ -1,11 +1,13 @@
-/* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. Of a tree it walks the
- * path of first children, each of which has its row's law, or was chosen, however its siblings came. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. In a
+ * tree it follows the first children. Each of them has its row's law, or was chosen, for every kind
+ * of siblings. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     (void)rule;
     int at = -1; /* the last accepted node */
@@ -16,7 +18,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
         const int token = draft->token[node];
         assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
         if (!spec_chance_accept(chance, row[token], law != NULL ? law[token] : 1.0)) {
-            spec_verify_end(ret_round, spec_verify_correct(row, law, token, draft->vocab, weight, chance));
+            spec_verify_end(ret_round,
+                            spec_verify_correct(row, law, token, draft->vocab, weight, chance));
             return;
         }
         spec_verify_accept(ret_round, draft, node);

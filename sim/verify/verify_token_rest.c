@@ -1,14 +1,16 @@
-/* token-rest: the token rule on the one sibling that was drawn, judged by the law it was drawn from: what the chosen
- * ones left of the row. That law gives these nothing, so a correction is as often one of them as the target is, and
- * goes on there. This is optimal for such siblings [Hu25]: acceptance target(chosen) + sum over the others of
- * min(target, rest). Where all were chosen it is the target's own token.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* token-rest: the token rule on the one sibling that was drawn, judged by the law it was drawn
+ * from: the rest of the row without the chosen siblings. That law gives these probability 0, so the
+ * correction is one of them as often as under the target, and continues there. This is optimal for
+ * such siblings [Hu25]: acceptance target(chosen) + sum over the others of min(target, rest). If
+ * all were chosen it emits the target's own token.
  *
  * At most one pass over the draft's row, for its rest, and one over the two for the correction. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 
-/* The one that was drawn, the last, or -1. */
+/* The sibling that was drawn, which is the last, or -1. */
 static int drawn_child(const spec_draft *draft, int node)
 {
     int child = spec_verify_child(draft, node, node + 1);
@@ -16,11 +18,12 @@ static int drawn_child(const spec_draft *draft, int node)
     return child;
 }
 
-static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target, double *weight,
-                  spec_chance *chance)
+static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
+                  double *weight, spec_chance *chance)
 {
     (void)rule;
-    const int n = spec_verify_children(draft, node), vocab = draft->vocab, child = drawn_child(draft, node);
+    const int n = spec_verify_children(draft, node), vocab = draft->vocab,
+              child = drawn_child(draft, node);
     if (n < 2) return spec_verify_first(draft, node, target, weight, chance);
     assert(draft->siblings == SPEC_SIBLINGS_GREEDY || draft->siblings == SPEC_SIBLINGS_TOP);
     if (child < 0) return spec_verify_sample(target, vocab, chance);
@@ -30,20 +33,21 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     double rest = spec_verify_rest(weight, draft, node, row) + row[token];
     if (rest > 0.0) {
         weight[token] = row[token];
-    } else { /* the chosen ones are all that the row has: uniform over the others */
+    } else { /* the chosen tokens are all of the row: uniform over the others */
         rest = vocab - (n - 1);
         for (int i = 0; i < vocab; i++) weight[i] = 1.0;
         for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++)
             if (i != child) weight[draft->token[i]] = 0.0;
     }
     if (spec_chance_accept(chance, target[token] * rest, weight[token])) return token;
-    const double mass = spec_verify_excess(weight, target, weight, 1.0 / rest, vocab);
+    const double mass = spec_verify_residual(weight, target, weight, 1.0 / rest, vocab);
     return spec_verify_sample(mass > 0.0 ? weight : target, vocab, chance);
 }
 
 const spec_rule spec_verify_token_rest = {
     .name = "token-rest",
-    .summary = "the token rule on the drawn one of greedy siblings, by what the chosen ones left of the draft",
+    .summary = "the token rule on the drawn one of greedy siblings, by the draft without the "
+               "chosen ones",
     .reference = "Hu25",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_GREEDY) | SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP),

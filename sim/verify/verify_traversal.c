@@ -1,13 +1,15 @@
-/* traversal: traversal verification [Weng25], from the leaves to the root; docs/formulas.md#traversal. On a chain it
- * is block, decision by decision.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* traversal: traversal verification [Weng25], from the leaves to the root;
+ * docs/formulas.md#traversal. On a chain it equals block, decision by decision.
  *
- * A node that is reached with `reach` has the share reach * target of what comes after it. Its children are judged one
- * after the other, each with all that is below it, and each takes its part of the share; what is left of it, over the
- * chance that none of them is kept, is the chance to keep the node itself. For every kind of siblings what is left has
- * the form (reach * target - taken * row - evenly)+, so that a few numbers a level are all that is remembered.
+ * A node that is reached with `reach` has the share reach * target of the next token. Its children
+ * are judged one after the other, each with all nodes below it, and each takes its part of the
+ * share. The residual of the share, over the chance that no child is kept, is the chance to keep
+ * the node itself. For every kind of siblings the residual has the form (reach * target - taken *
+ * row - evenly)+, so a few numbers per level describe it.
  *
- * Passes: one over a pair of rows for each child that is given up, where its parent is reached at all; one more over
- * the draft's row for each node with siblings that are not iid; and the pick. */
+ * Passes: one over a pair of rows per rejected child whose parent is reached; one more over the
+ * draft's row per node with siblings that are not iid; and the draw. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
@@ -20,19 +22,19 @@ typedef struct {
     double *weight;
     spec_chance *chance;
     int kept;      /* the node that is kept */
-    bool corrects; /* weight holds what is left after it; else the target's row there is whole */
+    bool corrects; /* weight holds the residual after it; else the target's row there is whole */
     int first[SPEC_NODES_MAX + 1]; /* [i+1]: the first child of node i, [0]: of the root; or -1 */
     int next[SPEC_NODES_MAX];      /* [i]: the next sibling of node i, or -1 */
 } traversal;
 
-/* The children of one node while they are judged. */
+/* The children of one node during their judgement. */
 typedef struct {
     int node, n, judged;
     double reach;
-    double left;          /* the sum of what is left of reach * target; weight holds it once a child was judged */
-    double missed;        /* the chance that none of the judged ones is kept: left + 1 - reach */
-    double taken, evenly; /* what is left is (reach * target - taken * row - evenly)+ */
-    double others;        /* the row's sum over tokens that are no child's */
+    double residual;      /* sum of that of reach * target; after the first child also in weight */
+    double missed;        /* chance that no judged child is kept: residual + 1 - reach */
+    double taken, evenly; /* the residual is (reach * target - taken * row - evenly)+ */
+    double others;        /* the row's sum over tokens that no child has */
 } family;
 
 static void link_children(traversal *t)
@@ -45,7 +47,8 @@ static void link_children(traversal *t)
     }
 }
 
-/* Is it sure that the node has this child: was it chosen, or is it the hub of its pair, which is the likelier one? */
+/* Whether the node has this child for certain: it was chosen, or it is the hub of its pair, the
+ * more probable of the two. */
 static bool is_sure(const traversal *t, const family *f, int child)
 {
     const spec_draft *draft = t->draft;
@@ -57,30 +60,32 @@ static bool is_sure(const traversal *t, const family *f, int child)
     return row[token] > row[rival] || (row[token] == row[rival] && token < rival);
 }
 
-/* The row's sum over the tokens that a drawn child might have been: none of its elders, where siblings are drawn
- * without replacement; and none of those that are sure. */
+/* The row's sum over the possible tokens of a drawn child: not its elder siblings without
+ * replacement, and not the certain children. */
 static double rest_for(const traversal *t, const family *f, int child)
 {
     const spec_draft *draft = t->draft;
     const bool without = draft->siblings == SPEC_SIBLINGS_WITHOUT;
     const double *row = draft->row[child];
     if (f->n < 2 || draft->siblings == SPEC_SIBLINGS_IID || (without && f->judged == 0)) return 1.0;
-    if (!without) return spec_verify_rest(t->weight, draft, f->node, row) + row[draft->token[child]];
+    if (!without)
+        return spec_verify_rest(t->weight, draft, f->node, row) + row[draft->token[child]];
     double rest = f->others;
     for (int i = child; i >= 0; i = t->next[i]) rest += row[draft->token[i]];
     return rest;
 }
 
-/* Fill weight with what is left once `child` was judged. Judged tokens have nothing left; nothing is taken from a sure
- * one before its turn. */
+/* Fill weight with the residual after `child`. It is 0 at judged tokens; nothing is subtracted from
+ * a certain child before its turn. */
 static void leave(traversal *t, family *f, int child, bool sure)
 {
     const spec_draft *draft = t->draft;
     const double *target = t->target[f->node + 1], *row = f->taken > 0.0 ? draft->row[child] : NULL;
     double *weight = t->weight;
     for (int i = 0; i < draft->vocab; i++) {
-        const double left = f->reach * target[i] - (f->evenly + (row != NULL ? f->taken * row[i] : 0.0));
-        weight[i] = left > 0.0 ? left : 0.0;
+        const double residual =
+            f->reach * target[i] - (f->evenly + (row != NULL ? f->taken * row[i] : 0.0));
+        weight[i] = residual > 0.0 ? residual : 0.0;
     }
     for (int i = t->first[f->node + 1]; i >= 0; i = t->next[i]) {
         const int token = draft->token[i];
@@ -88,14 +93,14 @@ static void leave(traversal *t, family *f, int child, bool sure)
         if (is == sure ? i <= child : sure) weight[token] = 0.0;
         else if (is) weight[token] = f->reach * target[token];
     }
-    f->left = 0.0;
-    for (int i = 0; i < draft->vocab; i++) f->left += weight[i];
-    f->missed = f->left + (1.0 - f->reach);
+    f->residual = 0.0;
+    for (int i = 0; i < draft->vocab; i++) f->residual += weight[i];
+    f->missed = f->residual + (1.0 - f->reach);
 }
 
 static bool keeps(traversal *t, int node, double reach);
 
-/* Judge a child with all that is below it: is it, or something there, kept? */
+/* Judge a child with all nodes below it: whether it or one of them is kept. */
 static bool judge(traversal *t, family *f, int child, bool sure)
 {
     const spec_draft *draft = t->draft;
@@ -106,56 +111,64 @@ static bool judge(traversal *t, family *f, int child, bool sure)
     if (even) rest = draft->vocab - (without ? f->judged : f->n - 1);
     else if (!sure) law = draft->row[child][token];
 
-    const double left = f->judged > 0 ? t->weight[token] : f->reach * t->target[f->node + 1][token];
-    /* Where nothing is left, nothing below is reached. */
-    if (left > 0.0 && keeps(t, child, fmin(left * rest / (f->missed * law), 1.0))) return true;
+    const double residual =
+        f->judged > 0 ? t->weight[token] : f->reach * t->target[f->node + 1][token];
+    /* With residual 0, nothing below is reached. */
+    if (residual > 0.0 && keeps(t, child, fmin(residual * rest / (f->missed * law), 1.0)))
+        return true;
 
-    if (without && f->judged == 0) f->others = spec_verify_rest(t->weight, draft, f->node, draft->row[child]);
+    if (without && f->judged == 0)
+        f->others = spec_verify_rest(t->weight, draft, f->node, draft->row[child]);
     f->judged++;
     if (even) f->evenly += f->missed / rest;
-    else if (!sure) f->taken = fmin(f->taken + f->missed / rest, DBL_MAX); /* infinity times a row's 0 is not 0 */
+    else if (!sure)
+        f->taken =
+            fmin(f->taken + f->missed / rest, DBL_MAX); /* infinity times 0 is not 0 */
     leave(t, f, child, sure);
     return false;
 }
 
-/* Is the node, or something below it, kept? Its children are judged in their order, but the sure ones last: their laws
- * do not change with what the others are. */
+/* Whether the node or one below it is kept. Its children are judged in order, but the certain ones
+ * last, because their laws do not depend on the others. */
 static bool keeps(traversal *t, int node, double reach)
 {
     const int first = t->first[node + 1];
-    family f = {.node = node, .reach = reach, .left = reach, .missed = 1.0};
+    family f = {.node = node, .reach = reach, .residual = reach, .missed = 1.0};
     for (int child = first; child >= 0; child = t->next[child]) f.n++;
     for (int sure = 0; sure < 2; sure++)
-        for (int child = first; child >= 0 && f.left > 0.0; child = t->next[child])
+        for (int child = first; child >= 0 && f.residual > 0.0; child = t->next[child])
             if (is_sure(t, &f, child) == sure && judge(t, &f, child, sure)) return true;
 
-    if (!spec_chance_accept(t->chance, f.left, f.missed)) return false;
+    if (!spec_chance_accept(t->chance, f.residual, f.missed)) return false;
     t->kept = node;
-    t->corrects = f.judged > 0 && f.left > 0.0; /* rounding may leave nothing of two rows that are equal */
+    t->corrects =
+        f.judged > 0 && f.residual > 0.0; /* rounding may leave no residual of two equal rows */
     return true;
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     (void)rule;
     traversal t = {.draft = draft, .target = target, .weight = weight, .chance = chance};
     int path[SPEC_K_MAX], depth = 0;
     spec_verify_begin(ret_round, draft);
     link_children(&t);
-    keeps(&t, -1, 1.0); /* the root, at least, is */
+    keeps(&t, -1, 1.0); /* at least the root is kept */
 
     for (int node = t.kept; node >= 0; node = draft->parent[node]) {
         assert(depth < SPEC_K_MAX);
         path[depth++] = node;
     }
     while (depth > 0) spec_verify_accept(ret_round, draft, path[--depth]);
-    spec_verify_end(ret_round, spec_verify_sample(t.corrects ? weight : target[t.kept + 1], draft->vocab, chance));
+    spec_verify_end(ret_round, spec_verify_sample(t.corrects ? weight : target[t.kept + 1],
+                                                  draft->vocab, chance));
 }
 
 const spec_rule spec_verify_traversal = {
     .name = "traversal",
-    .summary = "judge a tree from its leaves to the root: what block is to token, for siblings of every kind",
+    .summary = "judge a tree from its leaves to the root: what block is to token, for siblings of "
+               "every kind",
     .reference = "Weng25",
     .claim = SPEC_LOSSLESS,
     .siblings = SPEC_SIBLINGS_ANY,

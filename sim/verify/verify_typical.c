@@ -1,6 +1,7 @@
-/* typical: Medusa's typical acceptance [Cai24]; docs/formulas.md#typical. The target's probability of a draft token
- * decides alone, against a threshold that falls with the target's entropy; the draft's does not matter. No decision is
- * random. One pass a token over the target. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* typical: Medusa's typical acceptance [Cai24]; docs/formulas.md#typical. It accepts by the
+ * target's probability of a draft token alone, against a threshold that falls with the target's
+ * entropy. No random decisions. One pass over the target per token. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"
@@ -9,9 +10,11 @@
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
-    const int status = spec_settings_double(&rule->epsilon, settings, "epsilon", 0.09, 0.0, 1.0, error);
+    const int status = spec_settings_double(&rule->settings.typical.epsilon, settings, "epsilon",
+                                            0.09, 0.0, 1.0, error);
     if (status != GSL_SUCCESS) return status;
-    return spec_settings_double(&rule->delta, settings, "delta", 0.3, 0.0, 1.0, error);
+    return spec_settings_double(&rule->settings.typical.delta, settings, "delta", 0.3, 0.0, 1.0,
+                                error);
 }
 
 static double threshold(const spec_rule *rule, const double *row, int vocab)
@@ -19,11 +22,11 @@ static double threshold(const spec_rule *rule, const double *row, int vocab)
     double entropy = 0.0;
     for (int i = 0; i < vocab; i++)
         if (row[i] > 0.0) entropy -= row[i] * log(row[i]);
-    return fmin(rule->epsilon, rule->delta * exp(-entropy));
+    return fmin(rule->settings.typical.epsilon, rule->settings.typical.delta * exp(-entropy));
 }
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft, const double *const *target,
-                   double *weight, spec_chance *chance)
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
 {
     (void)weight, (void)chance;
     int at = -1; /* the last accepted node */
@@ -39,7 +42,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 const spec_rule spec_verify_typical = {
     .name = "typical",
     .usage = "typical?epsilon=0.09&delta=0.3",
-    .summary = "LOSSY on purpose: accept where target > min(epsilon, delta exp(-entropy)), else the target's argmax",
+    .summary = "LOSSY on purpose: accept where target > min(epsilon, delta exp(-entropy)), else "
+               "the target's argmax",
     .reference = "Cai24",
     .claim = SPEC_LOSSY,
     .init = init,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/capped_geometric.h"
 
 #include "tests/support/near.h"
@@ -5,20 +6,23 @@
 #include <limits.h>
 #include <stdio.h>
 
-static const double alphas[] = {0.0, 1e-300, 1e-9, 0.27, 0.5, 0.8, 0.9731, 0.999999, 1.0 - 1e-12, 1.0};
+static const double alphas[] = {0.0, 1e-300, 1e-9,     0.27,        0.5,
+                                0.8, 0.9731, 0.999999, 1.0 - 1e-12, 1.0};
 static const int lengths[] = {0, 1, 2, 3, 5, 8, 64, 256, 100000};
 
 enum { N_ALPHAS = sizeof alphas / sizeof *alphas, N_LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* Mean and variance of n_accepted from the law, in extended precision; the variance about the mean, so that nothing
- * cancels. */
+/* Mean and variance of n_accepted from the law, in extended precision; the variance about the mean,
+ * so nothing cancels. */
 static void sum_over_law(long double *ret_mean, long double *ret_variance, double alpha, int K)
 {
     long double mean = 0.0L, variance = 0.0L, lost = 1.0L - (long double)alpha, power = 1.0L;
-    for (int k = 0; k <= K; k++, power *= alpha) mean += (long double)k * power * (k < K ? lost : 1.0L);
+    for (int k = 0; k <= K; k++, power *= alpha)
+        mean += (long double)k * power * (k < K ? lost : 1.0L);
     power = 1.0L;
     for (int k = 0; k <= K; k++, power *= alpha) {
-        variance += ((long double)k - mean) * ((long double)k - mean) * power * (k < K ? lost : 1.0L);
+        variance +=
+            ((long double)k - mean) * ((long double)k - mean) * power * (k < K ? lost : 1.0L);
     }
     *ret_mean = mean;
     *ret_variance = variance;
@@ -31,14 +35,17 @@ static void mean_and_variance_are_sums_over_the_law(void **state)
         for (int j = 0; j < N_LENGTHS; j++) {
             long double mean, variance;
             sum_over_law(&mean, &variance, alphas[i], lengths[j]);
-            assert_near(spec_capped_geometric_mean(alphas[i], lengths[j]), (double)(1.0L + mean), 2e-15);
-            assert_near(spec_capped_geometric_variance(alphas[i], lengths[j]), (double)variance, 2e-14);
+            assert_near(spec_capped_geometric_mean(alphas[i], lengths[j]), (double)(1.0L + mean),
+                        2e-15);
+            assert_near(spec_capped_geometric_variance(alphas[i], lengths[j]), (double)variance,
+                        2e-14);
         }
     }
 }
 
-/* Second route for the variance, free of both the law and the closed form: the recursion over positions in extended
- * precision. Dense in alpha, so that both branches and what lies between them are met. */
+/* Second route for the variance, independent of both the law and the closed form: the recursion
+ * over positions in extended precision. Dense in alpha, to cover both branches and the values
+ * between them. */
 static void variance_follows_the_recursion_over_positions(void **state)
 {
     (void)state;
@@ -110,14 +117,16 @@ static void limits_are_values(void **state)
         assert_same(spec_capped_geometric_mean(alphas[i], 0), 1.0);
         assert_same(spec_capped_geometric_variance(alphas[i], 0), 0.0);
         assert_near(spec_capped_geometric_mean(alphas[i], 1), 1.0 + alphas[i], 1e-15);
-        assert_near(spec_capped_geometric_variance(alphas[i], 1), alphas[i] * (1.0 - alphas[i]), 4e-15);
+        assert_near(spec_capped_geometric_variance(alphas[i], 1), alphas[i] * (1.0 - alphas[i]),
+                    4e-15);
     }
     assert_same(spec_capped_geometric_mean(1.0, INT_MAX), 2147483648.0);
     assert_near(spec_capped_geometric_mean(0.8, INT_MAX), 5.0, 1e-15);
-    assert_near(spec_capped_geometric_variance(0.8, INT_MAX), 20.0, 1e-14); /* geometric: alpha / (1-alpha)^2 */
+    assert_near(spec_capped_geometric_variance(0.8, INT_MAX), 20.0,
+                1e-14); /* geometric: alpha / (1-alpha)^2 */
 }
 
-/* python3 closed.py ("mean/var/pgf ok"): its function stats(), run with fractions.Fraction, prints these. */
+/* tests/oracle/closed.py, lines "stats", whose mean counts accepted tokens: one less. */
 static void known_answers_of_the_oracle(void **state)
 {
     (void)state;
@@ -142,17 +151,21 @@ static void generating_function_is_the_sum_over_the_law(void **state)
                     sum += term;
                     scale += fabsl(term);
                 }
-                assert_within(spec_capped_geometric_pgf(alphas[i], K, points[p]), (double)sum, 1e-15 * (double)scale);
+                assert_within(spec_capped_geometric_pgf(alphas[i], K, points[p]), (double)sum,
+                              1e-15 * (double)scale);
             }
         }
     }
     assert_same(spec_capped_geometric_pgf(0.27, 0, 2.385), 1.0);
     assert_same(spec_capped_geometric_pgf(0.27, 4, 0.0), 1.0 - 0.27);
     assert_near(spec_capped_geometric_pgf(0.27, 4, 1.0), 1.0, 1e-15);
-    /* (1-alpha) (1-(alpha z)^K) / (1 - alpha z) + (alpha z)^K, and E[n_accepted] as the derivative at 1 */
+    /* (1-alpha) (1-(alpha z)^K) / (1 - alpha z) + (alpha z)^K, and E[n_accepted] as the derivative
+     * at 1 */
     double y = 0.8 * 0.6;
-    assert_near(spec_capped_geometric_pgf(0.8, 7, 0.6), 0.2 * (1.0 - pow(y, 7)) / (1.0 - y) + pow(y, 7), 1e-15);
-    double right = spec_capped_geometric_pgf(0.8, 5, 1.0 + 1e-5), left = spec_capped_geometric_pgf(0.8, 5, 1.0 - 1e-5);
+    assert_near(spec_capped_geometric_pgf(0.8, 7, 0.6),
+                0.2 * (1.0 - pow(y, 7)) / (1.0 - y) + pow(y, 7), 1e-15);
+    double right = spec_capped_geometric_pgf(0.8, 5, 1.0 + 1e-5),
+           left = spec_capped_geometric_pgf(0.8, 5, 1.0 - 1e-5);
     assert_near((right - left) / 2e-5, spec_capped_geometric_mean(0.8, 5) - 1.0, 1e-8);
 }
 
@@ -160,17 +173,18 @@ static void chances_by_position_multiply(void **state)
 {
     (void)state;
     const double a[] = {0.9, 0.27, 0.5};
-    assert_near(spec_positional_mean(a, 3), 1.0 + 0.9 + 0.9 * 0.27 + 0.9 * 0.27 * 0.5, 1e-15);
+    assert_near(spec_capped_geometric_positional_mean(a, 3),
+                1.0 + 0.9 + 0.9 * 0.27 + 0.9 * 0.27 * 0.5, 1e-15);
     const double law[] = {0.1, 0.9 * 0.73, 0.9 * 0.27 * 0.5, 0.9 * 0.27 * 0.5};
     double mean = law[1] + 2.0 * law[2] + 3.0 * law[3], variance = 0.0;
     for (int k = 0; k <= 3; k++) variance += law[k] * (k - mean) * (k - mean);
-    assert_near(spec_positional_variance(a, 3), variance, 1e-15);
-    assert_same(spec_positional_mean(a, 0), 1.0);
-    assert_same(spec_positional_variance(a, 0), 0.0);
-    assert_same(spec_positional_mean(NULL, 0), 1.0);
-    assert_same(spec_positional_variance(NULL, 0), 0.0);
-    assert_same(spec_positional_mean(a, 1), 1.9);
-    assert_near(spec_positional_variance(a, 1), 0.09, 1e-15);
+    assert_near(spec_capped_geometric_positional_variance(a, 3), variance, 1e-15);
+    assert_same(spec_capped_geometric_positional_mean(a, 0), 1.0);
+    assert_same(spec_capped_geometric_positional_variance(a, 0), 0.0);
+    assert_same(spec_capped_geometric_positional_mean(NULL, 0), 1.0);
+    assert_same(spec_capped_geometric_positional_variance(NULL, 0), 0.0);
+    assert_same(spec_capped_geometric_positional_mean(a, 1), 1.9);
+    assert_near(spec_capped_geometric_positional_variance(a, 1), 0.09, 1e-15);
 }
 
 static void equal_chances_by_position_are_iid(void **state)
@@ -180,8 +194,10 @@ static void equal_chances_by_position_are_iid(void **state)
         double a[256];
         for (int k = 0; k < 256; k++) a[k] = alphas[i];
         for (int K = 0; K <= 256; K += 16) {
-            assert_near(spec_positional_mean(a, K), spec_capped_geometric_mean(alphas[i], K), 1e-14);
-            assert_near(spec_positional_variance(a, K), spec_capped_geometric_variance(alphas[i], K), 2e-14);
+            assert_near(spec_capped_geometric_positional_mean(a, K),
+                        spec_capped_geometric_mean(alphas[i], K), 1e-14);
+            assert_near(spec_capped_geometric_positional_variance(a, K),
+                        spec_capped_geometric_variance(alphas[i], K), 2e-14);
         }
     }
 }
@@ -203,8 +219,8 @@ static void outside_the_domain_is_nan(void **state)
         for (int where = 0; where < 3; where++) {
             double a[3] = {0.27, 0.0, 0.27};
             a[where] = bad[i];
-            assert_nan(spec_positional_mean(a, 3));
-            assert_nan(spec_positional_variance(a, 3));
+            assert_nan(spec_capped_geometric_positional_mean(a, 3));
+            assert_nan(spec_capped_geometric_positional_variance(a, 3));
         }
     }
     assert_nan(spec_capped_geometric_probability(0.27, -1, 0));
@@ -212,8 +228,8 @@ static void outside_the_domain_is_nan(void **state)
     assert_nan(spec_capped_geometric_mean(0.27, -1));
     assert_nan(spec_capped_geometric_variance(0.27, -1));
     assert_nan(spec_capped_geometric_pgf(0.27, -1, 0.27));
-    assert_nan(spec_positional_mean(NULL, -1));
-    assert_nan(spec_positional_variance(NULL, -1));
+    assert_nan(spec_capped_geometric_positional_mean(NULL, -1));
+    assert_nan(spec_capped_geometric_positional_variance(NULL, -1));
     assert_nan(spec_capped_geometric_pgf(0.27, 3, NAN));
     assert_nan(spec_capped_geometric_pgf(0.27, 3, INFINITY));
     assert_nan(spec_capped_geometric_pgf(0.27, 0, -INFINITY));

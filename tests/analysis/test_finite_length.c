@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/finite_length.h"
 
 #include "analysis/capped_geometric.h"
@@ -11,7 +12,7 @@ static void capped_geometric_law(double *law, double alpha, int K)
     for (int k = 0; k <= K; k++) law[k] = spec_capped_geometric_probability(alpha, K, k);
 }
 
-/* python3 closed.py, lines "steps exact ... renewal ...". */
+/* tests/oracle/closed.py, lines "steps exact ... renewal ...". */
 static void known_answers_of_the_oracle(void **state)
 {
     (void)state;
@@ -27,9 +28,10 @@ static void known_answers_of_the_oracle(void **state)
         double law[6], work[129], alpha = rows[i].alpha;
         int K = rows[i].K, L = rows[i].L;
         capped_geometric_law(law, alpha, K);
-        double mean = spec_capped_geometric_mean(alpha, K), variance = spec_capped_geometric_variance(alpha, K);
-        double exact = spec_rounds_to_length(law, K + 1, L, work);
-        double renewal = spec_rounds_to_length_renewal(mean, variance, L);
+        double mean = spec_capped_geometric_mean(alpha, K),
+               variance = spec_capped_geometric_variance(alpha, K);
+        double exact = spec_finite_length_rounds(law, K + 1, L, work);
+        double renewal = spec_finite_length_rounds_renewal(mean, variance, L);
         assert_prints(exact, 6, rows[i].exact);
         assert_prints(renewal, 6, rows[i].renewal);
         assert_within(exact, renewal, L > 100 ? 1e-9 : 5e-6);
@@ -37,8 +39,8 @@ static void known_answers_of_the_oracle(void **state)
     }
 }
 
-/* Second route, without the recursion: E[rounds] = sum over r >= 0 of P(fewer than L tokens after r rounds), by
- * convolving laws. */
+/* Second route, without the recursion: E[rounds] = sum over r >= 0 of P(fewer than L tokens after r
+ * rounds), by convolving laws. */
 static void exact_mean_is_the_sum_of_survival_chances(void **state)
 {
     (void)state;
@@ -46,7 +48,8 @@ static void exact_mean_is_the_sum_of_survival_chances(void **state)
     enum { N = 5, LENGTH = 37 };
     double work[LENGTH + 1];
     for (int L = 0; L <= LENGTH; L++) {
-        double at[LENGTH + 1] = {1.0}, expected = 0.0; /* at[t]: chance of exactly t < L tokens so far */
+        double at[LENGTH + 1] = {1.0},
+                           expected = 0.0; /* at[t]: chance of exactly t < L tokens so far */
         for (int r = 0; r < L; r++) {
             double next[LENGTH + 1] = {0.0};
             for (int t = 0; t < L; t++) {
@@ -55,8 +58,8 @@ static void exact_mean_is_the_sum_of_survival_chances(void **state)
             }
             memcpy(at, next, sizeof at);
         }
-        assert_near(spec_rounds_to_length(law, N, L, work), expected, 1e-14);
-        assert_same(work[L], spec_rounds_to_length(law, N, L, work));
+        assert_near(spec_finite_length_rounds(law, N, L, work), expected, 1e-14);
+        assert_same(work[L], spec_finite_length_rounds(law, N, L, work));
     }
 }
 
@@ -65,22 +68,24 @@ static void one_token_per_round_needs_L_rounds(void **state)
     (void)state;
     double law[4] = {1.0, 0.0, 0.0, 0.0}, work[12];
     for (int L = 0; L < 12; L++) {
-        assert_same(spec_rounds_to_length(law, 1, L, work), L);
-        assert_same(spec_rounds_to_length(law, 4, L, work), L);
+        assert_same(spec_finite_length_rounds(law, 1, L, work), L);
+        assert_same(spec_finite_length_rounds(law, 4, L, work), L);
         assert_same(work[0], 0.0);
     }
-    assert_near(spec_rounds_to_length_renewal(1.0, 0.0, 7.0), 7.0, 1e-15);
-    assert_same(spec_rounds_to_length_renewal(1.0, 0.0, 1.0), 1.0);
+    assert_near(spec_finite_length_rounds_renewal(1.0, 0.0, 7.0), 7.0, 1e-15);
+    assert_same(spec_finite_length_rounds_renewal(1.0, 0.0, 1.0), 1.0);
 }
 
-/* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its mean over four
- * lengths. */
+/* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its
+ * mean over four lengths. */
 static void full_rounds_need_the_ceiling(void **state)
 {
     (void)state;
     double law[4] = {0.0, 0.0, 0.0, 1.0}, work[24], gap = 0.0;
-    for (int L = 1; L < 24; L++) assert_same(spec_rounds_to_length(law, 4, L, work), (L + 3) / 4);
-    for (int L = 9; L < 13; L++) gap += spec_rounds_to_length_renewal(4.0, 0.0, L) - (L + 3) / 4;
+    for (int L = 1; L < 24; L++)
+        assert_same(spec_finite_length_rounds(law, 4, L, work), (L + 3) / 4);
+    for (int L = 9; L < 13; L++)
+        gap += spec_finite_length_rounds_renewal(4.0, 0.0, L) - (L + 3) / 4;
     assert_within(gap, 0.0, 1e-13);
 }
 
@@ -88,7 +93,7 @@ static void renewal_formula_itself(void **state)
 {
     (void)state;
     double mean = 2.385, variance = 0.27;
-    assert_near(spec_rounds_to_length_renewal(mean, variance, 11.0),
+    assert_near(spec_finite_length_rounds_renewal(mean, variance, 11.0),
                 10.0 / mean + (variance + mean * mean + mean) / (2.0 * mean * mean), 1e-15);
 }
 
@@ -96,20 +101,20 @@ static void outside_the_domain_is_nan(void **state)
 {
     (void)state;
     double law[3] = {0.27, 0.5, 0.23}, work[8];
-    assert_nan(spec_rounds_to_length(law, 0, 7, work));
-    assert_nan(spec_rounds_to_length(law, 3, -1, work));
-    assert_nan(spec_rounds_to_length(law, 2, 7, work));
-    assert_nan(spec_rounds_to_length((double[]){0.5, 0.5 + 2e-9}, 2, 7, work));
-    double even = spec_rounds_to_length((double[]){0.5, 0.5}, 2, 7, work);
-    assert_near(spec_rounds_to_length((double[]){0.5, 0.5 + 5e-10}, 2, 7, work), even, 1e-8);
-    assert_nan(spec_rounds_to_length((double[]){1.5, -0.5}, 2, 7, work));
-    assert_nan(spec_rounds_to_length((double[]){NAN, 1.0}, 2, 7, work));
-    assert_nan(spec_rounds_to_length_renewal(0.999, 0.27, 7.0));
-    assert_nan(spec_rounds_to_length_renewal(2.385, -1e-9, 7.0));
-    assert_nan(spec_rounds_to_length_renewal(2.385, 0.27, 0.999));
-    assert_nan(spec_rounds_to_length_renewal(NAN, 0.27, 7.0));
-    assert_nan(spec_rounds_to_length_renewal(2.385, NAN, 7.0));
-    assert_nan(spec_rounds_to_length_renewal(2.385, 0.27, NAN));
+    assert_nan(spec_finite_length_rounds(law, 0, 7, work));
+    assert_nan(spec_finite_length_rounds(law, 3, -1, work));
+    assert_nan(spec_finite_length_rounds(law, 2, 7, work));
+    assert_nan(spec_finite_length_rounds((double[]){0.5, 0.5 + 2e-9}, 2, 7, work));
+    double even = spec_finite_length_rounds((double[]){0.5, 0.5}, 2, 7, work);
+    assert_near(spec_finite_length_rounds((double[]){0.5, 0.5 + 5e-10}, 2, 7, work), even, 1e-8);
+    assert_nan(spec_finite_length_rounds((double[]){1.5, -0.5}, 2, 7, work));
+    assert_nan(spec_finite_length_rounds((double[]){NAN, 1.0}, 2, 7, work));
+    assert_nan(spec_finite_length_rounds_renewal(0.999, 0.27, 7.0));
+    assert_nan(spec_finite_length_rounds_renewal(2.385, -1e-9, 7.0));
+    assert_nan(spec_finite_length_rounds_renewal(2.385, 0.27, 0.999));
+    assert_nan(spec_finite_length_rounds_renewal(NAN, 0.27, 7.0));
+    assert_nan(spec_finite_length_rounds_renewal(2.385, NAN, 7.0));
+    assert_nan(spec_finite_length_rounds_renewal(2.385, 0.27, NAN));
 }
 
 int main(void)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/law.h"
 
 #include "tests/support/near.h"
@@ -31,6 +32,7 @@ static void whole_is_1_within_1e_9(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sum_of_a_law), cmocka_unit_test(whole_is_1_within_1e_9)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sum_of_a_law),
+                                       cmocka_unit_test(whole_is_1_within_1e_9)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/places.h"
 
 #include "analysis/capped_geometric.h"
@@ -8,7 +9,8 @@
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
-static double mean_of(const double *beta, const double *start, int n, int K, size_t burn_in, size_t rounds)
+static double mean_of(const double *beta, const double *start, int n, int K, size_t burn_in,
+                      size_t rounds)
 {
     double mean;
     assert_int_equal(spec_places_mean(&mean, beta, start, n, K, burn_in, rounds), GSL_SUCCESS);
@@ -22,12 +24,14 @@ static void equal_chances_are_iid_acceptance(void **state)
     for (int K = 0; K < 8; K++)
         assert_near(mean_of(beta, start, 3, K, 2, 5), spec_capped_geometric_mean(0.735, K), 1e-14);
     for (int K = 0; K < 8; K++) {
-        assert_near(mean_of((const double[]){1.0}, (const double[]){1.0}, 1, K, 0, 3), K + 1.0, 1e-14);
+        assert_near(mean_of((const double[]){1.0}, (const double[]){1.0}, 1, K, 0, 3), K + 1.0,
+                    1e-14);
         assert_near(mean_of((const double[]){0.0}, (const double[]){1.0}, 1, K, 0, 3), 1.0, 1e-14);
     }
 }
 
-/* Two places, K = 1, two rounds, by hand: from place 0 a round emits 2 with chance .8 and stays, else 1. */
+/* Two places, K = 1, two rounds, by hand: from place 0 a round emits 2 with chance .8 and stays,
+ * else 1. */
 static void two_rounds_by_hand(void **state)
 {
     (void)state;
@@ -38,7 +42,8 @@ static void two_rounds_by_hand(void **state)
     assert_near(mean_of(beta, (const double[]){0.25, 0.75}, 2, 1, 0, 1), 1.425, 1e-15);
 }
 
-/* The long run against the chain over contexts, of which a circle of places is one: another route to the kernel. */
+/* The long run against the chain over contexts, with the circle of places as contexts: another
+ * route to the kernel. */
 static void the_long_run_is_that_of_the_chain_over_places(void **state)
 {
     (void)state;
@@ -55,13 +60,15 @@ static void the_long_run_is_that_of_the_chain_over_places(void **state)
     }
     for (int K = 1; K < 6; K++) {
         double expected, variance;
-        assert_int_equal(spec_pair_chain(&expected, &variance, NULL, accept, reject, bonus, N, K), GSL_SUCCESS);
+        assert_int_equal(
+            spec_modulated_pair_chain(&expected, &variance, NULL, accept, reject, bonus, N, K),
+            GSL_SUCCESS);
         assert_near(mean_of(beta, start, N, K, 30000, 1), expected, 1e-12);
     }
     gsl_rng_free(rng);
 }
 
-/* A round is played from each place by its own lines, for drafts longer than the circle too. */
+/* A separate simulation of a round from each place, for drafts longer than the circle too. */
 static void one_round_is_the_sum_of_its_products(void **state)
 {
     (void)state;
@@ -81,14 +88,21 @@ static void what_is_no_chance_or_law_is_refused(void **state)
     (void)state;
     static const double beta[] = {0.3, 0.4}, start[] = {0.5, 0.5};
     double mean = 7.0;
-    assert_int_equal(spec_places_mean(&mean, (const double[]){0.3, 1.1}, start, 2, 1, 0, 1), GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, (const double[]){0.3, 1.1}, start, 2, 1, 0, 1),
+                     GSL_EDOM);
     assert_same(mean, 0.0);
-    assert_int_equal(spec_places_mean(&mean, (const double[]){-0.1, 1.0}, start, 2, 1, 0, 1), GSL_EDOM);
-    assert_int_equal(spec_places_mean(&mean, (const double[]){NAN, 1.0}, start, 2, 1, 0, 1), GSL_EDOM);
-    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.4}, 2, 1, 0, 1), GSL_EDOM);
-    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){1.5, -0.5}, 2, 1, 0, 1), GSL_EDOM);
-    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 + 2e-9}, 2, 1, 0, 1), GSL_EDOM);
-    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 - 5e-10}, 2, 1, 0, 1), GSL_SUCCESS);
+    assert_int_equal(spec_places_mean(&mean, (const double[]){-0.1, 1.0}, start, 2, 1, 0, 1),
+                     GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, (const double[]){NAN, 1.0}, start, 2, 1, 0, 1),
+                     GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.4}, 2, 1, 0, 1),
+                     GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){1.5, -0.5}, 2, 1, 0, 1),
+                     GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 + 2e-9}, 2, 1, 0, 1),
+                     GSL_EDOM);
+    assert_int_equal(spec_places_mean(&mean, beta, (const double[]){0.5, 0.5 - 5e-10}, 2, 1, 0, 1),
+                     GSL_SUCCESS);
     assert_int_equal(spec_places_mean(&mean, beta, start, 0, 1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, -1, 0, 1), GSL_EDOM);
     assert_int_equal(spec_places_mean(&mean, beta, start, 2, 1, 3, 0), GSL_EDOM);

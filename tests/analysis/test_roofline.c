@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/roofline.h"
 
 #include "tests/support/near.h"
@@ -10,35 +11,43 @@ static const spec_transformer_shape seventy_billion = {.parameters = 70e9, .byte
 static const spec_transformer_shape odd = {
     .parameters = 2.385, .bytes_per_weight = 0.27, .layers = 3.0, .width = 5.0, .kv_bytes = 7.0};
 
-/* The example of many tutorials: 7 B parameters in FP16 on an A100 decode at 1 FLOP per byte and 0.6 % of the peak; a
- * prompt of 1000 tokens at 1000 FLOP per byte and all of it. */
+/* The example of many tutorials: 7 B parameters in FP16 on an A100 decode at 1 FLOP per byte and
+ * 0.6 % of the peak; a prompt of 1000 tokens at 1000 FLOP per byte and all of it. */
 static void seven_billion_parameters_on_an_a100(void **state)
 {
     (void)state;
-    const spec_hardware *a100 = spec_hardware_find("A100");
-    assert_same(spec_pass_flops(&seven_billion, 1.0, 0.0), 14e9);
-    assert_same(spec_pass_bytes(&seven_billion, 1.0, 0.0), 14e9);
-    assert_same(spec_arithmetic_intensity(&seven_billion, 1.0, 0.0), 1.0);
-    assert_prints(100.0 * spec_utilization(a100, 1.0), 1, "0.6");
-    assert_same(spec_pass_flops(&seven_billion, 1000.0, 0.0), 14e12);
-    assert_same(spec_arithmetic_intensity(&seven_billion, 1000.0, 0.0), 1000.0);
-    assert_same(spec_utilization(a100, 1000.0), 1.0);
-    assert_near(spec_pass_time(a100, &seven_billion, 1.0, 0.0), 7e-3, 1e-15); /* "about 7 ms, whether 1 token or 5" */
-    assert_near(spec_pass_time(a100, &seven_billion, 5.0, 0.0), 7e-3, 1e-15);
-    assert_near(spec_arithmetic_intensity(&seven_billion, 5.0, 0.0), 5.0, 1e-15);
+    const spec_hardware *a100 = spec_roofline_hardware_find("A100");
+    assert_same(spec_roofline_pass_flops(&seven_billion, 1.0, 0.0), 14e9);
+    assert_same(spec_roofline_pass_bytes(&seven_billion, 1.0, 0.0), 14e9);
+    assert_same(spec_roofline_intensity(&seven_billion, 1.0, 0.0), 1.0);
+    assert_prints(100.0 * spec_roofline_utilization(a100, 1.0), 1, "0.6");
+    assert_same(spec_roofline_pass_flops(&seven_billion, 1000.0, 0.0), 14e12);
+    assert_same(spec_roofline_intensity(&seven_billion, 1000.0, 0.0), 1000.0);
+    assert_same(spec_roofline_utilization(a100, 1000.0), 1.0);
+    assert_near(spec_roofline_pass_time(a100, &seven_billion, 1.0, 0.0), 7e-3,
+                1e-15); /* "about 7 ms, whether 1 token or 5" */
+    assert_near(spec_roofline_pass_time(a100, &seven_billion, 5.0, 0.0), 7e-3, 1e-15);
+    assert_near(spec_roofline_intensity(&seven_billion, 5.0, 0.0), 5.0, 1e-15);
 }
 
-/* 70 B in FP16 are 140 GB: 14 tokens/s at 2 TB/s. "47 ms per token on an H100" is 3 TB/s; the data sheet's 3.35 TB/s
- * would give 42. */
+/* 70 B in FP16 are 140 GB: 14 tokens/s at 2 TB/s. "47 ms per token on an H100" is 3 TB/s; the data
+ * sheet's 3.35 TB/s would give 42. */
 static void seventy_billion_parameters(void **state)
 {
     (void)state;
-    assert_same(spec_pass_bytes(&seventy_billion, 1.0, 0.0), 140e9);
-    assert_prints(1.0 / spec_pass_time(spec_hardware_find("A100"), &seventy_billion, 1.0, 0.0), 0, "14");
+    assert_same(spec_roofline_pass_bytes(&seventy_billion, 1.0, 0.0), 140e9);
+    assert_prints(1.0 / spec_roofline_pass_time(spec_roofline_hardware_find("A100"),
+                                                &seventy_billion, 1.0, 0.0),
+                  0, "14");
     const spec_hardware three_terabytes = {.flops = 989e12, .bandwidth = 3e12};
-    assert_prints(1e3 * spec_pass_time(&three_terabytes, &seventy_billion, 1.0, 0.0), 0, "47");
-    assert_prints(1e3 * spec_pass_time(spec_hardware_find("H100"), &seventy_billion, 1.0, 0.0), 0, "42");
-    assert_prints(1e3 * spec_pass_time(spec_hardware_find("H200"), &seventy_billion, 1.0, 0.0), 0, "29");
+    assert_prints(1e3 * spec_roofline_pass_time(&three_terabytes, &seventy_billion, 1.0, 0.0), 0,
+                  "47");
+    assert_prints(1e3 * spec_roofline_pass_time(spec_roofline_hardware_find("H100"),
+                                                &seventy_billion, 1.0, 0.0),
+                  0, "42");
+    assert_prints(1e3 * spec_roofline_pass_time(spec_roofline_hardware_find("H200"),
+                                                &seventy_billion, 1.0, 0.0),
+                  0, "29");
 }
 
 static void known_hardware(void **state)
@@ -49,7 +58,7 @@ static void known_hardware(void **state)
         double flops, bandwidth;
     } known[] = {{"A100", 312e12, 2e12}, {"H100", 989e12, 3.35e12}, {"H200", 989e12, 4.8e12}};
     for (int i = 0; i < 3; i++) {
-        const spec_hardware *found = spec_hardware_find(known[i].name);
+        const spec_hardware *found = spec_roofline_hardware_find(known[i].name);
         assert_ptr_equal(found, &spec_hardware_known[i]);
         assert_string_equal(found->name, known[i].name);
         assert_same(found->flops, known[i].flops);
@@ -57,9 +66,9 @@ static void known_hardware(void **state)
         assert_non_null(strstr(found->source, "NVIDIA"));
     }
     assert_null(spec_hardware_known[3].name);
-    assert_ptr_equal(spec_hardware_find("h200"), &spec_hardware_known[2]);
-    assert_null(spec_hardware_find("A1000"));
-    assert_null(spec_hardware_find(""));
+    assert_ptr_equal(spec_roofline_hardware_find("h200"), &spec_hardware_known[2]);
+    assert_null(spec_roofline_hardware_find("A1000"));
+    assert_null(spec_roofline_hardware_find(""));
 }
 
 /* Second route: count token by token. */
@@ -69,12 +78,13 @@ static void attention_and_cache_are_counted_token_by_token(void **state)
     for (int n = 1; n < 6; n++) {
         for (int context = 0; context < 4; context++) {
             double flops = 0.0, bytes = odd.parameters * odd.bytes_per_weight;
-            for (int i = 1; i <= n; i++) flops += 2.0 * odd.parameters + 2.0 * 2.0 * 3.0 * 5.0 * (context + i);
+            for (int i = 1; i <= n; i++)
+                flops += 2.0 * odd.parameters + 2.0 * 2.0 * 3.0 * 5.0 * (context + i);
             for (int i = 0; i < context; i++) bytes += 7.0; /* read */
             for (int i = 0; i < n; i++) bytes += 7.0;       /* written */
-            assert_near(spec_pass_flops(&odd, n, context), flops, 1e-14);
-            assert_near(spec_pass_bytes(&odd, n, context), bytes, 1e-14);
-            assert_near(spec_arithmetic_intensity(&odd, n, context), flops / bytes, 1e-14);
+            assert_near(spec_roofline_pass_flops(&odd, n, context), flops, 1e-14);
+            assert_near(spec_roofline_pass_bytes(&odd, n, context), bytes, 1e-14);
+            assert_near(spec_roofline_intensity(&odd, n, context), flops / bytes, 1e-14);
         }
     }
 }
@@ -84,26 +94,31 @@ static void time_is_the_larger_of_two(void **state)
     (void)state;
     const spec_hardware slow_memory = {.flops = 1e9, .bandwidth = 2.385};
     const spec_hardware slow_compute = {.flops = 0.27, .bandwidth = 1e9};
-    assert_near(spec_pass_time(&slow_memory, &odd, 2.0, 3.0), spec_pass_bytes(&odd, 2.0, 3.0) / 2.385, 1e-15);
-    assert_near(spec_pass_time(&slow_compute, &odd, 2.0, 3.0), spec_pass_flops(&odd, 2.0, 3.0) / 0.27, 1e-15);
+    assert_near(spec_roofline_pass_time(&slow_memory, &odd, 2.0, 3.0),
+                spec_roofline_pass_bytes(&odd, 2.0, 3.0) / 2.385, 1e-15);
+    assert_near(spec_roofline_pass_time(&slow_compute, &odd, 2.0, 3.0),
+                spec_roofline_pass_flops(&odd, 2.0, 3.0) / 0.27, 1e-15);
     const spec_hardware even = {.flops = 8.0, .bandwidth = 2.0};
-    assert_same(spec_utilization(&even, 1.0), 0.25);
-    assert_same(spec_utilization(&even, 4.0), 1.0);
-    assert_same(spec_utilization(&even, 5.0), 1.0);
-    assert_same(spec_utilization(&even, 0.0), 0.0);
+    assert_same(spec_roofline_utilization(&even, 1.0), 0.25);
+    assert_same(spec_roofline_utilization(&even, 4.0), 1.0);
+    assert_same(spec_roofline_utilization(&even, 5.0), 1.0);
+    assert_same(spec_roofline_utilization(&even, 0.0), 0.0);
 }
 
 static void compute_takes_over_at_the_ridge(void **state)
 {
     (void)state;
-    const spec_hardware *a100 = spec_hardware_find("A100");
-    double ridge = spec_ridge_tokens(a100, 2.0);
+    const spec_hardware *a100 = spec_roofline_hardware_find("A100");
+    double ridge = spec_roofline_ridge_tokens(a100, 2.0);
     assert_same(ridge, 156.0);
-    assert_same(spec_ridge_tokens(a100, 0.5), 39.0);
-    double memory = spec_pass_time(a100, &seven_billion, 1.0, 0.0);
-    assert_near(spec_pass_time(a100, &seven_billion, ridge, 0.0), memory, 1e-14);
-    assert_near(spec_pass_time(a100, &seven_billion, 2.0 * ridge, 0.0), 2.0 * memory, 1e-14);
-    assert_near(spec_utilization(a100, spec_arithmetic_intensity(&seven_billion, ridge, 0.0)), 1.0, 1e-14);
+    assert_same(spec_roofline_ridge_tokens(a100, 0.5), 39.0);
+    double memory = spec_roofline_pass_time(a100, &seven_billion, 1.0, 0.0);
+    assert_near(spec_roofline_pass_time(a100, &seven_billion, ridge, 0.0), memory, 1e-14);
+    assert_near(spec_roofline_pass_time(a100, &seven_billion, 2.0 * ridge, 0.0), 2.0 * memory,
+                1e-14);
+    assert_near(
+        spec_roofline_utilization(a100, spec_roofline_intensity(&seven_billion, ridge, 0.0)), 1.0,
+        1e-14);
 }
 
 static void outside_the_domain_is_nan(void **state)
@@ -112,7 +127,7 @@ static void outside_the_domain_is_nan(void **state)
     const double bad[] = {-1e-300, NAN, INFINITY, 0.0};
     const spec_hardware fine = {.flops = 8.0, .bandwidth = 2.0};
     for (int i = 0; i < 4; i++) {
-        /* 0 is an amount, but no size; bad[] ends with it */
+        /* 0 is a valid amount, but not a valid size; bad[] ends with it */
         for (int field = 0; field < 7; field++) {
             if (i == 3 && field >= 3) continue;
             spec_transformer_shape shape = odd;
@@ -120,25 +135,25 @@ static void outside_the_domain_is_nan(void **state)
             double *const at[] = {&shape.parameters, &shape.bytes_per_weight, &n_tokens, &context,
                                   &shape.layers,     &shape.width,            &shape.kv_bytes};
             *at[field] = bad[i];
-            assert_nan(spec_pass_flops(&shape, n_tokens, context));
-            assert_nan(spec_pass_bytes(&shape, n_tokens, context));
-            assert_nan(spec_arithmetic_intensity(&shape, n_tokens, context));
-            assert_nan(spec_pass_time(&fine, &shape, n_tokens, context));
+            assert_nan(spec_roofline_pass_flops(&shape, n_tokens, context));
+            assert_nan(spec_roofline_pass_bytes(&shape, n_tokens, context));
+            assert_nan(spec_roofline_intensity(&shape, n_tokens, context));
+            assert_nan(spec_roofline_pass_time(&fine, &shape, n_tokens, context));
         }
         const spec_hardware no_flops = {.flops = bad[i], .bandwidth = 2.0};
         const spec_hardware no_bandwidth = {.flops = 8.0, .bandwidth = bad[i]};
         const spec_hardware *const broken[] = {&no_flops, &no_bandwidth};
         for (int j = 0; j < 2; j++) {
-            assert_nan(spec_pass_time(broken[j], &odd, 2.0, 3.0));
-            assert_nan(spec_utilization(broken[j], 1.0));
-            assert_nan(spec_ridge_tokens(broken[j], 2.0));
+            assert_nan(spec_roofline_pass_time(broken[j], &odd, 2.0, 3.0));
+            assert_nan(spec_roofline_utilization(broken[j], 1.0));
+            assert_nan(spec_roofline_ridge_tokens(broken[j], 2.0));
         }
-        if (i < 3) assert_nan(spec_utilization(&fine, bad[i]));
-        assert_nan(spec_ridge_tokens(&fine, bad[i]));
+        if (i < 3) assert_nan(spec_roofline_utilization(&fine, bad[i]));
+        assert_nan(spec_roofline_ridge_tokens(&fine, bad[i]));
     }
     spec_transformer_shape bare = {.parameters = 1.0, .bytes_per_weight = 2.0};
-    assert_same(spec_pass_flops(&bare, 1.0, 0.0), 2.0);
-    assert_same(spec_pass_bytes(&bare, 1.0, 0.0), 2.0);
+    assert_same(spec_roofline_pass_flops(&bare, 1.0, 0.0), 2.0);
+    assert_same(spec_roofline_pass_bytes(&bare, 1.0, 0.0), 2.0);
 }
 
 int main(void)

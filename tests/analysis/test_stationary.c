@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/stationary.h"
 
 #include "tests/support/near.h"
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Entries with entropy and no generator: fractions of multiples of the golden ratio. */
+/* Varied entries without a generator: fractions of multiples of the golden ratio. */
 static double fraction(int i)
 {
     double x = 0.6180339887498949 * (i + 1);
@@ -17,7 +18,8 @@ static void fill_stochastic(double *matrix, int S, int salt)
 {
     for (int s = 0; s < S; s++) {
         double sum = 0.0;
-        for (int t = 0; t < S; t++) sum += matrix[s * S + t] = 0.01 + fraction(salt + 7 * s * S + 3 * t);
+        for (int t = 0; t < S; t++)
+            sum += matrix[s * S + t] = 0.01 + fraction(salt + 7 * s * S + 3 * t);
         for (int t = 0; t < S; t++) matrix[s * S + t] /= sum;
     }
 }
@@ -31,7 +33,8 @@ static void two_states_by_hand(void **state)
     assert_near(law[1], 0.27 / 0.37, 1e-15);
     assert_int_equal(spec_stationary_law(law, (double[]){1.0}, 1), GSL_SUCCESS);
     assert_same(law[0], 1.0);
-    /* a chain that alternates has a stationary law too, where powers of the matrix do not converge */
+    /* a chain that alternates has a stationary law too, although powers of the matrix do not
+     * converge */
     assert_int_equal(spec_stationary_law(law, (double[]){0.0, 1.0, 1.0, 0.0}, 2), GSL_SUCCESS);
     assert_same(law[0], 0.5);
     assert_same(law[1], 0.5);
@@ -50,7 +53,8 @@ static void law_solves_the_linear_system(void **state)
         gsl_permutation *permutation = gsl_permutation_alloc((size_t)S);
         for (int i = 0; i < S; i++) {
             for (int j = 0; j < S; j++) {
-                gsl_matrix_set(system, (size_t)i, (size_t)j, i == S - 1 ? 1.0 : matrix[j * S + i] - (i == j));
+                gsl_matrix_set(system, (size_t)i, (size_t)j,
+                               i == S - 1 ? 1.0 : matrix[j * S + i] - (i == j));
             }
         }
         gsl_vector_set(right, (size_t)S - 1, 1.0);
@@ -70,8 +74,8 @@ static void law_solves_the_linear_system(void **state)
     }
 }
 
-/* A birth and death chain, whose law is a product of ratios: 1e-12 up and 1 - 1e-12 down, so that the last state has
- * 1e-36. */
+/* A birth and death chain, whose law is a product of ratios: 1e-12 up and 1 - 1e-12 down, so the
+ * last state has 1e-36. */
 static void small_probabilities_keep_their_digits(void **state)
 {
     (void)state;
@@ -84,7 +88,8 @@ static void small_probabilities_keep_their_digits(void **state)
     for (int s = 1; s < 4; s++) assert_near(law[s] / law[s - 1], down / up, 1e-14);
 }
 
-/* Wherever the transient states stand: the class that is never left holds everything, the others exactly nothing. */
+/* For any position of the transient states: the class that is never left has all probability, the
+ * others exactly 0. */
 static void states_that_are_left_for_good_have_probability_0(void **state)
 {
     (void)state;
@@ -92,7 +97,8 @@ static void states_that_are_left_for_good_have_probability_0(void **state)
                                      {2, 0, 3, 1}, {0, 3, 1, 2}, {2, 3, 0, 1}};
     for (int p = 0; p < 6; p++) {
         /* in the first order: 0 and 1 lead, through each other, to the class {2, 3} */
-        double plain[16] = {0.2, 0.5, 0.3, 0, 0.6, 0.1, 0, 0.3, 0, 0, 0.73, 0.27, 0, 0, 0.1, 0.9}, matrix[16], law[4];
+        double plain[16] = {0.2, 0.5, 0.3, 0, 0.6, 0.1, 0, 0.3, 0, 0, 0.73, 0.27, 0, 0, 0.1, 0.9},
+               matrix[16], law[4];
         for (int i = 0; i < 4; i++) {
             for (int j = 0; j < 4; j++) matrix[places[p][i] * 4 + places[p][j]] = plain[i * 4 + j];
         }
@@ -133,7 +139,7 @@ static void two_classes_that_are_never_left_are_singular(void **state)
     assert_int_equal(spec_stationary_law(law, linked, 2), GSL_SUCCESS);
     assert_same(law[0], 0.0);
     assert_same(law[1], 1.0);
-    /* and a ratio of probabilities beyond the range of double says so */
+    /* and a ratio of probabilities beyond the range of double is an error */
     double beyond[4] = {1.0, 0.9, 1e-310, 1.0};
     beyond[0] = 0.1;
     assert_int_equal(spec_stationary_law(law, beyond, 2), GSL_ESING);
@@ -149,7 +155,8 @@ static void what_is_no_stochastic_matrix_is_refused(void **state)
     assert_same(law[0], 0.0);
     assert_same(law[1], 0.0);
     assert_int_equal(spec_stationary_law(law, (double[]){0.5, 0.5, 0.5, 0.5 + 2e-9}, 2), GSL_EDOM);
-    assert_int_equal(spec_stationary_law(law, (double[]){0.5, 0.5, 0.5, 0.5 + 5e-10}, 2), GSL_SUCCESS);
+    assert_int_equal(spec_stationary_law(law, (double[]){0.5, 0.5, 0.5, 0.5 + 5e-10}, 2),
+                     GSL_SUCCESS);
     assert_int_equal(spec_stationary_law(law, (double[]){1.5, -0.5, 0.5, 0.5}, 2), GSL_EDOM);
     assert_int_equal(spec_stationary_law(law, (double[]){NAN, 0.5, 0.5, 0.5}, 2), GSL_EDOM);
     assert_int_equal(spec_stationary_law(law, (double[]){0.0}, 1), GSL_EDOM);

@@ -1,4 +1,6 @@
-/* Trees: expected tokens against a walk over every outcome, and the best trees against all trees of a few nodes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trees: expected tokens against a walk over every outcome, and the best trees against all trees of
+ * a few nodes. */
 #include "analysis/tree_plan.h"
 
 #include "analysis/capped_geometric.h"
@@ -11,7 +13,7 @@
 
 enum { MOST = 64 };
 
-/* Chances of n siblings that sum to less than 1, falling if so wanted. */
+/* Chances of n siblings that sum to less than 1, descending on request. */
 static void sibling_chances(double *ret_chance, int n, bool falling, gsl_rng *rng)
 {
     double sum = gsl_rng_uniform_pos(rng);
@@ -26,9 +28,9 @@ static void sibling_chances(double *ret_chance, int n, bool falling, gsl_rng *rn
     }
 }
 
-/* ---- expected tokens --------------------------------------------------------------------------------------------- */
+/* ---- expected tokens ------------------------------------------------------------------------- */
 
-/* From a node on: the correction or bonus, or a child and what follows it. */
+/* From a node on: the correction or bonus, or a child and its continuation. */
 static double walk(const int *parent, const double *accept, int n, int node)
 {
     double stops = 1, emitted = 0;
@@ -37,7 +39,7 @@ static double walk(const int *parent, const double *accept, int n, int node)
         emitted += accept[v] * (1 + walk(parent, accept, n, v));
         stops -= accept[v];
     }
-    return emitted + stops; /* one token where no child is accepted */
+    return emitted + stops; /* one token if no child is accepted */
 }
 
 static void emitted_is_the_mean_over_every_outcome(void **state)
@@ -54,7 +56,8 @@ static void emitted_is_the_mean_over_every_outcome(void **state)
             accept[v] = chance[parent[v] + 1][used[parent[v] + 1]++];
         }
         /* chances are small in a row of 64: make those of the first children large */
-        for (int v = 0; v < n; v++) accept[v] = accept[v] / 2 + (used[parent[v] + 1] == 1 ? 0.42 : 0);
+        for (int v = 0; v < n; v++)
+            accept[v] = accept[v] / 2 + (used[parent[v] + 1] == 1 ? 0.42 : 0);
         assert_near(spec_tree_emitted(parent, accept, n, work), walk(parent, accept, n, -1), 1e-14);
     }
     gsl_rng_free(rng);
@@ -71,8 +74,10 @@ static void a_chain_emits_the_capped_geometric_mean(void **state)
             accept[v] = alphas[i];
         }
         for (int K = 0; K <= MOST; K++) {
-            assert_near(spec_tree_emitted(parent, accept, K, work), spec_capped_geometric_mean(alphas[i], K), 1e-14);
-            assert_near(spec_parallel_chains_emitted(alphas[i], K, 1), spec_capped_geometric_mean(alphas[i], K), 1e-14);
+            assert_near(spec_tree_emitted(parent, accept, K, work),
+                        spec_capped_geometric_mean(alphas[i], K), 1e-14);
+            assert_near(spec_tree_plan_parallel_chains(alphas[i], K, 1),
+                        spec_capped_geometric_mean(alphas[i], K), 1e-14);
         }
     }
 }
@@ -80,13 +85,15 @@ static void a_chain_emits_the_capped_geometric_mean(void **state)
 static void trees_that_are_none_give_nan(void **state)
 {
     (void)state;
-    double work[7], fine[3] = {0.5, 0.5, 0.27}, sums[3] = {0.5, 0.5 + 2e-9, 0.27}, below[3] = {0.5, -1e-9, 0},
-                    above[3] = {1.1, 0, 0};
+    double work[7], fine[3] = {0.5, 0.5, 0.27}, sums[3] = {0.5, 0.5 + 2e-9, 0.27},
+                    below[3] = {0.5, -1e-9, 0}, above[3] = {1.1, 0, 0};
     double nan_chance[3] = {0.5, NAN, 0};
-    int parent[3] = {-1, -1, 1}, itself[3] = {-1, 1, 0}, later[3] = {-1, 2, 0}, before_root[3] = {-1, -2, 0};
+    int parent[3] = {-1, -1, 1}, itself[3] = {-1, 1, 0}, later[3] = {-1, 2, 0},
+        before_root[3] = {-1, -2, 0};
     assert_within(spec_tree_emitted(parent, fine, 3, work), 2 + 0.135, 1e-15);
     assert_nan(spec_tree_emitted(parent, sums, 3, work));
-    assert_within(spec_tree_emitted((int[3]){-1, 0, 1}, sums, 3, work), 1 + 0.5 + 0.25 * 1.27, 1e-8);
+    assert_within(spec_tree_emitted((int[3]){-1, 0, 1}, sums, 3, work), 1 + 0.5 + 0.25 * 1.27,
+                  1e-8);
     assert_nan(spec_tree_emitted(parent, below, 3, work));
     assert_nan(spec_tree_emitted(parent, above, 3, work));
     assert_nan(spec_tree_emitted(parent, nan_chance, 3, work));
@@ -95,7 +102,8 @@ static void trees_that_are_none_give_nan(void **state)
     assert_nan(spec_tree_emitted(before_root, fine, 3, work));
     assert_nan(spec_tree_emitted(parent, fine, -1, work));
     assert_same(spec_tree_emitted(NULL, NULL, 0, work), 1);
-    assert_nan(spec_tree_emitted(parent, (double[1]){1 + 5e-10}, 1, work)); /* the slack is the sum's alone */
+    assert_nan(spec_tree_emitted(parent, (double[1]){1 + 5e-10}, 1,
+                                 work)); /* the slack is for the sum alone */
     double most = 1 + 1e-9;
     assert_same(spec_tree_emitted(parent, (double[2]){0.5, most - 0.5}, 2, work), 1 + most);
 }
@@ -103,7 +111,8 @@ static void trees_that_are_none_give_nan(void **state)
 static void parallel_chains_emit_the_mean_of_the_largest(void **state)
 {
     (void)state;
-    assert_within(spec_parallel_chains_emitted(0.7, 5, 4), 4.925468100522836, 1e-14); /* `python3 closed.py` */
+    assert_within(spec_tree_plan_parallel_chains(0.7, 5, 4), 4.925468100522836,
+                  1e-14); /* tests/oracle/closed.py, "lookahead" */
     for (int b = 1; b < 40; b += 3) {
         for (double alpha = 0.05; alpha < 1; alpha += 0.1) {
             enum { K = 6 };
@@ -113,29 +122,29 @@ static void parallel_chains_emit_the_mean_of_the_largest(void **state)
                 mean += k * (law[k] - at_most);
                 at_most = law[k];
             }
-            assert_near(spec_parallel_chains_emitted(alpha, K, b), mean, 1e-14);
+            assert_near(spec_tree_plan_parallel_chains(alpha, K, b), mean, 1e-14);
         }
     }
-    assert_same(spec_parallel_chains_emitted(1, 7, 3), 8);
-    assert_same(spec_parallel_chains_emitted(0, 7, 3), 1);
-    assert_same(spec_parallel_chains_emitted(0.7, 0, 3), 1);
-    assert_same(spec_parallel_chains_emitted(0.7, 7, 0), 1);
-    assert_same(spec_parallel_chains_emitted(1, 7, 0), 1);
-    assert_same(spec_parallel_chains_emitted(1e-20, 3, 5), 1);
-    assert_near(spec_parallel_chains_emitted(1e-10, 3, 5), 1 + 5e-10, 1e-16);
-    assert_nan(spec_parallel_chains_emitted(-0.1, 7, 3));
-    assert_nan(spec_parallel_chains_emitted(1.1, 7, 3));
-    assert_nan(spec_parallel_chains_emitted(1.1, 0, 3));
-    assert_nan(spec_parallel_chains_emitted(NAN, 7, 3));
-    assert_nan(spec_parallel_chains_emitted(0.7, -1, 3));
-    assert_nan(spec_parallel_chains_emitted(0.7, 7, -1));
+    assert_same(spec_tree_plan_parallel_chains(1, 7, 3), 8);
+    assert_same(spec_tree_plan_parallel_chains(0, 7, 3), 1);
+    assert_same(spec_tree_plan_parallel_chains(0.7, 0, 3), 1);
+    assert_same(spec_tree_plan_parallel_chains(0.7, 7, 0), 1);
+    assert_same(spec_tree_plan_parallel_chains(1, 7, 0), 1);
+    assert_same(spec_tree_plan_parallel_chains(1e-20, 3, 5), 1);
+    assert_near(spec_tree_plan_parallel_chains(1e-10, 3, 5), 1 + 5e-10, 1e-16);
+    assert_nan(spec_tree_plan_parallel_chains(-0.1, 7, 3));
+    assert_nan(spec_tree_plan_parallel_chains(1.1, 7, 3));
+    assert_nan(spec_tree_plan_parallel_chains(1.1, 0, 3));
+    assert_nan(spec_tree_plan_parallel_chains(NAN, 7, 3));
+    assert_nan(spec_tree_plan_parallel_chains(0.7, -1, 3));
+    assert_nan(spec_tree_plan_parallel_chains(0.7, 7, -1));
 }
 
-/* ---- the best of all trees --------------------------------------------------------------------------------------- */
+/* ---- the best of all trees ------------------------------------------------------------------- */
 
-/* Every tree of n nodes and at most `depth` levels whose node with rank r at level l has accept[l*ranks+r], each grown
- * once: nodes are added in the order of a walk along it. With in_order, a child of rank r comes only after those of
- * lower rank. Returns the largest E. */
+/* Every tree of n nodes and at most `depth` levels, each generated once, in the order of a walk
+ * along it. A node with rank r at level l has accept[l*ranks+r]. With in_order, a child of rank r
+ * comes only after those of lower rank. Returns the largest E. */
 typedef struct {
     const double *accept;
     int ranks, depth, n;
@@ -143,10 +152,11 @@ typedef struct {
     double best;
 } search;
 
-static void grow(search *all, const int *rank, const double *product, int level, int nodes, double sum)
+static void grow(search *all, const int *rank, const double *product, int level, int nodes,
+                 double sum)
 {
-    /* rank[l] is that of the node at level l on the path to the last node, product[l+1] its chance. The next node is a
-     * child of any node on that path, after the child that is on it. */
+    /* rank[l] is that of the node at level l on the path to the last node, product[l+1] its chance.
+     * The next node is a child of any node on that path, after the child that is on it. */
     if (nodes == all->n) {
         all->best = fmax(all->best, sum);
         return;
@@ -183,11 +193,13 @@ static void medusas_tree_is_the_best_of_all_trees(void **state)
     for (int i = 0; i < 60; i++) {
         double accuracy[HEADS * RANKS], product[MOST], accept[MOST], work_tree[2 * MOST + 1];
         int parent[MOST], rank[MOST], work[MOST + 2 + HEADS * RANKS], n = 1 + i % 7, depth[MOST];
-        for (int k = 0; k < HEADS; k++) sibling_chances(accuracy + k * RANKS, RANKS, i % 2 == 0, rng);
+        for (int k = 0; k < HEADS; k++)
+            sibling_chances(accuracy + k * RANKS, RANKS, i % 2 == 0, rng);
         enum { UNTOUCHED = 4242 };
         int used = n + 1 + HEADS * RANKS;
         parent[n] = rank[n] = work[used] = UNTOUCHED;
-        assert_int_equal(spec_medusa_tree(parent, rank, product, n, accuracy, HEADS, RANKS, work), n);
+        assert_int_equal(
+            spec_tree_plan_medusa(parent, rank, product, n, accuracy, HEADS, RANKS, work), n);
         assert_true(parent[n] == UNTOUCHED && rank[n] == UNTOUCHED && work[used] == UNTOUCHED);
         for (int v = 0; v < n; v++) {
             depth[v] = parent[v] < 0 ? 0 : depth[parent[v]] + 1;
@@ -196,8 +208,8 @@ static void medusas_tree_is_the_best_of_all_trees(void **state)
             if (v > 0) assert_true(product[v] <= product[v - 1]);
             for (int u = 0; u < v; u++) assert_false(parent[u] == parent[v] && rank[u] == rank[v]);
         }
-        assert_near(spec_tree_emitted(parent, accept, n, work_tree), best_of_all(accuracy, RANKS, HEADS, n, false),
-                    1e-14);
+        assert_near(spec_tree_emitted(parent, accept, n, work_tree),
+                    best_of_all(accuracy, RANKS, HEADS, n, false), 1e-14);
     }
     gsl_rng_free(rng);
 }
@@ -209,37 +221,39 @@ static void medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained(
     double product[MOST], even[4] = {0.25, 0.25, 0.25, 0.25}, zeros[6] = {0.27, 0, 0.13, 0, 1, 0};
     /* two heads of two ranks, all 1/4: both children of the root, then theirs by parent and rank */
     int parents[6] = {-1, -1, 0, 0, 1, 1}, ranks[6] = {0, 1, 0, 1, 0, 1};
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 40, even, 2, 2, work), 6);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 40, even, 2, 2, work), 6);
     for (int v = 0; v < 6; v++) {
         assert_int_equal(parent[v], parents[v]);
         assert_int_equal(rank[v], ranks[v]);
         assert_same(product[v], v < 2 ? 0.25 : 0.0625);
     }
     /* head 0: .27, 0, .13; head 1: 0, 1, 0 */
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 40, zeros, 2, 3, work), 4);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 40, zeros, 2, 3, work), 4);
     int parents2[4] = {-1, 0, -1, 2}, ranks2[4] = {0, 1, 2, 1};
     for (int v = 0; v < 4; v++) {
         assert_int_equal(parent[v], parents2[v]);
         assert_int_equal(rank[v], ranks2[v]);
     }
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 0, even, 2, 2, work), 0);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, -1, even, 2, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, even, 0, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, even, 2, 0, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 0, even, 2, 2, work), 0);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, -1, even, 2, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, even, 0, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, even, 2, 0, work), -1);
     double bad[4] = {0.25, 0.25, NAN, 0.25}, above[4] = {0.25, 0.25, 0.6, 0.4 + 2e-9},
            below[4] = {0.25, 0.25, 0.5, -0.1}, one[2] = {1.1, 0};
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, bad, 2, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, above, 2, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, below, 2, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, one, 1, 2, work), -1);
-    double slightly[2] = {1 + 5e-10, 0}, most[2] = {0.5, (1 + 1e-9) - 0.5}; /* the slack is the sum's alone */
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, slightly, 1, 2, work), -1);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, most, 1, 2, work), 2);
-    assert_int_equal(spec_medusa_tree(parent, rank, product, 3, (double[2]){0.8, 0.27}, 2, 1, work), 2);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, bad, 2, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, above, 2, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, below, 2, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, one, 1, 2, work), -1);
+    double slightly[2] = {1 + 5e-10, 0},
+           most[2] = {0.5, (1 + 1e-9) - 0.5}; /* the slack is for the sum alone */
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, slightly, 1, 2, work), -1);
+    assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 3, most, 1, 2, work), 2);
+    assert_int_equal(
+        spec_tree_plan_medusa(parent, rank, product, 3, (double[2]){0.8, 0.27}, 2, 1, work), 2);
     assert_near(product[1], 0.8 * 0.27, 1e-15);
 }
 
-/* Checks that the arrays are a tree within the budget, in the order promised, and returns E. */
+/* Checks that the arrays are a tree within the budget, in the documented order, and returns E. */
 static double emitted_of_plan(const spec_tree_plan *plan, int nodes, int depth)
 {
     int parent[MOST], rank[MOST], level[MOST], next[MOST + 1] = {0};
@@ -250,7 +264,8 @@ static double emitted_of_plan(const spec_tree_plan *plan, int nodes, int depth)
         assert_true(parent[v] >= -1 && parent[v] < v);
         level[v] = parent[v] < 0 ? 1 : level[parent[v]] + 1;
         assert_true(level[v] <= depth);
-        assert_int_equal(rank[v], next[parent[v] + 1]++); /* children are tried in order, none left out */
+        assert_int_equal(rank[v],
+                         next[parent[v] + 1]++); /* children are tried in order, none left out */
         accept[v] = plan->accept[rank[v]];
     }
     return spec_tree_emitted(parent, accept, n, work);
@@ -265,16 +280,19 @@ static void planned_trees_are_the_best_of_all_trees(void **state)
     for (int i = 0; i < 20; i++) {
         double accept[WIDTH], levels[DEPTH * WIDTH];
         int width = 1 + i % WIDTH;
-        sibling_chances(accept, width, i % 4 < 2, rng); /* a later child may be more likely than an earlier one */
+        sibling_chances(accept, width, i % 4 < 2,
+                        rng); /* a later child may be more likely than an earlier one */
         if (i % 5 == 4) accept[0] = 0;
-        for (int l = 0; l < DEPTH; l++) memcpy(levels + l * width, accept, (size_t)width * sizeof(double));
+        for (int l = 0; l < DEPTH; l++)
+            memcpy(levels + l * width, accept, (size_t)width * sizeof(double));
         spec_tree_plan plan;
         assert_int_equal(spec_tree_plan_init(&plan, accept, width, NODES, DEPTH), GSL_SUCCESS);
         for (int depth = 0; depth <= DEPTH; depth++) {
             double best = 1;
             for (int n = 0; n <= NODES; n++) {
                 if (n > 0 && depth > 0)
-                    best = fmax(best, best_of_all(levels, width, depth, n, true)); /* up to n nodes */
+                    best =
+                        fmax(best, best_of_all(levels, width, depth, n, true)); /* up to n nodes */
                 assert_near(spec_tree_plan_emitted(&plan, n, depth), best, 1e-14);
                 assert_near(emitted_of_plan(&plan, n, depth), best, 1e-14);
             }
@@ -292,27 +310,32 @@ static void one_child_plans_a_chain_and_depth_one_a_star(void **state)
     assert_int_equal(spec_tree_plan_init(&chain, one, 1, 12, 8), GSL_SUCCESS);
     for (int m = 0; m <= 12; m++) {
         for (int l = 0; l <= 8; l++)
-            assert_near(spec_tree_plan_emitted(&chain, m, l), spec_capped_geometric_mean(0.8, m < l ? m : l), 1e-14);
+            assert_near(spec_tree_plan_emitted(&chain, m, l),
+                        spec_capped_geometric_mean(0.8, m < l ? m : l), 1e-14);
     }
     int parent[12], rank[12];
-    assert_int_equal(spec_tree_plan_build(parent, rank, &chain, 12, 8), 8); /* no more nodes than help */
+    assert_int_equal(spec_tree_plan_build(parent, rank, &chain, 12, 8),
+                     8); /* no nodes that do not help */
     double verify[13];
     int nodes, levels;
     for (int m = 0; m <= 12; m++) verify[m] = 1;
-    assert_near(spec_tree_plan_fastest(&nodes, &levels, &chain, 0, verify), spec_capped_geometric_mean(0.8, 8), 1e-14);
+    assert_near(spec_tree_plan_fastest(&nodes, &levels, &chain, 0, verify),
+                spec_capped_geometric_mean(0.8, 8), 1e-14);
     assert_true(nodes == 8 && levels == 8);
     assert_int_equal(spec_tree_plan_init(&star, falling, 4, 6, 1), GSL_SUCCESS);
     double emitted[7] = {1, 1.5, 1.7, 1.8, 1.85, 1.85, 1.85};
-    for (int m = 0; m <= 6; m++) assert_near(spec_tree_plan_emitted(&star, m, 1), emitted[m], 1e-15);
+    for (int m = 0; m <= 6; m++)
+        assert_near(spec_tree_plan_emitted(&star, m, 1), emitted[m], 1e-15);
     spec_tree_plan_free(&chain);
     spec_tree_plan_free(&star);
-    assert_int_equal(spec_tree_plan_init(&star, falling, 4, 1, 40), GSL_SUCCESS); /* far more levels than nodes */
+    assert_int_equal(spec_tree_plan_init(&star, falling, 4, 1, 40),
+                     GSL_SUCCESS); /* far more levels than nodes */
     for (int l = 1; l <= 40; l++) assert_same(spec_tree_plan_emitted(&star, 1, l), 1.5);
     spec_tree_plan_free(&star);
 }
 
-/* With acceptance of the r-th child like a power law, tokens grow with the logarithm of the budget; a wide tree is
- * worth a little more with every doubling, and never less. */
+/* If the acceptance of the r-th child is a power law, tokens grow with the logarithm of the budget.
+ * A wide tree gains a little more with every doubling, and never less. */
 static void tokens_grow_slowly_with_the_tree(void **state)
 {
     (void)state;
@@ -324,13 +347,16 @@ static void tokens_grow_slowly_with_the_tree(void **state)
     double before = 1, gain = 10;
     for (int m = 1; m <= 256; m++) {
         double now = spec_tree_plan_emitted(&plan, m, 16);
-        assert_true(now > before && now - before <= gain + 1e-13); /* the m-th node gains no more than the one before */
+        assert_true(now > before &&
+                    now - before <=
+                        gain + 1e-13); /* the m-th node gains no more than the one before */
         gain = now - before;
         before = now;
     }
     assert_true(before > 3 && before < 10);
     for (int l = 1; l <= 16; l++)
-        assert_true(spec_tree_plan_emitted(&plan, 256, l) >= spec_tree_plan_emitted(&plan, 256, l - 1));
+        assert_true(spec_tree_plan_emitted(&plan, 256, l) >=
+                    spec_tree_plan_emitted(&plan, 256, l - 1));
     spec_tree_plan_free(&plan);
 }
 
@@ -359,14 +385,18 @@ static void the_fastest_tree_is_the_largest_ratio(void **state)
         assert_int_equal(depth, best_depth);
     }
     assert_true(nodes == 0 || depth >= 1);
-    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 0, free_verify), spec_tree_plan_emitted(&plan, 20, 6));
-    assert_true(nodes == 20 && depth < 6); /* no more levels than help */
+    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 0, free_verify),
+                spec_tree_plan_emitted(&plan, 20, 6));
+    assert_true(nodes == 20 && depth < 6); /* no levels that do not help */
     assert_same(spec_tree_plan_emitted(&plan, 20, depth), spec_tree_plan_emitted(&plan, 20, 6));
-    assert_true(spec_tree_plan_emitted(&plan, 20, depth - 1) < spec_tree_plan_emitted(&plan, 20, 6));
-    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, verify), 1); /* nothing gains: plain decoding */
+    assert_true(spec_tree_plan_emitted(&plan, 20, depth - 1) <
+                spec_tree_plan_emitted(&plan, 20, 6));
+    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, verify),
+                1); /* nothing gains: plain decoding */
     assert_true(nodes == 0 && depth == 0);
     for (int m = 0; m <= 20; m++) free_verify[m] = 4;
-    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, free_verify), 0.25); /* all slower than plain */
+    assert_same(spec_tree_plan_fastest(&nodes, &depth, &plan, 5, free_verify),
+                0.25); /* all slower than plain decoding */
     assert_true(nodes == 0 && depth == 0);
     double bad[] = {0, -1, NAN, INFINITY};
     for (int i = 0; i < 8; i++) {
@@ -388,8 +418,8 @@ static void the_fastest_tree_is_the_largest_ratio(void **state)
 static void plans_outside_the_domain_are_refused(void **state)
 {
     (void)state;
-    double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1}, bad[2] = {NAN, 0.1},
-           one[2] = {1.5, 0};
+    double fine[2] = {0.5, 0.27}, above[2] = {0.5, 0.5 + 2e-9}, below[2] = {0.5, -0.1},
+           bad[2] = {NAN, 0.1}, one[2] = {1.5, 0};
     spec_tree_plan plan;
     int parent[4], rank[4];
     assert_int_equal(spec_tree_plan_init(&plan, above, 2, 4, 2), GSL_EDOM);
@@ -399,7 +429,7 @@ static void plans_outside_the_domain_are_refused(void **state)
     assert_int_equal(spec_tree_plan_init(&plan, fine, 0, 4, 2), GSL_EDOM);
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, -1, 2), GSL_EDOM);
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, 4, -1), GSL_EDOM);
-    assert_nan(spec_tree_plan_emitted(&plan, 0, 0)); /* what failed is zeroed */
+    assert_nan(spec_tree_plan_emitted(&plan, 0, 0)); /* the plan is zeroed after a failure */
     assert_int_equal(spec_tree_plan_build(parent, rank, &plan, 0, 0), -1);
     spec_tree_plan_free(&plan);
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, 4, 2), GSL_SUCCESS);

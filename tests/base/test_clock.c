@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/clock.h"
 #include "tests/support/near.h"
 #include "tests/support/paced_model.h"
@@ -26,11 +27,12 @@ static void the_processors_clock_stands_while_nothing_is_computed(void **state)
     assert_true(spec_clock_read(&wall) - begun >= 0.029);
     assert_true(spec_clock_read(&processor) - computed < 0.02);
     double now = computed;
-    for (long i = 0; i < 100000000 && now < computed + 0.002; i++) now = spec_clock_read(&processor);
+    for (long i = 0; i < 100000000 && now < computed + 0.002; i++)
+        now = spec_clock_read(&processor);
     assert_true(now >= computed + 0.002);
 }
 
-/* A tick each time it is asked. */
+/* One tick per call. */
 static double tick(void *self)
 {
     return ++*(double *)self;
@@ -47,7 +49,8 @@ static void a_round_asks_its_clock_five_times_and_one_that_is_off_never(void **s
         s.config.clock = (spec_clock){.seconds = on ? tick : NULL, .self = &ticks};
         stage_open_decoder(&decoder, &s.config);
         assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-        for (int i = 0; i < 7; i++) assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
+        for (int i = 0; i < 7; i++)
+            assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, NULL), GSL_SUCCESS);
         const spec_phases *p = &decoder.phases;
         const double each = on ? 7.0 : 0.0;
         assert_true(p->draft == each && p->score == each && p->rule == each && p->rest == each);
@@ -57,8 +60,8 @@ static void a_round_asks_its_clock_five_times_and_one_that_is_off_never(void **s
     stage_free(&s);
 }
 
-/* K calls of the draft and one pass over K + 1 tokens; after a draft that was accepted whole the draft catches up on
- * its last token as well. */
+/* A round has K draft calls and one pass over K + 1 tokens. After a fully accepted draft, the
+ * draft model also processes its last token. */
 static void seconds_are_told_apart_by_whose_they_are(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/new_file.h"
 
 #include "tests/support/folder.h"
@@ -25,11 +26,14 @@ static void what_has_the_name_stays_until_the_new_one_is_whole(void **state)
         assert_int_equal(spec_new_file_open(&file, "a", NULL), GSL_SUCCESS);
         fprintf(file.out, "round %d", round);
         assert_int_equal(fflush(file.out), 0);
-        assert_int_equal(access(file.partial, F_OK), 0);
+        char *partial = strdup(file.partial);
+        assert_non_null(partial);
+        assert_int_equal(access(partial, F_OK), 0);
         if (round == 0) assert_int_equal(access("a", F_OK), -1);
         else expect("a", "round 0");
         assert_int_equal(spec_new_file_close(&file, NULL), GSL_SUCCESS);
-        assert_int_equal(access(file.partial, F_OK), -1);
+        assert_int_equal(access(partial, F_OK), -1);
+        free(partial);
         spec_new_file_free(&file);
         expect("a", round == 0 ? "round 0" : "round 1");
     }
@@ -56,12 +60,12 @@ static void what_cannot_be_is_told(void **state)
     spec_new_file file;
     spec_error error = {""};
     assert_int_equal(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/null: is there, and is not a regular file");
+    assert_string_equal(error.text, "/dev/null: exists, and is not a regular file");
     assert_int_equal(spec_new_file_open(&file, "none/a", &error), GSL_EFAILED);
     assert_string_equal(error.text, "none/a: No such file or directory");
     assert_true(file.out == NULL && file.path == NULL && file.partial == NULL);
 
-    /* The name is taken by a folder in the meantime. */
+    /* Meanwhile a folder takes the name. */
     assert_int_equal(spec_new_file_open(&file, "c", &error), GSL_SUCCESS);
     char *partial = strdup(file.partial);
     assert_int_equal(mkdir("c", 0700), 0);
@@ -72,12 +76,151 @@ static void what_cannot_be_is_told(void **state)
     free(partial);
 }
 
+static void write_whole(const char *path, const char *text, int kept)
+{
+    spec_new_file file;
+    assert_int_equal(spec_new_file_open(&file, path, NULL), GSL_SUCCESS);
+    fputs(text, file.out);
+    assert_int_equal(spec_new_file_close(&file, NULL), GSL_SUCCESS);
+    assert_int_equal(file.kept, kept);
+    spec_new_file_free(&file);
+    expect(path, text);
+}
+
+static void a_former_file_is_kept_under_a_name_of_its_own(void **state)
+{
+    (void)state;
+    char *name = spec_new_file_former("d", 1), *second = spec_new_file_former("d", 2);
+    write_whole("d", "first", 0);
+    write_whole("d", "first", 0); /* the same bytes: no backup */
+    assert_int_equal(access(name, F_OK), -1);
+    write_whole("d", "second", 1);
+    expect("d.bak", "first");
+    write_whole("d", "third", 2);
+    expect("d.bak", "first");
+    expect("d.bak2", "second");
+    write_whole("d", "second", 3);
+    write_whole("d", "third", 0); /* d.bak2 already has the replaced bytes */
+    write_whole("d", "third and more", 0); /* the old bytes are a prefix: no backup */
+    assert_string_equal(name, "d.bak");
+    assert_string_equal(second, "d.bak2");
+    free(name);
+    free(second);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    return info.st_mode & 0777;
+}
+
+static void mode_and_links_of_a_former_file_are_kept(void **state)
+{
+    (void)state;
+    struct stat info;
+    write_whole("private", "secret", 0);
+    assert_int_equal(chmod("private", 0600), 0);
+    assert_int_equal(mkdir("below", 0700), 0);
+    assert_int_equal(symlink("../private", "below/link"), 0);
+    assert_int_equal(symlink("below/link", "chain"), 0);
+    write_whole("chain", "new secret", 1);
+    assert_int_equal(mode_of("private"), 0600);
+    assert_int_equal(mode_of("below/../private.bak"), 0600);
+    expect("private", "new secret");
+    expect("private.bak", "secret");
+    assert_true(lstat("chain", &info) == 0 && S_ISLNK(info.st_mode));
+    assert_int_equal(symlink("absent", "dangling"), 0);
+    write_whole("dangling", "made", 0);
+    expect("absent", "made");
+
+    spec_new_file file;
+    spec_error error = {""};
+    assert_int_equal(symlink("circle", "circle"), 0);
+    assert_int_equal(spec_new_file_open(&file, "circle", &error), GSL_EFAILED);
+    assert_string_equal(error.text, "circle: Too many levels of symbolic links");
+}
+
+static void what_a_killed_program_left_is_found_and_blocks_nobody(void **state)
+{
+    (void)state;
+    spec_new_file file, other;
+    assert_null(spec_new_file_left_over("e"));
+    assert_int_equal(spec_new_file_open(&file, "e", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_new_file_open(&other, "e", NULL),
+                     GSL_SUCCESS); /* two open files have different names */
+    assert_string_not_equal(file.partial, other.partial);
+    assert_null(spec_new_file_left_over("e")); /* both writers are alive */
+    spec_new_file_free(&other);
+
+    char *partial = strdup(file.partial);
+    fputs("half", file.out);
+    free(file.partial);
+    file.partial = NULL; /* as after a kill */
+    spec_new_file_free(&file);
+    char *found = spec_new_file_left_over("e");
+    assert_string_equal(found, partial);
+    write_whole("e", "whole", 0);
+    expect(partial, "half");
+    FILE *near = fopen("e.12345.partial", "w"); /* five characters: another program's file */
+    assert_true(near != NULL && fclose(near) == 0 && unlink(partial) == 0);
+    assert_null(spec_new_file_left_over("e"));
+    free(found);
+    free(partial);
+}
+
+static void a_file_that_another_program_wrote_meanwhile_is_left_alone(void **state)
+{
+    (void)state;
+    spec_new_file file;
+    spec_error error = {""};
+    char line[128];
+    assert_int_equal(spec_new_file_open(&file, "f", NULL), GSL_SUCCESS);
+    fputs("ours", file.out);
+    FILE *theirs = fopen("f", "w");
+    assert_true(fputs("theirs", theirs) >= 0 && fclose(theirs) == 0);
+    char *partial = strdup(file.partial);
+    assert_int_equal(spec_new_file_close(&file, &error), GSL_EFAILED);
+    spec_new_file_free(&file);
+    snprintf(line, sizeof line, "f: another program wrote it meanwhile; the new file is left as %s",
+             partial);
+    assert_string_equal(error.text, line);
+    expect("f", "theirs");
+    expect(partial, "ours");
+    free(partial);
+
+    assert_int_equal(spec_new_file_open(&file, "g", NULL), GSL_SUCCESS);
+    assert_int_equal(unlink(file.partial), 0);
+    snprintf(line, sizeof line, "g: %s: No such file or directory", file.partial);
+    assert_int_equal(spec_new_file_close(&file, &error), GSL_EFAILED);
+    assert_string_equal(error.text, line);
+    spec_new_file_free(&file);
+}
+
+static void a_report_without_a_verdict_takes_the_name_from_the_former_one(void **state)
+{
+    (void)state;
+    spec_new_file file;
+    write_whole("h", "old", 0);
+    assert_int_equal(spec_new_file_open(&file, "h", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_new_file_retire(&file, NULL), GSL_SUCCESS);
+    assert_int_equal(file.kept, 1);
+    spec_new_file_free(&file);
+    assert_int_equal(access("h", F_OK), -1);
+    expect("h.bak", "old");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_has_the_name_stays_until_the_new_one_is_whole),
         cmocka_unit_test(a_file_that_is_given_up_leaves_nothing),
         cmocka_unit_test(what_cannot_be_is_told),
+        cmocka_unit_test(a_former_file_is_kept_under_a_name_of_its_own),
+        cmocka_unit_test(mode_and_links_of_a_former_file_are_kept),
+        cmocka_unit_test(what_a_killed_program_left_is_found_and_blocks_nobody),
+        cmocka_unit_test(a_file_that_another_program_wrote_meanwhile_is_left_alone),
+        cmocka_unit_test(a_report_without_a_verdict_takes_the_name_from_the_former_one),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
 }

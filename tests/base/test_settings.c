@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/settings.h"
 
 #include "tests/support/support.h"
@@ -19,7 +20,9 @@ static void a_spec_splits_into_name_path_and_pairs(void **state)
 {
     (void)state;
     spec_settings settings;
-    assert_int_equal(spec_settings_init(&settings, "ngram:a:b/c.txt?order=4&tokens=x=y&empty=", NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_settings_init(&settings, "ngram:a:b/c.txt?order=4&tokens=x=y&empty=", NULL),
+        GSL_SUCCESS);
     assert_string_equal(settings.text, "ngram:a:b/c.txt?order=4&tokens=x=y&empty=");
     assert_string_equal(settings.name, "ngram");
     assert_string_equal(settings.path, "a:b/c.txt");
@@ -97,17 +100,22 @@ static void numbers_are_decimal_and_whole(void **state)
     int n;
     assert_true(spec_settings_parse_int(&n, "-2147483648") && n == INT32_MIN);
     assert_true(spec_settings_parse_int(&n, "2147483647") && n == INT32_MAX);
-    const char *const not_ints[] = {"",    "2147483648", "-2147483649", "99999999999999999999", "1.0", "1e3", " 1",
-                                    "+-1", "0x1",        NULL};
-    for (int i = 0; not_ints[i] != NULL; i++) assert_false(spec_settings_parse_int(&n, not_ints[i]));
+    const char *const not_ints[] = {"",    "2147483648", "-2147483649", "99999999999999999999",
+                                    "1.0", "1e3",        " 1",          "+-1",
+                                    "0x1", NULL};
+    for (int i = 0; not_ints[i] != NULL; i++)
+        assert_false(spec_settings_parse_int(&n, not_ints[i]));
     size_t at = 0;
     assert_int_equal(spec_settings_list_int(&n, &at, "skip", "3.27", 0, 27, NULL), GSL_SUCCESS);
     assert_true(n == 3 && at == 2);
     assert_int_equal(spec_settings_list_int(&n, &at, "skip", "3.27", 0, 27, NULL), GSL_SUCCESS);
     assert_true(n == 27 && at == 5);
-    const char *const not_lists[] = {"", ".3", "28", "-1", "3,4", "1e1", "3x.4", "00000000000000000001", NULL};
+    const char *const not_lists[] = {
+        "", ".3", "28", "-1", "3,4", "1e1", "3x.4", "00000000000000000001", NULL};
     for (int i = 0; not_lists[i] != NULL; i++)
-        assert_int_equal(spec_settings_list_int(&n, &(size_t){0}, "skip", not_lists[i], 0, 27, NULL), GSL_EINVAL);
+        assert_int_equal(
+            spec_settings_list_int(&n, &(size_t){0}, "skip", not_lists[i], 0, 27, NULL),
+            GSL_EINVAL);
     uint64_t u;
     assert_true(spec_settings_parse_u64(&u, "18446744073709551615") && u == UINT64_MAX);
     const char *const not_u64[] = {"", "18446744073709551616", "-1", "+1", "1 ", NULL};
@@ -123,13 +131,15 @@ static void values_are_read_and_checked(void **state)
     double d;
     int n;
     uint64_t u;
-    assert_int_equal(spec_settings_init(&settings, "m?d=0.27&n=4&u=9&c=words&bad=x", NULL), GSL_SUCCESS);
+    assert_int_equal(spec_settings_init(&settings, "m?d=0.27&n=4&u=9&c=words&bad=x", NULL),
+                     GSL_SUCCESS);
     assert_int_equal(spec_settings_double(&d, &settings, "d", 1.0, 0.0, 0.27, &error), GSL_SUCCESS);
     assert_true(d == 0.27);
     assert_int_equal(spec_settings_double(&d, &settings, "d", 1.0, 0.0, 0.26, &error), GSL_EDOM);
     assert_string_equal(error.text, "m: d=0.27 is not between 0 and 0.26");
     assert_true(d == 0.0);
-    assert_int_equal(spec_settings_double(&d, &settings, "absent", -5.0, 0.0, 1.0, &error), GSL_SUCCESS);
+    assert_int_equal(spec_settings_double(&d, &settings, "absent", -5.0, 0.0, 1.0, &error),
+                     GSL_SUCCESS);
     assert_true(d == -5.0);
     assert_int_equal(spec_settings_int(&n, &settings, "n", 1, 4, 4, &error), GSL_SUCCESS);
     assert_int_equal(n, 4);
@@ -142,7 +152,8 @@ static void values_are_read_and_checked(void **state)
     assert_true(u == 11);
     assert_int_equal(spec_settings_choice(&n, &settings, "c", 0, choices, &error), GSL_SUCCESS);
     assert_int_equal(n, 1);
-    assert_int_equal(spec_settings_choice(&n, &settings, "absent", 2, choices, &error), GSL_SUCCESS);
+    assert_int_equal(spec_settings_choice(&n, &settings, "absent", 2, choices, &error),
+                     GSL_SUCCESS);
     assert_int_equal(n, 2);
     assert_int_equal(spec_settings_choice(&n, &settings, "bad", 0, choices, &error), GSL_EINVAL);
     assert_string_equal(error.text, "m: bad=x is not one of bytes, words or chars");
@@ -173,8 +184,10 @@ static void a_usage_line_says_which_keys_there_are(void **state)
     checked("m?noe=1", "m?of=x&one=4", NULL, "m has no key 'noe'; did you mean 'one'?");
     checked("m?tow=1", "m?one=4", "to_be,two", "m has no key 'tow'; did you mean 'two'?");
     checked("m?one=1", "m", NULL, "m has no key 'one'");
-    checked("m?on=1", "m?one=1", NULL, "m has no key 'on'; did you mean 'one'?"); /* not the beginning of a key */
-    checked("m?b=1", "m?a=1\twhere b=2", NULL, "m has no key 'b'; its keys are a"); /* what follows a tab is prose */
+    checked("m?on=1", "m?one=1", NULL,
+            "m has no key 'on'; did you mean 'one'?"); /* a prefix is not the key */
+    checked("m?b=1", "m?a=1\twhere b=2", NULL,
+            "m has no key 'b'; its keys are a"); /* text after a tab is ignored */
 }
 
 static void a_usage_line_says_whether_there_is_a_path(void **state)
@@ -182,9 +195,12 @@ static void a_usage_line_says_whether_there_is_a_path(void **state)
     (void)state;
     checked("m:file?one=1", "m:PATH?one=2", NULL, "");
     checked("m:file", "m:PATH", NULL, "");
-    checked("m?one=1", "m:PATH?one=2", NULL, "m lacks what comes after its ':', as in m:PATH?one=2");
-    checked("m:file?one=1", "m?one=2\tprose", NULL, "m takes no ':file'; its keys follow a '?', as in m?one=2");
-    checked("m:file", "m?of=a:b", NULL, "m takes no ':file'; its keys follow a '?', as in m?of=a:b");
+    checked("m?one=1", "m:PATH?one=2", NULL,
+            "m lacks what comes after its ':', as in m:PATH?one=2");
+    checked("m:file?one=1", "m?one=2\tprose", NULL,
+            "m takes no ':file'; its keys follow a '?', as in m?one=2");
+    checked("m:file", "m?of=a:b", NULL,
+            "m takes no ':file'; its keys follow a '?', as in m?of=a:b");
 }
 
 int main(void)

@@ -1,15 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/table.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Texts that CSV, JSON and Markdown each find hard. */
+/* Texts that CSV, JSON and Markdown must quote or escape. */
 static const char *const awkward[] = {
-    "plain",   "a,b", "say \"no\"", "two\nlines", "cr\r\nlf",    "",   "# not a comment", "0.5",      "1e3",
-    " blank ", "a|b", "nan",        "inf",        "caf\xc3\xa9", "\"", "back\\slash",     "tab\there"};
+    "plain", "a,b",         "say \"no\"", "two\nlines", "cr\r\nlf", "",    "# not a comment",
+    "0.5",   "1e3",         " blank ",    "a|b",        "nan",      "inf", "caf\xc3\xa9",
+    "\"",    "back\\slash", "tab\there"};
 enum { N_AWKWARD = sizeof awkward / sizeof *awkward };
 
 static void fill(spec_table *table)
@@ -83,8 +86,9 @@ static void csv_reads_back_as_it_was_written(void **state)
     if (spec_table_read_csv(&back, path, &good, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     assert_int_equal(good, n);
     assert_same_table(&table, &back);
-    assert_non_null(
-        strstr(bytes, "\n\"# not a comment\",")); /* for readers that take '#' anywhere, gnuplot among them */
+    assert_non_null(strstr(
+        bytes,
+        "\n\"# not a comment\",")); /* gnuplot takes '#' anywhere as a comment */
     char *again = as_bytes(&back, SPEC_FORMAT_CSV, &n_again);
     assert_int_equal(n, n_again);
     assert_memory_equal(bytes, again, n);
@@ -95,7 +99,8 @@ static void csv_reads_back_as_it_was_written(void **state)
     unlink(path);
 }
 
-/* Cut the file at every byte: all whole rows before the cut are there, and good_bytes is where the next one begins. */
+/* Cuts the file at every byte: all whole rows before the cut are read, and good_bytes is their
+ * end. */
 static void a_cut_csv_keeps_its_whole_rows(void **state)
 {
     spec_table table, back;
@@ -134,6 +139,87 @@ static void a_cut_csv_keeps_its_whole_rows(void **state)
     unlink(path);
 }
 
+/* A byte order mark, comments and empty lines anywhere, blanks, quoted numbers, CRLF, no final
+ * newline. */
+static void a_csv_of_another_program_is_read(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf# by: a program\r\n\r\n"
+                               " a , \tb,\"c, d\"\r\n1, x y ,\"2.5\"\r\n# 7,8,9\n\n , ,\n3,y,\"z\"";
+    spec_table table;
+    spec_error error = {""};
+    char path[64], value[32];
+    (void)state;
+    temporary(path);
+    write_file(path, text, sizeof text - 1);
+    if (spec_table_read_foreign_csv(&table, path, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_int_equal(table.n_columns, 3);
+    assert_string_equal(table.column[0], "a");
+    assert_string_equal(table.column[2], "c, d");
+    assert_int_equal(table.n_rows, 3);
+    assert_int_equal(spec_table_cell(&table, 0, 0)->integer, 1);
+    assert_string_equal(spec_table_cell(&table, 0, 1)->text, "x y");
+    assert_same(spec_table_cell(&table, 0, 2)->number, 2.5);
+    for (int c = 0; c < 3; c++)
+        assert_int_equal(spec_table_cell(&table, 1, c)->kind, SPEC_CELL_EMPTY);
+    assert_string_equal(spec_table_cell(&table, 2, 2)->text, "z");
+    assert_non_null(spec_table_provenance(&table, "by", value, sizeof value));
+    spec_table_free(&table);
+    static const char *const bad[] = {"",           "# only\n",   "a,b\n1\n", "a,b\n1,\"2\n",
+                                      "a,a\n1,2\n", "a\n\"1\"x\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        write_file(path, bad[i], strlen(bad[i]));
+        assert_int_equal(spec_table_read_foreign_csv(&table, path, &error), GSL_EINVAL);
+    }
+    unlink(path);
+}
+
+static void assert_columns(const char *text, bool foreign, const char *const expected[])
+{
+    spec_table table;
+    spec_error error = {""};
+    char path[64];
+    temporary(path);
+    write_file(path, text, strlen(text));
+    const int status = foreign ? spec_table_read_foreign_csv(&table, path, &error)
+                               : spec_table_read_csv(&table, path, NULL, &error);
+    if (status != GSL_SUCCESS) fail_msg("%s", error.text);
+    for (int c = 0; c < table.n_columns; c++)
+        assert_string_equal(table.column[c], expected[c]);
+    spec_table_free(&table);
+    unlink(path);
+}
+
+static void old_names_of_columns_become_the_present_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *now[4];
+    } all[] = {
+        {"alpha,alpha_tested,tokens_per_round_predicted\n1,1,1\n",
+         {"alpha_tested_pooled", "alpha_tested", "tokens_per_round_predicted"}},
+        {"alpha,alpha_tested,K\n1,1,1\n", {"alpha", "alpha_tested", "K"}},
+        {"rule,K,tv,accepted\n1,1,1,1\n", {"rule", "K", "tv", "mean_n_accepted"}},
+        {"accepted,log_e\n1,1\n", {"mean_n_accepted", "log_e"}},
+        {"accepted,accepted_expected,correction_expected\n1,1,1\n",
+         {"accepted_draft", "accepted_draft_expected", "correction_expected"}},
+        {"accepted,mean_n_accepted,K\n1,1,1\n", {"accepted", "mean_n_accepted", "K"}},
+        {"accepted,accepted_draft,correction_expected\n1,1,1\n",
+         {"accepted", "accepted_draft", "correction_expected"}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_columns(all[i].text, false, all[i].now);
+}
+
+static void columns_of_another_program_keep_their_names(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {"alpha", "accepted", "K"};
+    static const char *const ours[] = {"mean_n_accepted", "log_e"};
+    assert_columns("alpha,accepted,K\n1,1,1\n", true, kept);
+    assert_columns("accepted,log_e\n1,1\n", true, ours);
+}
+
 static void json_parses_and_holds_the_same(void **state)
 {
     spec_table table;
@@ -153,7 +239,8 @@ static void json_parses_and_holds_the_same(void **state)
         assert_string_equal(json_string_value(json_object_get(row, "name")), awkward[i]);
         if (i % 3 == 0) assert_true(json_is_null(number));
         else assert_within(json_number_value(number), 0.27 * i, 1e-8);
-        if (i % 2 == 0) assert_int_equal(json_integer_value(json_object_get(row, "count, \"odd\"")), i - 5);
+        if (i % 2 == 0)
+            assert_int_equal(json_integer_value(json_object_get(row, "count, \"odd\"")), i - 5);
         else assert_true(json_is_null(json_object_get(row, "count, \"odd\"")));
     }
     assert_true(json_is_null(json_object_get(json_array_get(rows, N_AWKWARD), "number")));
@@ -195,8 +282,9 @@ static void tables_for_the_eye_are_aligned_by_characters(void **state)
     assert_string_equal(text, "rule          tv\ncaf\xc3\xa9|x  0.123457\nto            12\n");
     free(text);
     text = as_bytes(&table, SPEC_FORMAT_MARKDOWN, &n);
-    assert_string_equal(text, "| rule   |       tv |\n| :----- | -------: |\n| caf\xc3\xa9\\|x | 0.123457 |\n"
-                              "| to     |       12 |\n");
+    assert_string_equal(
+        text, "| rule   |       tv |\n| :----- | -------: |\n| caf\xc3\xa9\\|x | 0.123457 |\n"
+              "| to     |       12 |\n");
     free(text);
     spec_table_free(&table);
 }
@@ -224,7 +312,8 @@ static void what_is_no_result_is_refused_by_line(void **state)
         write_file(path, cases[i].text, strlen(cases[i].text));
         assert_int_equal(spec_table_read_csv(&table, path, NULL, &error), GSL_EINVAL);
         snprintf(expected, sizeof expected, "%s%s", path, cases[i].error);
-        if (strncmp(error.text, expected, strlen(expected)) != 0) fail_msg("'%s', not '%s'", error.text, expected);
+        if (strncmp(error.text, expected, strlen(expected)) != 0)
+            fail_msg("'%s', not '%s'", error.text, expected);
         assert_null(table.cell);
     }
     write_file(path, "a\n\0\n", 4);
@@ -275,10 +364,13 @@ static void a_number_is_kept_as_it_prints(void **state)
     spec_table_number(&table, "x", 2.0 / 3.0);
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     assert_same(spec_table_cell(&table, 0, 0)->number, 0.6666666667);
-    spec_table_number(&table, "x", -0.0); /* -0 would be read back as the integer 0, one byte shorter */
+    spec_table_number(&table, "x",
+                      -0.0); /* -0 would be read back as the integer 0, one byte shorter */
     assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     char buffer[40];
-    assert_string_equal(spec_cell_format(spec_table_cell(&table, 1, 0), SPEC_FORMAT_CSV, buffer, sizeof buffer), "0");
+    assert_string_equal(
+        spec_cell_format(spec_table_cell(&table, 1, 0), SPEC_FORMAT_CSV, buffer, sizeof buffer),
+        "0");
     spec_table_free(&table);
 }
 
@@ -287,6 +379,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_reads_back_as_it_was_written),
         cmocka_unit_test(a_cut_csv_keeps_its_whole_rows),
+        cmocka_unit_test(a_csv_of_another_program_is_read),
+        cmocka_unit_test(old_names_of_columns_become_the_present_ones),
+        cmocka_unit_test(columns_of_another_program_keep_their_names),
         cmocka_unit_test(json_parses_and_holds_the_same),
         cmocka_unit_test(an_empty_table_is_valid_in_every_format),
         cmocka_unit_test(tables_for_the_eye_are_aligned_by_characters),

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Yardsticks for rounds of accept/reject, K = 5, alpha = .8, in NumPy, 32768 rounds at a time."""
+
 import sys
 
 try:
@@ -14,14 +16,14 @@ tail = np.zeros(K, dtype=np.int64)
 
 
 def cumprod():
-    """As one writes it: a uniform for each token, the accepted prefix by cumprod, a histogram."""
+    """Plain NumPy: a uniform per token, the accepted prefix by cumprod, a histogram."""
     passed = rng.random((N, K), dtype=np.float32) < np.float32(ALPHA)
     tally[:] += np.bincount(np.cumprod(passed, axis=1).sum(axis=1), minlength=K + 1)
     return N
 
 
 def tails():
-    """As one tunes it: by position, raw 32-bit words against a threshold, counts of survivors."""
+    """Tuned NumPy: per position, raw 32-bit words against a threshold, counts of survivors."""
     words = rng.bit_generator.random_raw(K * N // 2).view(np.uint32).reshape(K, N)
     alive = np.ones(N, dtype=bool)
     for i in range(K):

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "conformance/samplers/supervisor.h"
 #include "tests/bench/bench.h"
 
 #include "base/cpu.h"
@@ -20,7 +22,6 @@ static const struct {
     {"acceptance", spec_bench_acceptance},
     {"Monte Carlo", spec_bench_montecarlo},
     {"fixed pair", spec_bench_fixed_pair},
-    {"float rows", spec_bench_float_rows},
     {"decoding loop", spec_bench_decode},
     {"filters, V = 32,000", spec_bench_filters},
     {"multi-draft, V = 32,000, n = 4", spec_bench_multi_draft},
@@ -35,25 +36,21 @@ static const struct {
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };
 
-static const double seconds = 0.05; /* a repeat of a row or of a yardstick */
+static const double seconds = 0.05; /* length of a repeat of a row or of a yardstick */
 
 typedef struct {
     const spec_bench_row *row;
     const char *family;
-    const char *reason; /* why it was not measured, or NULL */
+    const char *reason; /* reason for not measuring it, or NULL */
     void *state;
-    uint64_t n; /* units in a repeat */
+    uint64_t n; /* units per repeat */
     double rate[REPEATS_MAX], yardstick[REPEATS_MAX];
 } measure;
 
 bool spec_bench_choose_isa(const char *opt_name)
 {
-    if (opt_name == NULL) {
-        unsetenv("SPECLAB_ISA");
-        return true;
-    }
-    setenv("SPECLAB_ISA", opt_name, 1);
-    return strcmp(spec_cpu_isa_name(spec_cpu_isa()), opt_name) == 0;
+    return spec_cpu_limit(opt_name, NULL) == GSL_SUCCESS &&
+           (opt_name == NULL || strcmp(spec_cpu_isa_name(spec_cpu_isa()), opt_name) == 0);
 }
 
 static double now(const spec_bench_row *row)
@@ -70,7 +67,7 @@ static double rate_of(const measure *m)
     return (double)done / (now(m->row) - begin);
 }
 
-/* Choose n so that a repeat takes about `seconds`. */
+/* Chooses n so that a repeat takes about `seconds`. */
 static void calibrate(measure *m)
 {
     double elapsed = 0.0;
@@ -110,14 +107,16 @@ static const measure *find(const measure *all, int n, const char *work)
     return NULL;
 }
 
-/* A repeat of everything, in turns: what slows the machine for a while slows a row and its yardstick alike. */
+/* Runs a repeat of everything in turns, so that a slow phase of the machine affects a row and its
+ * yardstick equally. */
 static void repeat_all(measure *all, int n, int r)
 {
     for (int i = 0; i < n; i++) {
         const spec_bench_row *row = all[i].row;
         all[i].rate[r] = all[i].reason == NULL ? rate_of(&all[i]) : NAN;
         all[i].yardstick[r] = NAN;
-        if (row->yardstick != NULL && all[i].reason == NULL && strncmp(row->yardstick, "row:", 4) != 0) {
+        if (row->yardstick != NULL && all[i].reason == NULL &&
+            strncmp(row->yardstick, "row:", 4) != 0) {
             all[i].yardstick[r] = spec_yardstick_rate(row->yardstick, seconds);
         }
     }
@@ -129,10 +128,11 @@ static void repeat_all(measure *all, int n, int r)
     }
 }
 
-/* One line of the table; counts what was asked and what was reached, by the medians. */
+/* Prints one line of the table; counts goals and goals reached, by the medians. */
 static void print_row(const measure *m, int repeats, int *asked, int *reached)
 {
-    char here[16], best[16], beside[16], wanted[16] = "", ratio_text[24] = "-", wanted_ratio[16] = "", unit[32];
+    char here[16], best[16], beside[16], wanted[16] = "", ratio_text[24] = "-",
+                                         wanted_ratio[16] = "", unit[32];
     const spec_bench_row *row = m->row;
     if (m->reason != NULL) {
         printf("%-36s  skipped: %s\n", row->work, m->reason);
@@ -145,45 +145,51 @@ static void print_row(const measure *m, int repeats, int *asked, int *reached)
         for (int r = 0; r < repeats; r++) quotient[r] = m->rate[r] / (m->yardstick[r] / per);
         yardstick = median(m->yardstick, repeats) / per;
         ratio = median(quotient, repeats);
-        if (isfinite(ratio)) snprintf(ratio_text, sizeof ratio_text, "%.*f", ratio < 10.0 ? 2 : 1, ratio);
+        if (isfinite(ratio))
+            snprintf(ratio_text, sizeof ratio_text, "%.*f", ratio < 10.0 ? 2 : 1, ratio);
     }
     const char *verdict = "";
     if (row->asked > 0.0 || row->asked_ratio > 0.0) {
         const bool unknown = row->asked_ratio > 0.0 && !isfinite(ratio);
-        const bool yes = !(rate < row->asked) && (row->asked_ratio == 0.0 || ratio >= row->asked_ratio);
+        const bool yes =
+            !(rate < row->asked) && (row->asked_ratio == 0.0 || ratio >= row->asked_ratio);
         verdict = unknown ? "?" : yes ? "yes" : "NO";
         (*asked)++;
         *reached += yes && !unknown;
         if (row->asked > 0.0) scaled(wanted, row->asked);
-        if (row->asked_ratio > 0.0) snprintf(wanted_ratio, sizeof wanted_ratio, "%.3gx", row->asked_ratio);
+        if (row->asked_ratio > 0.0)
+            snprintf(wanted_ratio, sizeof wanted_ratio, "%.3gx", row->asked_ratio);
     }
     snprintf(unit, sizeof unit, "%s/s", row->unit);
     printf("%-36s %9s%-9s %8s  %8s %6s  %8s %7s  %-4s  %s\n", row->work, scaled(here, rate), unit,
-           scaled(best, gsl_stats_max(m->rate, 1, (size_t)repeats)), wanted, wanted_ratio, scaled(beside, yardstick),
-           ratio_text, verdict,
-           row->yardstick == NULL                                          ? ""
-           : isfinite(yardstick) || strncmp(row->yardstick, "row:", 4) == 0 ? row->yardstick
-                                                                           : "skipped: no python3-numpy");
+           scaled(best, gsl_stats_max(m->rate, 1, (size_t)repeats)), wanted, wanted_ratio,
+           scaled(beside, yardstick), ratio_text, verdict,
+           row->yardstick == NULL ? ""
+           : isfinite(yardstick) || strncmp(row->yardstick, "row:", 4) == 0
+               ? row->yardstick
+               : "skipped: no python3-numpy");
 }
 
 static void print_table(const measure *all, int n, int repeats)
 {
     int asked = 0, reached = 0;
-    printf("%-36s %9s%-9s %8s  %8s %6s  %8s %7s  %-4s  %s\n", "work", "median", "", "best", "asked", "", "yardst.", "ratio",
-           "met", "yardstick");
+    printf("%-36s %9s%-9s %8s  %8s %6s  %8s %7s  %-4s  %s\n", "work", "median", "", "best", "asked",
+           "", "yardst.", "ratio", "met", "yardstick");
     for (int i = 0; i < n; i++) {
         if (i == 0 || all[i].family != all[i - 1].family) printf("-- %s\n", all[i].family);
         print_row(&all[i], repeats, &asked, &reached);
     }
-    printf("%d of %d that were asked for are reached; medians of %d interleaved repeats of %g s of processor time (threads: of wall time); "
-           "instructions: %s\n", reached, asked,
-           repeats, seconds, spec_cpu_isa_name(spec_cpu_best_isa()));
+    printf("%d of %d goals are reached; medians of %d interleaved repeats of %g s of "
+           "processor time (threads: of wall time); "
+           "instructions: %s\n",
+           reached, asked, repeats, seconds, spec_cpu_isa_name(spec_cpu_best_isa()));
 }
 
-/* bench [-r REPEATS] [WORD]: rows whose work or family contains WORD, and the rows they are compared with. */
+/* bench [-r REPEATS] [WORD]: rows whose work or family contains WORD, and their yardsticks. */
 int main(int argc, char **argv)
 {
     int repeats = 7, option;
+    spec_supervisor_main(argc, argv);
     while ((option = getopt(argc, argv, "r:")) != -1) {
         const long value = option == 'r' ? strtol(optarg, NULL, 10) : 0;
         if (value < 1 || value > REPEATS_MAX) {
@@ -199,7 +205,8 @@ int main(int argc, char **argv)
     static measure kept[MEASURES_MAX];
     int n = 0, n_kept = 0;
     for (int f = 0; f < FAMILIES; f++) {
-        for (const spec_bench_row *row = families[f].rows; row->work != NULL && n < MEASURES_MAX; row++, n++) {
+        for (const spec_bench_row *row = families[f].rows; row->work != NULL && n < MEASURES_MAX;
+             row++, n++) {
             all[n].row = row;
             all[n].family = families[f].name;
             chosen[n] = strstr(row->work, word) != NULL || strstr(families[f].name, word) != NULL;

@@ -1,5 +1,6 @@
-#include "conformance/samplers/caller.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/evidence/evidence.h"
+#include "conformance/samplers/sampler_host.h"
 #include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
 
@@ -12,18 +13,18 @@
 
 enum { BATCH = 256, THREADS_MAX = 8 };
 
-/* What is timed: everything that a round costs here, without and with the counting of what came. */
+/* Times the full cost of a round, without and with counting of results. */
 typedef struct {
-    const char *sampler; /* '@': the folder of what was built for tests */
+    const char *sampler; /* '@': the folder of the test builds */
     const char *fixture;
     int threads, batch;
-    bool here;           /* the same functions called in this process, instead of a child */
+    bool here;           /* call the same functions in this process instead of a child */
     bool counts;
 } round_setup;
 
 typedef struct {
     spec_subject subject;
-    spec_caller *caller;
+    spec_sampler_host *caller;
     void *memory;
     spec_batch batch;
     spec_evidence *evidence;
@@ -45,7 +46,7 @@ static void close_rounds(void *state)
     for (int t = 0; t < r->setup->threads; t++) {
         lane *l = &r->lane[t];
         spec_subject_close(&l->subject);
-        spec_caller_free(l->caller);
+        spec_sampler_host_free(l->caller);
         free(l->memory);
         spec_evidence_free(l->evidence);
         if (l->rng != NULL) gsl_rng_free(l->rng);
@@ -55,7 +56,7 @@ static void close_rounds(void *state)
     free(r);
 }
 
-/* The sampler with the folder that lies above this program's in it, if what it names there was built. */
+/* The sampler with '@' replaced by the folder above this program's; false if it was not built. */
 static bool find_sampler(char path[2 * PATH_MAX], const char *name)
 {
     char folder[PATH_MAX];
@@ -73,8 +74,9 @@ static bool load_here(rounds *r, const char *path)
 {
     r->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (r->library == NULL) return false;
-    void *symbol[] = {dlsym(r->library, "spec_sampler_describe"), dlsym(r->library, "spec_sampler_open"),
-                      dlsym(r->library, "spec_sampler_step"), dlsym(r->library, "spec_sampler_close")};
+    void *symbol[] = {
+        dlsym(r->library, "spec_sampler_describe"), dlsym(r->library, "spec_sampler_open"),
+        dlsym(r->library, "spec_sampler_step"), dlsym(r->library, "spec_sampler_close")};
     memcpy(&r->api, symbol, sizeof symbol);
     return true;
 }
@@ -88,7 +90,9 @@ static int open_lane(rounds *r, lane *l, const char *path)
     l->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     SPEC_TRY(spec_evidence_init(&l->evidence, &r->fixture, SPEC_SCOPE_VERIFY, NULL));
     if (!s->here) {
-        SPEC_TRY(spec_subject_open(&l->subject, path, &SPEC_SUBJECT_LIMITS_DEFAULT, NULL));
+        spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
+        limits.supervisor = "/proc/self/exe";
+        SPEC_TRY(spec_subject_open(&l->subject, path, &limits, NULL));
         SPEC_TRY(spec_subject_begin(&l->subject, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
         return status;
     }
@@ -96,8 +100,8 @@ static int open_lane(rounds *r, lane *l, const char *path)
     if (l->memory == NULL) return GSL_ENOMEM;
     spec_batch_lay(&l->batch, l->memory, s->batch, nodes, 0);
     r->api.describe(&about);
-    SPEC_TRY(spec_caller_init(&l->caller, &r->api, &about, NULL, NULL));
-    SPEC_TRY(spec_caller_begin(l->caller, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
+    SPEC_TRY(spec_sampler_host_init(&l->caller, &r->api, &about, NULL, NULL));
+    SPEC_TRY(spec_sampler_host_begin(l->caller, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
 done:
     return status;
 }
@@ -111,8 +115,10 @@ static const char *open_rounds(void **ret_state, const void *setup)
     if (r == NULL) return "no memory";
     r->setup = setup;
     if (!find_sampler(path, r->setup->sampler)) reason = "it was not built";
-    else if (spec_fixture_find(&kind, r->setup->fixture, NULL) != GSL_SUCCESS) reason = "no such fixture";
-    else if (spec_fixture_open(&r->fixture, kind, NULL) == GSL_SUCCESS && (!r->setup->here || load_here(r, path)))
+    else if (spec_fixture_find(&kind, r->setup->fixture, NULL) != GSL_SUCCESS)
+        reason = "no such fixture";
+    else if (spec_fixture_open(&r->fixture, kind, NULL) == GSL_SUCCESS &&
+             (!r->setup->here || load_here(r, path)))
         reason = NULL;
     for (int t = 0; t < r->setup->threads && reason == NULL; t++)
         if (open_lane(r, &r->lane[t], path) != GSL_SUCCESS) reason = "it could not be opened";
@@ -126,7 +132,7 @@ static bool run_batch(const round_setup *s, lane *l)
     spec_batch *batch = s->here ? &l->batch : &l->subject.batch;
     spec_rng_stream(l->rng, 42, l->index);
     spec_evidence_ask(l->evidence, batch, s->batch, l->index, 42, l->rng);
-    const int status = s->here ? spec_caller_run(l->caller, batch, s->batch, NULL)
+    const int status = s->here ? spec_sampler_host_run(l->caller, batch, s->batch, NULL)
                                : spec_subject_run(&l->subject, s->batch, NULL);
     if (s->counts) spec_evidence_add(l->evidence, batch, s->batch, l->index, l->rng);
     l->index += (uint64_t)s->batch;
@@ -137,7 +143,8 @@ static uint64_t run_rounds(void *state, uint64_t n)
 {
     rounds *r = state;
     const round_setup *s = r->setup;
-    const uint64_t a_turn = (uint64_t)s->threads * (uint64_t)s->batch, each = (n + a_turn - 1) / a_turn;
+    const uint64_t a_turn = (uint64_t)s->threads * (uint64_t)s->batch,
+                   each = (n + a_turn - 1) / a_turn;
 #pragma omp parallel for num_threads(s->threads) schedule(static, 1)
     for (int t = 0; t < s->threads; t++)
         for (uint64_t b = 0; b < each; b++)
@@ -145,11 +152,15 @@ static uint64_t run_rounds(void *state, uint64_t n)
     return each * a_turn;
 }
 
-#define ROW(name, ...)                                                                                                 \
-    .work = name, .unit = "rounds", .init = open_rounds, .run = run_rounds, .free = close_rounds, .wall = true,        \
-    .setup = &(const round_setup) { __VA_ARGS__ }
+#define ROW(name, ...)                                                                             \
+    .work = name, .unit = "rounds", .init = open_rounds, .run = run_rounds, .free = close_rounds,  \
+    .wall = true, .setup = &(const round_setup)                                                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
-/* V = 64. The rows of blind-64 lie side by side; those of llm-64 are gathered for each round, and looked at again. */
+/* V = 64. The rows of blind-64 are contiguous; those of llm-64 are gathered for each round, and
+ * checked again. */
 const spec_bench_row spec_bench_conformance[] = {
     {ROW("in this process: verified", "@/plugins/quick.so", "blind-64", 2, BATCH, true, false)},
     {ROW("in this process: counted too", "@/plugins/quick.so", "blind-64", 2, BATCH, true, true)},
@@ -159,22 +170,27 @@ const spec_bench_row spec_bench_conformance[] = {
      .yardstick = "row:in this process: counted too"},
     {ROW("C ABI: verified, rows gathered", "@/plugins/quick.so", "llm-64", 2, BATCH, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: a newcomer's, verified", "@/plugins/newcomer.so", "blind-64", 2, BATCH, false, false),
+    {ROW("C ABI: a newcomer's, verified", "@/plugins/newcomer.so", "blind-64", 2, BATCH, false,
+         false),
      .yardstick = "row:in this process: verified"},
     {ROW("C ABI: one thread", "@/plugins/quick.so", "blind-64", 1, BATCH, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("C ABI: one round a call", "@/plugins/quick.so", "blind-64", 1, 1, false, false),
+    {ROW("C ABI: one round per call", "@/plugins/quick.so", "blind-64", 1, 1, false, false),
      .yardstick = "row:in this process: verified"},
-    {ROW("pipe: a process in C, verified", "exec:@/clients/token_client", "blind-64", 1, BATCH, false, false),
+    {ROW("pipe: a process in C, verified", "exec:@/clients/token_client", "blind-64", 1, BATCH,
+         false, false),
      .asked = 200e3},
-    {ROW("pipe: the same, one round a question", "exec:@/clients/token_client", "batch-1", 1, BATCH, false, false)},
-    {ROW("pipe: the same, counted too", "exec:@/clients/token_client", "blind-64", 1, BATCH, false, true)},
-    {ROW("pipe: a process in Python, verified", "exec:python3 experiments/adapters/token_sampler.py", "blind-64", 1,
-         BATCH, false, false),
+    {ROW("pipe: the same, one round a question", "exec:@/clients/token_client", "batch-1", 1, BATCH,
+         false, false)},
+    {ROW("pipe: the same, counted too", "exec:@/clients/token_client", "blind-64", 1, BATCH, false,
+         true)},
+    {ROW("pipe: a process in Python, verified",
+         "exec:python3 conformance/adapters/token_sampler.py", "blind-64", 1, BATCH, false, false),
      .asked = 20e3},
-    {ROW("pipe: the same, by lines of JSON", "exec:python3 experiments/adapters/token_sampler.py json", "blind-64", 1,
-         BATCH, false, false)},
-    {ROW("pipe: a process in Perl, by lines of JSON", "exec:perl experiments/adapters/token_sampler.pl", "blind-64", 1,
-         BATCH, false, false)},
+    {ROW("pipe: the same, by lines of JSON",
+         "exec:python3 conformance/adapters/token_sampler.py json", "blind-64", 1, BATCH, false,
+         false)},
+    {ROW("pipe: a process in Perl, by lines of JSON",
+         "exec:perl conformance/adapters/token_sampler.pl", "blind-64", 1, BATCH, false, false)},
     {.work = NULL},
 };

@@ -1,5 +1,7 @@
-#include "sim/decode.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_open.h"
 #include "sim/chance/rng.h"
+#include "sim/decode.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>
@@ -56,24 +58,36 @@ static uint64_t run_loop(void *state, uint64_t n)
     if (spec_decoder_reset(&l->decoder, NULL, 0, NULL) != GSL_SUCCESS) return 0;
     for (uint64_t i = 0; i < n; i++) {
         if (spec_decoder_round(&l->decoder, &chance, &l->tally, NULL) != GSL_SUCCESS) return 0;
-        if (l->decoder.n_context > 16384 && spec_decoder_reset(&l->decoder, NULL, 0, NULL) != GSL_SUCCESS) return 0;
+        if (l->decoder.n_context > 16384 &&
+            spec_decoder_reset(&l->decoder, NULL, 0, NULL) != GSL_SUCCESS)
+            return 0;
     }
     return n;
 }
 
-static const loop_setup markov = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4", "chain", "token", 5},
-                        markov_match = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4", "chain", "match", 5},
-                        markov_greedy = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4", "greedy", "token", 5},
-                        vocab_64 = {"markov?V=64&order=1&seed=3", "markov?V=64&order=1&seed=4", "chain", "token", 5},
+static const loop_setup markov = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4", "chain",
+                                  "token", 5},
+                        markov_match = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4",
+                                        "chain", "match", 5},
+                        markov_greedy = {"markov?V=4&order=1&seed=3", "markov?V=4&order=1&seed=4",
+                                         "greedy", "token", 5},
+                        vocab_64 = {"markov?V=64&order=1&seed=3", "markov?V=64&order=1&seed=4",
+                                    "chain", "token", 5},
                         zipf = {"zipf?V=32000&s=1.1", "zipf?V=32000&s=1.0", "chain", "token", 5};
 
-#define LOOP(name, of) .work = name, .unit = "rounds", .init = open_loop, .run = run_loop, .free = close_loop, .setup = &of
+#define LOOP(name, of)                                                                             \
+    .work = name, .unit = "rounds", .init = open_loop, .run = run_loop, .free = close_loop,        \
+    .setup = &of
 
 const spec_bench_row spec_bench_decode[] = {
-    {LOOP("loop, Markov V = 4, K = 5, token rule", markov), .yardstick = "decode.py:choice", .asked = 2e6},
-    {LOOP("loop, match rule", markov_match), .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
-    {LOOP("loop, greedy draft", markov_greedy), .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
-    {LOOP("loop, Markov V = 64", vocab_64), .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
+    {LOOP("loop, Markov V = 4, K = 5, token rule", markov), .yardstick = "decode.py:choice",
+     .asked = 2e6},
+    {LOOP("loop, match rule", markov_match),
+     .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
+    {LOOP("loop, greedy draft", markov_greedy),
+     .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
+    {LOOP("loop, Markov V = 64", vocab_64),
+     .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
     {LOOP("loop, Zipf V = 32,000", zipf), .yardstick = "row:loop, Markov V = 4, K = 5, token rule"},
     {.work = NULL},
 };

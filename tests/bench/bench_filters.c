@@ -1,5 +1,6 @@
-#include "models/filters.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
+#include "models/filters.h"
 #include "models/row.h"
 #include "tests/bench/bench.h"
 
@@ -7,26 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of V = 32,000 with an entropy of 4 nats (normal logits of deviation 6), which is more than models have on texts
- * that they know; as they come, one after another. */
+/* Rows of V = 32,000 with an entropy of 4 nats (normal logits of deviation 6), more than models
+ * have on familiar texts; unsorted, one after another. */
 enum { V = 32000, ROWS = 9 };
 
 typedef struct {
     double row[ROWS][V], filtered[V];
     int order[V];
-    spec_transform transform;
+    spec_filters filters;
 } filtering;
 
 static const char *open_filtering(void **ret_state, const void *setup)
 {
     filtering *f = malloc(sizeof *f);
     if (f == NULL) return "no memory";
-    f->transform = *(const spec_transform *)setup;
+    f->filters = *(const spec_filters *)setup;
     for (int r = 0; r < ROWS; r++) {
         for (int i = 0; i < V; i++) {
             const uint64_t word = spec_noise_mix((uint64_t)(r * V + i));
-            double sum = 0.0; /* of four uniform numbers, which is nearly normal */
-            for (int part = 0; part < 4; part++) sum += (double)(word >> 16 * part & 0xffff) * 0x1p-16 - 0.5;
+            double sum = 0.0; /* four uniform numbers, whose sum is nearly normal */
+            for (int part = 0; part < 4; part++)
+                sum += (double)(word >> 16 * part & 0xffff) * 0x1p-16 - 0.5;
             f->row[r][i] = exp(6.0 * sqrt(3.0) * sum);
         }
         spec_row_normalise(f->row[r], V);
@@ -40,20 +42,19 @@ static uint64_t run_filtering(void *state, uint64_t n)
     filtering *f = state;
     for (uint64_t i = 0; i < n; i++) {
         memcpy(f->filtered, f->row[i % ROWS], sizeof f->filtered);
-        spec_filters_apply(f->filtered, V, &f->transform, f->order);
+        spec_filters_apply(f->filtered, V, &f->filters, f->order);
     }
     return n;
 }
 
-static const spec_transform top_k = {.temperature = 1.0, .top_k = 40, .top_p = 1.0},
-                            top_p = {.temperature = 1.0, .top_p = 0.9},
-                            both = {.temperature = 1.0, .top_k = 40, .top_p = 0.9},
-                            min_p = {.temperature = 1.0, .top_p = 1.0, .min_p = 0.05};
+static const spec_filters top_k = {.top_k = 40, .top_p = 1.0}, top_p = {.top_p = 0.9},
+                          both = {.top_k = 40, .top_p = 0.9}, min_p = {.top_p = 1.0, .min_p = 0.05};
 
-#define FILTERING(name, of)                                                                                            \
-    .work = name, .unit = "rows", .init = open_filtering, .run = run_filtering, .free = free, .setup = &of
+#define FILTERING(name, of)                                                                        \
+    .work = name, .unit = "rows", .init = open_filtering, .run = run_filtering, .free = free,      \
+    .setup = &of
 
-/* Nine rows of a round with K = 4 are to take 5 % of 5 ms. */
+/* Goal: nine rows of a round with K = 4 take 5 % of 5 ms. */
 const spec_bench_row spec_bench_filters[] = {
     {FILTERING("filter a row: top_k = 40", top_k), .asked = 36000},
     {FILTERING("filter a row: top_p = 0.9", top_p), .asked = 36000},

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/sources.h"
 #include "tests/bench/bench.h"
 
@@ -10,8 +11,9 @@ typedef struct {
     uint64_t seed;
 } engine;
 
-static const spec_acceptance_config iid = {
-    .process = {.kind = SPEC_PROCESS_IID, .alpha = 0.8}, .K = 5, .costs = {.draft = 0.1, .verify = 1.0}};
+static const spec_acceptance_config iid = {.process = {.kind = SPEC_PROCESS_IID, .alpha = 0.8},
+                                           .K = 5,
+                                           .costs = {.draft = 0.1, .verify = 1.0}};
 
 static const char *open_engine(void **ret_state, const void *setup)
 {
@@ -24,12 +26,13 @@ static const char *open_engine(void **ret_state, const void *setup)
     return NULL;
 }
 
-/* Whole groups of batches, as in a run that is worth more threads. */
+/* Whole groups of batches, as in a run that uses more threads. */
 static uint64_t run_engine(void *state, uint64_t n)
 {
     engine *e = state;
-    spec_round_source source = spec_acceptance_source(e->config);
-    const uint64_t group = SPEC_MONTECARLO_GROUP * source.usual_batch, rounds = (n + group - 1) / group * group;
+    spec_round_source source = spec_sources_acceptance(e->config);
+    const uint64_t group = SPEC_MONTECARLO_GROUP * source.usual_batch,
+                   rounds = (n + group - 1) / group * group;
     const spec_montecarlo_plan plan = {.rounds = rounds, .seed = e->seed++, .threads = e->threads};
     spec_montecarlo mc;
     if (spec_montecarlo_init(&mc, &source, &plan, NULL) != GSL_SUCCESS) return 0;
@@ -40,11 +43,14 @@ static uint64_t run_engine(void *state, uint64_t n)
 
 static const int one = 1, two = 2, four = 4;
 
-#define ENGINE(name, of) .work = name, .unit = "rounds", .init = open_engine, .run = run_engine, .free = free, .setup = &of, .wall = true
+#define ENGINE(name, of)                                                                           \
+    .work = name, .unit = "rounds", .init = open_engine, .run = run_engine, .free = free,          \
+    .setup = &of, .wall = true
 
 const spec_bench_row spec_bench_montecarlo[] = {
     {ENGINE("Monte Carlo, 1 thread", one), .yardstick = "row:iid rounds, K = 5, alpha = .8"},
-    {ENGINE("Monte Carlo, 2 threads", two), .yardstick = "row:Monte Carlo, 1 thread", .asked_ratio = 1.9},
+    {ENGINE("Monte Carlo, 2 threads", two), .yardstick = "row:Monte Carlo, 1 thread",
+     .asked_ratio = 1.9},
     {ENGINE("Monte Carlo, 4 threads", four), .yardstick = "row:Monte Carlo, 1 thread"},
     {.work = NULL},
 };

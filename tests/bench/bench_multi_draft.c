@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/optimal.h"
 #include "sim/chance/rng.h"
 #include "sim/verify/verify.h"
@@ -7,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PAIRS pairs of rows take 134 MB, more than the caches hold; the rows of DISTINCT pairs are copied over and over. */
+/* PAIRS pairs of rows take 134 MB, more than the caches hold; they are copies of DISTINCT pairs. */
 enum { V = 32000, PAIRS = 256, DISTINCT = 8, ROUNDS = 64, N_MAX = 4 };
 
 typedef struct {
     const char *rule;
     int n;
     spec_siblings siblings;
-    bool worst;  /* the target has none of the drafted tokens, so that all are rejected; else they fall as they do */
-    bool memory; /* the next pair each time; else the same one, which the second cache holds */
+    bool worst;  /* the target has none of the drafted tokens, so all are rejected; otherwise some
+                  * are accepted */
+    bool memory; /* the next pair each time; otherwise one pair, which stays in the L2 cache */
 } decision_setup;
 
 typedef struct {
@@ -60,8 +62,9 @@ static void fill_pair(double *target, double *draft, gsl_rng *rng)
     }
 }
 
-/* n drafts as the siblings come; `hub` is the argmax. */
-static void fill_tokens(int *token, const decision_setup *s, const double *draft, int hub, spec_chance *chance)
+/* Draws n drafts by the kind of siblings; `hub` is the argmax. */
+static void fill_tokens(int *token, const decision_setup *s, const double *draft, int hub,
+                        spec_chance *chance)
 {
     for (int k = 0; k < s->n; k++) {
         bool again;
@@ -74,7 +77,7 @@ static void fill_tokens(int *token, const decision_setup *s, const double *draft
     if (s->siblings != SPEC_SIBLINGS_HUB) return;
     token[0] = token[0] == hub ? token[1] : token[0];
     token[1] = hub;
-    if (s->worst) { /* the hub first costs a pass more */
+    if (s->worst) { /* with the hub first, one more pass */
         token[1] = token[0];
         token[0] = hub;
     }
@@ -102,7 +105,8 @@ static const char *open_decisions(void **ret_state, const void *setup)
 
     spec_chance chance = spec_chance_sampled(d->rng);
     spec_rng_stream(d->rng, 42, 0);
-    for (size_t i = 0; i < d->pairs && i < DISTINCT; i++) fill_pair(d->row + i * pair, d->row + i * pair + V, d->rng);
+    for (size_t i = 0; i < d->pairs && i < DISTINCT; i++)
+        fill_pair(d->row + i * pair, d->row + i * pair + V, d->rng);
     int hub = 0;
     for (int i = 1; i < V; i++) hub = d->row[V + i] > d->row[V + hub] ? i : hub;
     for (int r = 0; r < ROUNDS; r++) fill_tokens(d->token[r], s, d->row + V, hub, &chance);
@@ -125,7 +129,7 @@ static const double *next_pair(decisions *d)
     return pair;
 }
 
-/* A round of one level: the decision and, where a draft is accepted, the bonus. */
+/* One round of one level: the decision and, after an acceptance, the bonus token. */
 static uint64_t decide(void *state, uint64_t n)
 {
     decisions *d = state;
@@ -144,7 +148,7 @@ static uint64_t decide(void *state, uint64_t n)
     return n;
 }
 
-/* ---- the yardstick ----------------------------------------------------------------------------------------------- */
+/* ---- the yardstick --------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) && !defined(__clang__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -168,7 +172,7 @@ static uint64_t passes(void *state, uint64_t n)
     return n;
 }
 
-/* ---- the bounds, the sort and all -------------------------------------------------------------------------------- */
+/* -- bounds, sorts and the table -- */
 
 static uint64_t bound_iid(void *state, uint64_t n)
 {
@@ -192,35 +196,46 @@ static uint64_t bound_without(void *state, uint64_t n)
     return n;
 }
 
-#define ROW(name, counted, function, ...)                                                                              \
-    .work = name, .unit = counted, .init = open_decisions, .run = function, .free = close_decisions,                   \
-    .setup = &(const decision_setup) { __VA_ARGS__ }
+#define ROW(name, counted, function, ...)                                                          \
+    .work = name, .unit = counted, .init = open_decisions, .run = function,                        \
+    .free = close_decisions, .setup = &(const decision_setup)                                      \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define FROM_MEMORY "row:limit: a pass over two rows, memory"
 #define FROM_CACHE "row:limit: a pass over two rows, cache"
 
-/* A rule all of whose drafts are rejected, and as they fall; the ratio is that of `limit` passes to it. Rows come from
- * memory, so that is where the limit is asked for. From the second cache n rejections are n passes at the cache's own
- * bandwidth, and the draw comes on top. */
-#define RULE(rule, n, siblings, limit)                                                                                 \
-    {ROW(rule ", all rejected, memory", "decisions", decide, rule, n, siblings, true, true),                           \
-     .yardstick = FROM_MEMORY, .per = limit, .asked_ratio = 1.0},                                                      \
-    {ROW(rule ", all rejected, cache", "decisions", decide, rule, n, siblings, true, false),                           \
-     .yardstick = FROM_CACHE, .per = limit},                                                                           \
-    {ROW(rule ", usual, cache", "decisions", decide, rule, n, siblings, false, false), .yardstick = FROM_CACHE,        \
-     .per = limit}
-#define OTHER(rule, n, siblings)                                                                                       \
-    {ROW(rule ", usual, cache", "decisions", decide, rule, n, siblings, false, false), .yardstick = FROM_CACHE}
+/* Rows of a rule with all drafts rejected, and with random results; the ratio compares them with
+ * `limit` passes. The goal is set for rows from memory. From the L2 cache, n rejections are n
+ * passes at the cache's bandwidth, and the draw is extra. */
+#define RULE(rule, n, siblings, limit)                                                             \
+    {ROW(rule ", all rejected, memory", "decisions", decide, rule, n, siblings, true, true),       \
+     .yardstick = FROM_MEMORY, .per = limit, .asked_ratio = 1.0},                                  \
+        {ROW(rule ", all rejected, cache", "decisions", decide, rule, n, siblings, true, false),   \
+         .yardstick = FROM_CACHE, .per = limit},                                                   \
+    {                                                                                              \
+        ROW(rule ", usual, cache", "decisions", decide, rule, n, siblings, false, false),          \
+            .yardstick = FROM_CACHE, .per = limit                                                  \
+    }
+#define OTHER(rule, n, siblings)                                                                   \
+    {                                                                                              \
+        ROW(rule ", usual, cache", "decisions", decide, rule, n, siblings, false, false),          \
+            .yardstick = FROM_CACHE                                                                \
+    }
 
 const spec_bench_row spec_bench_multi_draft[] = {
-    {ROW("limit: a pass over two rows, memory", "passes", passes, NULL, 0, SPEC_SIBLINGS_IID, false, true)},
-    {ROW("limit: a pass over two rows, cache", "passes", passes, NULL, 0, SPEC_SIBLINGS_IID, false, false)},
+    {ROW("limit: a pass over two rows, memory", "passes", passes, NULL, 0, SPEC_SIBLINGS_IID, false,
+         true)},
+    {ROW("limit: a pass over two rows, cache", "passes", passes, NULL, 0, SPEC_SIBLINGS_IID, false,
+         false)},
     RULE("rrs", 4, SPEC_SIBLINGS_IID, 4.0),
     RULE("rrsw", 4, SPEC_SIBLINGS_WITHOUT, 4.0),
     RULE("spechub", 2, SPEC_SIBLINGS_HUB, 4.0),
     RULE("kseq", 4, SPEC_SIBLINGS_IID, 12.0),
     OTHER("match", 4, SPEC_SIBLINGS_IID),
     OTHER("naive-tree", 4, SPEC_SIBLINGS_IID),
-    {ROW("gumbel, all rejected, cache", "decisions", decide, "gumbel", 1, SPEC_SIBLINGS_IID, true, false),
+    {ROW("gumbel, all rejected, cache", "decisions", decide, "gumbel", 1, SPEC_SIBLINGS_IID, true,
+         false),
      .yardstick = FROM_CACHE},
     OTHER("gumbel", 1, SPEC_SIBLINGS_IID),
     OTHER("minhash", 1, SPEC_SIBLINGS_IID),
@@ -229,11 +244,14 @@ const spec_bench_row spec_bench_multi_draft[] = {
     OTHER("ot", 4, SPEC_SIBLINGS_IID),
     OTHER("khisti", 4, SPEC_SIBLINGS_IID),
     OTHER("traversal", 4, SPEC_SIBLINGS_IID),
-    {ROW("mentored, rejected, cache", "decisions", decide, "mentored", 1, SPEC_SIBLINGS_IID, true, false),
+    {ROW("mentored, rejected, cache", "decisions", decide, "mentored", 1, SPEC_SIBLINGS_IID, true,
+         false),
      .yardstick = FROM_CACHE},
-    {ROW("optimal iid, n = 4, with the sort", "bounds", bound_iid, NULL, 0, SPEC_SIBLINGS_IID, false, false),
+    {ROW("optimal iid, n = 4, with the sort", "bounds", bound_iid, NULL, 0, SPEC_SIBLINGS_IID,
+         false, false),
      .asked = 200.0},
-    {ROW("optimal without replacement, n = 4", "bounds", bound_without, NULL, 0, SPEC_SIBLINGS_IID, false, false),
+    {ROW("optimal without replacement, n = 4", "bounds", bound_without, NULL, 0, SPEC_SIBLINGS_IID,
+         false, false),
      .asked = 200.0},
     {.work = NULL},
 };

@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/kneser_ney.h"
 #include "tests/bench/bench.h"
 
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
-/* The text: a letter is one of a few that follow the one before, or, one time in a hundred, any. With 64 letters it has 2.0 bits a letter
- * under a 5-gram model and 156 k different 5-grams; 2 MB of English plays and stories have 1.9 and 170 k, and take as long. */
+/* A synthetic text: a letter is one of a few successors of the previous one, or, one time in a
+ * hundred, any. Its 64 letters have 2.0 bits per letter under a 5-gram model and 156 k distinct
+ * 5-grams. 2 MB of English plays and stories have 1.9 and 170 k, and take as long. */
 enum { BYTES = 2000000 };
 
 typedef struct {
@@ -57,7 +59,7 @@ static const char *open_text(void **ret_state, const void *setup)
     return NULL;
 }
 
-/* Learn the whole text as often as gives n tokens: a shorter text would be easier. */
+/* Trains on the whole text until n tokens are done; a shorter text would be easier. */
 static uint64_t train(void *state, uint64_t n)
 {
     trainer *t = state;
@@ -66,7 +68,8 @@ static uint64_t train(void *state, uint64_t n)
     for (; done < n; done += BYTES) {
         spec_ngram_counts counts;
         spec_kneser_ney law = {0};
-        if (spec_ngram_counts_init(&counts, t->shape.order, t->shape.vocab, &error) == GSL_SUCCESS &&
+        if (spec_ngram_counts_init(&counts, t->shape.order, t->shape.vocab, &error) ==
+                GSL_SUCCESS &&
             spec_ngram_counts_push(&counts, t->token, BYTES, &error) == GSL_SUCCESS &&
             spec_kneser_ney_init(&law, &counts, t->shape.vocab, &error) == GSL_SUCCESS) {
             t->sink = law.unigram[0];
@@ -85,15 +88,17 @@ static const char *open_law(void **ret_state, const void *setup)
     spec_ngram_counts counts;
     spec_error error;
     int status = spec_ngram_counts_init(&counts, t->shape.order, t->shape.vocab, &error);
-    if (status == GSL_SUCCESS) status = spec_ngram_counts_push(&counts, t->token, BYTES / 4, &error);
-    if (status == GSL_SUCCESS) status = spec_kneser_ney_init(&t->law, &counts, t->shape.vocab, &error);
+    if (status == GSL_SUCCESS)
+        status = spec_ngram_counts_push(&counts, t->token, BYTES / 4, &error);
+    if (status == GSL_SUCCESS)
+        status = spec_kneser_ney_init(&t->law, &counts, t->shape.vocab, &error);
     spec_ngram_counts_free(&counts);
     if (status == GSL_SUCCESS) return NULL;
     close_trainer(t);
     return "no memory";
 }
 
-/* Rows along the part of the text that was not learnt. */
+/* Rows along the held-out part of the text. */
 static uint64_t rows(void *state, uint64_t n)
 {
     trainer *t = state;
@@ -107,11 +112,25 @@ static uint64_t rows(void *state, uint64_t n)
 }
 
 const spec_bench_row spec_bench_ngram[] = {
-    {.work = "n-gram training, order 5, bytes", .unit = "B", .init = open_text, .run = train, .free = close_trainer,
-     .setup = &(const shape){5, 256}, .asked = 10e6},
-    {.work = "n-gram row, order 5, bytes", .unit = "rows", .init = open_law, .run = rows, .free = close_trainer,
-     .setup = &(const shape){5, 256}, .asked = 1e6},
-    {.work = "n-gram row, order 3, V = 32,000", .unit = "rows", .init = open_law, .run = rows, .free = close_trainer,
+    {.work = "n-gram training, order 5, bytes",
+     .unit = "B",
+     .init = open_text,
+     .run = train,
+     .free = close_trainer,
+     .setup = &(const shape){5, 256},
+     .asked = 10e6},
+    {.work = "n-gram row, order 5, bytes",
+     .unit = "rows",
+     .init = open_law,
+     .run = rows,
+     .free = close_trainer,
+     .setup = &(const shape){5, 256},
+     .asked = 1e6},
+    {.work = "n-gram row, order 3, V = 32,000",
+     .unit = "rows",
+     .init = open_law,
+     .run = rows,
+     .free = close_trainer,
      .setup = &(const shape){3, 32000}},
     {.work = NULL},
 };

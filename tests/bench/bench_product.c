@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/bandwidth.h"
 #include "tests/bench/bench.h"
@@ -5,20 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The matrices of a model of 110 M parameters, by the backend, and the memory that they take read plainly. */
-enum { DIM = 768, FFN = 2048, LAYERS = 12, VOCAB = 32000, MATRICES = 4 * LAYERS + 1, PART = 64 /* rows */ };
+/* The matrices of a model of 110 M parameters by the backend, and a plain read of as much
+ * memory. */
+enum {
+    DIM = 768,
+    FFN = 2048,
+    LAYERS = 12,
+    VOCAB = 32000,
+    MATRICES = 4 * LAYERS + 1,
+    PART = 64 /* rows per task */
+};
 
 static const struct {
     int rows, cols;
 } shapes[] = {{3 * DIM, DIM}, {DIM, DIM}, {2 * FFN, DIM}, {DIM, FFN}, {VOCAB, DIM}};
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static size_t model_bytes(spec_tensor_type type)
 {
     size_t bytes = 0;
     for (int i = 0; i < 5; i++)
-        bytes += (i < 4 ? LAYERS : 1) * (size_t)shapes[i].rows * spec_tensor_row_bytes(type, shapes[i].cols);
+        bytes += (i < 4 ? LAYERS : 1) * (size_t)shapes[i].rows *
+                 spec_tensor_row_bytes(type, shapes[i].cols);
     return bytes;
 }
 
@@ -47,14 +57,14 @@ static uint64_t read_memory(void *state, uint64_t n)
     return done;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_tensor_type type;
     int columns;
 } pass_setup;
 
-/* Shared by the rows of a type, which are many; made when first asked for. */
+/* Shared by all rows of a type; built at the first use. */
 typedef struct {
     spec_matrix matrix[MATRICES];
     int used_by;
@@ -72,10 +82,11 @@ typedef struct {
 static void release_weights(spec_tensor_type type)
 {
     if (--weights_of[type].used_by > 0) return;
-    for (int i = 0; i < MATRICES; i++) spec_backend_cpu.matrix_free(&spec_backend_cpu, &weights_of[type].matrix[i]);
+    for (int i = 0; i < MATRICES; i++)
+        spec_backend_cpu.matrix_free(&spec_backend_cpu, &weights_of[type].matrix[i]);
 }
 
-/* The same few rows over and over: what costs is where they are, not what they say. */
+/* The same few rows repeated: only their addresses affect the time. */
 static int hold_weights(spec_tensor_type type)
 {
     static float value[PART * FFN];
@@ -85,14 +96,16 @@ static int hold_weights(spec_tensor_type type)
     if (weights_of[type].used_by++ > 0) return status;
     for (int i = 0; i < PART * FFN; i++) value[i] = (float)(i * 7919 % 1000) * 1e-3f - 0.5f;
     for (int i = 0; i < MATRICES && status == GSL_SUCCESS; i++) {
-        const int shape = i < 4 * LAYERS ? i % 4 : 4, rows = shapes[shape].rows, cols = shapes[shape].cols;
+        const int shape = i < 4 * LAYERS ? i % 4 : 4, rows = shapes[shape].rows,
+                  cols = shapes[shape].cols;
         const size_t row_bytes = spec_tensor_row_bytes(type, cols);
         for (int r = 0; r < PART; r++)
-            spec_tensor_row_write(data + (size_t)r * row_bytes, type, value + (size_t)r * (size_t)cols, cols);
+            spec_tensor_row_write(data + (size_t)r * row_bytes, type,
+                                  value + (size_t)r * (size_t)cols, cols);
         for (int p = 0; p < rows / PART; p++)
             part[p] = (spec_tensor){.type = type, .rows = PART, .cols = cols, .data = data};
-        status = spec_backend_cpu.matrix_init(&spec_backend_cpu, &weights_of[type].matrix[i], type, part, rows / PART,
-                                              NULL);
+        status = spec_backend_cpu.matrix_init(&spec_backend_cpu, &weights_of[type].matrix[i], type,
+                                              part, rows / PART, NULL);
     }
     return status;
 }
@@ -109,8 +122,15 @@ static void close_pass(void *state)
 
 static const char *open_pass(void **ret_state, const void *setup)
 {
-    const spec_shape shape = {.dim = DIM, .n_layers = LAYERS, .n_heads = 12, .n_kv_heads = 12, .head_dim = 64,
-                              .ffn_dim = FFN, .vocab = VOCAB, .context = 64, .rope_base = 10000.0};
+    const spec_shape shape = {.dim = DIM,
+                              .n_layers = LAYERS,
+                              .n_heads = 12,
+                              .n_kv_heads = 12,
+                              .head_dim = 64,
+                              .ffn_dim = FFN,
+                              .vocab = VOCAB,
+                              .context = 64,
+                              .rope_base = 10000.0};
     pass *const p = calloc(1, sizeof *p);
     if (p == NULL) return "no memory";
     p->setup = setup;
@@ -122,12 +142,13 @@ static const char *open_pass(void **ret_state, const void *setup)
         close_pass(p);
         return "no memory";
     }
-    for (int i = 0; i < SPEC_COLUMNS_MAX * FFN; i++) p->x[i] = (float)(i * 6151 % 1000) * 1e-3f - 0.5f;
+    for (int i = 0; i < SPEC_COLUMNS_MAX * FFN; i++)
+        p->x[i] = (float)(i * 6151 % 1000) * 1e-3f - 0.5f;
     *ret_state = p;
     return NULL;
 }
 
-/* Bytes of weights, once for each pass, however many its columns are. */
+/* Counts bytes of weights once per pass, whatever the number of columns. */
 static uint64_t run_passes(void *state, uint64_t n)
 {
     pass *const p = state;
@@ -144,37 +165,43 @@ static uint64_t run_passes(void *state, uint64_t n)
     return done;
 }
 
-#define READ(what, of)                                                                                                 \
-    {.work = "limit: threads read " what, .unit = "B", .init = open_memory, .run = read_memory, .free = close_memory,  \
-     .setup = &(const spec_tensor_type){of}, .wall = true}
-#define PASS(name, of, n)                                                                                              \
-    .work = name, .unit = "B", .init = open_pass, .run = run_passes, .free = close_pass,                               \
+#define READ(what, of)                                                                             \
+    {                                                                                              \
+        .work = "limit: threads read " what, .unit = "B", .init = open_memory, .run = read_memory, \
+        .free = close_memory, .setup = &(const spec_tensor_type){of}, .wall = true                 \
+    }
+#define PASS(name, of, n)                                                                          \
+    .work = name, .unit = "B", .init = open_pass, .run = run_passes, .free = close_pass,           \
     .setup = &(const pass_setup){of, n}, .wall = true
 
 const spec_bench_row spec_bench_product[] = {
     READ("116 MB", SPEC_TENSOR_Q8_0),
-    {PASS("products, Q8_0: 1 token", SPEC_TENSOR_Q8_0, 1), .yardstick = "row:limit: threads read 116 MB",
-     .asked_ratio = 0.85},
-    {PASS("products, Q8_0: 5 tokens", SPEC_TENSOR_Q8_0, 5), .yardstick = "row:products, Q8_0: 1 token",
-     .asked_ratio = 1.0 / 1.15},
-    {PASS("products, Q8_0: 8 tokens", SPEC_TENSOR_Q8_0, 8), .yardstick = "row:products, Q8_0: 1 token",
-     .asked_ratio = 1.0 / 1.30},
-    {PASS("products, Q8_0: 16 tokens", SPEC_TENSOR_Q8_0, 16), .yardstick = "row:products, Q8_0: 1 token",
-     .asked_ratio = 1.0 / 1.9},
+    {PASS("products, Q8_0: 1 token", SPEC_TENSOR_Q8_0, 1),
+     .yardstick = "row:limit: threads read 116 MB", .asked_ratio = 0.85},
+    {PASS("products, Q8_0: 5 tokens", SPEC_TENSOR_Q8_0, 5),
+     .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.15},
+    {PASS("products, Q8_0: 8 tokens", SPEC_TENSOR_Q8_0, 8),
+     .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.30},
+    {PASS("products, Q8_0: 16 tokens", SPEC_TENSOR_Q8_0, 16),
+     .yardstick = "row:products, Q8_0: 1 token", .asked_ratio = 1.0 / 1.9},
     READ("62 MB", SPEC_TENSOR_Q4_0),
-    {PASS("products, Q4_0: 1 token", SPEC_TENSOR_Q4_0, 1), .yardstick = "row:limit: threads read 62 MB"},
-    {PASS("products, Q4_0: 5 tokens", SPEC_TENSOR_Q4_0, 5), .yardstick = "row:products, Q4_0: 1 token"},
+    {PASS("products, Q4_0: 1 token", SPEC_TENSOR_Q4_0, 1),
+     .yardstick = "row:limit: threads read 62 MB"},
+    {PASS("products, Q4_0: 5 tokens", SPEC_TENSOR_Q4_0, 5),
+     .yardstick = "row:products, Q4_0: 1 token"},
     READ("438 MB", SPEC_TENSOR_F32),
-    {PASS("products, F32: 1 token", SPEC_TENSOR_F32, 1), .yardstick = "row:limit: threads read 438 MB",
-     .asked_ratio = 0.90},
+    {PASS("products, F32: 1 token", SPEC_TENSOR_F32, 1),
+     .yardstick = "row:limit: threads read 438 MB", .asked_ratio = 0.90},
     {PASS("products, F32: 5 tokens", SPEC_TENSOR_F32, 5), .yardstick = "row:products, F32: 1 token",
      .asked_ratio = 1.0 / 1.06},
-    {PASS("products, F32: 16 tokens", SPEC_TENSOR_F32, 16), .yardstick = "row:products, F32: 1 token"},
+    {PASS("products, F32: 16 tokens", SPEC_TENSOR_F32, 16),
+     .yardstick = "row:products, F32: 1 token"},
     READ("219 MB", SPEC_TENSOR_F16),
-    {PASS("products, F16: 1 token", SPEC_TENSOR_F16, 1), .yardstick = "row:limit: threads read 219 MB",
-     .asked_ratio = 0.85},
-    {PASS("products, BF16: 1 token", SPEC_TENSOR_BF16, 1), .yardstick = "row:limit: threads read 219 MB",
-     .asked_ratio = 0.85},
-    {PASS("products, BF16: 5 tokens", SPEC_TENSOR_BF16, 5), .yardstick = "row:products, BF16: 1 token"},
+    {PASS("products, F16: 1 token", SPEC_TENSOR_F16, 1),
+     .yardstick = "row:limit: threads read 219 MB", .asked_ratio = 0.85},
+    {PASS("products, BF16: 1 token", SPEC_TENSOR_BF16, 1),
+     .yardstick = "row:limit: threads read 219 MB", .asked_ratio = 0.85},
+    {PASS("products, BF16: 5 tokens", SPEC_TENSOR_BF16, 5),
+     .yardstick = "row:products, BF16: 1 token"},
     {.work = NULL},
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/lanes.h"
 #include "sim/chance/rng.h"
 #include "tests/bench/bench.h"
@@ -6,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrays of 32 kB stay in the first cache, so that the generator is measured and not the memory. */
+/* Arrays of 32 kB stay in the L1 cache, so that memory does not limit the generator. */
 enum { WORDS = 4096, MEMORY = 1 << 25 };
 
 typedef struct {
-    const char *isa; /* of the lanes; NULL: the best */
+    const char *isa; /* instruction set of the lanes; NULL: the best */
     spec_rng_state rng;
     spec_lanes lanes;
     gsl_rng *gsl;
@@ -35,7 +36,8 @@ static const char *open_lanes(void **ret_state, const void *isa)
 static const char *open_gsl(void **ret_state, const void *type)
 {
     const char *reason = open_lanes(ret_state, NULL);
-    if (reason == NULL) ((generators *)*ret_state)->gsl = gsl_rng_alloc(*(const gsl_rng_type *const *)type);
+    if (reason == NULL)
+        ((generators *)*ret_state)->gsl = gsl_rng_alloc(*(const gsl_rng_type *const *)type);
     return reason;
 }
 
@@ -66,7 +68,8 @@ static uint64_t fill_lanes(void *state, uint64_t n)
     generators *g = state;
     uint64_t done = 0;
     spec_bench_choose_isa(g->isa);
-    for (; done < n; done += 2 * WORDS) spec_lanes_fill(&g->lanes, (uint32_t *)(void *)g->word, 2 * WORDS / SPEC_LANES);
+    for (; done < n; done += 2 * WORDS)
+        spec_lanes_fill(&g->lanes, (uint32_t *)(void *)g->word, 2 * WORDS / SPEC_LANES);
     return done;
 }
 
@@ -102,7 +105,7 @@ static uint64_t gsl_uniforms(void *state, uint64_t n)
     return n;
 }
 
-/* Bytes; 256 MB are beyond every cache. */
+/* Counts bytes; 256 MB exceed every cache. */
 static uint64_t read_memory(void *state, uint64_t n)
 {
     generators *g = state;
@@ -114,24 +117,51 @@ static uint64_t read_memory(void *state, uint64_t n)
     return done;
 }
 
-#define LANES(name, isa)                                                                                               \
-    {.work = name, .unit = "words", .init = open_lanes, .run = fill_lanes, .free = close_generators, .setup = isa,     \
-     .yardstick = "rng.py:words32"}
+#define LANES(name, isa)                                                                           \
+    {                                                                                              \
+        .work = name, .unit = "words", .init = open_lanes, .run = fill_lanes,                      \
+        .free = close_generators, .setup = isa, .yardstick = "rng.py:words32"                      \
+    }
 
 const spec_bench_row spec_bench_rng[] = {
     LANES("lanes, 32-bit words", NULL),
     LANES("lanes, AVX-512", "avx512"),
     LANES("lanes, AVX2", "avx2"),
     LANES("lanes, portable C", "portable"),
-    {.work = "lanes, opening a stream", .unit = "streams", .init = open_lanes, .run = open_streams, .free = close_generators},
-    {.work = "PCG64-DXSM, 64-bit words", .unit = "words", .init = open_lanes, .run = fill_words, .free = close_generators,
+    {.work = "lanes, opening a stream",
+     .unit = "streams",
+     .init = open_lanes,
+     .run = open_streams,
+     .free = close_generators},
+    {.work = "PCG64-DXSM, 64-bit words",
+     .unit = "words",
+     .init = open_lanes,
+     .run = fill_words,
+     .free = close_generators,
      .yardstick = "rng.py:words"},
-    {.work = "PCG64-DXSM, doubles", .unit = "doubles", .init = open_lanes, .run = fill_doubles, .free = close_generators,
+    {.work = "PCG64-DXSM, doubles",
+     .unit = "doubles",
+     .init = open_lanes,
+     .run = fill_doubles,
+     .free = close_generators,
      .yardstick = "rng.py:doubles"},
-    {.work = "PCG64-DXSM, gsl_rng_uniform", .unit = "doubles", .init = open_gsl, .run = gsl_uniforms,
-     .free = close_generators, .setup = &spec_rng_pcg64dxsm, .yardstick = "row:GSL's mt19937, gsl_rng_uniform"},
-    {.work = "GSL's mt19937, gsl_rng_uniform", .unit = "doubles", .init = open_gsl, .run = gsl_uniforms,
-     .free = close_generators, .setup = &gsl_rng_mt19937},
-    {.work = "limit: memory read, 256 MB", .unit = "B", .init = open_memory, .run = read_memory, .free = close_generators},
+    {.work = "PCG64-DXSM, gsl_rng_uniform",
+     .unit = "doubles",
+     .init = open_gsl,
+     .run = gsl_uniforms,
+     .free = close_generators,
+     .setup = &spec_rng_pcg64dxsm,
+     .yardstick = "row:GSL's mt19937, gsl_rng_uniform"},
+    {.work = "GSL's mt19937, gsl_rng_uniform",
+     .unit = "doubles",
+     .init = open_gsl,
+     .run = gsl_uniforms,
+     .free = close_generators,
+     .setup = &gsl_rng_mt19937},
+    {.work = "limit: memory read, 256 MB",
+     .unit = "B",
+     .init = open_memory,
+     .run = read_memory,
+     .free = close_generators},
     {.work = NULL},
 };

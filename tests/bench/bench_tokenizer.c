@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/tokenizer/tokenizer.h"
 #include "tests/bench/bench.h"
 
@@ -6,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of one to four syllables, a consonant and a vowel each, a few often and most seldom; every fifteenth is a line's
- * last. The vocabulary has letters, syllables, pairs of them, and these after a blank: 22,000 pieces, as many as the
- * merges but for the letters. A token has 3.6 bytes; in English 4. */
+/* Words of one to four syllables, each a consonant and a vowel; a few are frequent and most are
+ * rare, and every fifteenth ends a line. The vocabulary has letters, syllables, pairs of syllables,
+ * and these after a blank: 22,000 pieces, all but the letters from merges. A token has 3.6 bytes;
+ * in English 4. */
 enum { BYTES = 1 << 20, PIECES = 23000, WORDS = 4096, STORE = PIECES * 16 };
 
 static const char consonants[] = "bcdfghjklmnpqrstvwxyz", vowels[] = "aeiou";
@@ -88,7 +90,8 @@ static void write_text(char *text, gsl_rng *rng)
     size_t at = 0;
     for (unsigned count = 1; at + 16 < BYTES; count++) {
         const double u = gsl_rng_uniform(rng);
-        at += (size_t)sprintf(text + at, "%s%c", word[(int)(WORDS * u * u * u)], count % 15 == 0 ? '\n' : ' ');
+        at += (size_t)sprintf(text + at, "%s%c", word[(int)(WORDS * u * u * u)],
+                              count % 15 == 0 ? '\n' : ' ');
     }
     memset(text + at, ' ', BYTES - at);
 }
@@ -115,8 +118,14 @@ static const char *open_reader(void **ret_state, const void *setup)
         r->text = malloc(BYTES);
         r->token = malloc(BYTES * sizeof *r->token);
         fill(v, spm ? "\xE2\x96\x81" : "\xC4\xA0", spm ? "\n" : "\xC4\x8A");
-        const spec_tokenizer_data data = {.kind = kind, .vocab = v->n, .piece = v->piece, .opt_score = v->score,
-                                          .merge = v->merge, .n_merges = v->n_merges, .pre = "llama-bpe", .unknown = -1};
+        const spec_tokenizer_data data = {.kind = kind,
+                                          .vocab = v->n,
+                                          .piece = v->piece,
+                                          .opt_score = v->score,
+                                          .merge = v->merge,
+                                          .n_merges = v->n_merges,
+                                          .pre = "llama-bpe",
+                                          .unknown = -1};
         if (r->text != NULL && r->token != NULL &&
             spec_tokenizer_init(&r->tokenizer, &data, &error) == GSL_SUCCESS) {
             write_text(r->text, rng);
@@ -136,14 +145,25 @@ static uint64_t encode(void *state, uint64_t n)
 {
     reader *r = state;
     uint64_t done = 0;
-    for (; done < n; done += BYTES) r->sink = spec_tokenizer_encode(r->tokenizer, r->text, BYTES, r->token, BYTES);
+    for (; done < n; done += BYTES)
+        r->sink = spec_tokenizer_encode(r->tokenizer, r->text, BYTES, r->token, BYTES);
     return done;
 }
 
 const spec_bench_row spec_bench_tokenizer[] = {
-    {.work = "text to tokens, SPM", .unit = "B", .init = open_reader, .run = encode, .free = close_reader,
-     .setup = &(const spec_tokenizer_kind){SPEC_TOKENIZER_SPM}, .asked = 10e6},
-    {.work = "text to tokens, BPE", .unit = "B", .init = open_reader, .run = encode, .free = close_reader,
-     .setup = &(const spec_tokenizer_kind){SPEC_TOKENIZER_BPE}, .asked = 10e6},
+    {.work = "text to tokens, SPM",
+     .unit = "B",
+     .init = open_reader,
+     .run = encode,
+     .free = close_reader,
+     .setup = &(const spec_tokenizer_kind){SPEC_TOKENIZER_SPM},
+     .asked = 10e6},
+    {.work = "text to tokens, BPE",
+     .unit = "B",
+     .init = open_reader,
+     .run = encode,
+     .free = close_reader,
+     .setup = &(const spec_tokenizer_kind){SPEC_TOKENIZER_BPE},
+     .asked = 10e6},
     {.work = NULL},
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace.h"
 #include "conformance/traces/trace_write.h"
 #include "tests/bench/bench.h"
@@ -44,7 +45,8 @@ static uint64_t judge(void *state, uint64_t n)
     while (done < n) {
         spec_validation v;
         FILE *file = fmemopen(t->text, t->size, "r");
-        if (file == NULL || spec_trace_validate_file(&v, file, "", &SPEC_VALIDATE_PLAN_DEFAULT, NULL) != GSL_SUCCESS)
+        if (file == NULL || spec_trace_validate_file(&v, file, "", &SPEC_VALIDATE_PLAN_DEFAULT,
+                                                     NULL) != GSL_SUCCESS)
             abort();
         fclose(file);
         done += v.draws;
@@ -53,14 +55,20 @@ static uint64_t judge(void *state, uint64_t n)
     return done;
 }
 
-#define ROW(name, ...)                                                                                                 \
-    .work = name, .unit = "records", .init = open_trace, .run = judge, .free = close_trace,                            \
-    .setup = &(const trace_setup) { __VA_ARGS__ }
+#define ROW(name, ...)                                                                             \
+    .work = name, .unit = "records", .init = open_trace, .run = judge, .free = close_trace,        \
+    .setup = &(const trace_setup)                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 const spec_bench_row spec_bench_trace[] = {
     {ROW("log-probabilities alone", "plain-4", SPEC_TRACE_LOGPROBS), .asked = 200e3},
-    {ROW("3 most probable tokens", "zipf-16", SPEC_TRACE_TOP), .yardstick = "row:log-probabilities alone"},
-    {ROW("whole rows, V = 4", "plain-4", SPEC_TRACE_ROWS), .yardstick = "row:log-probabilities alone"},
-    {ROW("whole rows, V = 64", "llm-64", SPEC_TRACE_ROWS), .yardstick = "row:log-probabilities alone"},
+    {ROW("3 most probable tokens", "zipf-16", SPEC_TRACE_TOP),
+     .yardstick = "row:log-probabilities alone"},
+    {ROW("whole rows, V = 4", "plain-4", SPEC_TRACE_ROWS),
+     .yardstick = "row:log-probabilities alone"},
+    {ROW("whole rows, V = 64", "llm-64", SPEC_TRACE_ROWS),
+     .yardstick = "row:log-probabilities alone"},
     {.work = NULL},
 };

@@ -1,16 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
-#include "sim/decode.h"
 #include "sim/chance/rng.h"
+#include "sim/decode.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole model of 110 M parameters after a context of 64 tokens; and a round of it, beside the passes that it is made
- * of. The draft is its own first layers. */
+/* A whole model of 110 M parameters after a context of 64 tokens; and a round of it beside its
+ * passes. The draft is the model's own first layers. */
 enum { TEXT = 64, K = 4, EXIT = 2, WIDEST = 16 };
 
-/* ---- the model, shared by the rows of a type; made when first asked for ------------------------------------------ */
+/* ---- the model, shared by the rows of a type and built at the first use
+ * ----------------------- */
 
 typedef struct {
     spec_model *model;
@@ -24,7 +27,8 @@ static const spec_model *hold_model(int type)
 {
     char spec[64];
     snprintf(spec, sizeof spec, "random?type=%s&context=256", type_name[type]);
-    if (models[type].used_by++ == 0 && spec_model_open(&models[type].model, spec, NULL, NULL) != GSL_SUCCESS)
+    if (models[type].used_by++ == 0 &&
+        spec_model_open(&models[type].model, spec, NULL, NULL) != GSL_SUCCESS)
         models[type].model = NULL;
     return models[type].model;
 }
@@ -39,7 +43,7 @@ static void fill_text(int *token, int n, int vocab)
     for (int i = 0; i < n; i++) token[i] = i * 7919 % vocab;
 }
 
-/* ---- passes, with the rows that they give ------------------------------------------------------------------------ */
+/* -- passes, with rows of probabilities -- */
 
 typedef struct {
     int type, columns;
@@ -79,20 +83,26 @@ static const char *open_pass(void **ret_state, const void *setup)
     return NULL;
 }
 
-/* Bytes of weights, once for each pass: the last token of the text, and columns - 1 after it. */
+/* Counts bytes of weights once per pass: the last token of the text, and columns - 1 after it. */
 static uint64_t run_passes(void *state, uint64_t n)
 {
     pass *p = state;
     const size_t bytes = spec_transformer_of(p->model)->weights->bytes;
     uint64_t done = 0;
     for (; done < n; done += bytes)
-        if (spec_session_score(&p->session, p->token, TEXT, p->token + TEXT, NULL, p->setup->columns - 1, 0, p->row,
-                               p->store, NULL) != GSL_SUCCESS)
+        if (spec_session_score(&p->session,
+                               &(spec_score_request){.context = p->token,
+                                                     .n_context = TEXT,
+                                                     .token = p->token + TEXT,
+                                                     .n_nodes = p->setup->columns - 1,
+                                                     .ret_row = p->row,
+                                                     .scratch = p->store},
+                               NULL) != GSL_SUCCESS)
             return 0;
     return done;
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model *draft;
@@ -135,7 +145,7 @@ failed:
     return "no memory";
 }
 
-/* All of them after the same text. */
+/* Every round follows the same text. */
 static uint64_t run_rounds(void *state, uint64_t n)
 {
     rounds *r = state;
@@ -147,7 +157,7 @@ static uint64_t run_rounds(void *state, uint64_t n)
     return n;
 }
 
-/* ---- the passes of a round, to the logits ------------------------------------------------------------------------ */
+/* -- the passes of a round, up to the logits -- */
 
 typedef struct {
     const spec_transformer *model;
@@ -165,7 +175,7 @@ static void close_bare(void *state)
     free(b);
 }
 
-/* Tokens from..to-1 of one text, in one pass, through its first layers. */
+/* Runs tokens from..to-1 of a text in one pass, through the first layers. */
 static int bare_pass(bare *b, int from, int to, int layers)
 {
     spec_batch batch = {.n = to - from, .path = b->path};
@@ -186,8 +196,8 @@ static const char *open_bare(void **ret_state, const void *setup)
     const spec_model *model = hold_model(0);
     if (model != NULL && (b->model = spec_transformer_of(model)) != NULL &&
         spec_forward_init(&b->forward, b->model->weights, NULL) == GSL_SUCCESS &&
-        spec_backend_cpu.kv_init(&spec_backend_cpu, &b->kv, &b->model->weights->shape, SPEC_TENSOR_F32, TEXT + K,
-                                 NULL) == GSL_SUCCESS) {
+        spec_backend_cpu.kv_init(&spec_backend_cpu, &b->kv, &b->model->weights->shape,
+                                 SPEC_TENSOR_F32, TEXT + K, NULL) == GSL_SUCCESS) {
         fill_text(b->token, TEXT + K, model->vocab);
         if (bare_pass(b, 0, TEXT, b->model->n_layers) == GSL_SUCCESS) {
             *ret_state = b;
@@ -209,24 +219,42 @@ static uint64_t run_bare(void *state, uint64_t n)
     return n;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-#define PASS(name, of, n)                                                                                              \
-    .work = name, .unit = "B", .init = open_pass, .run = run_passes, .free = close_pass,                               \
+#define PASS(name, of, n)                                                                          \
+    .work = name, .unit = "B", .init = open_pass, .run = run_passes, .free = close_pass,           \
     .setup = &(const pass_setup){of, n}, .wall = true
 
 const spec_bench_row spec_bench_transformer[] = {
-    {PASS("model, Q8_0: 1 token", 0, 1), .yardstick = "row:limit: threads read 116 MB", .asked_ratio = 0.85},
-    {PASS("model, Q8_0: 5 tokens", 0, 5), .yardstick = "row:model, Q8_0: 1 token", .asked_ratio = 1.0 / 1.15},
-    {PASS("model, Q8_0: 8 tokens", 0, 8), .yardstick = "row:model, Q8_0: 1 token", .asked_ratio = 1.0 / 1.30},
-    {PASS("model, Q8_0: 16 tokens", 0, 16), .yardstick = "row:model, Q8_0: 1 token", .asked_ratio = 1.0 / 1.9},
-    {PASS("model, F32: 1 token", 1, 1), .yardstick = "row:limit: threads read 438 MB", .asked_ratio = 0.90},
-    {PASS("model, F32: 5 tokens", 1, 5), .yardstick = "row:model, F32: 1 token", .asked_ratio = 1.0 / 1.06},
-    {PASS("model, F16: 1 token", 2, 1), .yardstick = "row:limit: threads read 219 MB", .asked_ratio = 0.85},
-    {PASS("model, BF16: 1 token", 3, 1), .yardstick = "row:limit: threads read 219 MB", .asked_ratio = 0.85},
-    {.work = "round, K = 4, Q8_0: its passes alone", .unit = "rounds", .init = open_bare, .run = run_bare,
-     .free = close_bare, .wall = true},
-    {.work = "round, K = 4, Q8_0: all of it", .unit = "rounds", .init = open_rounds, .run = run_rounds,
-     .free = close_rounds, .wall = true, .yardstick = "row:round, K = 4, Q8_0: its passes alone", .asked_ratio = 0.95},
+    {PASS("model, Q8_0: 1 token", 0, 1), .yardstick = "row:limit: threads read 116 MB",
+     .asked_ratio = 0.85},
+    {PASS("model, Q8_0: 5 tokens", 0, 5), .yardstick = "row:model, Q8_0: 1 token",
+     .asked_ratio = 1.0 / 1.15},
+    {PASS("model, Q8_0: 8 tokens", 0, 8), .yardstick = "row:model, Q8_0: 1 token",
+     .asked_ratio = 1.0 / 1.30},
+    {PASS("model, Q8_0: 16 tokens", 0, 16), .yardstick = "row:model, Q8_0: 1 token",
+     .asked_ratio = 1.0 / 1.9},
+    {PASS("model, F32: 1 token", 1, 1), .yardstick = "row:limit: threads read 438 MB",
+     .asked_ratio = 0.90},
+    {PASS("model, F32: 5 tokens", 1, 5), .yardstick = "row:model, F32: 1 token",
+     .asked_ratio = 1.0 / 1.06},
+    {PASS("model, F16: 1 token", 2, 1), .yardstick = "row:limit: threads read 219 MB",
+     .asked_ratio = 0.85},
+    {PASS("model, BF16: 1 token", 3, 1), .yardstick = "row:limit: threads read 219 MB",
+     .asked_ratio = 0.85},
+    {.work = "round, K = 4, Q8_0: its passes alone",
+     .unit = "rounds",
+     .init = open_bare,
+     .run = run_bare,
+     .free = close_bare,
+     .wall = true},
+    {.work = "round, K = 4, Q8_0: all of it",
+     .unit = "rounds",
+     .init = open_rounds,
+     .run = run_rounds,
+     .free = close_rounds,
+     .wall = true,
+     .yardstick = "row:round, K = 4, Q8_0: its passes alone",
+     .asked_ratio = 0.95},
     {.work = NULL},
 };

@@ -1,16 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/thread_pool.h"
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/logits.h"
-#include "base/team.h"
 #include "tests/bench/bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a pass does besides its products, on one thread: a model of 12 heads of 64, V = 32,000. */
+/* The parts of a pass besides its products, on one thread: a model of 12 heads of 64, V =
+ * 32,000. */
 enum { DIM = 768, HEADS = 12, HEAD_DIM = 64, LAYERS = 6, VOCAB = 32000 };
 
-/* ---- attention --------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 typedef struct {
     spec_attention attention;
@@ -33,25 +35,36 @@ static void close_mixing(void *state)
 
 static const char *open_mixing(void **ret_state, const void *context)
 {
-    const spec_shape shape = {.dim = DIM, .n_layers = LAYERS, .n_heads = HEADS, .n_kv_heads = HEADS,
-                              .head_dim = HEAD_DIM, .ffn_dim = DIM, .vocab = VOCAB, .context = 4096, .rope_base = 1e4};
+    const spec_shape shape = {.dim = DIM,
+                              .n_layers = LAYERS,
+                              .n_heads = HEADS,
+                              .n_kv_heads = HEADS,
+                              .head_dim = HEAD_DIM,
+                              .ffn_dim = DIM,
+                              .vocab = VOCAB,
+                              .context = 4096,
+                              .rope_base = 1e4};
     mixing *m = calloc(1, sizeof *m);
     if (m == NULL) return "no memory";
     m->context = *(const int *)context;
     m->qkv = malloc(3 * DIM * sizeof *m->qkv);
     m->o = malloc(DIM * sizeof *m->o);
     if (m->qkv == NULL || m->o == NULL ||
-        spec_attention_init(&m->attention, &shape, spec_vector_kernels_of(spec_cpu_best_isa()), NULL) != GSL_SUCCESS ||
-        spec_attention_kv_init(&spec_backend_cpu, &m->kv, &shape, SPEC_TENSOR_F32, m->context, NULL) != GSL_SUCCESS) {
+        spec_attention_init(&m->attention, &shape, spec_vector_kernels_of(spec_cpu_best_isa()),
+                            NULL) != GSL_SUCCESS ||
+        spec_attention_kv_init(&spec_backend_cpu, &m->kv, &shape, SPEC_TENSOR_F32, m->context,
+                               NULL) != GSL_SUCCESS) {
         close_mixing(m);
         return "no memory";
     }
     m->batch = (spec_batch){.n = 1, .path = m->path};
     for (int t = 0; t < m->context; t++) {
-        for (int i = 0; i < 3 * DIM; i++) m->qkv[i] = (float)((t * 3 * DIM + i) * 7919 % 1000) * 2e-3f - 1.0f;
+        for (int i = 0; i < 3 * DIM; i++)
+            m->qkv[i] = (float)((t * 3 * DIM + i) * 7919 % 1000) * 2e-3f - 1.0f;
         m->batch.slot[0] = m->path[0] = m->batch.past[0] = t;
         m->batch.path_begin[1] = 1;
-        for (int layer = 0; layer < LAYERS; layer++) spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch);
+        for (int layer = 0; layer < LAYERS; layer++)
+            spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch);
     }
     *ret_state = m;
     return NULL;
@@ -67,13 +80,14 @@ static uint64_t attend(void *state, uint64_t n)
     return done;
 }
 
-/* What attention reads of the cache, read plainly. */
+/* A plain read of the cache memory that attention reads. */
 static uint64_t read_cache(void *state, uint64_t n)
 {
     enum { WORDS = 32 };
     mixing *m = state;
     const int blocks = (m->context + SPEC_VECTOR_BLOCK - 1) / SPEC_VECTOR_BLOCK;
-    const size_t used = (size_t)(m->context / blocks * HEAD_DIM) / 2, all = SPEC_VECTOR_BLOCK * HEAD_DIM / 2;
+    const size_t used = (size_t)(m->context / blocks * HEAD_DIM) / 2,
+                 all = SPEC_VECTOR_BLOCK * HEAD_DIM / 2;
     uint64_t done = 0, lane[WORDS] = {0};
     while (done < n)
         for (int i = 0; i < LAYERS * 2 * HEADS * blocks; i++, done += used * sizeof *lane) {
@@ -87,7 +101,7 @@ static uint64_t read_cache(void *state, uint64_t n)
     return done;
 }
 
-/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 typedef struct {
     float x[VOCAB], gain[DIM], y[DIM];
@@ -128,7 +142,8 @@ static uint64_t softmax(void *state, uint64_t n)
     double *const row[] = {v->row};
     uint64_t done = 0;
     for (; done < n; done++)
-        spec_logits_rows(row, v->x, 0.7, 1, VOCAB, spec_vector_kernels_of(spec_cpu_best_isa()), false, NULL);
+        spec_logits_rows(row, v->x, 0.7, 1, VOCAB, spec_vector_kernels_of(spec_cpu_best_isa()),
+                         false, NULL);
     return done;
 }
 
@@ -145,21 +160,21 @@ static uint64_t softmax_by_libm(void *state, uint64_t n)
     return done;
 }
 
-/* ---- the team ---------------------------------------------------------------------------------------------------- */
+/* -- the thread pool -- */
 
 static const char *open_team(void **ret_state, const void *unused)
 {
     (void)unused;
     *ret_state = NULL;
-    if (spec_team_size() == 1) return "one processor";
-    spec_team_hold();
+    if (spec_thread_pool_size() == 1) return "one processor";
+    spec_thread_pool_retain();
     return NULL;
 }
 
 static void close_team(void *state)
 {
     (void)state;
-    spec_team_release();
+    spec_thread_pool_release();
 }
 
 static void nothing(void *job, int chunk)
@@ -171,9 +186,10 @@ static void nothing(void *job, int chunk)
 static uint64_t fork_and_join(void *state, uint64_t n)
 {
     (void)state;
-    const bool taken = spec_team_take();
-    for (uint64_t i = 0; i < n; i++) spec_team_run(nothing, NULL, 2 * spec_team_size(), taken);
-    if (taken) spec_team_give_back();
+    const bool taken = spec_thread_pool_try_lock();
+    for (uint64_t i = 0; i < n; i++)
+        spec_thread_pool_run(nothing, NULL, 2 * spec_thread_pool_size(), taken);
+    if (taken) spec_thread_pool_unlock();
     return n;
 }
 
@@ -182,14 +198,18 @@ static uint64_t openmp_region(void *state, uint64_t n)
     (void)state;
     for (uint64_t i = 0; i < n; i++) {
 #pragma omp parallel for schedule(dynamic)
-        for (int chunk = 0; chunk < 2 * spec_team_size(); chunk++) nothing(NULL, chunk);
+        for (int chunk = 0; chunk < 2 * spec_thread_pool_size(); chunk++) nothing(NULL, chunk);
     }
     return n;
 }
 
-#define MIX(name, length, function)                                                                                    \
-    .work = name, .unit = "B", .init = open_mixing, .run = function, .free = close_mixing, .setup = &(const int){length}
-#define VECTOR(name, counted, function)                                                                                \
+#define MIX(name, length, function)                                                                \
+    .work = name, .unit = "B", .init = open_mixing, .run = function, .free = close_mixing,         \
+    .setup = &(const int)                                                                          \
+    {                                                                                              \
+        length                                                                                     \
+    }
+#define VECTOR(name, counted, function)                                                            \
     .work = name, .unit = counted, .init = open_vectors, .run = function, .free = free
 
 const spec_bench_row spec_bench_vector[] = {
@@ -198,15 +218,26 @@ const spec_bench_row spec_bench_vector[] = {
     {MIX("cache read, context 1024", 1024, read_cache)},
     {MIX("attention, context 1024", 1024, attend), .yardstick = "row:cache read, context 1024"},
     {MIX("cache read, context 4096", 4096, read_cache)},
-    {MIX("attention, context 4096", 4096, attend), .yardstick = "row:cache read, context 4096", .asked_ratio = 0.8},
+    {MIX("attention, context 4096", 4096, attend), .yardstick = "row:cache read, context 4096",
+     .asked_ratio = 0.8},
     {VECTOR("norm by definition", "weights", norm_by_definition)},
     {VECTOR("norm", "weights", norm), .yardstick = "row:norm by definition"},
     {VECTOR("softmax by libm, V = 32,000", "rows", softmax_by_libm)},
-    {VECTOR("softmax, V = 32,000", "rows", softmax), .yardstick = "row:softmax by libm, V = 32,000", .asked = 40e3,
-     .asked_ratio = 5.0},
-    {.work = "fork and join, OpenMP", .unit = "jobs", .init = open_team, .run = openmp_region, .free = close_team,
+    {VECTOR("softmax, V = 32,000", "rows", softmax), .yardstick = "row:softmax by libm, V = 32,000",
+     .asked = 40e3, .asked_ratio = 5.0},
+    {.work = "fork and join, OpenMP",
+     .unit = "jobs",
+     .init = open_team,
+     .run = openmp_region,
+     .free = close_team,
      .wall = true},
-    {.work = "fork and join", .unit = "jobs", .init = open_team, .run = fork_and_join, .free = close_team, .wall = true,
-     .yardstick = "row:fork and join, OpenMP", .asked = 500e3},
+    {.work = "fork and join",
+     .unit = "jobs",
+     .init = open_team,
+     .run = fork_and_join,
+     .free = close_team,
+     .wall = true,
+     .yardstick = "row:fork and join, OpenMP",
+     .asked = 500e3},
     {.work = NULL},
 };

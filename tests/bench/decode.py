@@ -1,4 +1,6 @@
-"""Yardstick for the decoding loop, Markov pair V = 4, K = 5, token rule: Python as a tutorial has it, Generator.choice."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Yardstick for the decoding loop (Markov pair, V = 4, K = 5, token rule): as in tutorials."""
+
 import sys
 
 try:

@@ -1,4 +1,9 @@
-"""Yardstick for the token rule on a fixed pair, V = 32,000: NumPy with cumulative sums made once, 32768 steps at a time."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Yardstick for the token rule on a fixed pair, V = 32,000: NumPy, 32768 steps at a time.
+
+Cumulative sums are computed once.
+"""
+
 import sys
 
 try:
@@ -21,7 +26,7 @@ accept = np.minimum(1, target / draft)
 
 
 def cdf():
-    """Draft by binary search, test, and correct those that were rejected by another search."""
+    """Draft by binary search, test, and correct the rejected tokens by another search."""
     token = np.searchsorted(draft_cdf, rng.random(N), side="right")
     rejected = np.flatnonzero(rng.random(N) >= accept[token])
     token[rejected] = np.searchsorted(residual_cdf, rng.random(rejected.size), side="right")

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Yardsticks for random numbers: NumPy's own PCG64DXSM."""
+
 import sys
 
 try:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/bench/yardstick.h"
 
 #include <math.h>
@@ -13,10 +14,10 @@ enum { SCRIPTS_MAX = 16 };
 typedef struct {
     char file[64];
     pid_t pid;
-    FILE *to, *from; /* NULL: it could not be started, or it died */
+    FILE *to, *from; /* NULL: the script could not start, or has ended */
 } script;
 
-/* A program's, not a library's: the scripts live as long as the run. */
+/* State of the program: the scripts live as long as the run. */
 static script scripts[SCRIPTS_MAX];
 static int n_scripts;
 
@@ -37,7 +38,8 @@ static void start(script *s)
     if (s->pid == 0) {
         dup2(down[0], STDIN_FILENO);
         dup2(up[1], STDOUT_FILENO);
-        for (int fd = 3; fd < 64; fd++) close(fd); /* or the other scripts would never see their input end */
+        for (int fd = 3; fd < 64; fd++)
+            close(fd); /* otherwise the other scripts never see the end of their input */
         setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
         execlp(python, python, path, (char *)NULL);
         _exit(127);
@@ -60,7 +62,8 @@ static void stop(script *s)
 static script *find(const char *file, size_t length)
 {
     for (int i = 0; i < n_scripts; i++) {
-        if (strlen(scripts[i].file) == length && memcmp(scripts[i].file, file, length) == 0) return &scripts[i];
+        if (strlen(scripts[i].file) == length && memcmp(scripts[i].file, file, length) == 0)
+            return &scripts[i];
     }
     if (n_scripts == SCRIPTS_MAX || length >= sizeof scripts->file) return NULL;
     script *s = &scripts[n_scripts++];
@@ -71,7 +74,8 @@ static script *find(const char *file, size_t length)
 
 double spec_yardstick_rate(const char *name, double seconds)
 {
-    signal(SIGPIPE, SIG_IGN); /* a script that died is an answer, not an end */
+    signal(SIGPIPE, SIG_IGN); /* a script that ends is reported as NaN and does not end the
+                               * program */
     const char *colon = strchr(name, ':');
     script *s = colon != NULL ? find(name, (size_t)(colon - name)) : NULL;
     if (s == NULL || s->to == NULL || s->from == NULL) return NAN;

@@ -1,14 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """yardstick: the Python side of tests/bench/yardstick.h.
 
-A script gives serve() its functions; each does a fixed amount of work and returns how many units that was. A line
-"NAME SECONDS" on standard input is answered by the units per second of NAME, measured for about SECONDS.
+A script passes its functions to serve(); each does a fixed amount of work and returns its units.
+A line "NAME SECONDS" on standard input requests the units per second of NAME, measured for about
+SECONDS.
 """
+
 import sys
 import time
 
 
 def rate(work, seconds):
-    done, begin, now = 0, time.process_time(), 0.0  # processor time: the load of others hardly touches it
+    # Processor time is hardly affected by other processes.
+    done, begin, now = 0, time.process_time(), 0.0
     while now < seconds:
         done += work()
         now = time.process_time() - begin

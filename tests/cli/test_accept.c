@@ -1,4 +1,5 @@
-/* speclab accept as its users meet it. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab accept as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -22,7 +23,7 @@ static double cell(const char *csv, const char *row, const char *column)
     return strtod(line, NULL);
 }
 
-/* python3 oracle/vectors.py: rational arithmetic and flows. */
+/* tests/oracle/vectors.py: rational arithmetic and flows. */
 static void the_reference_vectors_come_out_to_ten_digits(void **state)
 {
     static const struct {
@@ -53,7 +54,8 @@ static void the_reference_vectors_come_out_to_ten_digits(void **state)
         assert_within(cell(c.text, first[i].row, "acceptance"), first[i].acceptance, 1e-9);
         assert_within(cell(c.text, first[i].row, "enumerated"), first[i].acceptance, 1e-9);
         assert_within(cell(c.text, first[i].row, "optimal"), first[i].optimal, 1e-9);
-        assert_within(cell(c.text, first[i].row, "ratio"), first[i].acceptance / first[i].optimal, 1e-9);
+        assert_within(cell(c.text, first[i].row, "ratio"), first[i].acceptance / first[i].optimal,
+                      1e-9);
     }
     assert_null(strstr(c.text, "NOT EQUAL"));
     spec_child_free(&c);
@@ -69,20 +71,27 @@ static void a_rule_and_a_way_to_draft_that_do_not_go_together_are_told(void **st
 {
     (void)state;
     spec_needs_program();
-    spec_program_fails("accept --rule rrs --drafting without --n 2", 2,
-                       "speclab accept: --rule: 'rrs' does not hold for without siblings; it does for iid");
+    spec_program_fails(
+        "accept --rule rrs --drafting without --n 2", 2,
+        "speclab accept: --rule: 'rrs' does not hold for without siblings; it does for iid");
     spec_program_fails("accept --rule block --n 2:3", 2,
-                       "speclab accept: --rule: 'block' holds for one draft a position, n = 1");
-    spec_program_fails("accept --drafting hub --n 3", 2, "speclab accept: --n: no drafting of 'hub' has '3'");
-    spec_program_fails("accept --drafting hubb", 2,
-                       "speclab accept: --drafting: no way to draft is named 'hubb'; did you mean 'hub'?");
+                       "speclab accept: --rule: 'block' holds for one draft per position, n = 1");
+    spec_program_fails("accept --drafting hub --n 3", 2,
+                       "speclab accept: --n: no drafting of 'hub' has '3'");
+    spec_program_fails(
+        "accept --drafting hubb", 2,
+        "speclab accept: --drafting: no way to draft is named 'hubb'; did you mean 'hub'?");
     spec_program_fails("accept --drafting lookup?mx=2", 2, "speclab accept: --drafting: ");
     spec_program_fails("accept --rule rsrw", 2,
                        "speclab accept: --rule: no rule is named 'rsrw'; did you mean 'rrsw'?");
-    spec_program_fails("accept --rule token,,match", 2, "speclab accept: --rule: 'token,,match' has an empty name");
-    spec_program_fails("accept --n 0", 2, "speclab accept: --n: '0' is not a whole number from 1 to 64");
-    spec_program_fails("accept --n 65", 2, "speclab accept: --n: '65' is not a whole number from 1 to 64");
-    spec_program_fails("accept --n 1.5", 2, "speclab accept: --n: '1.5' is not a whole number from 1 to 64");
+    spec_program_fails("accept --rule token,,match", 2,
+                       "speclab accept: --rule: 'token,,match' has an empty name");
+    spec_program_fails("accept --n 0", 2,
+                       "speclab accept: --n: '0' is not a whole number from 1 to 64");
+    spec_program_fails("accept --n 65", 2,
+                       "speclab accept: --n: '65' is not a whole number from 1 to 64");
+    spec_program_fails("accept --n 1.5", 2,
+                       "speclab accept: --n: '1.5' is not a whole number from 1 to 64");
     spec_program_fails("accept --n 1:1.5", 2, "speclab accept: --n: '1:1.5' is not lo:hi:step");
 }
 

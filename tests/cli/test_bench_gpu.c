@@ -1,5 +1,6 @@
-/* make bench-gpu, in the simulator: that it runs, and what its rows are. Of times nothing is said but that they are
- * there. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* make bench-gpu, in the simulator: that it runs, and its rows. Tests of times only check that
+ * there are some. */
 #include "tests/support/child.h"
 
 #include "base/table.h"
@@ -17,15 +18,18 @@ static const char *text_of(const spec_table *table, size_t row, const char *colu
 static void everything_that_is_promised_has_a_row(void **state)
 {
     (void)state;
-    static const char *const promised[] = {"the card reads", "from kernel to kernel, recorded",
-                                           "tiny bf16: pass of 1, share of reading", "tiny bf16: pass of 8 over pass of 1",
+    static const char *const promised[] = {"the card reads",
+                                           "from kernel to kernel, recorded",
+                                           "tiny bf16: pass of 1, share of reading",
+                                           "tiny bf16: pass of 8 over pass of 1",
                                            "tiny q8_0: pass of 64 over pass of 1",
                                            "chain of 8, V = 1000, 8 accepted"};
     static const char *const asked[] = {"", "", ">= 0.8", "<= 1.1", "<= 1.6", "<= 30"};
     spec_table table;
     spec_error error;
     spec_program_works("-t card.csv");
-    if (spec_table_read_csv(&table, "card.csv", NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_table_read_csv(&table, "card.csv", NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     for (size_t i = 0; i < sizeof promised / sizeof promised[0]; i++) {
         size_t r = 0;
         while (r < table.n_rows && strcmp(text_of(&table, r, "what"), promised[i]) != 0) r++;
@@ -34,9 +38,11 @@ static void everything_that_is_promised_has_a_row(void **state)
         assert_true(strcmp(text_of(&table, r, "met"), "") != 0 || strcmp(asked[i], "") == 0);
     }
     for (size_t r = 0; r < table.n_rows; r++) {
-        const double measured = spec_cell_number(spec_table_cell(&table, r, spec_table_column(&table, "measured")));
+        const double measured =
+            spec_cell_number(spec_table_cell(&table, r, spec_table_column(&table, "measured")));
         assert_true(measured >= 0.0 && isfinite(measured));
-        assert_string_equal(text_of(&table, r, "card"), spec_card_is_real() ? text_of(&table, 0, "card") : "simulated card");
+        assert_string_equal(text_of(&table, r, "card"),
+                            spec_card_is_real() ? text_of(&table, 0, "card") : "simulated card");
         assert_true(strncmp(text_of(&table, r, "driver"), "CUDA ", 5) == 0);
     }
     spec_table_free(&table);

@@ -1,5 +1,6 @@
-/* --device as its users meet it, on the simulated card (or a real one: then what only a simulated one has is skipped),
- * and what is said of every card and driver that cannot be used: one line, exit code 2. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --device as its users run it, on the simulated GPU or a real one, which skips some tests.
+ * Every unusable GPU or driver gives one error line and exit code 2. SPECLAB names the program. */
 #include "models/gpu/images.h"
 #include "tests/support/child.h"
 #include "tests/support/simulated_card.h"
@@ -10,14 +11,15 @@
 #define TARGET "--target " MODEL "f32"
 #define DRAFT "--draft " MODEL "q8_0"
 
-#define needs_the_simulator()                                                                                          \
-    do {                                                                                                               \
-        spec_needs_program();                                                                                          \
-        if (spec_card_is_real()) skip();                                                                               \
+#define needs_the_simulator()                                                                      \
+    do {                                                                                           \
+        spec_needs_program();                                                                      \
+        if (spec_card_is_real()) skip();                                                           \
     } while (0)
 
-/* With one more variable of the environment. */
-static void fails_with(const char *name, const char *value, const char *arguments, const char *begin)
+/* Runs with one more environment variable. */
+static void fails_with(const char *name, const char *value, const char *arguments,
+                       const char *begin)
 {
     setenv(name, value, 1);
     spec_program_fails(arguments, 2, begin);
@@ -28,14 +30,19 @@ static void the_card_writes_what_the_processor_writes(void **state)
 {
     (void)state;
     spec_needs_program();
-    static const char *const more[] = {"", " " DRAFT, " --draft quantised?type=q8_0", " --draft layers?exit=1",
-                                       " " DRAFT "&device=cpu", " --draft quantised?type=q8_0&device=cpu"};
+    static const char *const more[] = {"",
+                                       " " DRAFT,
+                                       " --draft quantised?type=q8_0",
+                                       " --draft layers?exit=1",
+                                       " " DRAFT "&device=cpu",
+                                       " --draft quantised?type=q8_0&device=cpu"};
     char command[600];
     spec_child cpu, gpu;
     spec_child_run(&cpu, "generate " TARGET " -n 14 --temperature 0 --plain");
     assert_int_equal(cpu.code, 0);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        snprintf(command, sizeof command, "generate " TARGET " -n 14 --temperature 0 --device gpu%s", more[i]);
+        snprintf(command, sizeof command,
+                 "generate " TARGET " -n 14 --temperature 0 --device gpu%s", more[i]);
         spec_child_run(&gpu, command);
         if (gpu.code != 0) fail_msg("%s: exit code %d: %s", command, gpu.code, gpu.line);
         assert_string_equal(gpu.text, cpu.text);
@@ -48,20 +55,25 @@ static void the_option_is_for_specs_that_can_have_it_and_have_none(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_program_fails("generate " TARGET " --device tpu", 2,
-                       "speclab generate: --device: there is no device 'tpu'; there are cpu, gpu, gpu:N, auto");
-    spec_program_fails("generate " TARGET " --device gpu:", 2, "speclab generate: --device: there is no device 'gpu:'");
+    spec_program_fails(
+        "generate " TARGET " --device tpu", 2,
+        "speclab generate: --device: there is no device 'tpu'; there are cpu, gpu, gpu:N, auto");
+    spec_program_fails("generate " TARGET " --device gpu:", 2,
+                       "speclab generate: --device: there is no device 'gpu:'");
     spec_program_fails("bench --target zipf --device gpu", 2,
-                       "speclab bench: --device is for transformers, and zipf is none");
+                       "speclab bench: --device is for transformers, and zipf is not one");
     spec_program_fails("rows --target " MODEL "f32 --device gpu:-1 -n 3 -o a.rows", 2,
                        "speclab rows: --device: there is no device 'gpu:-1'");
     spec_program_fails("generate " TARGET "&device=gpu:x -n 3", 2,
-                       "speclab generate: --target: device=gpu:x: there is no such device; there are cpu, gpu, gpu:N, auto");
-    spec_program_fails("generate " TARGET "&kv=bf16 -n 3", 2,
-                       "speclab generate: --target: kv=bf16: cpu (the processor) keeps keys and values as floats");
-    spec_program_fails("generate " TARGET "&kv=fp8 -n 3", 2, "speclab generate: --target: random: kv=fp8 is not one of "
-                                                             "auto, f32 or bf16");
-    setenv("SPECLAB_LIBCUDA", "/nowhere", 1); /* nothing here asks for a card */
+                       "speclab generate: --target: device=gpu:x: no such device: type one "
+                       "of cpu, gpu, gpu:N, auto");
+    spec_program_fails(
+        "generate " TARGET "&kv=bf16 -n 3", 2,
+        "speclab generate: --target: kv=bf16: cpu (the processor) keeps keys and values as floats");
+    spec_program_fails("generate " TARGET "&kv=fp8 -n 3", 2,
+                       "speclab generate: --target: random: kv=fp8 is not one of "
+                       "auto, f32 or bf16");
+    setenv("SPECLAB_LIBCUDA", "/nowhere", 1); /* these commands need no GPU */
     spec_program_works("generate " TARGET " -n 3 --device cpu");
     spec_program_works("generate " TARGET " -n 3 --device auto");
     spec_program_works("generate " TARGET "&device=cpu -n 3 --device gpu");
@@ -77,10 +89,14 @@ static void every_verb_that_opens_a_transformer_has_it(void **state)
     (void)state;
     spec_needs_program();
     spec_program_works("rows " TARGET " " DRAFT " --device gpu -n 5 -o pair.rows");
-    spec_program_works("bench " TARGET " --draft layers?exit=1 --device gpu --K 0,2 --widths 1,2 --texts 2 --tokens 8 "
-                       "--context 4");
-    spec_program_works("prove --target random?dim=16&layers=1&heads=2&ffn=32&vocab=3&context=16&type=f32&device=gpu "
-                       "--draft layers --K 1 --rule token");
+    spec_program_works(
+        "bench " TARGET
+        " --draft layers?exit=1 --device gpu --K 0,2 --widths 1,2 --texts 2 --tokens 8 "
+        "--context 4");
+    spec_program_works(
+        "prove --target "
+        "random?dim=16&layers=1&heads=2&ffn=32&vocab=3&context=16&type=f32&device=gpu "
+        "--draft layers --K 1 --rule token");
 }
 
 static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
@@ -99,17 +115,19 @@ static void devices_are_listed_or_the_line_says_why_there_is_none(void **state)
     spec_program_works("generate " TARGET " " DRAFT "&device=gpu:1 -n 3 --device gpu");
     setenv("SIM_CAPABILITY", "7.5", 1);
     spec_child_run(&c, "list devices --format csv");
-    assert_non_null(strstr(c.text, "\ndevice,gpu:1,\"cannot be used: GPU 1 (simulated card) has compute capability 7.5"));
+    assert_non_null(strstr(
+        c.text,
+        "\ndevice,gpu:1,\"cannot be used: GPU 1 (simulated card) has compute capability 7.5"));
     spec_child_free(&c);
     spec_program_works("generate " TARGET " -n 3 --device auto");
     unsetenv("SIM_CAPABILITY");
     setenv("SIM_CARDS", "0", 1);
     spec_child_run(&c, "list devices --format csv");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "\ndevice,gpu,there is no NVIDIA card: CUDA_ERROR_NO_DEVICE"));
+    assert_non_null(strstr(c.text, "\ndevice,gpu,there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE"));
     spec_child_free(&c);
     unsetenv("SIM_CARDS");
-    spec_child_run(&c, "list --format csv"); /* not asked for by name: not looked for */
+    spec_child_run(&c, "list --format csv"); /* only `list devices` searches for GPUs */
     assert_null(strstr(c.text, "\ndevice,"));
     spec_child_free(&c);
 }
@@ -121,7 +139,8 @@ static void the_closing_line_says_which_device_each_model_is_on(void **state)
     spec_child c;
     spec_child_run(&c, "generate " TARGET " " DRAFT "&device=cpu -n 3 --device auto");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.line, "; target on gpu:0 (simulated card), draft on cpu (the processor)"));
+    assert_non_null(
+        strstr(c.line, "; target on gpu:0 (simulated card), draft on cpu (the processor)"));
     assert_null(strstr(c.line, "no card"));
     spec_child_free(&c);
     spec_child_run(&c, "generate " TARGET " -n 3");
@@ -130,25 +149,31 @@ static void the_closing_line_says_which_device_each_model_is_on(void **state)
     setenv("SIM_CAPABILITY", "7.5", 1);
     spec_child_run(&c, "generate " TARGET " -n 3 --device auto");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.line, "; target on cpu (the processor); auto found no card: GPU 0 (simulated card) has "
-                                   "compute capability 7.5, and the kernels need 8.0 or later"));
+    assert_non_null(strstr(
+        c.line, "; target on cpu (the processor); auto found no card: GPU 0 (simulated card) has "
+                "compute capability 7.5, and the kernels need 8.0 or later"));
     spec_child_free(&c);
     unsetenv("SIM_CAPABILITY");
     setenv("SPECLAB_LIBCUDA", "/nowhere", 1);
     spec_child_run(&c, "generate " TARGET " -n 3 --device auto");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.line, "; target on cpu (the processor); auto found no card: SPECLAB_LIBCUDA names no "));
+    assert_non_null(strstr(
+        c.line, "; target on cpu (the processor); auto found no card: the library in "));
     spec_child_free(&c);
     spec_child_run(&c, "generate " TARGET " " DRAFT " -n 3 --format json");
-    assert_non_null(strstr(c.text, "\"devices\": \"target on cpu (the processor), draft on cpu (the processor)\""));
+    assert_non_null(strstr(
+        c.text, "\"devices\": \"target on cpu (the processor), draft on cpu (the processor)\""));
     spec_child_free(&c);
     spec_child_run(&c, "generate --target zipf -n 3 --format json");
     assert_non_null(strstr(c.text, "\"devices\": null"));
     spec_child_free(&c);
-    spec_child_run(&c, "bench " TARGET " --draft layers?exit=1 --device auto --K 1 --widths 1 --texts 2 --tokens 4 "
+    spec_child_run(&c, "bench " TARGET
+                       " --draft layers?exit=1 --device auto --K 1 --widths 1 --texts 2 --tokens 4 "
                        "--context 4 --format csv");
-    assert_non_null(strstr(c.text, "# devices: target on cpu (the processor), draft on cpu (the processor); auto found "
-                                   "no card: SPECLAB_LIBCUDA names no library"));
+    assert_non_null(
+        strstr(c.text,
+               "# devices: target on cpu (the processor), draft on cpu (the processor); auto found "
+               "no card: the library in SPECLAB_LIBCUDA"));
     spec_child_free(&c);
     spec_simulated_card();
 }
@@ -159,45 +184,52 @@ static void drivers_and_cards_that_cannot_be_used_are_named_with_their_reason(vo
     needs_the_simulator();
     static const char *const verb[] = {"generate", "bench"};
     char command[600], begin[300], old[4200];
-    for (int i = 0; i < 2; i++) { /* nothing is computed in any of these */
+    for (int i = 0; i < 2; i++) { /* none of these computes anything */
         snprintf(command, sizeof command, "%s " TARGET " --device gpu", verb[i]);
-#define LINE(words) (snprintf(begin, sizeof begin, "speclab %s: --target: device=gpu: %s", verb[i], (words)), begin)
-        fails_with("SIM_CARDS", "0", command, LINE("there is no NVIDIA card: CUDA_ERROR_NO_DEVICE"));
+#define LINE(words)                                                                                \
+    (snprintf(begin, sizeof begin, "speclab %s: --target: device=gpu: %s", verb[i], (words)), begin)
+        fails_with("SIM_CARDS", "0", command, LINE("there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE"));
         fails_with("SIM_VERSION", "11040", command,
-                   LINE("the NVIDIA driver is too old: it speaks CUDA 11.4, and 12.0 or later is needed"));
+                   LINE("the NVIDIA driver is too old: it supports CUDA 11.4, and 12.0 or later is "
+                        "needed"));
         fails_with("SIM_CAPABILITY", "7.5", command,
-                   LINE("GPU 0 (simulated card) has compute capability 7.5, and the kernels need 8.0 or later"));
+                   LINE("GPU 0 (simulated card) has compute capability 7.5, and the kernels need "
+                        "8.0 or later"));
         fails_with("SIM_IMAGES", "0", command,
-                   LINE(spec_images_are_there() ? "GPU 0 (simulated card): it does not take the kernels: "
-                                                  "CUDA_ERROR_INVALID_IMAGE"
-                                                : "this speclab was built without nvcc, so it has no kernels for a "
-                                                  "GPU"));
+                   LINE(spec_images_are_there()
+                            ? "GPU 0 (simulated card): the kernels cannot be loaded: "
+                              "CUDA_ERROR_INVALID_IMAGE"
+                            : "this speclab was built without nvcc, so it has no kernels for a "
+                              "GPU"));
         setenv("SIM_VERSION", "12040", 1);
         fails_with("SIM_IMAGES", "0", command,
-                   LINE(spec_images_version() > 12040
-                            ? "the NVIDIA driver is too old for the kernels: it speaks CUDA 12.4, and they were "
-                              "compiled by"
-                        : spec_images_are_there() ? "GPU 0 (simulated card): it does not take the kernels"
-                                                  : "this speclab was built without nvcc"));
+                   LINE(spec_images_version() > 12040 ? "the NVIDIA driver is too old for the "
+                                                        "kernels: it supports CUDA 12.4, and nvcc "
+                        : spec_images_are_there()
+                            ? "GPU 0 (simulated card): the kernels cannot be loaded"
+                            : "this speclab was built without nvcc"));
         unsetenv("SIM_VERSION");
         snprintf(old, sizeof old, "%s/../plugins/old_driver.so", spec_simulator_path("."));
         setenv("SPECLAB_LIBCUDA", old, 1);
         spec_program_fails(command, 2, LINE("the NVIDIA driver is too old: "));
         setenv("SPECLAB_LIBCUDA", "libm.so.6", 1);
-        spec_program_fails(command, 2, LINE("libm.so.6 is no CUDA driver: it has no function cuInit"));
+        spec_program_fails(command, 2,
+                           LINE("libm.so.6 is no CUDA driver: it has no function cuInit"));
         setenv("SPECLAB_LIBCUDA", "/nowhere/libcuda.so", 1);
-        spec_program_fails(command, 2, LINE("SPECLAB_LIBCUDA names no library that can be loaded: /nowhere/"));
+        spec_program_fails(command, 2,
+                           LINE("the library in SPECLAB_LIBCUDA cannot be loaded: /nowhere/"));
         spec_simulated_card();
     }
     spec_program_fails("generate " TARGET " --device gpu:7", 2,
-                       "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine has one NVIDIA card, "
-                       "gpu:0");
+                       "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine "
+                       "has one NVIDIA GPU, gpu:0");
     fails_with("SIM_CARDS", "3", "generate " TARGET " --device gpu:7",
-               "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine has 3 NVIDIA cards, gpu:0 to "
+               "speclab generate: --target: device=gpu:7: there is no GPU 7: this machine has 3 "
+               "NVIDIA GPUs, gpu:0 to "
                "gpu:2");
 }
 
-/* Of a card with so much memory. */
+/* Runs on a GPU with this much memory. */
 static void run_with_memory(spec_child *c, const char *command, long bytes)
 {
     char memory[32];
@@ -208,7 +240,8 @@ static void run_with_memory(spec_child *c, const char *command, long bytes)
     unsetenv("SIM_MEMORY");
 }
 
-/* From a card on which nothing has room to one on which all has: before the weights are there, before the draft's are. */
+/* GPU memory from far too little to enough: some commands fail before the target's weights are
+ * loaded, others before the draft's. */
 static void a_card_without_room_says_what_was_needed(void **state)
 {
     (void)state;
@@ -235,8 +268,8 @@ static void a_card_without_room_says_what_was_needed(void **state)
     assert_true(target > 0 && draft > 0);
 }
 
-/* All sessions of both models, their buffers, and what drafts are drawn from: on whatever card, a command is refused
- * before anything is loaded, or runs through. */
+/* The memory budget counts all sessions of both models and their buffers. For any memory size, a
+ * command is refused before it loads a model, or it completes. */
 static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
 {
     (void)state;
@@ -246,7 +279,8 @@ static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
         "generate " TARGET " --draft layers?exit=1 -n 3 --device gpu --baseline",
         "generate " TARGET " --draft perturb?of=target -n 3 --device gpu",
         "bench " TARGET " " DRAFT " --device gpu --K 0:3 --texts 2 --tokens 4 --context 4",
-        "bench " TARGET " --draft layers?exit=1 --device gpu --K 2,3 --texts 2 --tokens 4 --context 4 --ahead",
+        "bench " TARGET
+        " --draft layers?exit=1 --device gpu --K 2,3 --texts 2 --tokens 4 --context 4 --ahead",
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         bool good = false;
@@ -254,7 +288,8 @@ static void there_is_room_for_everything_or_nothing_is_loaded(void **state)
             spec_child c = {0};
             run_with_memory(&c, commands[i], bytes);
             good = c.code == 0;
-            if (!good && (strstr(c.line, ": --") == NULL || strstr(c.line, " are needed: ") == NULL))
+            if (!good &&
+                (strstr(c.line, ": --") == NULL || strstr(c.line, " are needed: ") == NULL))
                 fail_msg("%s with %ld bytes: %s", commands[i], bytes, c.line);
             spec_child_free(&c);
         }
@@ -274,7 +309,7 @@ static void fault(const char *command, const char *begin)
         const int code = c.code;
         if (code != 0) spec_child_says(&c, command, 2, begin);
         spec_child_free(&c);
-        if (code == 0) break; /* it has fewer launches */
+        if (code == 0) break; /* the command has fewer launches */
         faults++;
     }
     assert_true(faults >= 3);
@@ -284,8 +319,9 @@ static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **
 {
     (void)state;
     needs_the_simulator();
-    static const char line[] = "speclab generate: GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
-                               "access was encountered)";
+    static const char line[] =
+        "speclab generate: GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
+        "access was encountered)";
     fault("generate " TARGET " -p 1 -n 3 --plain --device gpu", line);
     fault("generate " TARGET " " DRAFT " -n 4 --device gpu --baseline --temperature 0", line);
     fault("generate " TARGET " --draft layers?exit=1 -n 4 --device gpu", line);
@@ -294,8 +330,10 @@ static void a_fault_in_the_middle_of_whatever_pass_ends_it_with_one_line(void **
     setenv("SPECLAB_GPU_RECORD", "0", 1);
     fault("generate " TARGET " -n 4 --device gpu --temperature 0.7", line);
     unsetenv("SPECLAB_GPU_RECORD");
-    fails_with("SIM_FAULT_AT", "40", "rows " TARGET " --device gpu -n 9 -o a.rows", "speclab rows: GPU 0 failed in a pass");
-    fails_with("SIM_FAULT_AT", "99", "bench " TARGET " --device gpu --K 2 --texts 2 --tokens 8 --context 4",
+    fails_with("SIM_FAULT_AT", "40", "rows " TARGET " --device gpu -n 9 -o a.rows",
+               "speclab rows: GPU 0 failed in a pass");
+    fails_with("SIM_FAULT_AT", "99",
+               "bench " TARGET " --device gpu --K 2 --texts 2 --tokens 8 --context 4",
                "speclab bench: GPU 0 failed in a pass");
 }
 

@@ -1,4 +1,5 @@
-/* speclab prove as its users meet it. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab prove as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -6,23 +7,26 @@
 
 static void all_rules_that_hold_are_proved_and_the_others_told(void **state)
 {
-    static const char *const held[] = {"\ntoken,", "\nmatch,", "\ngreedy,", "\nnaive-tree,", "\nrrs,", "\nkseq,"};
+    static const char *const held[] = {"\ntoken,",      "\nmatch,", "\ngreedy,",
+                                       "\nnaive-tree,", "\nrrs,",   "\nkseq,"};
     spec_child c;
     (void)state;
     spec_needs_program();
     spec_child_run(&c, "prove --n 2 --K 1 --tokens 2");
     assert_int_equal(c.code, 0);
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) assert_non_null(strstr(c.text, held[i]));
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        assert_non_null(strstr(c.text, held[i]));
     assert_null(strstr(c.text, "\nrrsw,"));
     assert_non_null(strstr(c.line, "speclab prove: left out, as they do not hold for "
                                    "'tree?n=2&siblings=iid': block, "));
     assert_non_null(strstr(c.line, "rrsw, spechub, token-rest, "));
     assert_int_equal(strcspn(c.line, "\n") + 1, strlen(c.line));
     spec_child_free(&c);
-    spec_child_run(&c, "prove --K 1 --tokens 1"); /* chains are for all: there is nothing to tell */
+    spec_child_run(&c, "prove --K 1 --tokens 1"); /* every rule accepts chains */
     assert_int_equal(c.code, 0);
     assert_string_equal(c.line, "");
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) assert_non_null(strstr(c.text, held[i]));
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        assert_non_null(strstr(c.text, held[i]));
     assert_non_null(strstr(c.text, "\nspechub,"));
     spec_child_free(&c);
 }
@@ -32,7 +36,8 @@ static void a_tree_is_as_deep_as_its_shape(void **state)
     static const char *const cases[][2] = {
         {"prove --rule rrsw --tree 2.1.1 --siblings without --tokens 1", ",3,1,"},
         {"prove --rule rrs --tree children=2.1.0 --tokens 1", ",2,1,"},
-        {"prove --rule token-rest --tree 2.1.1 --siblings greedy,top --K 1 --tokens 1", "siblings=top:"},
+        {"prove --rule token-rest --tree 2.1.1 --siblings greedy,top --K 1 --tokens 1",
+         "siblings=top:"},
         {"prove --rule match --n 1:2 --K 1 --tokens 1", "\nmatch,tree?n=2&siblings=iid:"},
     };
     (void)state;
@@ -41,7 +46,8 @@ static void a_tree_is_as_deep_as_its_shape(void **state)
         spec_child c;
         spec_child_run(&c, cases[i][0]);
         assert_int_equal(c.code, 0);
-        if (strstr(c.text, cases[i][1]) == NULL) fail_msg("%s: no %s in %s", cases[i][0], cases[i][1], c.text);
+        if (strstr(c.text, cases[i][1]) == NULL)
+            fail_msg("%s: no %s in %s", cases[i][0], cases[i][1], c.text);
         assert_null(strstr(c.text, "NOT"));
         spec_child_free(&c);
     }
@@ -52,7 +58,8 @@ static void cases_are_random_pairs_by_family(void **state)
     spec_child c;
     (void)state;
     spec_needs_program();
-    spec_child_run(&c, "prove --cases 20 --rule token,resample-target --drafting chain --V 2:3 --family zeros,disjoint "
+    spec_child_run(&c, "prove --cases 20 --rule token,resample-target --drafting chain --V 2:3 "
+                       "--family zeros,disjoint "
                        "--K 1 --tokens 2");
     assert_int_equal(c.code, 0);
     assert_non_null(strstr(c.text, "\nrule,drafting,K,tokens,V,family,cases,worst_tv,"));
@@ -64,7 +71,8 @@ static void cases_are_random_pairs_by_family(void **state)
 static void what_excludes_each_other_is_told(void **state)
 {
     static const char *const cases[][2] = {
-        {"prove --n 2 --drafting chain", "speclab prove: --drafting, --n and --tree exclude each other"},
+        {"prove --n 2 --drafting chain",
+         "speclab prove: --drafting, --n and --tree exclude each other"},
         {"prove --n 2 --tree 2.1", "speclab prove: --drafting, --n and --tree exclude each other"},
         {"prove --siblings top", "speclab prove: --siblings needs --n or --tree"},
         {"prove --n 0", "speclab prove: --n: "},
@@ -74,9 +82,11 @@ static void what_excludes_each_other_is_told(void **state)
          "speclab prove: --siblings: no kind of siblings is named 'topp'; did you mean 'top'?"},
         {"prove --tree 2,,3", "speclab prove: --tree: '2,,3' has an empty value"},
         {"prove --rule token,,match", "speclab prove: --rule: 'token,,match' has an empty name"},
-        {"prove --rule rrs --n 2 --siblings top", "speclab prove: rule 'rrs' does not hold for the top siblings"},
-        {"prove --drafting gumbel?seed=3", "speclab prove: no rule holds for 'gumbel?seed=3' as it stands: --rule"},
-        {"prove --cases 10 --draft zipf?V=3", "speclab prove: --cases takes the place of "},
+        {"prove --rule rrs --n 2 --siblings top",
+         "speclab prove: rule 'rrs' does not hold for the top siblings"},
+        {"prove --drafting gumbel?seed=3",
+         "speclab prove: no rule supports 'gumbel?seed=3'; name one with --rule"},
+        {"prove --cases 10 --draft zipf?V=3", "speclab prove: --cases excludes "},
         {"prove --V 3", "speclab prove: --V and --family need --cases"},
         {"prove --cases 10 --V 1000", "speclab prove: --V: "},
         {"prove --cases 0", "speclab prove: --cases: 0 is not within"},
@@ -84,7 +94,8 @@ static void what_excludes_each_other_is_told(void **state)
     };
     (void)state;
     spec_needs_program();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) spec_program_fails(cases[i][0], 2, cases[i][1]);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        spec_program_fails(cases[i][0], 2, cases[i][1]);
 }
 
 int main(void)

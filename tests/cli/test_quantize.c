@@ -1,13 +1,15 @@
-/* speclab quantize as its users meet it, and files of weights that are none, at the verbs that open them. SPECLAB names
- * the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab quantize as its users run it, and invalid weight files at each verb that opens them.
+ * SPECLAB names the program. */
+#include "base/clock.h"
 #include "tests/support/child.h"
 
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-/* A checkpoint of llama2.c: width 32, feed-forward width 40, one layer of two heads, 8 tokens, 16 positions. */
+/* A checkpoint of llama2.c: width 32, feed-forward width 40, one layer of two heads, 8 tokens, 16
+ * positions. */
 static void write_model(const char *name)
 {
     const int head[] = {32, 40, 1, 2, 1, 8, 16};
@@ -15,7 +17,8 @@ static void write_model(const char *name)
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
     fwrite(head, sizeof head, 1, file);
-    for (int i = 0; i < n; i++) fwrite(&(float){(float)(i * 37 % 101) / 101.0f - 0.49f}, sizeof(float), 1, file);
+    for (int i = 0; i < n; i++)
+        fwrite(&(float){(float)(i * 37 % 101) / 101.0f - 0.49f}, sizeof(float), 1, file);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -27,8 +30,10 @@ static void a_model_is_written_and_a_table_says_how(void **state)
     write_model("m.bin");
     spec_child_run(&c, "quantize m.bin m.gguf");
     assert_int_equal(c.code, 0);
-    assert_non_null(strstr(c.text, "from,to,tensors,weights,bytes_before,bytes_after,ratio,error_rms,error_max\n"));
-    assert_non_null(strstr(c.text, "f32,f32,4,1376,5504,5504,1,0,0\n")); /* three norms, and rows of 40 */
+    assert_non_null(strstr(
+        c.text, "from,to,tensors,weights,bytes_before,bytes_after,ratio,error_rms,error_max\n"));
+    assert_non_null(
+        strstr(c.text, "f32,f32,4,1376,5504,5504,1,0,0\n")); /* three norms, and rows of 40 */
     assert_non_null(strstr(c.text, "f32,q8_0,7,5888,23552,6256,0.265625,"));
     assert_non_null(strstr(c.text, "all,all,11,7264,29056,11760,0.4047356828,"));
     spec_child_free(&c);
@@ -52,29 +57,38 @@ static void what_cannot_be_written_is_said_in_one_line(void **state)
     (void)state;
     spec_needs_program();
     write_model("m.bin");
-    spec_program_fails("quantize", 2, "speclab quantize: which model? give a checkpoint of llama2.c or a GGUF file");
-    spec_program_fails("quantize m.bin", 2, "speclab quantize: give the file to write after the model");
-    spec_program_fails("quantize m.bin a b", 2, "speclab quantize: one model and one file to write; 'b' is a third");
+    spec_program_fails(
+        "quantize", 2,
+        "speclab quantize: no model is given; give a checkpoint of llama2.c or a GGUF file");
+    spec_program_fails("quantize m.bin", 2,
+                       "speclab quantize: give the file to write after the model");
+    spec_program_fails("quantize m.bin a b", 2,
+                       "speclab quantize: 'b' is a third file; give MODEL and OUT.gguf");
     spec_program_fails("quantize m.bin a --type q6_k", 2,
-                       "speclab quantize: --type: 'q6_k' is none of q8_0, q4_0, bf16, f16 and f32");
-    spec_program_fails("quantize none.bin a", 2, "speclab quantize: none.bin: No such file or directory");
-    spec_program_fails("quantize gguf:m.bin a", 2, "speclab quantize: m.bin: is no GGUF file");
+                       "speclab quantize: --type: 'q6_k' is not q8_0, q4_0, bf16, f16 or f32");
+    spec_program_fails("quantize none.bin a", 2,
+                       "speclab quantize: none.bin: No such file or directory");
+    spec_program_fails("quantize gguf:m.bin a", 2, "speclab quantize: m.bin: is not a GGUF file");
     spec_program_fails("quantize llama2c:m.bin?contxt=3 a", 2,
                        "speclab quantize: llama2c has no key 'contxt'; did you mean 'context'?");
     spec_program_fails("quantize m.bin m.bin", 2,
-                       "speclab quantize: m.bin: is the model itself, which is not written over");
-    spec_program_fails("quantize m.bin .", 2, "speclab quantize: .: is there, and is not a regular file");
-    spec_program_fails("quantize m.bin none/a", 2, "speclab quantize: none/a: No such file or directory");
+                       "speclab quantize: m.bin: is the model's own file: type another name");
+    spec_program_fails("quantize m.bin .", 2,
+                       "speclab quantize: .: exists, and is not a regular file");
+    spec_program_fails("quantize m.bin none/a", 2,
+                       "speclab quantize: none/a: No such file or directory");
     spec_program_fails("quantize . a", 2, "speclab quantize: .: is a folder, not a file");
-    spec_program_fails("quantize /dev/zero a", 2, "speclab quantize: /dev/zero: is not a regular file");
-    assert_int_equal(mkfifo("nobody", 0600), 0);
-    spec_program_fails("quantize nobody a", 2, "speclab quantize: nobody: is not a regular file");
+    spec_program_fails("quantize /dev/zero a", 2,
+                       "speclab quantize: /dev/zero: is not a regular file");
+    assert_int_equal(mkfifo("a.fifo", 0600), 0);
+    spec_program_fails("quantize a.fifo a", 2, "speclab quantize: a.fifo: is not a regular file");
     assert_int_not_equal(access("a", F_OK), 0);
     if (access("/dev/full", W_OK) != 0) return;
-    spec_program_fails("quantize m.bin out.gguf -o /dev/full", 2, "speclab quantize: /dev/full: cannot write the result: No space left");
+    spec_program_fails("quantize m.bin out.gguf -o /dev/full", 2,
+                       "speclab quantize: /dev/full: cannot write the result: No space left");
 }
 
-/* A file of 128 GB that holds next to nothing is refused by its header, and one that says it has 64 GB by its length. */
+/* A sparse file of 128 GB is refused by its header, and a file that claims 64 GB by its length. */
 static void hostile_files_end_within_a_second(void **state)
 {
     (void)state;
@@ -88,21 +102,21 @@ static void hostile_files_end_within_a_second(void **state)
     assert_int_equal(truncate("sparse.bin", (off_t)128 << 30), 0);
     assert_int_equal(mkfifo("pipe.bin", 0600), 0);
     static const char *const line[][2] = {
-        {"generate --plain --target llama2c:claims.bin", "claims.bin: has 28 bytes where a llama2.c checkpoint with its "
-                                                         "header has 62"},
-        {"generate --plain --target llama2c:sparse.bin", "sparse.bin: no llama2.c checkpoint: the embedding's width is 0"},
-        {"generate --plain --target gguf:sparse.bin", "sparse.bin: is no GGUF file"},
+        {"generate --plain --target llama2c:claims.bin",
+         "claims.bin: has 28 bytes where a llama2.c checkpoint with its "
+         "header has 62"},
+        {"generate --plain --target llama2c:sparse.bin",
+         "sparse.bin: no llama2.c checkpoint: the embedding's width is 0"},
+        {"generate --plain --target gguf:sparse.bin", "sparse.bin: is not a GGUF file"},
         {"generate --plain --target gguf:pipe.bin", "pipe.bin: is not a regular file"},
         {"generate --plain --target gguf:/dev/zero", "/dev/zero: is not a regular file"},
     };
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
-        struct timespec start, end;
         char wanted[256];
         snprintf(wanted, sizeof wanted, "speclab generate: --target: %s", line[i][1]);
-        clock_gettime(CLOCK_MONOTONIC, &start);
+        const double start = spec_clock_monotonic();
         spec_program_fails(line[i][0], 2, wanted);
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        assert_true((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec) < 1.0);
+        assert_true(spec_clock_monotonic() - start < 1.0);
     }
 }
 

@@ -1,4 +1,5 @@
-/* speclab rows as its users meet it. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab rows as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -56,7 +57,7 @@ static void a_file_is_written_and_looked_at(void **state)
     spec_child_free(&made);
 }
 
-/* The same bytes, whatever the number of threads; other bytes with another seed. */
+/* The same bytes for any number of threads; other bytes with another seed. */
 static void a_seed_gives_one_file(void **state)
 {
     (void)state;
@@ -83,7 +84,8 @@ static void a_cutoff_is_told_by_its_distance(void **state)
     spec_child_run(&exact, "rows " PAIR " --text text.txt -n 300 -o exact.rows");
     spec_child_run(&cut, "rows " PAIR " --text text.txt -n 300 --cutoff 1e-4 -o cut.rows");
     assert_true(cell(cut.text, "bytes") < cell(exact.text, "bytes"));
-    assert_true(cell(cut.text, "target_tv") > 0 && cell(cut.text, "target_tv") <= cell(cut.text, "target_tv_max"));
+    assert_true(cell(cut.text, "target_tv") > 0 &&
+                cell(cut.text, "target_tv") <= cell(cut.text, "target_tv_max"));
     assert_true(cell(cut.text, "target_tv_max") < 256 * 1e-4);
     assert_within(cell(cut.text, "beta_mean"), cell(exact.text, "beta_mean"),
                   cell(cut.text, "target_tv") + cell(cut.text, "draft_tv"));
@@ -95,14 +97,19 @@ static void files_are_models_of_other_verbs(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_program_works("rows --target markov?V=4 --draft markov?V=4&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
-    spec_program_works("prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token");
-    spec_program_works("accept --target rows:m.rows?at=17 --draft rows:m.rows?at=17&side=draft --n 1:2");
-    spec_program_works("plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
+    spec_program_works(
+        "rows --target markov?V=4 --draft markov?V=4&seed=8 --draft uniform?V=4 -n 200 -o m.rows");
+    spec_program_works(
+        "prove --target rows:m.rows --draft rows:m.rows?side=draft2 --K 2 --tokens 3 --rule token");
+    spec_program_works(
+        "accept --target rows:m.rows?at=17 --draft rows:m.rows?at=17&side=draft --n 1:2");
+    spec_program_works(
+        "plan --target rows:m.rows --draft rows:m.rows?side=draft --nodes 4 --positions 1000");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts all");
     spec_program_works("accept --target rows:m.rows --draft rows:m.rows?side=draft --contexts 3,5");
-    spec_program_fails("accept --contexts all", 2,
-                       "speclab accept: --contexts: only a target rows:FILE has a list of them all");
+    spec_program_fails(
+        "accept --contexts all", 2,
+        "speclab accept: --contexts: 'all' needs a target rows:FILE");
     spec_program_fails("accept --contexts some", 2, "speclab accept: --contexts: ");
     spec_program_fails("prove --target rows:m.rows --draft rows:m.rows?side=draft3", 2,
                        "speclab prove: --draft: side=draft3: m.rows has 2 drafts");
@@ -113,11 +120,16 @@ static void samplers_are_validated_on_them(void **state)
     (void)state;
     spec_needs_program();
     spec_child c;
-    spec_program_works("rows --target cases?V=5&seed=2 --draft cases?V=5&side=draft&seed=2 -n 300 -o v.rows");
-    spec_program_works("validate rule:token --rows v.rows --only rows-low,rows-blind --budget 200k");
-    spec_child_run(&c, "validate rule:resample-target --rows v.rows --only rows-low,rows-middle --budget 200k");
+    spec_program_works(
+        "rows --target cases?V=5&seed=2 --draft cases?V=5&side=draft&seed=2 -n 300 -o v.rows");
+    spec_program_works(
+        "validate rule:token --rows v.rows --only rows-low,rows-blind --budget 200k");
+    spec_child_run(
+        &c,
+        "validate rule:resample-target --rows v.rows --only rows-low,rows-middle --budget 200k");
     assert_int_equal(c.code, 1);
-    assert_non_null(strstr(c.text, " --rows v.rows --only rows-")); /* the command that shows it again */
+    assert_non_null(
+        strstr(c.text, " --rows v.rows --only rows-")); /* the command that repeats it */
     spec_child_free(&c);
     spec_child_run(&c, "validate --list --rows v.rows");
     assert_non_null(strstr(c.text, "fixture,rows-blind,V DV,"));
@@ -127,10 +139,10 @@ static void samplers_are_validated_on_them(void **state)
     spec_program_fails("validate rule:token --rows none.rows", 2,
                        "speclab validate: --rows: none.rows: No such file or directory");
     spec_program_fails("validate --self-test --rows v.rows", 2,
-                       "speclab validate: --rows goes without --trace, --self-test");
+                       "speclab validate: --rows excludes --trace, --self-test");
 }
 
-/* Texts apart: each begins with no context, and what stands between them is in none. */
+/* Each text begins without a context, and the separator belongs to no text. */
 static void a_text_is_split_where_it_says(void **state)
 {
     (void)state;
@@ -141,46 +153,80 @@ static void a_text_is_split_where_it_says(void **state)
     assert_same(cell(c.text, "texts"), 3);
     assert_same(cell(c.text, "tokens"), 28);
     spec_child_free(&c);
-    spec_child_run(&c, "rows " PAIR " --text split.txt --split ## --length 6 --every 3 -o split.rows");
+    spec_child_run(&c,
+                   "rows " PAIR " --text split.txt --split ## --length 6 --every 3 -o split.rows");
     assert_same(cell(c.text, "texts"), 6); /* of 6, 3, 5, 6, 6 and 2 tokens */
     assert_same(cell(c.text, "places"), 2 + 1 + 2 + 2 + 2 + 1);
     spec_child_free(&c);
-    spec_program_fails("rows " PAIR " -n 9 --split ## -o x.rows", 2, "speclab rows: --split is of a --text");
+    spec_program_fails("rows " PAIR " -n 9 --split ## -o x.rows", 2,
+                       "speclab rows: --split needs --text");
     spec_program_fails("rows " PAIR " --text split.txt --split '' -o x.rows", 2,
-                       "speclab rows: --split: nothing stands between");
+                       "speclab rows: --split: the separator is empty");
 }
 
 static void what_cannot_be_written_is_refused(void **state)
 {
     (void)state;
     spec_needs_program();
-    spec_program_fails("rows", 2, "speclab rows: which file? FILE.rows to look at one, --target SPEC to write one");
-    spec_program_fails("rows a.rows b.rows", 2, "speclab rows: one file at a time: 'b.rows' is a second one");
+    spec_program_fails(
+        "rows", 2, "speclab rows: give FILE.rows to show a file, or --target SPEC to write one");
+    spec_program_fails("rows a.rows b.rows", 2,
+                       "speclab rows: 'b.rows' is a second file; give one");
     spec_program_fails("rows a.rows --text text.txt", 2,
-                       "speclab rows: 'a.rows' is there already: to write a file of rows, name it with -o");
-    spec_program_fails("rows " PAIR " -n 5", 2, "speclab rows: where to? -o FILE.rows");
-    spec_program_fails("rows " PAIR " -o x.rows", 2, "speclab rows: along which text?");
+                       "speclab rows: 'a.rows' is a file to show; name the file to write with -o");
+    spec_program_fails("rows " PAIR " -n 5", 2,
+                       "speclab rows: name the file to write: -o FILE.rows");
+    spec_program_fails("rows " PAIR " -o x.rows", 2, "speclab rows: give --text FILE, or -n N");
     spec_program_fails("rows " PAIR " --text text.txt --prompt a -o x.rows", 2,
                        "speclab rows: --text and --prompt exclude each other");
     spec_program_fails("rows " PAIR " -n 0 -o x.rows", 2,
                        "speclab rows: --places: '0' is not a whole number from 1 to 1000000000000");
-    spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2, "speclab rows: --every: 'x' is not");
+    spec_program_fails("rows " PAIR " -n 5 --every x -o x.rows", 2,
+                       "speclab rows: --every: 'x' is not");
     spec_program_fails("rows " PAIR " -n 5 --cutoff 0.1 -o x.rows", 2,
                        "speclab rows: --cutoff: '0.1' is not a number from 0 to 0.01");
-    spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2, "speclab rows: --cutoff: 'nan' is not");
+    spec_program_fails("rows " PAIR " -n 5 --cutoff nan -o x.rows", 2,
+                       "speclab rows: --cutoff: 'nan' is not");
     spec_program_fails("rows " PAIR " -n 5 --length 32 -o x.rows", 2,
                        "speclab rows: a prompt of 32 tokens leaves no place in texts of 32");
-    spec_program_fails("rows " PAIR " --text /dev/zero -o x.rows", 2, "speclab rows: --text: more than 1 GB of text");
+    spec_program_fails("rows " PAIR " --text /dev/zero -o x.rows", 2,
+                       "speclab rows: /dev/zero: is a device, not a file");
     spec_program_fails("rows " PAIR " --text none.txt -o x.rows", 2, "speclab rows: none.txt");
-    spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2, "speclab rows: no/x.rows: No such file or directory");
-    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2, "speclab rows: /dev/null: is there, and is not a regular file");
+    spec_program_fails("rows " PAIR " -n 5 -o no/x.rows", 2,
+                       "speclab rows: no/x.rows: No such file or directory");
+    spec_program_fails("rows " PAIR " -n 5 -o /dev/null", 2,
+                       "speclab rows: /dev/null: exists, and is not a regular file");
     spec_program_fails("rows --target ngram:text.txt --draft zipf?V=9 -n 5 -o x.rows", 2,
-                       "speclab rows: the draft has 9 tokens and the target 256");
+                       "speclab rows: --draft: the draft has 9 tokens and the target 256");
     spec_program_fails("rows --target zipf?V=9 --text text.txt -o x.rows", 2,
-                       "speclab rows: zipf?V=9 reads no text; -n N writes one of its own");
-    spec_program_fails("rows text.txt", 2, "speclab rows: text.txt: not a file of rows: speclab rows makes one");
+                       "speclab rows: zipf?V=9 has no tokenizer for --text; use -n N, with text "
+                       "that the target generates");
+    spec_program_fails("rows text.txt", 2,
+                       "speclab rows: text.txt: not a file of rows: speclab rows makes one");
     spec_program_fails("rows none.rows", 2, "speclab rows: none.rows: No such file or directory");
     assert_int_equal(access("x.rows", F_OK), -1);
+}
+
+/* 120 places of two rows of 30,000 doubles are 58 MB. A file larger than the free disk space is
+ * refused before anything is written. */
+static void a_large_file_is_announced_and_one_too_large_refused(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    const char *large =
+        "rows --target zipf?V=30000 --draft zipf?V=30000&s=2 --cutoff 0 -n 120 -o large.rows";
+    spec_child_run(&c, large);
+    spec_child_says(&c, large, 0,
+                    "speclab rows: large.rows will have about 57.6 MB and take about ");
+    assert_non_null(strstr(c.line, "; -n N writes fewer places\n"));
+    spec_child_free(&c);
+    unlink("large.rows");
+    spec_program_works("rows --target zipf?V=30 --draft zipf?V=30&s=2 -n 120 -o small.rows");
+    spec_program_fails(
+        "rows --target zipf?V=30000 --draft zipf?V=30000&s=2 -n 1000000000000 -o huge.rows", 2,
+        "speclab rows: huge.rows: about ");
+    assert_int_equal(access("huge.rows", F_OK), -1);
 }
 
 int main(void)
@@ -193,6 +239,7 @@ int main(void)
         cmocka_unit_test(samplers_are_validated_on_them),
         cmocka_unit_test(a_text_is_split_where_it_says),
         cmocka_unit_test(what_cannot_be_written_is_refused),
+        cmocka_unit_test(a_large_file_is_announced_and_one_too_large_refused),
     };
     return cmocka_run_group_tests(tests, set_up, spec_program_tear_down);
 }

@@ -1,4 +1,5 @@
-/* speclab validate --trace and --write-trace as their users meet them. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab validate --trace and --write-trace as users run them. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -20,12 +21,22 @@ static void a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run(void 
     ends_with_code("validate rule:block --write-trace right.jsonl --budget 20k", 0, "");
     ends_with_code("validate --trace right.jsonl", 0, "PASS: right.jsonl looks lossless.\n");
     ends_with_code("validate --trace right.jsonl --eps 0.001", 3, "INCONCLUSIVE: ");
-    ends_with_code("validate rule:resample-target --write-trace wrong.jsonl --only zipf-16 --holds top", 0, "");
+    ends_with_code(
+        "validate rule:resample-target --write-trace wrong.jsonl --only zipf-16 --holds top", 0,
+        "");
     ends_with_code("validate --trace wrong.jsonl", 1, "FAIL: wrong.jsonl is not lossless.\n");
-    ends_with_code("validate rule:token --write-trace short.jsonl --holds logprobs --budget 2k", 0, "");
-    ends_with_code("validate --trace short.jsonl", 3, "INCONCLUSIVE: nothing can be said of short.jsonl.\n");
+    /* Rows passed in memory, of rounds that begin at any level. */
+    ends_with_code("validate rule:token --write-trace two.jsonl --only two-2 --budget 4k", 0, "");
+    ends_with_code("validate rule:token --write-trace blind.jsonl --only blind-64 --budget 20k", 0,
+                   "");
+    ends_with_code("validate --trace blind.jsonl", 0, "PASS: blind.jsonl looks lossless.\n");
+    ends_with_code("validate rule:token --write-trace short.jsonl --holds logprobs --budget 2k", 0,
+                   "");
+    ends_with_code("validate --trace short.jsonl", 3,
+                   "INCONCLUSIVE: no conclusion about short.jsonl.\n");
     ends_with_code("validate rule:token --write-trace - --holds logprobs --budget 1", 0,
-                   "{\"speclab_trace\": 1, \"engine\": \"token\", \"vocab\": 4}\n{\"request\": 0, \"position\": 0, ");
+                   "{\"speclab_trace\": 1, \"engine\": \"token\", \"vocab\": 4}\n{\"request\": 0, "
+                   "\"position\": 0, ");
 }
 
 static void reports_of_a_trace_name_the_command_that_judges_it_again(void **state)
@@ -51,26 +62,35 @@ static void bad_usage_and_bad_traces_are_told_in_one_line(void **state)
 {
     static const char *const lines[][2] = {
         {"validate --trace", "speclab validate: "},
-        {"validate --trace there-is-none", "speclab validate: there-is-none: No such file or directory"},
-        {"validate --trace /dev/null", "speclab validate: /dev/null:1: a trace begins with a line like "},
+        {"validate --trace there-is-none",
+         "speclab validate: there-is-none: No such file or directory"},
+        {"validate --trace /dev/null",
+         "speclab validate: /dev/null:1: a trace begins with a line like "},
         {"validate --trace .", "speclab validate: .: Is a directory"},
-        {"validate --trace x rule:token", "speclab validate: one sampler at a time: 'rule:token' is a second one"},
-        {"validate --trace x --watch", "speclab validate: --trace goes without --watch"},
-        {"validate --trace x --budget 5", "speclab validate: --trace goes without --watch"},
+        {"validate --trace x rule:token",
+         "speclab validate: 'rule:token' is a second sampler; give one"},
+        {"validate --trace x --watch", "speclab validate: --trace excludes --watch"},
+        {"validate --trace x --budget 5", "speclab validate: --trace excludes --watch"},
         {"validate --trace x --only pit-di", "speclab validate: x: No such file"},
-        {"validate --trace /dev/null --only pit-di", "speclab validate: no test of traces is named 'pit-di'; did you"},
-        {"validate --write-trace x", "speclab validate: which sampler? "},
-        {"validate rule:token --holds rows", "speclab validate: --holds is for --write-trace"},
-        {"validate rule:token --write-trace x --holds rwos", "speclab validate: --holds: 'rwos' is not rows, top or"},
+        {"validate --trace /dev/null --only pit-di",
+         "speclab validate: no test of traces is named 'pit-di'; did you"},
+        {"validate --write-trace x", "speclab validate: no sampler is given: "},
+        {"validate rule:token --holds rows", "speclab validate: --holds needs --write-trace"},
+        {"validate rule:token --write-trace x --holds rwos",
+         "speclab validate: --holds: 'rwos' is not rows, top or"},
         {"validate rule:token --write-trace x --only pair-iid-4",
          "speclab validate: rule:token: pair-iid-4: traces are made of whole drafted chains alone"},
-        {"validate rule:token --write-trace there/is/none", "speclab validate: --write-trace: there/is/none: "},
-        {"validate rule:block-greedy --write-trace x", "speclab validate: rule:block-greedy: plain-4: "},
-        {"validate rule:tokne --write-trace x", "speclab validate: rule:tokne: no rule is named 'tokne'"},
+        {"validate rule:token --write-trace there/is/none",
+         "speclab validate: --write-trace: there/is/none: "},
+        {"validate rule:block-greedy --write-trace x",
+         "speclab validate: rule:block-greedy: plain-4: "},
+        {"validate rule:tokne --write-trace x",
+         "speclab validate: rule:tokne: no rule is named 'tokne'"},
     };
     (void)state;
     spec_needs_program();
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) spec_program_fails(lines[i][0], 2, lines[i][1]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        spec_program_fails(lines[i][0], 2, lines[i][1]);
 }
 
 int main(void)

@@ -1,10 +1,12 @@
-/* speclab validate as its users meet it. SPECLAB names the program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab validate as its users run it. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
 #include <jansson.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char brief[] = "--only plain-4,two-2 --budget 200k";
@@ -28,48 +30,73 @@ static void exit_codes_tell_the_verdict(void **state)
     snprintf(arguments, sizeof arguments, "validate rule:resample-target %s", brief);
     ends_with_code(arguments, 1, "FAIL: rule:resample-target is not lossless.\n");
     snprintf(arguments, sizeof arguments, "validate rule:lenience %s", brief);
-    ends_with_code(arguments, 0, "LOSSY: rule:lenience is not lossless, as it says itself.\n");
+    ends_with_code(arguments, 0, "LOSSY: rule:lenience is not lossless, as it declares.\n");
     ends_with_code("validate rule:token --only plain-4 --budget 100", 3,
-                   "INCONCLUSIVE: nothing can be said of rule:token.\n");
-    ends_with_code("validate rule:token --only plain-4 --budget 200k --eps 0.001", 3, "INCONCLUSIVE: ");
-    ends_with_code("validate rule:token --only two-2 --budget 2M --eps 0.01", 0,
-                   "PASS: rule:token looks lossless, to a TV of 0.01.\n");
+                   "INCONCLUSIVE: no conclusion about rule:token.\n");
+    ends_with_code("validate rule:token --only plain-4 --budget 200k --eps 0.001", 3,
+                   "INCONCLUSIVE: ");
+    ends_with_code("validate rule:token --only two-2 --budget 2M --eps 0.02", 0,
+                   "PASS: rule:token looks lossless, to a TV of 0.02.\n");
 }
 
 static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
 {
     static const char *const lines[][2] = {
-        {"validate", "speclab validate: which sampler? "},
-        {"validate rule:tokne", "speclab validate: rule:tokne: no rule is named 'tokne'; did you mean 'token'?"},
-        {"validate rle:token", "speclab validate: rle:token: no kind of sampler is named 'rle'; did you mean 'rule'?"},
-        {"validate token", "speclab validate: token: 'token' names no sampler"},
+        {"validate", "speclab validate: no sampler is given: "},
+        {"validate rule:tokne",
+         "speclab validate: rule:tokne: no rule is named 'tokne'; did you mean 'token'?"},
+        {"validate rle:token",
+         "speclab validate: rle:token: no kind of sampler is named 'rle'; did you mean 'rule'?"},
+        {"validate token", "speclab validate: token: 'token' is no sampler"},
         {"validate ./there-is-none.so", "speclab validate: ./there-is-none.so: "},
-        {"validate rule:token rule:block", "speclab validate: one sampler at a time: 'rule:block'"},
-        {"validate rule:token --only plain-5", "speclab validate: --only: no fixture or test is named 'plain-5'; "},
-        {"validate rule:token --only plain-4,,counts", "speclab validate: --only: 'plain-4,,counts' has an empty name"},
+        {"validate rule:token rule:block", "speclab validate: 'rule:block' is a second sampler"},
+        {"validate rule:token --only plain-5",
+         "speclab validate: --only: no fixture or test is named 'plain-5'; "},
+        {"validate rule:token --only plain-4,,counts",
+         "speclab validate: --only: 'plain-4,,counts' has an empty name"},
         {"validate rule:token --budget 0", "speclab validate: --budget: '0' is neither"},
-        {"validate rule:token --budget 10parsecs", "speclab validate: --budget: '10parsecs' is neither"},
+        {"validate rule:token --budget 10parsecs",
+         "speclab validate: --budget: '10parsecs' is neither"},
         {"validate rule:token --budget nan", "speclab validate: --budget: "},
-        {"validate rule:token --alpha 1", "speclab validate: --alpha: '1' is not a number between 0 and 0.5"},
+        {"validate rule:token --false-alarm-rate 1",
+         "speclab validate: --false-alarm-rate: '1' is not a number between 0 and 0.5"},
+        {"validate rule:token --alpha 1", "speclab validate: --false-alarm-rate: '1' is not"},
         {"validate rule:token --eps 2", "speclab validate: --eps: "},
         {"validate rule:token --power 0", "speclab validate: --power: "},
         {"validate rule:token --scopes V,W", "speclab validate: --scopes: 'W' is not V, DV or S"},
         {"validate rule:token --timeout -1", "speclab validate: --timeout: "},
         {"validate rule:token --memory 4T", "speclab validate: --memory: "},
         {"validate rule:token --calibrate 0", "speclab validate: --calibrate: "},
-        {"validate rule:token --calibrate 3 --junit x", "speclab validate: --calibrate goes without"},
-        {"validate rule:token --figure x.jpg", "speclab validate: --figure x.jpg: a figure ends in"},
-        {"validate rule:token --report there/is/none", "speclab validate: --report: there/is/none: "},
-        {"validate rule:token -o same --junit same", "speclab validate: 'same' is to be two files"},
-        {"validate --list --only nothing", "speclab validate: --only: 'nothing' names nothing that there is"},
-        {"validate --self-test --only right-", "speclab validate: --self-test: no known mistake is named 'right-'; "},
+        {"validate rule:token --calibrate 3 --junit x", "speclab validate: --calibrate excludes"},
+        {"validate rule:token --figure x.jpg",
+         "speclab validate: --figure x.jpg: a figure ends in"},
+        {"validate rule:token --report there/is/none",
+         "speclab validate: --report: there/is/none: "},
+        {"validate rule:token -o same --junit same",
+         "speclab validate: 'same' is given for two files; give two names"},
+        {"validate --list --only nothing",
+         "speclab validate: --only: there is no fixture, test or mistake 'nothing'; 'speclab "
+         "validate --list' names them"},
+        {"validate --self-test --only right-",
+         "speclab validate: --self-test: no known mistake is named 'right-'; "},
         {"validate --self-test rule:token", "speclab validate: --self-test takes no sampler"},
         {"validate --list rule:token", "speclab validate: --list takes no sampler"},
-        {"validate rule:token --bugdet 5", "speclab validate: there is no option --bugdet; did you mean --budget?"},
+        {"validate --check-power 2 rule:token", "speclab validate: --check-power takes no sampler"},
+        {"validate --check-power 0", "speclab validate: --check-power: "},
+        {"validate --check-power 2 --budget 5s", "speclab validate: --check-power excludes"},
+        {"validate --check-power 2 --self-test",
+         "speclab validate: --list, --self-test, --calibrate, --check-power"},
+        {"validate --check-power 2 --only plain-5",
+         "speclab validate: --only: no fixture or test is named 'plain-5'"},
+        {"validate biased:first?tv=0.9 --only plain-4",
+         "speclab validate: biased:first?tv=0.9: plain-4: of the first"},
+        {"validate rule:token --bugdet 5",
+         "speclab validate: there is no option --bugdet; did you mean --budget?"},
     };
     (void)state;
     spec_needs_program();
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) spec_program_fails(lines[i][0], 2, lines[i][1]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        spec_program_fails(lines[i][0], 2, lines[i][1]);
 }
 
 static void the_bytes_do_not_depend_on_threads(void **state)
@@ -79,16 +106,51 @@ static void the_bytes_do_not_depend_on_threads(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         char arguments[256];
         snprintf(arguments, sizeof arguments,
-                 "validate rule:resample-target %s --threads %d -o t%d.txt --report t%d.json --junit t%d.xml", brief,
-                 threads, threads, threads, threads);
+                 "validate rule:resample-target %s --threads %d -o t%d.txt --report t%d.json "
+                 "--junit t%d.xml",
+                 brief, threads, threads, threads, threads);
         ends_with_code(arguments, 1, "");
     }
     static const char *const endings[] = {"txt", "json", "xml"};
     for (int i = 0; i < 3; i++) {
         char names[3][16];
-        for (int t = 0; t < 3; t++) snprintf(names[t], sizeof names[t], "t%d.%s", t + 1, endings[i]);
+        for (int t = 0; t < 3; t++)
+            snprintf(names[t], sizeof names[t], "t%d.%s", t + 1, endings[i]);
         spec_files_same(names[0], names[1]);
         spec_files_same(names[0], names[2]);
+    }
+}
+
+/* In JSON, CSV and text. */
+static void reports_call_nothing_just_accepted_or_alpha(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    static const char *const formats[] = {"json", "csv", "table"};
+    static const char *const words[] = {"\"accepted\"", "\"accepted_token_rule\"", "\"alpha\"",
+                                        ",accepted,", "  accepted ", "--alpha"};
+    for (int f = 0; f < 3; f++) {
+        char arguments[200];
+        spec_child c, old;
+        snprintf(arguments, sizeof arguments,
+                 "validate rule:resample-target --only plain-4 --scopes V --budget 20k "
+                 "--false-alarm-rate 0.001 --format %s",
+                 formats[f]);
+        spec_child_run(&c, arguments);
+        assert_true(c.n > 0);
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            if (strstr(c.text, words[i]) != NULL) fail_msg("%s has %s", formats[f], words[i]);
+        if (f == 0) assert_non_null(strstr(c.text, "\"false_alarm_rate\": 0.001"));
+        if (f == 2) assert_non_null(strstr(c.text, " --false-alarm-rate 0.001"));
+        snprintf(arguments, sizeof arguments, /* the old name of the option */
+                 "validate rule:resample-target --only plain-4 --scopes V --budget 20k "
+                 "--alpha 0.001 --format %s",
+                 formats[f]);
+        spec_child_run(&old, arguments);
+        assert_int_equal(old.code, c.code);
+        assert_string_equal(old.text, c.text);
+        spec_child_free(&c);
+        spec_child_free(&old);
     }
 }
 
@@ -98,7 +160,8 @@ static void only_chooses_fixtures_and_tests(void **state)
     json_error_t where;
     (void)state;
     spec_needs_program();
-    spec_child_run(&c, "validate rule:token --only plain-4,places,echo --scopes V --budget 20k --format json");
+    spec_child_run(
+        &c, "validate rule:token --only plain-4,places,echo --scopes V --budget 20k --format json");
     json_t *root = json_loads(c.text, 0, &where), *results = json_object_get(root, "results");
     assert_non_null(root);
     assert_int_equal(json_array_size(results), 1);
@@ -106,7 +169,8 @@ static void only_chooses_fixtures_and_tests(void **state)
     assert_string_equal(json_string_value(json_object_get(result, "fixture")), "plain-4");
     assert_string_equal(json_string_value(json_object_get(result, "scope")), "V");
     assert_int_equal(json_array_size(findings), 2);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "test")), "echo");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "test")),
+                        "echo");
     json_decref(root);
     spec_child_free(&c);
 }
@@ -134,7 +198,8 @@ static void a_failing_case_becomes_a_figure(void **state)
     char arguments[160];
     (void)state;
     spec_needs_program();
-    snprintf(arguments, sizeof arguments, "validate rule:resample-target %s --figure case.svg", brief);
+    snprintf(arguments, sizeof arguments, "validate rule:resample-target %s --figure case.svg",
+             brief);
     ends_with_code(arguments, 1, "FAIL");
     char *numbers = spec_file_bytes("case.csv"), *figure = spec_file_bytes("case.svg");
     assert_non_null(strstr(numbers, "# figure: conformance\n"));
@@ -142,8 +207,9 @@ static void a_failing_case_becomes_a_figure(void **state)
     assert_non_null(strstr(figure, "</svg>"));
     free(numbers);
     free(figure);
-    ends_with_code("validate rule:token --calibrate 9 --only two-2 --budget 5k --figure cal.svg --format csv", 0,
-                   "test,n,");
+    ends_with_code(
+        "validate rule:token --calibrate 9 --only two-2 --budget 5k --figure cal.svg --format csv",
+        0, "test,n,");
     figure = spec_file_bytes("cal.svg");
     assert_non_null(strstr(figure, "</svg>"));
     free(figure);
@@ -154,24 +220,70 @@ static void no_report_of_an_older_run_is_left_where_there_is_no_verdict(void **s
     (void)state;
     spec_needs_program();
     spec_file_write("old.json", "of an older run");
-    spec_program_fails("validate rule:tokne --report old.json", 2, "speclab validate: rule:tokne: ");
+    spec_child c;
+    spec_child_run(&c, "validate rule:tokne --report old.json");
+    assert_int_equal(c.code, 2);
+    assert_string_equal(
+        c.line, "speclab validate: rule:tokne: no rule is named 'tokne'; did you mean 'token'?\n"
+                "speclab validate: old.json: the older file is kept as old.json.bak\n");
+    spec_child_free(&c);
     assert_int_equal(access("old.json", F_OK), -1);
+    char *kept = spec_file_bytes("old.json.bak");
+    assert_string_equal(kept, "of an older run");
+    free(kept);
 }
 
-/* ---- ctrl-C ------------------------------------------------------------------------------------------------------ */
+static void a_sampler_is_given_the_variables_that_are_asked_for(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("env.sh", "echo \"[$ASKED]\" >&2; exit 3\n");
+    assert_int_equal(chmod("env.sh", 0700), 0);
+    for (int asked = 0; asked < 2; asked++) {
+        spec_child_start(&c, "ASKED=yes", NULL,
+                         asked ? "validate --exec ./env.sh --env ASKED"
+                               : "validate --exec ./env.sh");
+        spec_child_listen(&c, NULL);
+        assert_int_equal(c.code, 2);
+        assert_non_null(strstr(c.line, asked ? "exited with code 3; it said: '[yes]'"
+                                             : "code 3; it said: '[]'"));
+        spec_child_free(&c);
+    }
+    spec_program_fails("validate --exec ./env.sh --env A=b", 2,
+                       "speclab validate: --env: 'A=b' is not a name");
+}
+
+static void what_is_said_to_be_found_is_counted(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "validate --check-power 2 --only two-2 --scopes V --budget 10k --power 0.5 "
+                       "--format csv");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.text, "fixture,scope,place,state,direction,tv,found,runs,low,high\n"
+                                   "two-2,V,first,0,forth,"));
+    assert_non_null(strstr(c.text, "\ntwo-2,V,bonus,2,back,"));
+    spec_child_free(&c);
+}
+
+/* ---- ctrl-C ---------------------------------------------------------------------------------- */
 
 static void a_watched_run_ends_on_ctrl_c_with_a_verdict(void **state)
 {
     spec_child c;
     (void)state;
     spec_needs_program();
-    spec_child_start(&c, NULL, NULL, "validate rule:token --only two-2 --scopes V --watch --threads 1");
+    spec_child_start(&c, NULL, NULL,
+                     "validate rule:token --only two-2 --scopes V --watch --threads 1");
     spec_child_listen(&c, "stage 1: ");
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
     assert_int_equal(c.code, 0);
     assert_non_null(strstr(c.text, "PASS: rule:token looks lossless.\n"));
     assert_non_null(strstr(c.text, "1 of 1 fixtures in their scopes, when it was stopped"));
+    assert_non_null(strstr(c.text, "is found, with a chance of 0.9, by bets alone\n"));
     spec_child_free(&c);
 }
 
@@ -187,7 +299,8 @@ static void any_other_run_that_is_interrupted_has_no_verdict(void **state)
     spec_child c;
     (void)state;
     spec_needs_program();
-    spec_child_start(&c, NULL, NULL, "validate rule:token --only two-2 --scopes V --budget 100G --report r.json");
+    spec_child_start(&c, NULL, NULL,
+                     "validate rule:token --only two-2 --scopes V --budget 100G --report r.json");
     spec_pause(200);
     kill(c.pid, SIGINT);
     spec_child_listen(&c, NULL);
@@ -217,10 +330,13 @@ int main(void)
         cmocka_unit_test(exit_codes_tell_the_verdict),
         cmocka_unit_test(bad_usage_is_told_in_one_line_that_names_the_option),
         cmocka_unit_test(the_bytes_do_not_depend_on_threads),
+        cmocka_unit_test(reports_call_nothing_just_accepted_or_alpha),
         cmocka_unit_test(only_chooses_fixtures_and_tests),
         cmocka_unit_test(the_list_has_names_and_reasons),
         cmocka_unit_test(a_failing_case_becomes_a_figure),
+        cmocka_unit_test(a_sampler_is_given_the_variables_that_are_asked_for),
         cmocka_unit_test(no_report_of_an_older_run_is_left_where_there_is_no_verdict),
+        cmocka_unit_test(what_is_said_to_be_found_is_counted),
         cmocka_unit_test(a_watched_run_ends_on_ctrl_c_with_a_verdict),
         cmocka_unit_test(a_watched_run_ends_by_itself_when_it_fails),
         cmocka_unit_test(any_other_run_that_is_interrupted_has_no_verdict),

@@ -1,5 +1,7 @@
-/* A process that does what none may: its first argument says what, at its first question for rounds. Otherwise it
- * emits token 0 and accepts nothing, over binary frames. Further arguments are for those who look for it. */
+/* SPDX-License-Identifier: MIT */
+/* A sampler process that breaks the rules: its first argument names the violation, at the first
+ * request for rounds. Otherwise it emits token 0 and accepts nothing, over binary frames. Further
+ * arguments only identify the process. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -30,7 +32,7 @@ static void forever(void)
     for (;;) pause();
 }
 
-/* What is done at a question, instead of answering or before it. */
+/* The violation at a request, in place of the answer or before it. */
 static void misbehave(void)
 {
     static char zeros[1 << 16];
@@ -88,7 +90,8 @@ int main(int argc, char **argv)
 {
     header h;
     deed = argc > 1 ? argv[1] : "";
-    puts("{\"speclab\":1,\"name\":\"rude\",\"scopes\":[\"V\",\"S\"],\"frames\":\"binary\",\"counters\":true}");
+    puts("{\"speclab\":1,\"name\":\"rude\",\"scopes\":[\"V\",\"S\"],\"frames\":\"binary\","
+         "\"counters\":true}");
     if (is("unasked")) fwrite("SPEC\2\0\0\0\0\0\0\0\0\0\0\0", 1, 16, stdout);
     fflush(stdout);
     if (is("never-read")) forever();
@@ -132,7 +135,8 @@ int main(int argc, char **argv)
         if (is("many")) answer[0] = 1 << 30;
         if (is("range")) answer[2 * n] = 1 << 30;
         if (is("none")) answer[0] = 0, answer[1] = 2;
-        for (int times = is("twice") ? 2 : 1; times > 0; times--) { /* at once: what follows is no race */
+        for (int times = is("twice") ? 2 : 1; times > 0;
+             times--) { /* at once, so that what follows is no race */
             fwrite(&h, sizeof h, 1, stdout);
             fwrite(answer, h.length < 1 << 20 ? h.length : 64, 1, stdout);
         }

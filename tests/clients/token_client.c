@@ -1,6 +1,8 @@
-/* The token rule as a process that speaks binary frames: a client in C, for tests and for the bench. With the argument
- * "wrong" its corrections come from the target instead of from the residual. docs/conformance.md#processes has the
- * protocol. Frames are little-endian, as this program takes numbers to lie in memory. */
+/* SPDX-License-Identifier: MIT */
+/* The token rule as a process that speaks binary frames: a client in C, for tests and benchmarks.
+ * With the argument "wrong" its corrections come from the target instead of from the residual.
+ * docs/conformance.md#processes has the protocol. Frames are little-endian, as is the memory that
+ * this program assumes. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static const float *target, *draft;
 static const int32_t *next_state;
 static int wrong;
 
-/* ---- chance ------------------------------------------------------------------------------------------------------ */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 static uint64_t chance;
 
@@ -36,7 +38,8 @@ static double uniform(void)
     return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
 }
 
-/* From the target's row, less `taken` times the draft's (NULL: a draft of that token for certain). */
+/* Draws from the target's row minus `taken` times the draft's (NULL: a one-hot draft at that
+ * token). */
 static int32_t pick(const float *p, const float *q, int taken, int32_t token)
 {
     double sum = 0.0, u = 0.0;
@@ -55,14 +58,14 @@ static int32_t pick(const float *p, const float *q, int taken, int32_t token)
     return last;
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 static const float *row(const float *rows, int32_t state)
 {
     return rows + (size_t)state * (size_t)w.vocab;
 }
 
-/* Judge n tokens; writes up to n + 1, and returns how many. */
+/* Verifies n tokens; writes up to n + 1, and returns how many. */
 static int32_t verify(int32_t *out, const int32_t *state, const int32_t *token, int32_t n)
 {
     for (int32_t i = 0; i < n && token[i] >= 0; i++) {
@@ -78,7 +81,7 @@ static int32_t verify(int32_t *out, const int32_t *state, const int32_t *token, 
     return n + 1;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static void send_frame(uint32_t type, uint32_t serial, const int32_t *body, size_t n)
 {
@@ -99,7 +102,8 @@ static void keep_tables(const char *body)
 {
     static char *kept;
     memcpy(&w, body, sizeof w);
-    const size_t cells = (size_t)w.n_states * (size_t)w.vocab, n = (size_t)(1 + w.has_draft + w.has_next) * cells * 4;
+    const size_t cells = (size_t)w.n_states * (size_t)w.vocab,
+                 n = (size_t)(1 + w.has_draft + w.has_next) * cells * 4;
     free(kept);
     kept = room(n);
     memcpy(kept, body + sizeof w + 4 * (size_t)w.n_nodes, n);
@@ -116,7 +120,8 @@ static void answer_steps(const char *body, uint32_t serial)
     const uint64_t *seed = (const uint64_t *)(const void *)(body + 8) + N, *offset = seed + N;
     const int32_t *n_nodes = (const int32_t *)(const void *)(offset + N), *state = n_nodes + N,
                   *token = state + N * places;
-    int32_t *out = room(4 * N * (2 + nodes + places)), *at = out + 2 * N, *drafted = room(4 * (N * nodes + 1));
+    int32_t *out = room(4 * N * (2 + nodes + places)), *at = out + 2 * N,
+            *drafted = room(4 * (N * nodes + 1));
     if (w.scope == DV) {
         int32_t *to = drafted;
         for (int32_t i = 0; i < n; i++) {
@@ -147,8 +152,8 @@ static void answer_generate(const char *body, uint32_t serial)
     memcpy(&chance, body + sizeof word, sizeof chance);
     const int32_t K = word[1], n_tokens = word[2];
     const size_t k = (size_t)K;
-    int32_t state = word[0], *text = room(4 * ((size_t)n_tokens + k + 1)), *path = room(4 * (k + 1)),
-            *token = room(4 * (k + 1));
+    int32_t state = word[0], *text = room(4 * ((size_t)n_tokens + k + 1)),
+            *path = room(4 * (k + 1)), *token = room(4 * (k + 1));
     while (n < n_tokens) {
         path[0] = state;
         for (int32_t i = 0; i < K; i++) {
@@ -168,7 +173,8 @@ int main(int argc, char **argv)
 {
     header h;
     wrong = argc > 1 && strcmp(argv[1], "wrong") == 0;
-    puts("{\"speclab\":1,\"name\":\"token rule in C\",\"scopes\":[\"V\",\"DV\",\"S\"],\"padding\":true,\"seeded\":true,"
+    puts("{\"speclab\":1,\"name\":\"token rule in "
+         "C\",\"scopes\":[\"V\",\"DV\",\"S\"],\"padding\":true,\"seeded\":true,"
          "\"frames\":\"binary\"}");
     fflush(stdout);
     while (fread(&h, sizeof h, 1, stdin) == 1) {

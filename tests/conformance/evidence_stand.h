@@ -1,5 +1,7 @@
-/* evidence_stand: a fixture in a scope, its evidence, and a batch that a test answers itself.
- * Rounds are asked, answered by emit() with one token each, and taken. A stand owns all of it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* evidence_stand: a fixture in one scope, its evidence, and a batch that the test answers.
+ * ask() fills in rounds, emit() answers each with one token, take() counts them. A stand owns all
+ * of it. */
 #ifndef SPECLAB_TESTS_EVIDENCE_STAND_H
 #define SPECLAB_TESTS_EVIDENCE_STAND_H
 
@@ -14,7 +16,6 @@
 enum { ROUNDS = 1024 };
 
 
-/* A fixture in a scope, with a batch that the test answers itself. */
 typedef struct {
     spec_fixture fixture;
     spec_evidence *evidence, *fork;
@@ -47,7 +48,7 @@ static inline void close_stand(stand *s)
     free(s->memory);
 }
 
-/* The next batch of a run: asked, to be answered. */
+/* Asks the next batch of a run. */
 static inline void ask(stand *s, int n, uint64_t b)
 {
     spec_rng_stream(s->rng, 42, b);
@@ -84,7 +85,7 @@ static inline int drafted_by(const stand *s, int i)
     return s->batch.token[(size_t)i * (size_t)s->batch.nodes];
 }
 
-/* Round i emits one token, its own, and accepts none. */
+/* Round i emits this one token, and accepts none. */
 static inline void emit(stand *s, int i, int token)
 {
     s->batch.emitted[(size_t)i * (size_t)(s->batch.nodes + 1)] = token;
@@ -101,13 +102,14 @@ static inline const spec_finding *finding_of(const spec_finding *all, int n, con
     return NULL;
 }
 
-/* The root's token of most probability, or of most beyond another row. */
+/* The most probable token at the root, or the one with the largest excess over another row. */
 static inline int best_of(const stand *s, int i, const double *less)
 {
     const double *law = law_of(s, root(s, i));
     int best = 0;
     for (int x = 1; x < s->fixture.vocab; x++)
-        if (law[x] - (less != NULL ? less[x] : 0.0) > law[best] - (less != NULL ? less[best] : 0.0)) best = x;
+        if (law[x] - (less != NULL ? less[x] : 0.0) > law[best] - (less != NULL ? less[best] : 0.0))
+            best = x;
     return best;
 }
 

@@ -1,4 +1,5 @@
-/* plugin_stand: a library of tests/plugins as the subject of a fixture of our own. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plugin_stand: a library of tests/plugins as the sampler of a small fixture. */
 #ifndef SPECLAB_TESTS_PLUGIN_STAND_H
 #define SPECLAB_TESTS_PLUGIN_STAND_H
 
@@ -11,9 +12,12 @@
 
 enum { BATCH = 300, V = 5, NODES = 3 };
 
-static const spec_subject_limits patient = {.timeout = 20.0, .memory = 256ull << 20}, hasty = {.timeout = 0.4};
+static const spec_subject_limits patient = {.timeout = 20.0,
+                                            .memory = 256ull << 20,
+                                            .supervisor = "/proc/self/exe"},
+                                 hasty = {.timeout = 0.4, .supervisor = "/proc/self/exe"};
 
-/* The path of a library of tests/plugins, which lie beside this program's folders. */
+/* The path of a library of tests/plugins, in the build folder of this program. */
 static inline const char *path_of(const char *name)
 {
     static char path[PATH_MAX + 64];
@@ -26,7 +30,7 @@ static inline const char *path_of(const char *name)
     return path;
 }
 
-/* ---- fixtures of our own ----------------------------------------------------------------------------------------- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static inline int open_fixture(spec_fixture *f, const int *opt_parent, spec_error *error)
 {
@@ -37,7 +41,8 @@ static inline int open_fixture(spec_fixture *f, const int *opt_parent, spec_erro
     for (int s = 0; s < f->n_states; s++)
         for (int draft = 0; draft < 2; draft++) {
             double weight[V];
-            for (int x = 0; x < V; x++) weight[x] = 0.27 + (double)((s * 7 + x * 13 + draft * 5) % 11);
+            for (int x = 0; x < V; x++)
+                weight[x] = 0.27 + (double)((s * 7 + x * 13 + draft * 5) % 11);
             spec_fixture_set(f, draft, s, weight);
         }
     return spec_fixture_finish(f, error);
@@ -53,7 +58,8 @@ static inline int open_tree(spec_fixture *f, spec_error *error)
     return open_fixture(f, (const int[]){-1, -1, 0}, error);
 }
 
-static const spec_fixture_kind chain = {"chain-5", "", SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT, open_chain};
+static const spec_fixture_kind chain = {"chain-5", "", SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT,
+                                        open_chain};
 static const spec_fixture_kind tree = {"tree-5", "", SPEC_SCOPE_VERIFY, open_tree};
 
 typedef struct {
@@ -77,7 +83,7 @@ static inline void stand_free(stand *s)
     gsl_rng_free(s->rng);
 }
 
-/* `line` with '*' for anything. */
+/* Matches `line`, in which '*' stands for any text. */
 static inline bool is_like(const char *text, const char *line)
 {
     if (*line == '*') return is_like(text, line + 1) || (*text != '\0' && is_like(text + 1, line));

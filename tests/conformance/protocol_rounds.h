@@ -1,11 +1,12 @@
-/* protocol_rounds: what the tests of the protocol ask about. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* protocol_rounds: the rounds that the tests of the protocol ask. */
 #ifndef SPECLAB_TESTS_PROTOCOL_ROUNDS_H
 #define SPECLAB_TESTS_PROTOCOL_ROUNDS_H
 
 #include "conformance/samplers/protocol.h"
 #include "tests/support/support.h"
 
-/* Two rounds of a chain of two nodes, in a batch of three; the first is not asked about. */
+/* Two rounds of a chain of two nodes, in a batch of three; the first round is skipped. */
 enum { CAPACITY = 3, NODES = 2, PLACES = NODES + 1, FROM = 1, ROUNDS = 2, SERIAL = 7 };
 
 typedef struct {
@@ -26,9 +27,17 @@ static inline void fill(rounds *r)
                   .seed = {9, UINT64_C(0xfedcba9876543210), 6},
                   .offset = {9, 1, 2},
                   .coin = {9, 9, 0.25f, 0.5f, 0.125f, 0.75f}};
-    r->batch = (spec_batch){.capacity = CAPACITY, .nodes = NODES, .n_nodes = r->n_nodes, .token = r->token,
-                            .state = r->state, .request = r->request, .seed = r->seed, .offset = r->offset,
-                            .emitted = r->emitted, .n_emitted = r->n_emitted, .n_accepted = r->n_accepted,
+    r->batch = (spec_batch){.capacity = CAPACITY,
+                            .nodes = NODES,
+                            .n_nodes = r->n_nodes,
+                            .token = r->token,
+                            .state = r->state,
+                            .request = r->request,
+                            .seed = r->seed,
+                            .offset = r->offset,
+                            .emitted = r->emitted,
+                            .n_emitted = r->n_emitted,
+                            .n_accepted = r->n_accepted,
                             .fault = r->fault};
 }
 

@@ -1,6 +1,9 @@
-/* Each adapter of experiments/adapters against a stand-in with the engine's signature (tests/adapters/stand_in): a right
- * one must pass, a wrong one, the mistake named beside it, must fail. And against the engines themselves, where
- * SPECLAB_PYTHON names a Python that has them. Run from the root of the sources. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs each adapter of conformance/adapters against a stand-in with the engine's signature
+ * (tests/adapters/stand_in): the right one must pass, one with the named mistake must fail. If
+ * SPECLAB_PYTHON names a Python with the engines, runs the adapters against these as well. Run from
+ * the root of the sources. */
+#include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
 #include "tests/support/support.h"
 
@@ -12,7 +15,7 @@
 
 enum { DRAWS = 14000 };
 
-/* What `subject` gets on this fixture. */
+/* The verdict on `subject` on this fixture. */
 static spec_validate_verdict verdict_on(const char *subject, const char *fixture)
 {
     spec_validation validation;
@@ -23,7 +26,8 @@ static spec_validate_verdict verdict_on(const char *subject, const char *fixture
     plan.draws = spec_test_samples(DRAWS);
     plan.threads = 1;
     plan.opt_only = only;
-    plan.limits.timeout = 100.0; /* PyTorch is loaded in one call */
+    plan.limits.supervisor = "/proc/self/exe";
+    plan.limits.timeout = 100.0; /* one call loads PyTorch */
     const int status = spec_validate(&validation, subject, &plan, &error);
     if (status != GSL_SUCCESS) fail_msg("%s: %s", subject, error.text);
     printf("%s: %s, %s\n", subject, spec_validate_verdicts[validation.verdict], validation.reason);
@@ -45,15 +49,15 @@ static void expect_verdicts(const char *subject, const char *fixture)
     assert_int_equal(verdict_on(subject, fixture), SPEC_VERDICT_FAIL);
 }
 
-#define needs(command, what)                                                                                           \
-    do {                                                                                                               \
-        if (access(STAND_IN, R_OK) != 0 || system(command " >/dev/null 2>&1") != 0) {                                  \
-            printf("skipped: %s: needs " what " and the sources\n", __func__);                                         \
-            skip();                                                                                                    \
-        }                                                                                                              \
+#define needs(command, what)                                                                       \
+    do {                                                                                           \
+        if (access(STAND_IN, R_OK) != 0 || system(command " >/dev/null 2>&1") != 0) {              \
+            printf("skipped: %s: needs " what " and the sources\n", __func__);                     \
+            skip();                                                                                \
+        }                                                                                          \
     } while (0)
 
-/* ---- Python ------------------------------------------------------------------------------------------------------ */
+/* ---- Python ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *file, *module, *fixture;
@@ -65,13 +69,15 @@ static const adapter adapters[] = {
     {"sglang_tree.py", "sgl_kernel", "deep-fixed-4"},
     {"transformers_assisted.py", "transformers", "plain-4"},
     {"transformers_generate.py", "transformers", "text-5-3"},
+    {"transformers_generate.py", "transformers",
+     "orders-cold-16"}, /* the adapter declares filters in turn */
 };
 enum { N_ADAPTERS = sizeof adapters / sizeof *adapters };
 
 static void python(int i)
 {
     char subject[128];
-    snprintf(subject, sizeof subject, "exec:python3 -B experiments/adapters/%s", adapters[i].file);
+    snprintf(subject, sizeof subject, "exec:python3 -B conformance/adapters/%s", adapters[i].file);
     expect_verdicts(subject, adapters[i].fixture);
 }
 
@@ -108,6 +114,7 @@ static void transformers_with_caches_cut_at_the_wrong_end_fails(void **state)
     (void)state;
     needs("python3 -V", "python3");
     python(4);
+    python(5);
 }
 
 static void engines_pass(void **state)
@@ -122,10 +129,12 @@ static void engines_pass(void **state)
     }
     unsetenv("PYTHONPATH");
     for (int i = 0; i < N_ADAPTERS; i++) {
-        snprintf(command, sizeof command, "%s -c 'import torch, %s' 2>/dev/null", interpreter, adapters[i].module);
+        snprintf(command, sizeof command, "%s -c 'import torch, %s' 2>/dev/null", interpreter,
+                 adapters[i].module);
         if (system(command) != 0) continue;
         tried++;
-        snprintf(command, sizeof command, "exec:%s -B experiments/adapters/%s", interpreter, adapters[i].file);
+        snprintf(command, sizeof command, "exec:%s -B conformance/adapters/%s", interpreter,
+                 adapters[i].file);
         assert_int_equal(verdict_on(command, adapters[i].fixture), SPEC_VERDICT_PASS);
     }
     if (tried == 0) {
@@ -134,7 +143,7 @@ static void engines_pass(void **state)
     }
 }
 
-/* ---- C++ --------------------------------------------------------------------------------------------------------- */
+/* ---- C++ ------------------------------------------------------------------------------------- */
 
 static void llama_cpp_with_rows_off_by_one_fails(void **state)
 {
@@ -144,16 +153,20 @@ static void llama_cpp_with_rows_off_by_one_fails(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(subject, sizeof subject, "plugin:%s/llama_cpp.so", folder);
     snprintf(command, sizeof command,
-             "c++ -w -shared -fPIC -Iinclude -I" STAND_IN "/llama_cpp experiments/adapters/llama_cpp.cpp -o %s/llama_cpp.so",
+             "c++ -w -shared -fPIC -Iinclude -I" STAND_IN
+             "/llama_cpp conformance/adapters/llama_cpp.cpp -o %s/llama_cpp.so",
              folder);
     assert_int_equal(system(command), 0);
     expect_verdicts(subject, "plain-4");
+    /* the adapter declares filters before the temperature */
+    expect_verdicts(subject, "orders-hot-16");
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    spec_supervisor_main(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vllm_with_rows_of_another_request_fails),
         cmocka_unit_test(flashinfer_with_one_uniform_number_fails),

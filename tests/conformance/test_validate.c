@@ -1,27 +1,15 @@
-/* Validate: the same result for any number of threads; verdicts; what is said to be detectable is found; the budget. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Validate: the same result for any number of threads; verdicts; detection of the detectable TV;
+ * budgets. */
 #include "conformance/validate.h"
 
+#include "tests/conformance/validation.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
 static const char *const few[] = {"plain-4", "zipf-16", "repeats-4", "blind-3", "two-2", NULL};
-
-static void run(spec_validation *ret, const char *subject, const spec_validate_plan *plan)
-{
-    spec_error error = {{0}};
-    if (spec_validate(ret, subject, plan, &error) != GSL_SUCCESS) fail_msg("%s: %s", subject, error.text);
-}
-
-static spec_validate_plan small(const char *const *only, uint64_t draws)
-{
-    spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
-    plan.opt_only = only;
-    plan.draws = draws;
-    plan.threads = 1;
-    return plan;
-}
 
 static void same(const spec_validation *a, const spec_validation *b)
 {
@@ -37,7 +25,8 @@ static void same(const spec_validation *a, const spec_validation *b)
         assert_int_equal(x->n_findings, y->n_findings);
         assert_int_equal(x->hard, y->hard);
         assert_same(x->accepted, y->accepted);
-        assert_same(x->detectable, y->detectable);
+        for (int place = 0; place < SPEC_PLACES; place++)
+            assert_same(x->detectable[place].tv, y->detectable[place].tv);
         for (int k = 0; k < x->n_findings; k++) {
             assert_same(x->finding[k].log_e, y->finding[k].log_e);
             assert_same(x->finding[k].p, y->finding[k].p);
@@ -51,10 +40,11 @@ static void same(const spec_validation *a, const spec_validation *b)
 static void the_result_is_the_same_for_any_number_of_threads(void **state)
 {
     (void)state;
-    static const char *const subjects[] = {"rule:token", "rule:resample-target", "mutant:coin-at-most"};
+    static const char *const subjects[] = {"rule:token", "rule:resample-target",
+                                           "mutant:coin-at-most"};
     static const char *const coins[] = {"coins-8", "plain-4", NULL};
     for (int s = 0; s < 3; s++) {
-        spec_validate_plan plan = small(s < 2 ? few : coins, 150000);
+        spec_validate_plan plan = plan_of(150000, 1, s < 2 ? few : coins);
         spec_validation one, more;
         run(&one, subjects[s], &plan);
         for (plan.threads = 2; plan.threads <= 3; plan.threads++) {
@@ -71,22 +61,23 @@ static void lossless_rules_pass(void **state)
 {
     (void)state;
     static const char *const subjects[] = {"rule:token", "rule:block", "rule:match"};
-    const spec_validate_plan plan = small(few, 300000);
+    const spec_validate_plan plan = plan_of(300000, 1, few);
     for (int s = 0; s < 3; s++) {
         spec_validation v;
         run(&v, subjects[s], &plan);
         assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
-        assert_true(v.detectable > 0.0 && v.detectable < 0.1 && v.log_e < log(2e6) && v.p > 1e-3);
+        const double worst = v.power[SPEC_PLACE_FIRST].worst;
+        assert_true(worst > 0.0 && worst < 0.1 && v.log_e < log(2e6) && v.p > 1e-3);
         assert_int_equal(v.reproducer.n_shown, 0);
         spec_validation_free(&v);
     }
 }
 
-/* Gross mistakes are found in the first of the four stages, which has a 64th of the budget. */
-static void what_is_grossly_wrong_is_found_soon(void **state)
+/* Gross mistakes are found in the first of four stages, with a 64th of the budget. */
+static void gross_mistakes_are_found_early(void **state)
 {
     (void)state;
-    const spec_validate_plan plan = small(few, 3000000);
+    const spec_validate_plan plan = plan_of(3000000, 1, few);
     spec_validation v;
     run(&v, "rule:resample-target", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
@@ -102,32 +93,126 @@ static void too_little_says_nothing(void **state)
 {
     (void)state;
     static const char *const one[] = {"plain-4", NULL}, *const test[] = {"tail", "plain-4", NULL};
-    spec_validate_plan plan = small(one, 2000);
+    spec_validate_plan plan = plan_of(2000, 1, one);
     spec_validation v;
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(v.reason, "on plain-4"));
     spec_validation_free(&v);
+    plan.opt_only = test; /* without the test that has a guarantee */
     plan.draws = 200000;
-    plan.eps = 0.001;
-    run(&v, "rule:token", &plan);
-    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
-    spec_validation_free(&v);
-    plan.eps = 0.05;
-    run(&v, "rule:token", &plan);
-    assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
-    assert_true(v.detectable <= 0.05);
-    spec_validation_free(&v);
-    plan.opt_only = test;
     run(&v, "rule:token", &plan);
     for (int i = 0; i < v.n_results; i++) assert_int_equal(v.result[i].n_findings, 1);
+    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(
+        v.reason,
+        "no TV is guaranteed to be found in a round's first token; no budget changes that"));
     spec_validation_free(&v);
 }
 
-/* A budget of time is kept, but for the batch that is under way. */
+static double budget_of(const char *reason)
+{
+    static const char option[] = "--budget ";
+    const char *at = strstr(reason, option);
+    char unit = ' ';
+    double number = 0.0;
+    assert_non_null(at);
+    assert_int_equal(sscanf(at + strlen(option), "%lf%c", &number, &unit), 2);
+    return number * (unit == 'k' ? 1e3 : unit == 'M' ? 1e6 : unit == 'G' ? 1e9 : NAN);
+}
+
+/* Corrections need the largest budget: with the budget that the report names all places are
+ * certified, and with a tenth less they are not. */
+static void eps_is_certified_at_every_place_with_the_budget_that_is_named(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"heavy-draft-4", "batch-64", NULL};
+    spec_validate_plan plan = plan_of(60000, 1, two);
+    spec_validation v;
+    plan.eps = 0.06;
+    run(&v, "rule:token", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(v.reason, "too few draws to certify a TV of 0.06: on "));
+    plan.draws = (uint64_t)budget_of(v.reason);
+    spec_validation_free(&v);
+    for (int less = 0; less < 2; less++) {
+        plan.draws -= less ? plan.draws / 8 : 0;
+        run(&v, "rule:token", &plan);
+        if (v.verdict != (less ? SPEC_VERDICT_INCONCLUSIVE : SPEC_VERDICT_PASS))
+            fail_msg("%s", v.reason);
+        for (int i = 0; i < v.n_results && !less; i++)
+            for (int place = 0; place < SPEC_PLACES; place++)
+                assert_false(v.result[i].detectable[place].tv > 0.06);
+        spec_validation_free(&v);
+    }
+}
+
+/* A bias of .03 in the bonus tokens exceeds .025: no seed gives a PASS. */
+static void eps_does_not_certify_what_is_biased_by_more(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"plain-4", NULL};
+    spec_validate_plan plan = plan_of(600000, 1, one);
+    plan.scopes = SPEC_SCOPE_VERIFY;
+    plan.eps = 0.025;
+    for (int i = 0; i < 5; i++) {
+        spec_validation v;
+        plan.seed = spec_test_seed() + (uint64_t)i;
+        run(&v, "biased:bonus?state=11&tv=0.03", &plan);
+        assert_true(v.verdict == SPEC_VERDICT_INCONCLUSIVE || v.verdict == SPEC_VERDICT_FAIL);
+        spec_validation_free(&v);
+    }
+}
+
+/* A PASS needs small vocabularies only; without any of these, everything that was run. */
+static void large_vocabularies_do_not_keep_a_right_sampler_from_passing(void **state)
+{
+    (void)state;
+    static const char *const both[] = {"plain-4", "vocab-1000", NULL};
+    static const char *const large[] = {"vocab-1000", NULL};
+    spec_validate_plan plan = plan_of(300000, 1, both);
+    spec_validation v;
+    run(&v, "rule:token", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
+    assert_non_null(strstr(v.reason, "in a round's first token (1 of 2 fixtures)"));
+    for (int i = 0; i < v.n_results; i++)
+        assert_int_equal(v.result[i].judged, v.result[i].kind->name[0] == 'p');
+    spec_validation_free(&v);
+    plan.opt_only = large;
+    plan.draws = 20000;
+    run(&v, "rule:token", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_true(v.result[0].judged);
+    spec_validation_free(&v);
+}
+
+/* A sampler that never accepts passes, and the report has no later place; nor with a budget that
+ * ends at once. */
+static void unreached_places_have_no_number(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"disjoint-8", NULL};
+    spec_validate_plan plan = plan_of(200000, 1, one);
+    spec_validation v;
+    run(&v, "rule:token", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
+    assert_null(strstr(v.reason, "later"));
+    assert_true(v.result[0].detectable[SPEC_PLACE_LATER].exists);
+    assert_nan(v.result[0].detectable[SPEC_PLACE_LATER].tv);
+    assert_int_equal(v.power[SPEC_PLACE_LATER].reached, 0);
+    spec_validation_free(&v);
+    plan.seconds = 1e-9;
+    run(&v, "rule:token", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
+    assert_string_equal(v.reason, "the time was over before a fixture was run");
+    spec_validation_free(&v);
+}
+
+/* A budget in seconds is kept, except for the batch under way. */
 static void time_is_a_budget(void **state)
 {
     (void)state;
-    spec_validate_plan plan = small(few, 0);
+    spec_validate_plan plan = plan_of(0, 1, few);
     spec_validation v;
     plan.seconds = 0.2;
     run(&v, "rule:token", &plan);
@@ -137,12 +222,12 @@ static void time_is_a_budget(void **state)
     spec_validation_free(&v);
 }
 
-/* Drafts are kept a fiftieth too often, on every fixture: a TV of .004 at most, which needs ten times as many draws on a
- * fixture alone. */
-static void what_is_slightly_wrong_everywhere_shows_together(void **state)
+/* Drafts are kept 2 % too often, on every fixture: a TV of at most .004, which a single fixture
+ * would show only with ten times the draws. */
+static void small_differences_everywhere_show_together(void **state)
 {
     (void)state;
-    const spec_validate_plan plan = small(few, 2000000);
+    const spec_validate_plan plan = plan_of(2000000, 1, few);
     spec_validation v;
     run(&v, "rule:lenience?l=0.975", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_LOSSY);
@@ -151,16 +236,16 @@ static void what_is_slightly_wrong_everywhere_shows_together(void **state)
     spec_validation_free(&v);
 }
 
-/* 200 runs of an exact sampler at a level that tempts: false alarms are a binomial of chance .02 at most, and more than
- * 17 have a chance of 1e-7. */
+/* 200 runs of an exact sampler at a high false alarm rate: false alarms are binomial with
+ * probability at most .02, and more than 17 have probability 1e-7. */
 static void false_alarms_are_as_rare_as_promised(void **state)
 {
     (void)state;
     static const char *const one[] = {"plain-4", NULL};
-    spec_validate_plan plan = small(one, 8000);
+    spec_validate_plan plan = plan_of(8000, 1, one);
     int failed = 0;
     const uint64_t seed = spec_test_seed();
-    plan.alpha = 0.02;
+    plan.false_alarm_rate = 0.02;
     for (uint64_t i = 0; i < 200; i++) {
         spec_validation v;
         plan.seed = seed * 1000 + i;
@@ -172,11 +257,32 @@ static void false_alarms_are_as_rare_as_promised(void **state)
     assert_true(failed <= 17);
 }
 
-static void names_that_are_not_there_are_told(void **state)
+/* The same sampler renormalises in turn, and declares it or does not. */
+static void an_order_of_filters_is_judged_as_declared(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"joint-16", "orders-hot-16", NULL};
+    spec_validate_plan plan = plan_of(200000, 1, one);
+    spec_validation v;
+    run(&v, "mutant:filters-in-turn", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
+    assert_null(v.order);
+    spec_validation_free(&v);
+    run(&v, "mutant:filters-chained", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
+    assert_string_equal(v.order, "temperature,top_k,top_p,min_p");
+    spec_validation_free(&v);
+    run(&v, "mutant:residual-from-target", &plan); /* wrong in any order */
+    assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
+    assert_null(v.order);
+    spec_validation_free(&v);
+}
+
+static void unknown_names_are_errors(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"plain-5", NULL};
-    const spec_validate_plan plan = small(wrong, 1000), all = small(NULL, 1000);
+    const spec_validate_plan plan = plan_of(1000, 1, wrong), all = plan_of(1000, 1, NULL);
     spec_validation v;
     spec_error error = {{0}};
     assert_int_equal(spec_validate(&v, "rule:token", &plan, &error), GSL_EINVAL);
@@ -190,12 +296,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_result_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(lossless_rules_pass),
-        cmocka_unit_test(what_is_grossly_wrong_is_found_soon),
+        cmocka_unit_test(gross_mistakes_are_found_early),
         cmocka_unit_test(too_little_says_nothing),
+        cmocka_unit_test(eps_is_certified_at_every_place_with_the_budget_that_is_named),
+        cmocka_unit_test(eps_does_not_certify_what_is_biased_by_more),
+        cmocka_unit_test(large_vocabularies_do_not_keep_a_right_sampler_from_passing),
+        cmocka_unit_test(unreached_places_have_no_number),
         cmocka_unit_test(time_is_a_budget),
-        cmocka_unit_test(what_is_slightly_wrong_everywhere_shows_together),
+        cmocka_unit_test(small_differences_everywhere_show_together),
         cmocka_unit_test(false_alarms_are_as_rare_as_promised),
-        cmocka_unit_test(names_that_are_not_there_are_told),
+        cmocka_unit_test(an_order_of_filters_is_judged_as_declared),
+        cmocka_unit_test(unknown_names_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

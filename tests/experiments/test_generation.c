@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/generation.h"
+#include "models/model_open.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
-/* What was heard of one text. */
+/* The tokens received of one text. */
 typedef struct {
     int token[512];
     spec_origin origin[512];
@@ -23,9 +25,9 @@ static int hear(void *self, const int *token, const spec_origin *origin, int n, 
     return GSL_SUCCESS;
 }
 
-/* A text of n tokens heard by `e`; the generation is freed, but its numbers stay. */
-static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation_plan plan, const int *prompt,
-                                size_t n_prompt, uint64_t n_tokens)
+/* Generate a text of n tokens into `e`. The generation is freed, but its numbers stay. */
+static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation_plan plan,
+                                const int *prompt, size_t n_prompt, uint64_t n_tokens)
 {
     spec_generation g;
     spec_error error = {""};
@@ -49,16 +51,19 @@ static void a_token_says_where_it_came_from(void **state)
     spec_ending ending;
     spec_generation_plan plan = {.decoder = s.config, .seed = 5};
     plan.decoder.K = 3;
-    spec_generation g = generate(&e, &ending, plan, NULL, 0, 8); /* equal models: all accepted, then the bonus */
-    for (int i = 0; i < 8; i++) assert_int_equal(e.origin[i], i % 4 < 3 ? SPEC_FROM_DRAFT : SPEC_FROM_BONUS);
+    spec_generation g =
+        /* equal models: all drafts accepted, then the bonus */
+        generate(&e, &ending, plan, NULL, 0, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(e.origin[i], i % 4 < 3 ? SPEC_FROM_DRAFT : SPEC_FROM_BONUS);
     assert_true(e.calls == 2 && g.tally.rounds == 2 && g.tokens == 8 && ending == SPEC_ENDED_ASKED);
-    generate(&e, &ending, plan, NULL, 0, 6); /* cut within a round */
+    generate(&e, &ending, plan, NULL, 0, 6); /* the text ends within a round */
     assert_true(e.n == 6 && e.origin[5] == SPEC_FROM_DRAFT);
     stage_free(&s);
 
     stage_init(&s, 4, PAIR_DISJOINT, 27);
     plan.decoder = s.config;
-    generate(&e, &ending, plan, NULL, 0, 9); /* nothing in common: corrections alone */
+    generate(&e, &ending, plan, NULL, 0, 9); /* disjoint models: only corrections */
     for (int i = 0; i < 9; i++) assert_int_equal(e.origin[i], SPEC_FROM_CORRECTION);
     plan.decoder.K = 0;
     generate(&e, &ending, plan, NULL, 0, 9);
@@ -101,7 +106,7 @@ static void a_text_ends_for_one_of_four_reasons(void **state)
     }
 }
 
-/* The baseline draws from a stream of its own, and decodes every token of the text once. */
+/* The baseline uses its own random stream, and decodes every token of the text once. */
 static void a_baseline_changes_no_token_and_reads_each_once(void **state)
 {
     (void)state;
@@ -124,7 +129,8 @@ static void a_baseline_changes_no_token_and_reads_each_once(void **state)
     spec_error error = {""};
     assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_SUCCESS);
     assert_int_equal(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error), GSL_SUCCESS);
-    assert_int_equal(g.beside.n_context, 300); /* it goes on from the text's tokens, not from its own */
+    assert_int_equal(g.beside.n_context,
+                     300); /* it continues with the tokens of the text, not its own */
     assert_memory_equal(g.beside.context, without.token, 300 * sizeof(int));
     spec_generation_free(&g);
     stage_free(&s);
@@ -132,14 +138,14 @@ static void a_baseline_changes_no_token_and_reads_each_once(void **state)
 
 static int caches;
 
-static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape, spec_tensor_type type,
-                        int slots, spec_error *error)
+static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape,
+                        spec_tensor_type type, int slots, spec_error *error)
 {
     caches++;
     return spec_backend_cpu.kv_init(backend, ret_kv, shape, type, slots, error);
 }
 
-/* It reads what the text's own decoder has just read: keys and values are there once. */
+/* It uses the keys and values that the decoder of the text has just computed. */
 static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
 {
     (void)state;
@@ -163,7 +169,7 @@ static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
         caches = 0;
         plan.baseline = true;
         generate(&with, &ending, plan, (int[]){1, 2, 3}, 3, 120);
-        assert_int_equal(caches, 1 + ahead); /* what drafts ahead has its own */
+        assert_int_equal(caches, 1 + ahead); /* a decoder that drafts ahead has its own */
         assert_int_equal(with.n, 120);
         assert_memory_equal(with.token, without.token, 120 * sizeof(int));
     }
@@ -186,7 +192,7 @@ static void a_listener_that_fails_ends_the_text(void **state)
     assert_string_equal(error.text, "deaf");
     assert_int_equal(e.calls, 3);
     spec_generation_free(&g);
-    spec_generation_free(&g); /* a zeroed one is fine */
+    spec_generation_free(&g); /* a zeroed object may be freed */
     plan.decoder.rule = "tokn";
     assert_int_equal(spec_generation_init(&g, &plan, &error), GSL_EINVAL);
     stage_free(&s);

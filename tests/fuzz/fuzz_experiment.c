@@ -1,5 +1,6 @@
-/* Fuzz experiment files: any bytes must give an experiment or one line that names the file, quickly and in little
- * memory. Nothing is run: an experiment that loads is looked at from end to end. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz experiment files: any bytes must give an experiment or a one-line error that names the file,
+ * quickly and in little memory. Nothing is run: a loaded experiment is only read completely. */
 #include "experiments/experiment.h"
 
 #include <assert.h>
@@ -7,15 +8,8 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-const char *__lsan_default_suppressions(void);
 
-/* libconfig 1.5 leaks the string it is reading when a syntax error meets it; that is not ours to mend. */
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libconfig\n";
-}
-
-/* Every value of the first points, as a run would ask for them. */
+/* Reads every value of the first points, as a run would. */
 static void look(const spec_experiment *experiment)
 {
     const spec_grid *grid = &experiment->grid;
@@ -30,10 +24,11 @@ static void look(const spec_experiment *experiment)
         free(identity);
         for (int a = 0; a < grid->n_axes; a++) {
             assert(spec_grid_value(grid, i, grid->axis[a].name) != NULL);
-            if (spec_point_double(&value, &point, experiment->measure, grid->axis[a].name, -1.0, 1.0, &error) ==
-                GSL_SUCCESS)
+            if (spec_point_double(&value, &point, experiment->measure, grid->axis[a].name, -1.0,
+                                  1.0, &error) == GSL_SUCCESS)
                 assert(value >= -1.0 && value <= 1.0);
-            if (spec_point_int(&whole, &point, experiment->measure, grid->axis[a].name, 0, 9, &error) == GSL_SUCCESS)
+            if (spec_point_int(&whole, &point, experiment->measure, grid->axis[a].name, 0, 9,
+                               &error) == GSL_SUCCESS)
                 assert(whole >= 0 && whole <= 9);
         }
     }
@@ -45,8 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int overrides = 0; overrides < 2; overrides++) {
         spec_experiment experiment;
         spec_error error = {.text = ""};
-        int status =
-            spec_experiment_parse(&experiment, "x.cfg", (const char *)data, size, overrides ? set : NULL, &error);
+        int status = spec_experiment_parse(&experiment, "x.cfg", (const char *)data, size,
+                                           overrides ? set : NULL, &error);
         if (status == GSL_SUCCESS) look(&experiment);
         else assert(strncmp(error.text, "x.cfg", 5) == 0 && strchr(error.text, '\n') == NULL);
         spec_experiment_free(&experiment);

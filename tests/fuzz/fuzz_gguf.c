@@ -1,7 +1,9 @@
-/* Fuzz GGUF: any bytes give a model whose tensors can be read and whose texts can be cut, or one line that names the
- * file; and a model is written again as the same one. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz GGUF: any bytes give a model whose tensors can be read and whose tokenizer works, or a
+ * one-line error that names the file. Writing the model and reading it again gives the same
+ * model. */
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/conversion.h"
-#include "models/transformer/files/parts.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -10,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) abort();                                                                                     \
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) abort();                                                                 \
     } while (0)
 
 static void read_tensor(const spec_tensor *tensor)
@@ -20,7 +22,7 @@ static void read_tensor(const spec_tensor *tensor)
     float *row = malloc((size_t)tensor->cols * sizeof *row);
     REQUIRE(tensor->rows >= 1 && tensor->cols >= 1);
     for (int r = 0; r < tensor->rows; r++) {
-        spec_tensor_row(row, tensor, r);
+        spec_tensor_decode_row(row, tensor, r);
         for (int i = 0; i < tensor->cols; i++) REQUIRE(isfinite(row[i]));
     }
     free(row);
@@ -31,15 +33,18 @@ static void read_model(const spec_checkpoint *model, const char *text, size_t le
     REQUIRE(model->begin_of_text >= 0 && model->begin_of_text < model->shape.vocab);
     REQUIRE(model->end_of_text >= -1 && model->end_of_text < model->shape.vocab);
     for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0; layer < spec_part_copies((spec_part)part, &model->shape); layer++) {
-            const spec_tensor *tensor = spec_part_tensor_const((spec_part)part, model, layer);
+        for (int layer = 0; layer < spec_checkpoint_parts_copies((spec_part)part, &model->shape);
+             layer++) {
+            const spec_tensor *tensor =
+                spec_checkpoint_parts_tensor_const((spec_part)part, model, layer);
             if (tensor->data != NULL) read_tensor(tensor);
         }
     }
     if (model->opt_tokenizer == NULL) return;
     int *token = malloc((length + 16) * sizeof *token);
     const size_t n = spec_tokenizer_encode(model->opt_tokenizer, text, length, token, length + 16);
-    for (size_t i = 0; i < n && i < length + 16; i++) REQUIRE(token[i] >= 0 && token[i] < model->shape.vocab);
+    for (size_t i = 0; i < n && i < length + 16; i++)
+        REQUIRE(token[i] >= 0 && token[i] < model->shape.vocab);
     free(token);
 }
 
@@ -49,12 +54,12 @@ static int open_model(spec_checkpoint *ret, const char *path, spec_error *error)
     spec_settings settings;
     snprintf(spec, sizeof spec, "gguf:%s", path);
     REQUIRE(spec_settings_init(&settings, spec, error) == GSL_SUCCESS);
-    const int status = spec_gguf_load(ret, &settings, error);
+    const int status = spec_checkpoint_load_gguf(ret, &settings, error);
     spec_settings_free(&settings);
     return status;
 }
 
-/* As F32, which loses nothing, into a file. */
+/* Writes the model as F32, which is lossless. */
 static void write_again(const char *path, const spec_checkpoint *model)
 {
     static char again[64];
@@ -66,7 +71,8 @@ static void write_again(const char *path, const spec_checkpoint *model)
     if (again[0] == '\0') snprintf(again, sizeof again, "/tmp/fuzz_gguf.%ld", (long)getpid());
     snprintf(spec, sizeof spec, "gguf:%s", path);
     REQUIRE(spec_settings_init(&settings, spec, &error) == GSL_SUCCESS);
-    REQUIRE(spec_conversion_write(&counted, again, &settings, SPEC_TENSOR_F32, NULL, &error) == GSL_SUCCESS);
+    REQUIRE(spec_conversion_write(&counted, again, &settings, SPEC_TENSOR_F32, NULL, &error) ==
+            GSL_SUCCESS);
     REQUIRE(open_model(&other, again, &error) == GSL_SUCCESS);
     REQUIRE(other.shape.vocab == model->shape.vocab && other.end_of_text == model->end_of_text);
     spec_checkpoint_free(&other);

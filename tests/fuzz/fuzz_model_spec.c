@@ -1,7 +1,7 @@
-/* Fuzz the grammar of specs and the opening of models: any bytes must give a model or one line, quickly and in little
- * memory.
- * Specs that honestly ask for a large model are parsed but not opened. */
-#include "models/model.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz the grammar of specs and the opening of models: any bytes must give a model or a one-line
+ * error, quickly and in little memory. Valid specs of large models are parsed but not opened. */
+#include "models/model_open.h"
 
 #include <assert.h>
 #include <math.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VOCAB_MAX = 64, SIZE_MAX_TRIED = 4096 };
 
-/* A number that is given and is beyond `most`, but not so far that the library refuses it. */
+/* Whether a number is set and above `most`, but small enough that the library accepts it. */
 static bool is_beyond(const spec_settings *settings, const char *key, int fallback, int most)
 {
     const char *text = spec_settings_text(settings, key);
@@ -20,25 +20,29 @@ static bool is_beyond(const spec_settings *settings, const char *key, int fallba
     return (text == NULL || spec_settings_parse_int(&value, text)) && value > most;
 }
 
-/* A transformer whose default sizes are real ones. */
+/* Whether a transformer is small, given that its default sizes are realistic. */
 static bool is_small_transformer(const spec_settings *settings)
 {
-    return !is_beyond(settings, "dim", 768, VOCAB_MAX) && !is_beyond(settings, "ffn", 2048, VOCAB_MAX) &&
-           !is_beyond(settings, "layers", 12, 2) && !is_beyond(settings, "vocab", 32000, VOCAB_MAX);
+    return !is_beyond(settings, "dim", 768, VOCAB_MAX) &&
+           !is_beyond(settings, "ffn", 2048, VOCAB_MAX) && !is_beyond(settings, "layers", 12, 2) &&
+           !is_beyond(settings, "vocab", 32000, VOCAB_MAX);
 }
 
-/* Sizes that the library refuses by itself are let through, to see that it does. */
+/* Sizes that the library itself refuses pass, to test that it does. */
 static bool is_small(spec_settings *settings)
 {
     int vocab = 0, order = 0;
     const char *text = spec_settings_text(settings, "V");
-    if (text != NULL && spec_settings_parse_int(&vocab, text) && vocab > VOCAB_MAX && vocab <= SPEC_VOCAB_MAX) {
+    if (text != NULL && spec_settings_parse_int(&vocab, text) && vocab > VOCAB_MAX &&
+        vocab <= SPEC_VOCAB_MAX) {
         text = spec_settings_text(settings, "order");
-        return text != NULL && strcmp(settings->name, "markov") == 0 && spec_settings_parse_int(&order, text) && order == 2
-               && vocab > 256;
+        return text != NULL && strcmp(settings->name, "markov") == 0 &&
+               spec_settings_parse_int(&order, text) && order == 2 && vocab > 256;
     }
     if (strcmp(settings->name, "random") == 0) return is_small_transformer(settings);
-    static const char *const readers[] = {"ngram", "llama2c", "gguf", "rows"}; /* of files: fuzzed on their own */
+    static const char *const readers[] = {"ngram", "llama2c", "gguf",
+                                          "rows"}; /* file formats, which have fuzzers of their
+                                                    * own */
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (strcmp(settings->name, readers[i]) == 0) return false;
     return true;
@@ -56,14 +60,23 @@ static void check_row(const double *row, int vocab)
 
 static void check_model(const spec_model *model, spec_error *error)
 {
-    const int context[] = {0, model->vocab - 1}, token[] = {model->vocab / 2, 0}, parent[] = {-1, -1};
+    const int context[] = {0, model->vocab - 1}, token[] = {model->vocab / 2, 0},
+              parent[] = {-1, -1};
     const double *row[3];
     spec_session session;
     double *scratch = calloc(3 * (size_t)model->vocab, sizeof scratch[0]);
     if (scratch == NULL || spec_session_init(&session, model, error) != GSL_SUCCESS) abort();
     const double *one = spec_session_row(&session, context, 2, scratch, error);
     if (one != NULL) check_row(one, model->vocab);
-    if (spec_session_score(&session, context, 1, token, parent, 2, 0, row, scratch, error) == GSL_SUCCESS) {
+    if (spec_session_score(&session,
+                           &(spec_score_request){.context = context,
+                                                 .n_context = 1,
+                                                 .token = token,
+                                                 .opt_parent = parent,
+                                                 .n_nodes = 2,
+                                                 .ret_row = row,
+                                                 .scratch = scratch},
+                           error) == GSL_SUCCESS) {
         for (int i = 0; i < 3; i++) check_row(row[i], model->vocab);
     }
     spec_session_free(&session);
@@ -74,7 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static spec_model *target;
     spec_error error = {""};
-    if (target == NULL && spec_model_open(&target, "markov?V=5&zeros=0.2", NULL, &error) != GSL_SUCCESS) abort();
+    if (target == NULL &&
+        spec_model_open(&target, "markov?V=5&zeros=0.2", NULL, &error) != GSL_SUCCESS)
+        abort();
     if (size > SIZE_MAX_TRIED) return 0;
 
     char *spec = malloc(size + 1);

@@ -1,5 +1,8 @@
-/* Fuzz the n-gram model: any bytes as a text, at any order, in any kind of tokens; rows stay normalised and positive.
- * The first byte chooses tokens and order, the second how many tokens of the text are the context. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz the n-gram model: with any bytes as a text, any order and any kind of tokens, rows stay
+ * normalised and positive. The first byte chooses tokens and order, the second how many tokens of
+ * the text are the context. */
+#include "models/model_open.h"
 #include "models/ngram/ngram.h"
 
 #include <math.h>
@@ -8,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) abort();                                                                                     \
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) abort();                                                                 \
     } while (0)
 
 static void read_model(const spec_model *model, const char *text, size_t length, size_t context)
@@ -21,7 +24,8 @@ static void read_model(const spec_model *model, const char *text, size_t length,
     const size_t n = model->kind->tokenize(model, text, length, token, length);
     REQUIRE(n <= length);
     REQUIRE(model->kind->prompt(model, context, prompt, 32) >= 1);
-    const double *row = model->kind->row(model, NULL, token, n < context ? n : context, scratch, &error);
+    const double *row =
+        model->kind->row(model, NULL, token, n < context ? n : context, scratch, &error);
     for (int w = 0; w < model->vocab; w++) {
         char bytes[80];
         REQUIRE(row[w] > 0.0);
@@ -42,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int memory = memfd_create("text", 0);
     REQUIRE(memory >= 0 && write(memory, data + 2, size - 2) == (ssize_t)(size - 2));
     char spec[128];
-    snprintf(spec, sizeof spec, "ngram:/proc/self/fd/%d?order=%d&tokens=%s", memory, 1 + data[0] / 4 % 6, tokens[data[0] % 4]);
+    snprintf(spec, sizeof spec, "ngram:/proc/self/fd/%d?order=%d&tokens=%s", memory,
+             1 + data[0] / 4 % 6, tokens[data[0] % 4]);
     spec_model *model;
     spec_error error;
     if (spec_model_open(&model, spec, NULL, &error) == GSL_SUCCESS) {

@@ -1,5 +1,8 @@
-/* Fuzz files of rows: any bytes, as they are and with all checks made right, are refused in one line or read: every row
- * sums to 1, every token is of the vocabulary, and the model over them gives rows in passes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz files of rows: any bytes, unchanged and with all checksums corrected, are refused in a
+ * one-line error or read. Every row then sums to 1, every token is in the vocabulary, and the model
+ * over them gives rows in passes. */
+#include "models/model_open.h"
 #include "models/row.h"
 #include "models/rows/rows.h"
 
@@ -9,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) abort();                                                                                     \
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) abort();                                                                 \
     } while (0)
 
 enum { PLACES = 64, NODES = 5 };
@@ -28,23 +31,26 @@ static void put(uint8_t *at, uint64_t value, int bytes)
     for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Make the checks right of what has room for one: rows from the first on, tables, head. */
+/* Corrects all checksums that fit: rows from the first on, tables, head. */
 static void seal(uint8_t *bytes, size_t n)
 {
     if (n < SPEC_ROWS_HEAD) return;
     const uint64_t tables = get(bytes + 72, 8);
-    const int vocab = (int)(get(bytes + 12, 4) % (SPEC_VOCAB_MAX + 1)), width = get(bytes + 20, 4) == 4 ? 4 : 8;
+    const int vocab = (int)(get(bytes + 12, 4) % (SPEC_VOCAB_MAX + 1)),
+              width = get(bytes + 20, 4) == 4 ? 4 : 8;
     put(bytes + 24, n, 8);
     for (size_t at = SPEC_ROWS_HEAD; at + SPEC_ROWS_ROW_HEAD <= n && at < tables;) {
         size_t values;
         const uint64_t count = get(bytes + at, 4);
         const size_t size = spec_rows_row_size(&values, count, vocab, width);
         if (count > (uint64_t)vocab || size > n - at) break;
-        const uint64_t check = spec_rows_check(bytes + at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
+        const uint64_t check =
+            spec_rows_check(bytes + at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
         put(bytes + at + 4, (uint32_t)(check ^ check >> 32), 4);
         at += size;
     }
-    if (tables <= n && (n - tables) % 8 == 0) put(bytes + 80, spec_rows_check(bytes + tables, n - tables, 0), 8);
+    if (tables <= n && (n - tables) % 8 == 0)
+        put(bytes + 80, spec_rows_check(bytes + tables, n - tables, 0), 8);
     put(bytes + 88, spec_rows_check(bytes, 88, 0), 8);
 }
 
@@ -60,7 +66,9 @@ static void read_file(const spec_rows_file *file)
             error.text[0] = '\0';
             if (spec_rows_file_row(row, file, p, s, &error) == GSL_SUCCESS)
                 REQUIRE(fabs(spec_row_sum(row, file->vocab) - 1.0) < 1e-12);
-            else REQUIRE(strstr(error.text, ": damaged: ") != NULL && strchr(error.text, '\n') == NULL);
+            else
+                REQUIRE(strstr(error.text, ": damaged: ") != NULL &&
+                        strchr(error.text, '\n') == NULL);
         }
     }
     for (uint64_t i = 0; i < file->tokens; i++)
@@ -84,9 +92,18 @@ static void read_model(const spec_model *model)
     REQUIRE(scratch != NULL && spec_session_init(&session, model, &error) == GSL_SUCCESS);
     for (unsigned long k = 0; k < 8; k++) {
         const size_t n = model->kind->prompt(model, k, context, SPEC_ROWS_PROMPT);
-        if (spec_session_score(&session, context, n, context, parent, NODES, 0, row, scratch, &error) != GSL_SUCCESS)
+        if (spec_session_score(&session,
+                               &(spec_score_request){.context = context,
+                                                     .n_context = n,
+                                                     .token = context,
+                                                     .opt_parent = parent,
+                                                     .n_nodes = NODES,
+                                                     .ret_row = row,
+                                                     .scratch = scratch},
+                               &error) != GSL_SUCCESS)
             continue;
-        for (int i = 0; i <= NODES; i++) REQUIRE(fabs(spec_row_sum(row[i], model->vocab) - 1.0) < 1e-12);
+        for (int i = 0; i <= NODES; i++)
+            REQUIRE(fabs(spec_row_sum(row[i], model->vocab) - 1.0) < 1e-12);
     }
     spec_session_free(&session);
     free(scratch);

@@ -1,15 +1,17 @@
-/* Fuzz the tokenizers: any vocabulary and merges, any text. Tokens stay in the vocabulary and in the room there is, and
- * a vocabulary that has all bytes gives the text back. The first byte chooses the kind, the second what the vocabulary
- * is given beforehand; then come pieces, merges and the text, each after its length. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz the tokenizers with any vocabulary, merges and text. Tokens stay in the vocabulary and in
+ * the buffer, and a vocabulary with all bytes reproduces the text. The first byte chooses the kind,
+ * the second the predefined vocabulary. Pieces, merges and the text follow, each after its
+ * length. */
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) abort();                                                                                     \
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) abort();                                                                 \
     } while (0)
 
 enum { PIECES = 64, MERGES = 64, BYTES = 256, SPELLING = 32 };
@@ -60,13 +62,14 @@ typedef struct {
     spec_tokenizer_data data;
 } vocabulary;
 
-/* All bytes, as the kind spells them; they come after what the input says, so that it may have them too. */
+/* Adds all bytes, as the kind spells them, after the input's pieces, which may contain them too. */
 static void add_bytes(vocabulary *v)
 {
     for (unsigned byte = 0; byte < BYTES; byte++) {
         const int token = v->data.vocab++;
         size_t n;
-        if (v->data.kind == SPEC_TOKENIZER_SPM) n = (size_t)snprintf(v->byte[byte], 8, "<0x%02X>", byte);
+        if (v->data.kind == SPEC_TOKENIZER_SPM)
+            n = (size_t)snprintf(v->byte[byte], 8, "<0x%02X>", byte);
         else n = spell(v->byte[byte], byte);
         v->piece[token] = (spec_piece){v->byte[byte], n};
         v->score[token] = 0.0f;
@@ -78,9 +81,13 @@ static void read_vocabulary(vocabulary *v, input *in)
 {
     static const char *const pre[] = {"", "gpt-2", "llama-bpe", "qwen2", "smollm", "none"};
     const unsigned kind = next(in), given = next(in);
-    v->data = (spec_tokenizer_data){.kind = kind % 2 ? SPEC_TOKENIZER_BPE : SPEC_TOKENIZER_SPM, .piece = v->piece,
-                                    .opt_score = given & 1 ? NULL : v->score, .opt_type = given & 2 ? NULL : v->type,
-                                    .merge = v->merge, .pre = pre[kind / 2 % 6], .adds_space = (given & 4) != 0};
+    v->data = (spec_tokenizer_data){.kind = kind % 2 ? SPEC_TOKENIZER_BPE : SPEC_TOKENIZER_SPM,
+                                    .piece = v->piece,
+                                    .opt_score = given & 1 ? NULL : v->score,
+                                    .opt_type = given & 2 ? NULL : v->type,
+                                    .merge = v->merge,
+                                    .pre = pre[kind / 2 % 6],
+                                    .adds_space = (given & 4) != 0};
     for (unsigned n = next(in) % PIECES; n > 0; n--) {
         const int token = v->data.vocab++;
         const unsigned type = next(in);
@@ -92,7 +99,8 @@ static void read_vocabulary(vocabulary *v, input *in)
     if (given & 8 || v->data.vocab == 0) add_bytes(v);
     for (unsigned n = next(in) % MERGES; n > 0; n--) {
         const unsigned left = next(in), right = next(in);
-        const spec_piece l = v->piece[left % (unsigned)v->data.vocab], r = v->piece[right % (unsigned)v->data.vocab];
+        const spec_piece l = v->piece[left % (unsigned)v->data.vocab],
+                         r = v->piece[right % (unsigned)v->data.vocab];
         char *to = v->spelling[v->data.n_merges];
         if (left == right) {
             v->merge[v->data.n_merges++] = next_piece(in, SPELLING);
@@ -111,7 +119,9 @@ static bool has_all_bytes(const spec_tokenizer *t, const vocabulary *v)
     const int first = v->data.vocab - BYTES;
     char text[2];
     for (int i = 0; i < BYTES; i++) {
-        if (first < 0 || spec_tokenizer_text(t, first + i, text, 2) != 1 || (unsigned char)text[0] != i) return false;
+        if (first < 0 || spec_tokenizer_text(t, first + i, text, 2) != 1 ||
+            (unsigned char)text[0] != i)
+            return false;
         if (first + i == v->data.unknown) return false;
     }
     return true;

@@ -1,5 +1,6 @@
-/* Fuzz traces: any bytes must give a verdict or one line that names the file, quickly and in little memory; a verdict
- * has capitals and p-values that are numbers, and detects no more than all. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzz traces: any bytes must give a verdict or a one-line error that names the file, quickly and
+ * in little memory. A verdict has finite capitals and p-values, and detects no more than all. */
 #include "conformance/traces/trace.h"
 
 #include <assert.h>
@@ -14,13 +15,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     spec_error error = {.text = ""};
     FILE *file = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "r") : fopen("/dev/null", "r");
     assert(file != NULL);
-    const int status = spec_trace_validate_file(&v, file, "x.jsonl", &SPEC_VALIDATE_PLAN_DEFAULT, &error);
+    const int status =
+        spec_trace_validate_file(&v, file, "x.jsonl", &SPEC_VALIDATE_PLAN_DEFAULT, &error);
     fclose(file);
     if (status != GSL_SUCCESS) {
-        assert(strncmp(error.text, "x.jsonl:", 8) == 0 && strchr(error.text, '\n') == NULL && v.result == NULL);
+        assert(strncmp(error.text, "x.jsonl:", 8) == 0 && strchr(error.text, '\n') == NULL &&
+               v.result == NULL);
         return 0;
     }
-    assert(v.reason[0] != '\0' && !isnan(v.log_e) && v.p >= 0.0 && v.p <= 1.0 && !(v.detectable > 1.0));
+    assert(v.reason[0] != '\0' && !isnan(v.log_e) && v.p >= 0.0 && v.p <= 1.0);
+    for (spec_place place = 0; place < SPEC_PLACES; place++) assert(!(v.power[place].worst > 1.0));
     for (int k = 0; k < v.result->n_findings; k++) {
         const spec_finding *f = &v.result->finding[k];
         assert(f->n > 0.0 && !(f->p < 0.0) && !(f->p > 1.0));

@@ -1,9 +1,10 @@
-/* open_model: what the tests of models share: open a spec that must open, read rows, see a spec refused.
- * Everything fails the test that calls it; the caller closes what was opened. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* open_model: helpers for tests of models: open a spec, read rows, check a refusal.
+ * Every failure fails the calling test; the caller closes what was opened. */
 #ifndef SPECLAB_TESTS_OPEN_MODEL_H
 #define SPECLAB_TESTS_OPEN_MODEL_H
 
-#include "models/model.h"
+#include "models/model_open.h"
 #include "models/row.h"
 #include "tests/support/support.h"
 
@@ -20,7 +21,8 @@ static inline opened open_model(const char *spec, const spec_model *opt_target)
 {
     opened o = {0};
     spec_error error = {""};
-    if (spec_model_open(&o.model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&o.model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_session_init(&o.session, o.model, &error), GSL_SUCCESS);
     o.scratch = calloc((size_t)o.model->vocab, sizeof o.scratch[0]);
     assert_non_null(o.scratch);
@@ -53,8 +55,9 @@ static inline void assert_normalised(const double *row, int vocab)
     assert_true(fabsl(sum - 1.0L) < 1e-12L);
 }
 
-/* The spec is refused with a line that contains `expected`, and nothing is left behind. */
-static inline void assert_refused(const char *spec, const spec_model *opt_target, const char *expected)
+/* The spec is refused with a line that contains `expected`, and no model is returned. */
+static inline void assert_refused(const char *spec, const spec_model *opt_target,
+                                  const char *expected)
 {
     spec_model *model = (spec_model *)&model;
     spec_error error = {""};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model.h"
 
 #include "base/noise.h"
@@ -21,16 +22,19 @@ static void every_kind_has_a_whole_table_line(void **state)
     }
 }
 
-/* The usage of a kind without a path is a spec itself, with every key at its default: the same model as its bare
- * name. */
+/* The usage of a kind without a path is a spec with every key at its default: the same model as its
+ * bare name. */
 static void usages_show_the_defaults(void **state)
 {
     (void)state;
-    opened target = open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=12&context=16&type=f32", NULL);
+    opened target =
+        open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=12&context=16&type=f32", NULL);
     for (int i = 0; spec_model_kinds[i] != NULL; i++) {
         const spec_model_kind *kind = spec_model_kinds[i];
-        if (kind->usage[strlen(kind->name)] != '?' || kind->heats) continue; /* transformers are large by default */
-        opened bare = open_model(kind->name, target.model), full = open_model(kind->usage, target.model);
+        if (kind->usage[strlen(kind->name)] != '?' || kind->applies_temperature)
+            continue; /* transformers are large by default */
+        opened bare = open_model(kind->name, target.model),
+               full = open_model(kind->usage, target.model);
         assert_int_equal(bare.model->vocab, full.model->vocab);
         assert_int_equal(bare.model->order, full.model->order);
         for (int c = 0; c < 9; c++) {
@@ -48,7 +52,8 @@ static void unknown_kinds_and_keys_name_the_nearest(void **state)
 {
     (void)state;
     assert_refused("zifp?V=3", NULL, "no kind of model is named 'zifp'; did you mean 'zipf'?");
-    assert_refused("banana", NULL, "no kind of model is named 'banana'; speclab list shows them all");
+    assert_refused("banana", NULL,
+                   "no kind of model is named 'banana'; 'speclab list' shows them all");
     assert_refused("Markov", NULL, "did you mean 'markov'");
     assert_refused("zipf?temprature=2", NULL, "did you mean 'temperature'");
     assert_refused("uniform?s=1", NULL, "uniform has no key 's'; its keys are V,temperature,");
@@ -64,7 +69,7 @@ static void a_file_alone_is_of_the_kind_of_its_ending(void **state)
     assert_refused("no/such.bin?end=2", NULL, "no/such.bin: ");
     assert_refused("no/such.rows", NULL, "no/such.rows: ");
     assert_refused("/dev/null?order=3", NULL,
-                   "/dev/null is a file; its kind stands before it, as in ngram:/dev/null");
+                   "/dev/null is a file; type its kind before it, as in ngram:/dev/null");
     assert_refused(".gguf", NULL, "no kind of model is named '.gguf'");
     assert_refused("a.bin:b.bin", NULL, "no kind of model is named 'a.bin'");
     assert_refused("a.gguf2", NULL, "no kind of model is named 'a.gguf2'");
@@ -82,7 +87,8 @@ static void a_model_remembers_its_spec(void **state)
     spec_session_free(&none);
 }
 
-/* The rows of a chain and of trees are those of the contexts they stand for, bit for bit, in any number at once. */
+/* The rows of a chain and of trees equal the rows of the corresponding contexts, bit for bit,
+ * however many are scored together. */
 static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
 {
     (void)state;
@@ -112,17 +118,29 @@ static void rows_do_not_depend_on_what_is_scored_with_them(void **state)
             for (int i = 0; i < NODES; i++) {
                 token[i] = (int)(spec_noise_mix((uint64_t)(i * 31 + shape)) % V);
                 parent[i] =
-                    shape % 2 == 0 ? i - 1 : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
+                    shape % 2 == 0
+                        ? i - 1
+                        : (int)(spec_noise_mix((uint64_t)(i * 7 + shape)) % (uint64_t)(i + 1)) - 1;
             }
             const int *shape_parent = shape % 3 == 0 ? (shape % 2 == 0 ? NULL : parent) : parent;
-            assert_int_equal(spec_session_score(&o.session, context, n, token, shape_parent, NODES, 0, row, scratch, NULL),
+            assert_int_equal(spec_session_score(&o.session,
+                                                &(spec_score_request){.context = context,
+                                                                      .n_context = n,
+                                                                      .token = token,
+                                                                      .opt_parent = shape_parent,
+                                                                      .n_nodes = NODES,
+                                                                      .ret_row = row,
+                                                                      .scratch = scratch},
+                                                NULL),
                              0);
             for (int i = -1; i < NODES; i++) {
                 int path[20 + NODES], depth = 0;
                 for (int node = i; node >= 0; node = parent[node]) depth++;
                 memcpy(path, context, n * sizeof path[0]);
-                for (int node = i, d = depth; node >= 0; node = parent[node]) path[n + (size_t)--d] = token[node];
-                assert_memory_equal(row[i + 1], row_after(&o, path, n + (size_t)depth), V * sizeof(double));
+                for (int node = i, d = depth; node >= 0; node = parent[node])
+                    path[n + (size_t)--d] = token[node];
+                assert_memory_equal(row[i + 1], row_after(&o, path, n + (size_t)depth),
+                                    V * sizeof(double));
             }
         }
         close_model(&o);
@@ -146,7 +164,7 @@ static void the_tail_is_the_last_tokens_of_the_path(void **state)
     assert_int_equal(spec_session_tail(tail, 0, context, 3, token, parent, 2), 0);
 }
 
-/* The longest draft and the longest order fit the session's workspace. */
+/* The longest draft and the largest order fit into the session's workspace. */
 static void the_largest_draft_is_scored(void **state)
 {
     (void)state;
@@ -154,9 +172,21 @@ static void the_largest_draft_is_scored(void **state)
     int *token = calloc(SPEC_NODES_MAX, sizeof *token), context[30] = {1, 0, 1};
     const double **row = calloc(SPEC_NODES_MAX + 1, sizeof *row);
     double *scratch = calloc((SPEC_NODES_MAX + 1) * 2, sizeof *scratch);
-    assert_int_equal(spec_session_score(&o.session, context, 30, token, NULL, SPEC_NODES_MAX, 0, row, scratch, NULL), 0);
-    assert_memory_equal(row[SPEC_NODES_MAX], row_after(&o, token, SPEC_NODES_MAX), 2 * sizeof(double));
-    assert_int_equal(spec_session_score(&o.session, NULL, 0, NULL, NULL, 0, 0, row, scratch, NULL), 0);
+    assert_int_equal(spec_session_score(&o.session,
+                                        &(spec_score_request){.context = context,
+                                                              .n_context = 30,
+                                                              .token = token,
+                                                              .n_nodes = SPEC_NODES_MAX,
+                                                              .ret_row = row,
+                                                              .scratch = scratch},
+                                        NULL),
+                     0);
+    assert_memory_equal(row[SPEC_NODES_MAX], row_after(&o, token, SPEC_NODES_MAX),
+                        2 * sizeof(double));
+    assert_int_equal(spec_session_score(&o.session,
+                                        &(spec_score_request){.ret_row = row, .scratch = scratch},
+                                        NULL),
+                     0);
     assert_memory_equal(row[0], row_after(&o, NULL, 0), 2 * sizeof(double));
     free(token);
     free(row);

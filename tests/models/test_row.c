@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/row.h"
 
 #include "base/cpu.h"
@@ -74,7 +75,8 @@ static void the_largest_come_in_order_and_the_lowest_first_among_ties(void **sta
         for (int k = 0; k <= 6; k++) {
             int index[7] = {-1, -1, -1, -1, -1, -1, -1}, expected = 0;
             assert_int_equal(spec_row_largest(index, k, row, n), k < n ? k : n);
-            for (int i = 0; i < 5 && expected < k; i++) /* those of the first n, in the order of all */
+            for (int i = 0; i < 5 && expected < k;
+                 i++) /* the largest of the first n, in the order of all */
                 if (order[i] < n) assert_int_equal(index[expected++], order[i]);
             assert_int_equal(index[k < n ? k : n], -1);
         }
@@ -121,10 +123,11 @@ static void every_instruction_set_finds_the_same_values_above_a_bound(void **sta
         for (int n = 0; n <= N; n++)
             for (int levels = 1; levels < 60; levels += 7) {
                 const double least = (double)(levels / 2);
-                for (int i = 0; i < n; i++) value[i] = (double)((key = spec_noise_mix(key)) % (uint64_t)levels);
+                for (int i = 0; i < n; i++)
+                    value[i] = (double)((key = spec_noise_mix(key)) % (uint64_t)levels);
                 index[n] = -7;
                 const int found = kernels[k].above(index, value, n, least);
-                assert_int_equal(index[n], -7); /* not an index beyond */
+                assert_int_equal(index[n], -7); /* no index past the end */
                 for (int i = 0, at = 0; i < n; i++) {
                     if (value[i] >= least) assert_int_equal(index[at++], i);
                     if (i == n - 1) assert_int_equal(found, at);

@@ -1,19 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/tabulate.h"
 
 #include "base/noise.h"
-#include "models/transform.h"
+#include "models/model_open.h"
+#include "models/transformed_model.h"
 #include "tests/models/open_model.h"
 
-/* A model of the test's own. Its row is a hash of the context, computed into the scratch; `calls` counts. */
+/* A test model whose row is a hash of the context, computed into the scratch; `calls` counts the
+ * calls. */
 typedef struct {
     spec_model head;
     int *calls;
-    bool own, gap; /* the row is its own; the context of two zeros has no row */
+    bool own, gap; /* own: it returns a row of its own; gap: the context of two zeros has no row */
     double row[8];
 } hashed;
 
-static const double *hashed_row(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                                spec_error *error)
+static const double *hashed_row(const spec_model *model, void *session, const int *context,
+                                size_t n, double *scratch, spec_error *error)
 {
     (void)session;
     const hashed *self = (const hashed *)model;
@@ -24,26 +27,31 @@ static const double *hashed_row(const spec_model *model, void *session, const in
         return NULL;
     }
     const uint64_t key = spec_noise_key(27, context, n, model->order);
-    for (int i = 0; i < model->vocab; i++) scratch[i] = (double)(1 + (spec_noise_mix(key + (uint64_t)i) >> 40));
+    for (int i = 0; i < model->vocab; i++)
+        scratch[i] = (double)(1 + (spec_noise_mix(key + (uint64_t)i) >> 40));
     spec_row_normalise(scratch, model->vocab);
     return scratch;
 }
 
-/* Reads the whole text: the rows of a tree come from its own _score, which knows each node's whole path. */
-static int hashed_score(const spec_model *model, void *session, const int *context, size_t n, const int *token,
-                        const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+/* Reads the whole text: its own _score gives each node its whole path. */
+static int hashed_score(const spec_model *model, void *session, const spec_score_request *request,
                         spec_error *error)
 {
-    for (int i = first; i <= n_nodes; i++) {
+    for (int i = request->first; i <= request->n_nodes; i++) {
         int path[64];
-        assert_true(n + (size_t)n_nodes <= 64);
+        assert_true(request->n_context + (size_t)request->n_nodes <= 64);
         size_t length = 0, depth = 0;
-        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1) depth++;
-        for (; length < n; length++) path[length] = context[length];
+        for (int node = i - 1; node >= 0;
+             node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
+            depth++;
+        for (; length < request->n_context; length++) path[length] = request->context[length];
         length += depth;
-        for (int node = i - 1; node >= 0; node = parent != NULL ? parent[node] : node - 1)
-            path[n + --depth] = token[node];
-        ret_row[i] = hashed_row(model, session, path, length, scratch + (size_t)i * (size_t)model->vocab, error);
+        for (int node = i - 1; node >= 0;
+             node = request->opt_parent != NULL ? request->opt_parent[node] : node - 1)
+            path[request->n_context + --depth] = request->token[node];
+        request->ret_row[i] =
+            hashed_row(model, session, path, length,
+                       request->scratch + (size_t)i * (size_t)model->vocab, error);
     }
     return GSL_SUCCESS;
 }
@@ -54,7 +62,8 @@ static size_t letter(const spec_model *model, int token, char *buffer, size_t si
     return (size_t)snprintf(buffer, size, "%c", 'a' + token);
 }
 
-static size_t count_bytes(const spec_model *model, const char *text, size_t length, int *token, size_t capacity)
+static size_t count_bytes(const spec_model *model, const char *text, size_t length, int *token,
+                          size_t capacity)
 {
     (void)text, (void)token, (void)capacity;
     return length + (size_t)model->vocab;
@@ -72,17 +81,20 @@ static void close_hashed(spec_model *model)
     free(model);
 }
 
-static const spec_model_kind stateless = {
-    .name = "hashed", .row = hashed_row, .close = close_hashed, .token_text = letter, .tokenize = count_bytes,
-    .prompt = begin_with};
+static const spec_model_kind stateless = {.name = "hashed",
+                                          .row = hashed_row,
+                                          .close = close_hashed,
+                                          .token_text = letter,
+                                          .tokenize = count_bytes,
+                                          .prompt = begin_with};
 static const spec_model_kind stateful = {
     .name = "reader", .row = hashed_row, .close = close_hashed, .score = hashed_score};
 
 static spec_model *new_hashed(const spec_model_kind *kind, int vocab, int order, int *calls)
 {
     hashed *model = calloc(1, sizeof *model);
-    model->head =
-        (spec_model){.kind = kind, .spec = strdup("hashed"), .vocab = vocab, .order = order, .end_of_text = 2};
+    model->head = (spec_model){
+        .kind = kind, .spec = strdup("hashed"), .vocab = vocab, .order = order, .end_of_text = 2};
     model->calls = calls;
     for (int i = 0; i < 8; i++) model->row[i] = 0.125;
     return &model->head;
@@ -109,7 +121,8 @@ static void a_table_gives_the_same_bits_without_computing(void **state)
         for (int i = 0; i < 4000; i++) {
             int context[6];
             const size_t n = (size_t)(i % 7);
-            for (size_t j = 0; j < n; j++) context[j] = (int)(spec_noise_mix((uint64_t)i * 6 + j) % 5);
+            for (size_t j = 0; j < n; j++)
+                context[j] = (int)(spec_noise_mix((uint64_t)i * 6 + j) % 5);
             const double *row = spec_session_row(&session, context, n, scratch, NULL);
             assert_ptr_not_equal(row, scratch);
             assert_memory_equal(row, hashed_row(ref, NULL, context, n, other, NULL), sizeof other);
@@ -129,13 +142,16 @@ static void a_table_gives_the_same_bits_without_computing(void **state)
     }
 }
 
-static void a_model_stays_as_it_is_where_a_table_will_not_do(void **state)
+static void a_model_without_a_useful_table_stays_unchanged(void **state)
 {
     (void)state;
     for (int reason = 0; reason < 4; reason++) {
         int calls = 0;
-        static const int order[] = {-1, 6, 2, 2}; /* reads it all; too large; its rows are its own; one is missing */
-        spec_model *model = new_hashed(reason == 0 ? &stateful : &stateless, 8, order[reason], &calls);
+        static const int order[] = {
+            -1, 6, 2, 2}; /* it reads the whole text; its table is too large; its rows are its
+                             own; a row is missing */
+        spec_model *model =
+            new_hashed(reason == 0 ? &stateful : &stateless, 8, order[reason], &calls);
         ((hashed *)model)->own = reason == 2;
         ((hashed *)model)->gap = reason == 3;
         const spec_model *const base = model;
@@ -150,15 +166,17 @@ static void a_model_stays_as_it_is_where_a_table_will_not_do(void **state)
 static void the_largest_table_is_known(void **state)
 {
     (void)state;
-    opened large = open_model("dirichlet?V=512&order=1", NULL), small = open_model("dirichlet?V=511&order=1", NULL);
+    opened large = open_model("dirichlet?V=512&order=1", NULL),
+           small = open_model("dirichlet?V=511&order=1", NULL);
     assert_ptr_equal(row_after(&large, NULL, 0), large.scratch);
     assert_ptr_not_equal(row_after(&small, NULL, 0), small.scratch);
     close_model(&large);
     close_model(&small);
 }
 
-/* A model that reads the whole text keeps its own _score beneath a transform and a perturbed draft. */
-static void what_wraps_a_stateful_model_scores_through_it(void **state)
+/* A model that reads the whole text keeps its own _score inside a transform and a perturbed draft.
+ */
+static void wrappers_of_a_stateful_model_use_its_score(void **state)
 {
     (void)state;
     int calls = 0;
@@ -172,11 +190,12 @@ static void what_wraps_a_stateful_model_scores_through_it(void **state)
     spec_transform transform = SPEC_TRANSFORM_NONE;
     transform.temperature = 0.27;
     transform.top_k = 4;
-    assert_int_equal(spec_transform_wrap(&warm, inner, &transform, &error), GSL_SUCCESS);
+    assert_int_equal(spec_transformed_model_open(&warm, inner, &transform, &error), GSL_SUCCESS);
 
-    assert_true(warm->kind->token_text == NULL && warm->kind->tokenize == NULL && warm->kind->prompt == NULL);
-    const int context[20] = {1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 1, 1, 3}, token[] = {4, 0, 2, 5},
-              tree[] = {-1, 0, 0, 1};
+    assert_true(warm->kind->token_text == NULL && warm->kind->tokenize == NULL &&
+                warm->kind->prompt == NULL);
+    const int context[20] = {1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 1, 1, 3},
+              token[] = {4, 0, 2, 5}, tree[] = {-1, 0, 0, 1};
     const int path[5][4] = {{0}, {4}, {4, 0}, {4, 2}, {4, 0, 5}};
     const size_t depth[] = {0, 1, 2, 2, 3};
     const spec_model *const models[] = {draft, warm};
@@ -186,12 +205,22 @@ static void what_wraps_a_stateful_model_scores_through_it(void **state)
         const double *row[5];
         assert_int_equal(spec_session_init(&session, models[m], &error), GSL_SUCCESS);
         assert_null(session.history);
-        assert_int_equal(spec_session_score(&session, context, 20, token, tree, 4, 0, row, scratch, &error), GSL_SUCCESS);
+        assert_int_equal(spec_session_score(&session,
+                                            &(spec_score_request){.context = context,
+                                                                  .n_context = 20,
+                                                                  .token = token,
+                                                                  .opt_parent = tree,
+                                                                  .n_nodes = 4,
+                                                                  .ret_row = row,
+                                                                  .scratch = scratch},
+                                            &error),
+                         GSL_SUCCESS);
         for (int i = 0; i < 5; i++) {
             int whole[24];
             memcpy(whole, context, sizeof context);
             memcpy(whole + 20, path[i], sizeof path[i]);
-            assert_memory_equal(row[i], spec_session_row(&session, whole, 20 + depth[i], one, &error), sizeof one);
+            assert_memory_equal(
+                row[i], spec_session_row(&session, whole, 20 + depth[i], one, &error), sizeof one);
             assert_normalised(row[i], 6);
         }
         spec_session_free(&session);
@@ -205,9 +234,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_gives_the_same_bits_without_computing),
-        cmocka_unit_test(a_model_stays_as_it_is_where_a_table_will_not_do),
+        cmocka_unit_test(a_model_without_a_useful_table_stays_unchanged),
         cmocka_unit_test(the_largest_table_is_known),
-        cmocka_unit_test(what_wraps_a_stateful_model_scores_through_it),
+        cmocka_unit_test(wrappers_of_a_stateful_model_use_its_score),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Break one thing at a time in sim/verify*.c and analysis/*.c, and see whether a test notices.
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mutation testing of sim/verify/verify*.c and analysis/: does a test notice each changed token?
 
-A mutant is a file with one token changed: an operator flipped, a boundary moved, a constant off by one, a condition
-negated, a statement deleted. It is compiled in a scratch folder, linked with the tests of its own module and the
-release library, and run, first plainly and then under the sanitizers. A test that fails, crashes or hangs kills it.
-What survives is printed with its line; what no test can tell from the original stands, with the reason, in
-tests/mutate/equivalent.txt. The tree is only read. Needs `make tests`.
+A mutant is a file with one token changed: an operator flipped, a boundary moved, a constant off by
+one, a condition negated, a statement deleted. It is compiled in a scratch folder, linked with the
+tests of its module and the release library, and run, first plainly and then under the sanitizers.
+A test that fails, crashes or hangs kills it. Survivors are printed with their line.
+tests/mutate/equivalent.txt lists those that no test can tell from the original, with the reason.
+The source tree is only read. Needs `make tests`.
 """
 
 import argparse
@@ -26,31 +28,98 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 EQUIVALENT = os.path.join(ROOT, "tests", "mutate", "equivalent.txt")
 BUILD = os.path.join(ROOT, "build", "release")
 LIBRARY = os.path.join(BUILD, "libspeclab.a")
-WALL = 120  # seconds on the wall for a run that sleeps; one that spins has a limit on processor time
+WALL = 120  # seconds of wall time, for a run that sleeps; processor time has a limit of its own
 PLAIN = ["-O1"]
-SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-             "-ftrivial-auto-var-init=pattern"]
+SANITIZED = [
+    "-O1",
+    "-g",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-ftrivial-auto-var-init=pattern",
+]
 
-# Longest first. A token is replaced by each of its list.
+# Longest first. Each replacement in a token's list gives a mutant.
 OPERATORS = {
-    "<=": ["<", ">"], ">=": [">", "<"], "==": ["!="], "!=": ["=="], "&&": ["||"], "||": ["&&"],
-    "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="], "++": ["--"], "--": ["++"],
-    "<": ["<=", ">="], ">": [">=", "<="], "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["*"],
+    "<=": ["<", ">"],
+    ">=": [">", "<"],
+    "==": ["!="],
+    "!=": ["=="],
+    "&&": ["||"],
+    "||": ["&&"],
+    "+=": ["-="],
+    "-=": ["+="],
+    "*=": ["/="],
+    "/=": ["*="],
+    "++": ["--"],
+    "--": ["++"],
+    "<": ["<=", ">="],
+    ">": [">=", "<="],
+    "+": ["-"],
+    "-": ["+"],
+    "*": ["/"],
+    "/": ["*"],
+    "%": ["*"],
 }
-WORDS = {"true": "false", "false": "true", "fmin": "fmax", "fmax": "fmin", "floor": "ceil", "ceil": "floor",
-         "log": "log1p", "log1p": "log", "exp": "expm1", "expm1": "exp", "INFINITY": "NAN", "GSL_SUCCESS": "GSL_EDOM"}
+WORDS = {
+    "true": "false",
+    "false": "true",
+    "fmin": "fmax",
+    "fmax": "fmin",
+    "floor": "ceil",
+    "ceil": "floor",
+    "log": "log1p",
+    "log1p": "log",
+    "exp": "expm1",
+    "expm1": "exp",
+    "INFINITY": "NAN",
+    "GSL_SUCCESS": "GSL_EDOM",
+}
 UNTOUCHED = ["->", "<<=", ">>=", "<<", ">>", "..."]
 TOKEN = re.compile(
-    r"(?P<word>[A-Za-z_]\w*)|(?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[uUlLfF]*)|(?P<op>"
-    + "|".join(re.escape(op) for op in sorted(list(OPERATORS) + UNTOUCHED, key=len, reverse=True)) + r")|(?P<other>\S)")
-TYPES = {"char", "int", "double", "float", "void", "size_t", "uint64_t", "uint32_t", "unsigned", "const", "restrict",
-         "spec_rule", "spec_round", "spec_draft", "spec_chance", "spec_error", "spec_moments", "gsl_rng",
-         "gsl_function", "gsl_root_fsolver"}
-NO_STATEMENT = TYPES | {"if", "for", "while", "return", "else", "switch", "case", "static", "struct", "typedef", "goto"}
+    r"(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[uUlLfF]*)|(?P<op>"
+    + "|".join(re.escape(op) for op in sorted(list(OPERATORS) + UNTOUCHED, key=len, reverse=True))
+    + r")|(?P<other>\S)"
+)
+TYPES = {
+    "char",
+    "int",
+    "double",
+    "float",
+    "void",
+    "size_t",
+    "uint64_t",
+    "uint32_t",
+    "unsigned",
+    "const",
+    "restrict",
+    "spec_rule",
+    "spec_round",
+    "spec_draft",
+    "spec_chance",
+    "spec_error",
+    "spec_moments",
+    "gsl_rng",
+    "gsl_function",
+    "gsl_root_fsolver",
+}
+NO_STATEMENT = TYPES | {
+    "if",
+    "for",
+    "while",
+    "return",
+    "else",
+    "switch",
+    "case",
+    "static",
+    "struct",
+    "typedef",
+    "goto",
+}
 
 
 def blank(text, pattern, flags=re.S):
-    """The text with matches turned to spaces, so that positions stay."""
+    """The text with matches replaced by spaces, which keeps positions."""
     return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=flags)
 
 
@@ -63,7 +132,7 @@ def visible(text):
 
 
 def outside(code, position):
-    """Whether a position lies outside of every function and table."""
+    """Whether a position is outside every function and table."""
     return code.count("{", 0, position) == code.count("}", 0, position)
 
 
@@ -87,10 +156,14 @@ def mutants_of(path):
         if depth == 0 and not code[line:].startswith(("static const", "enum", "const")):
             continue
         if kind == "op" and value in OPERATORS:
-            binary = before is not None and (before.lastgroup in ("word", "number") or before.group(0) in ")]")
+            binary = before is not None and (
+                before.lastgroup in ("word", "number") or before.group(0) in ")]"
+            )
             if before is not None and before.group(0) == "return":
                 binary = False
-            if value in "*" and (not binary or before.group(0) in TYPES or (after and after.group(0) in ",)*")):
+            if value in "*" and (
+                not binary or before.group(0) in TYPES or (after and after.group(0) in ",)*")
+            ):
                 continue
             if value == "-" and not binary:
                 found.append((token.start(), 1, "", "sign"))
@@ -102,11 +175,15 @@ def mutants_of(path):
         elif kind == "number":
             if re.fullmatch(r"\d+", value):
                 for other in {int(value) + 1, max(0, int(value) - 1)} - {int(value)}:
-                    found.append((token.start(), len(value), str(other), value + " to " + str(other)))
+                    found.append(
+                        (token.start(), len(value), str(other), value + " to " + str(other))
+                    )
             elif re.fullmatch(r"\d+\.\d*", value):
                 found.append((token.start(), len(value), repr(float(value) + 1), value + " plus 1"))
             elif re.fullmatch(r"[\d.]+[eE][+-]?\d+", value):
-                found.append((token.start(), len(value), "(10 * " + value + ")", value + " times 10"))
+                found.append(
+                    (token.start(), len(value), "(10 * " + value + ")", value + " times 10")
+                )
         elif kind == "word" and value in ("if", "while") and after and after.group(0) == "(":
             close, level = i + 1, 0
             while True:
@@ -122,9 +199,13 @@ def mutants_of(path):
         elif kind == "word" and value in ("break", "continue"):
             found.append((token.start(), len(value), "", value + " deleted"))
     # Statements that assign or call, and that declare nothing.
-    for match in re.finditer(r"(?:[;{}]|(?<!\(double)(?<!\(size_t)\))\s*(?=([*(a-z_][^;{}]*);)", code):
+    for match in re.finditer(
+        r"(?:[;{}]|(?<!\(double)(?<!\(size_t)\))\s*(?=([*(a-z_][^;{}]*);)", code
+    ):
         statement = match.group(1)
-        if not re.match(r"(?:\*|\(\*)?[a-z_][\w.\->\[\]* +]*?(?:\s*[-+*/|]?(?<![<>!])=(?!=)|\()", statement):
+        if not re.match(
+            r"(?:\*|\(\*)?[a-z_][\w.\->\[\]* +]*?(?:\s*[-+*/|]?(?<![<>!])=(?!=)|\()", statement
+        ):
             continue
         first = re.match(r"\w*", statement.lstrip("*(")).group(0)
         if first in NO_STATEMENT:
@@ -138,7 +219,7 @@ def mutants_of(path):
 
 
 def function_at(code, position):
-    """The name of the function that a position lies in, or - outside of any."""
+    """The name of the function that contains a position, or - outside any."""
     depth = level = 0
     name = inside = "-"
     for token in TOKEN.finditer(code, 0, position):
@@ -156,14 +237,53 @@ def function_at(code, position):
 
 
 def describe(path, text, code, mutant):
-    """A mutant as a reader sees it: its line before and after, spaces collapsed."""
+    """A mutant as it is reported: its line before and after, with single spaces."""
     position, length, replacement, what = mutant
     number = text.count("\n", 0, position) + 1
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position + length)
     old = " ".join(text[start:end].split())
-    new = " ".join((text[start:position] + replacement + text[position + length:end]).split())
-    return {"path": path, "line": number, "function": function_at(code, position), "what": what, "old": old, "new": new}
+    new = " ".join((text[start:position] + replacement + text[position + length : end]).split())
+    return {
+        "path": path,
+        "line": number,
+        "function": function_at(code, position),
+        "what": what,
+        "old": old,
+        "new": new,
+    }
+
+
+def tokens_of(text):
+    """The tokens of C code and where they begin, without comments and continued lines."""
+    keep_strings = r'/\*.*?\*/|//[^\n]*|\\\n|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
+    spaces = lambda m: m.group(0) if m.group(1) else re.sub(r"[^\n]", " ", m.group(0))
+    found = list(TOKEN.finditer(re.sub(keep_strings, spaces, text, flags=re.S)))
+    return [token.group(0) for token in found], [token.start() for token in found]
+
+
+def mutated_tokens(text, mutant):
+    position, length, replacement, _ = mutant
+    return tuple(tokens_of(text[:position] + replacement + text[position + length :])[0])
+
+
+def listed_mutants(path, text, code, equivalents):
+    """The list's entries for a file, by the tokens of the mutated file.
+
+    Tokens are compared, so that neither a comment nor another line break invalidates an entry.
+    """
+    tokens, starts = tokens_of(text)
+    listed = collections.defaultdict(set)
+    for key in equivalents:
+        if key[0].split()[0] != path:
+            continue
+        old, new = tokens_of(key[1])[0], tokens_of(key[2])[0]
+        changed = len(os.path.commonprefix([old[:-1], new]))
+        for i in range(len(tokens) - len(old) + 1):
+            if tokens[i : i + len(old)] == old:
+                if function_at(code, starts[i + changed]) == key[0].split()[1]:
+                    listed[tuple(tokens[:i] + new + tokens[i + len(old) :])].add(key)
+    return listed
 
 
 def show(said, verdict=""):
@@ -172,9 +292,16 @@ def show(said, verdict=""):
 
 
 def score(count):
-    killed, equal, alive = count["killed"] + count["sanitized"], count["equivalent"], count["survived"]
-    return (f"killed {killed} of {killed + equal + alive}, {count['sanitized']} of them under the sanitizers; "
-            f"{equal} equivalent, {alive} survived")
+    killed, equal, alive = (
+        count["killed"] + count["sanitized"],
+        count["equivalent"],
+        count["survived"],
+    )
+    return (
+        f"killed {killed} of {killed + equal + alive}, "
+        f"{count['sanitized']} of them under the sanitizers; "
+        f"{equal} equivalent, {alive} survived"
+    )
 
 
 def programs_of(path):
@@ -182,7 +309,10 @@ def programs_of(path):
     folder, module = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
     wanted = [f"tests/{folder}/test_{module}.c"]
     if module.startswith("verify"):
-        wanted += sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/sim/test_verify*.c")))
+        wanted += sorted(
+            os.path.relpath(p, ROOT)
+            for p in glob.glob(os.path.join(ROOT, "tests/sim/verify/test_verify*.c"))
+        )
         wanted += ["tests/sim/test_losslessness.c"]
     return [p for p in dict.fromkeys(wanted) if os.path.exists(os.path.join(ROOT, p))]
 
@@ -195,22 +325,33 @@ def run(command, **more):
 class Bench:
     """The test programs of one module.
 
-    A mutant's object stands before the release archive, which then never offers its healthy copy. A mutant that
-    survives is run once more with the module and its tests under the sanitizers, as `make sanitize` runs them, and with
-    locals filled with a pattern: that shows what a plain run hides, reads out of bounds, leaks, values never written.
+    A mutant's object precedes the release archive in the link, so its healthy copy is not linked.
+    A survivor runs once more with the module and its tests under the sanitizers, as `make sanitize`
+    runs them, and with locals filled with a pattern. That shows reads out of bounds, leaks, and
+    values never written.
     """
 
     def __init__(self, scratch, path):
         def packages(what):
-            names = ["gsl", "libconfig", "jansson", "libpcre2-8"]
+            names = ["gsl", "jansson", "libpcre2-8"]
             return subprocess.check_output(["pkg-config", what, *names], text=True).split()
 
         self.scratch = scratch
-        self.flags = ["-std=c11", "-w", "-fopenmp", "-ffp-contract=off", "-D_GNU_SOURCE", '-DSPEC_VERSION="mutant"',
-                      "-Iinclude", "-I."] + packages("--cflags")
+        self.flags = [
+            "-std=c11",
+            "-w",
+            "-fopenmp",
+            "-ffp-contract=off",
+            "-D_GNU_SOURCE",
+            '-DSPEC_VERSION="mutant"',
+            "-Iinclude",
+            "-I.",
+        ] + packages("--cflags")
         self.libs = packages("--libs") + ["-lglpk", "-lcmocka", "-lm"]
         self.programs = programs_of(path)
-        self.support = sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c")))
+        self.support = sorted(
+            os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "tests/support/*.c"))
+        )
         self.objects, self.limits, self.lock = {}, {}, threading.Lock()
 
     def object(self, source, stage):
@@ -236,7 +377,7 @@ class Bench:
             return True
 
     def verdict(self, text, name, stages, healthy=False):
-        """survived, killed, sanitized (only a sanitizer saw it), or stillborn (it does not compile)."""
+        """survived, killed, sanitized (killed by a sanitizer only), or stillborn (no compile)."""
         source, binary = (os.path.join(self.scratch, name + end) for end in (".c", ""))
         with open(source, "w", encoding="ascii") as file:
             file.write(text)
@@ -253,7 +394,9 @@ class Bench:
                     if self.fails(binary, self.limits.get((program, number), WALL)):
                         return "sanitized" if number else "killed"
                     if healthy:
-                        self.limits[program, number] = 2 + math.ceil(20 * (time.monotonic() - began))
+                        self.limits[program, number] = 2 + math.ceil(
+                            20 * (time.monotonic() - began)
+                        )
             return "survived"
         finally:
             for leftover in (source, source + ".o", binary):
@@ -262,7 +405,7 @@ class Bench:
 
 
 def known_equivalents():
-    """Lines `file function @ old line @ new line @ reason`, spaces collapsed."""
+    """The list's entries `file function @ old line @ new line @ reason`, with single spaces."""
     known = {}
     if os.path.exists(EQUIVALENT):
         with open(EQUIVALENT, encoding="ascii") as file:
@@ -270,7 +413,9 @@ def known_equivalents():
                 if line.strip() and not line.startswith("#"):
                     parts = [part.strip() for part in line.split(" @ ")]
                     if len(parts) != 4 or len(parts[0].split()) != 2 or not parts[3]:
-                        sys.exit(f"{EQUIVALENT}:{number}: wanted: file function @ old line @ new line @ reason")
+                        sys.exit(
+                            f"{EQUIVALENT}:{number}: write: file function @ old @ new @ reason"
+                        )
                     if tuple(parts[:3]) in known:
                         sys.exit(f"{EQUIVALENT}:{number}: listed twice")
                     known[tuple(parts[:3])] = number
@@ -278,7 +423,7 @@ def known_equivalents():
 
 
 def judged(path, options, equivalents):
-    """Run the mutants of one file: how many met which end, and the lines of the list that matched nothing."""
+    """Run the mutants of one file: counts of verdicts, and the list's lines without a match."""
     text, mutants = mutants_of(os.path.join(ROOT, path))
     code = visible(text)
     if options.max and len(mutants) > options.max:
@@ -288,6 +433,7 @@ def judged(path, options, equivalents):
     if not programs_of(path):
         sys.exit(f"mutate: {path} has no test program")
     count, unmet = collections.Counter(), {key for key in equivalents if key[0].split()[0] == path}
+    listed = listed_mutants(path, text, code, equivalents)
     shows = sys.stderr.isatty()
     with tempfile.TemporaryDirectory(prefix="speclab-mutate-") as scratch:
         bench = Bench(scratch, path)
@@ -298,18 +444,23 @@ def judged(path, options, equivalents):
             number, mutant = numbered
             position, length, replacement, _ = mutant
             stages = [PLAIN] if options.plain else [PLAIN, SANITIZED]
-            broken = text[:position] + replacement + text[position + length:]
+            broken = text[:position] + replacement + text[position + length :]
             return mutant, bench.verdict(broken, f"mutant{number}", stages)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for number, (mutant, verdict) in enumerate(pool.map(judge, enumerate(mutants)), 1):
                 if shows:
-                    print(f"\r{path}: {number} of {len(mutants)} ", end="", file=sys.stderr, flush=True)
+                    print(
+                        f"\r{path}: {number} of {len(mutants)} ",
+                        end="",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                 said = describe(path, text, code, mutant)
-                key = (f"{path} {said['function']}", said["old"], said["new"])
-                if verdict == "survived" and key in equivalents:
+                keys = listed.get(mutated_tokens(text, mutant))
+                if verdict == "survived" and keys:
                     verdict = "equivalent"
-                    unmet.discard(key)
+                    unmet -= keys
                 count[verdict] += 1
                 if verdict == "survived" or (verdict == "sanitized" and options.verbose):
                     show(said, verdict + ": ")
@@ -319,18 +470,28 @@ def judged(path, options, equivalents):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Mutation score of sim/verify*.c and analysis/*.c.")
+    parser = argparse.ArgumentParser(
+        description="Mutation score of sim/verify/verify*.c and analysis/."
+    )
     parser.add_argument("--file", action="append", help="only this source (repeat for more)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
-    parser.add_argument("--max", type=int, default=0, help="at most this many of a file, evenly spread")
+    parser.add_argument(
+        "--max", type=int, default=0, help="at most this many of a file, evenly spread"
+    )
     parser.add_argument("--list", action="store_true", help="list the mutants, run nothing")
-    parser.add_argument("--plain", action="store_true", help="leave out the second run, under the sanitizers")
-    parser.add_argument("--verbose", action="store_true", help="show too what only the sanitizers saw")
+    parser.add_argument(
+        "--plain", action="store_true", help="leave out the second run, under the sanitizers"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="show too what only the sanitizers saw"
+    )
     options = parser.parse_args()
 
     paths = options.file or sorted(
-        os.path.relpath(p, ROOT) for pattern in ("sim/verify*.c", "analysis/*.c")
-        for p in glob.glob(os.path.join(ROOT, pattern)))
+        os.path.relpath(p, ROOT)
+        for pattern in ("sim/verify/verify*.c", "analysis/**/*.c")
+        for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)
+    )
     if options.list:
         for path in paths:
             text, mutants = mutants_of(os.path.join(ROOT, path))
@@ -343,16 +504,26 @@ def main():
     if run(["gcc"] + SANITIZED + ["-fsyntax-only", "-xc", "/dev/null"]) != 0:
         SANITIZED.remove("-ftrivial-auto-var-init=pattern")  # before gcc 12
     equivalents = known_equivalents()
-    idle = [number for key, number in equivalents.items() if not os.path.exists(os.path.join(ROOT, key[0].split()[0]))]
+    idle = [
+        number
+        for key, number in equivalents.items()
+        if not os.path.exists(os.path.join(ROOT, key[0].split()[0]))
+    ]
     total = collections.Counter()
     for number, path in enumerate(paths, 1):
         began = time.monotonic()
         count, unmet = judged(path, options, equivalents)
         total += count
         idle += unmet
-        print(f"{number:2}/{len(paths)} {path}: {score(count)} ({time.monotonic() - began:.0f} s)", flush=True)
+        print(
+            f"{number:2}/{len(paths)} {path}: {score(count)} ({time.monotonic() - began:.0f} s)",
+            flush=True,
+        )
     for number in sorted(idle):
-        print(f"tests/mutate/equivalent.txt:{number}: warning: matches no mutant that survives", flush=True)
+        print(
+            f"tests/mutate/equivalent.txt:{number}: warning: matches no mutant that survives",
+            flush=True,
+        )
     print(score(total) + " (tests/mutate/equivalent.txt)")
     return 0 if not total["survived"] and not idle else 1
 

@@ -1,4 +1,5 @@
-/* A shared library that exports next to nothing. */
+/* SPDX-License-Identifier: MIT */
+/* A shared library that exports almost nothing. */
 #include <speclab/sampler.h>
 
 uint32_t spec_sampler_abi(void)

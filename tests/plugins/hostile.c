@@ -1,5 +1,7 @@
-/* A sampler that does what no sampler may: the environment variable HOSTILE says what. Else it emits token 0, accepts
- * nothing, and behaves; what it writes where it may not is that of the second round of a call. */
+/* SPDX-License-Identifier: MIT */
+/* A hostile sampler: the environment variable SPECLAB_HOSTILE names its violation. Otherwise it
+ * emits token 0 and accepts nothing; writes outside its buffers happen in the second round of a
+ * call. */
 #define _GNU_SOURCE
 #include <speclab/sampler.h>
 
@@ -18,7 +20,7 @@ static jmp_buf back;
 
 static int is(const char *deed)
 {
-    const char *asked = getenv("HOSTILE");
+    const char *asked = getenv("SPECLAB_HOSTILE");
     return asked != NULL && strcmp(asked, deed) == 0;
 }
 
@@ -33,15 +35,18 @@ static void hang(void)
     for (;;) pause();
 }
 
+char *volatile spec_test_leaked; /* so that no compiler drops the allocation */
+
 static void leak(void)
 {
     for (;;) {
         char *more = malloc(1 << 20);
         if (more != NULL) memset(more, 1, 1 << 20);
+        spec_test_leaked = more;
     }
 }
 
-/* Copies that escape their group and live on. */
+/* Forks copies that leave their process group and survive. */
 static void fork_away(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -59,7 +64,7 @@ static int deep(volatile int n)
 
 static void fork_all(void)
 {
-    for (int i = 0; i < 2; i++) (void)!fork(); /* copies return from step, too */
+    for (int i = 0; i < 2; i++) (void)!fork(); /* the copies return from step, too */
 }
 
 __attribute__((constructor)) static void loaded(void)
@@ -90,6 +95,12 @@ int spec_sampler_describe(spec_sampler_about *about)
     if (is("a negative limit")) about->max_vocab = -1;
     if (is("unknown trees")) about->trees = 8;
     if (is("unknown chains")) about->chains = SPEC_DRAWN_WITHOUT;
+    if (is("filters alone")) strcpy(about->filters, "top_k");
+    if (is("unknown filters")) {
+        about->sampling = 1;
+        strcpy(about->filters, "top_k,typical");
+    }
+    if (is("endless filters")) memset(about->filters, ',', sizeof about->filters);
     if (is("a longer struct")) memset(about, 0, sizeof *about + 16);
     if (is("describe fails")) return 5;
     if (is("crash in describe")) crash();
@@ -119,7 +130,8 @@ const char *spec_sampler_error(void *self)
     return is("step fails") ? "no such\nluck" : NULL;
 }
 
-int spec_sampler_counters(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted, uint64_t *ret_emitted)
+int spec_sampler_counters(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted,
+                          uint64_t *ret_emitted)
 {
     (void)self;
     *ret_drafted = *ret_accepted = *ret_emitted = 7;
@@ -142,7 +154,8 @@ static void do_deed(spec_step *steps)
     if (is("deep")) steps[0].n_nodes = deep(1);
     if (is("longjmp")) longjmp(back, 1);
     if (is("print")) for (int i = 0; i < 100000; i++) puts("garbage garbage garbage");
-    if (is("write to all")) for (int fd = 3; fd < 128; fd++) (void)!write(fd, "garbage garbage garbage", 23);
+    if (is("write to all"))
+        for (int fd = 3; fd < 128; fd++) (void)!write(fd, "garbage garbage garbage", 23);
     if (is("close all")) for (int fd = 0; fd < 1024; fd++) close(fd);
     if (is("read all")) for (int fd = 3; fd < 128; fd++) {
         char bytes[64];
@@ -166,11 +179,11 @@ static void do_deed(spec_step *steps)
         crash();
     }
     if (is("fork")) fork_all();
-    if (is("kill keeper")) {
+    if (is("kill supervisor")) {
         kill(getppid(), SIGKILL);
         hang();
     }
-    if (is("stop keeper")) {
+    if (is("stop supervisor")) {
         kill(getppid(), SIGSTOP);
         hang();
     }

@@ -1,6 +1,7 @@
-/* inventions: a copy of the token rule with one mistake planted in it, chosen by --options NAME. None is in the table of
- * known mistakes, and speclab was not changed to find them: tests/inventions.sh counts which it finds. Without a name,
- * or with "none", it is right. */
+/* SPDX-License-Identifier: MIT */
+/* A copy of the token rule with one planted mistake, chosen by --options NAME. No mistake is in the
+ * table of known mistakes, and speclab was not changed to detect them: tests/inventions.sh counts
+ * how many it detects. Without a name, or with "none", it is correct. */
 #include <speclab/sampler.h>
 
 #include <math.h>
@@ -12,24 +13,80 @@ enum { MOST = 64, V_MOST = 1 << 18 };
 
 enum {
     NONE,
-    RESIDUAL_ABSOLUTE, RESIDUAL_RATIO, RESIDUAL_SQUARED, RESIDUAL_CUT, SECOND_CHANCE, LAST_FREE, BONUS_NO_REPEAT,
-    COIN_8_BITS, DRAFT_FLOOR, ANTITHETIC, STICKY_COIN,
-    DRAFT_NO_REPEAT, DRAFT_SMOOTH, COIN_BY_TOKEN,
-    EVERY_16TH, DOUBLE_BONUS, DRAFT_LEFT_OVER,
+    RESIDUAL_ABSOLUTE,
+    RESIDUAL_RATIO,
+    RESIDUAL_SQUARED,
+    RESIDUAL_CUT,
+    SECOND_CHANCE,
+    LAST_FREE,
+    BONUS_NO_REPEAT,
+    COIN_8_BITS,
+    DRAFT_FLOOR,
+    ANTITHETIC,
+    STICKY_COIN,
+    SEED_FLOAT,
+    RATIO_PERCENT,
+    THIRD_FREE,
+    LAST_ROWS_SWAPPED,
+    IDS_16_BITS,
+    RESIDUAL_SURE,
+    RARE_DROPPED,
+    WARP_AGAIN,
+    BONUS_OF_FIRST,
+    DRAFT_NO_REPEAT,
+    DRAFT_SMOOTH,
+    COIN_BY_TOKEN,
+    DRAFT_ROW_LATE,
+    DRAFT_SHARP_SOMETIMES,
+    EVERY_16TH,
+    DOUBLE_BONUS,
+    DRAFT_LEFT_OVER,
+    PAGE_BOUNDARY,
+    SECOND_TOKEN,
     MISTAKES
 };
 
 static const char *const names[MISTAKES] = {
-    "none", "residual-absolute", "residual-ratio", "residual-squared", "residual-cut", "second-chance", "last-free",
-    "bonus-no-repeat", "coin-8-bits", "draft-floor", "antithetic", "sticky-coin", "draft-no-repeat", "draft-smooth",
-    "coin-by-token", "every-16th", "double-bonus", "draft-left-over",
+    "none",
+    "residual-absolute",
+    "residual-ratio",
+    "residual-squared",
+    "residual-cut",
+    "second-chance",
+    "last-free",
+    "bonus-no-repeat",
+    "coin-8-bits",
+    "draft-floor",
+    "antithetic",
+    "sticky-coin",
+    "seed-float",
+    "ratio-percent",
+    "third-free",
+    "last-rows-swapped",
+    "ids-16-bits",
+    "residual-sure",
+    "rare-dropped",
+    "warp-again",
+    "bonus-of-first",
+    "draft-no-repeat",
+    "draft-smooth",
+    "coin-by-token",
+    "draft-row-late",
+    "draft-sharp-sometimes",
+    "every-16th",
+    "double-bonus",
+    "draft-left-over",
+    "page-boundary",
+    "second-token",
 };
 
 typedef struct {
     int mistake, rounds, left_over;
     uint64_t state;
-    float before[MOST];           /* coins of the step before */
-    int n_coins, at;
+    float before[MOST];           /* coins of the previous step */
+    int n_coins, at, kept;        /* kept: length of the accepted prefix */
+    const spec_step *steps;
+    int n_steps;
     float *row;                   /* (V_MOST) */
 } sampler;
 
@@ -55,11 +112,8 @@ uint32_t spec_sampler_abi(void)
     return SPEC_SAMPLER_ABI;
 }
 
-/* It is asked before it is opened: the name comes from the environment as well. */
 int spec_sampler_describe(spec_sampler_about *about)
 {
-    const char *name = getenv("INVENTION");
-    chosen = name != NULL ? name : "none";
     if (mistake_of(chosen) < 0) return 1;
     sprintf(about->name, "invention %.40s", chosen);
     about->scopes = scopes_of(mistake_of(chosen));
@@ -73,7 +127,7 @@ int spec_sampler_describe(spec_sampler_about *about)
 int spec_sampler_open(void **ret_self, const char *opt_options)
 {
     sampler *s = calloc(1, sizeof *s);
-    (void)opt_options;
+    if (opt_options != NULL) chosen = opt_options;
     if (s == NULL || (s->row = malloc(V_MOST * sizeof *s->row)) == NULL) return 1;
     s->mistake = mistake_of(chosen);
     *ret_self = s;
@@ -87,7 +141,7 @@ void spec_sampler_close(void *self)
     free(s);
 }
 
-/* ---- chance: SplitMix64 ------------------------------------------------------------------------------------------ */
+/* ---- chance: SplitMix64 ---------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -126,16 +180,23 @@ static int pick(sampler *s, float *row, int V)
     return scan(row, V, (float)(uniform(s) * sum));
 }
 
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 static int is_accepted(sampler *s, float target, float draft, int token, int k, int n)
 {
     float u = uniform(s);
     if (s->mistake == LAST_FREE && k > 0 && k == n - 1) return 1;
+    if (s->mistake == THIRD_FREE && s->kept == 2 && target > 0.5f * draft) return 1;
+    if (s->mistake == RARE_DROPPED && draft < 1e-2f) return 0;
+    if (s->mistake == RATIO_PERCENT && target < draft)
+        return u < floorf(100.0f * target / draft) / 100.0f;
     if (s->mistake == COIN_8_BITS) u = floorf(u * 256.0f) / 256.0f;
     if (s->mistake == DRAFT_FLOOR) draft += 1e-3f;
     if (s->mistake == STICKY_COIN && k > 0) u *= 0.97f;
-    if (s->mistake == COIN_BY_TOKEN) u = (float)(mix(s->state - (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u + (uint64_t)token) >> 40) / 16777216.0f;
+    if (s->mistake == COIN_BY_TOKEN)
+        u = (float)(mix(s->state - (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u + (uint64_t)token) >>
+                    40) /
+            16777216.0f;
     if (u * draft < target) return 1;
     return s->mistake == SECOND_CHANCE && token % 4 == 0 && uniform(s) * draft < target;
 }
@@ -158,12 +219,13 @@ static int correct(sampler *s, const float *target, const float *draft, int V, i
         for (i = 0; i < V; i++)
             if (s->row[i] < 0.02 * sum) s->row[i] = 0.0f;
     }
-    if (s->mistake == EVERY_16TH && s->rounds % 16 == 0) {
+    if ((s->mistake == EVERY_16TH && s->rounds % 16 == 0) || s->mistake == RESIDUAL_SURE) {
         int best = 0;
         for (i = 1; i < V; i++)
             if (s->row[i] > s->row[best]) best = i;
-        return best;
+        if (s->mistake == EVERY_16TH || s->row[best] > 0.9 * sum) return best;
     }
+    if (s->mistake == IDS_16_BITS) return pick(s, s->row, V) & 0xffff;
     return pick(s, s->row, V);
 }
 
@@ -182,6 +244,11 @@ static int draw(sampler *s, const float *draft, int V, int before)
 {
     int token = pick(s, (float *)draft, V);
     if (s->mistake == DRAFT_NO_REPEAT && token == before) token = pick(s, (float *)draft, V);
+    if (s->mistake == DRAFT_SHARP_SOMETIMES && s->rounds % 8 == 0) {
+        int i;
+        for (i = 0; i < V; i++) s->row[i] = draft[i] * draft[i];
+        token = pick(s, s->row, V);
+    }
     if (s->mistake == DRAFT_SMOOTH && uniform(s) < 0.02f) token = (int)(uniform(s) * (float)V);
     return token;
 }
@@ -192,22 +259,41 @@ static void run(sampler *s, spec_step *step)
     int32_t drafted[MOST];
     int n = 0, k;
     s->state = mix(step->seed ^ mix(step->offset + 0x632be59bd9b4e019u));
-    s->n_coins = 0;
+    if (s->mistake == SEED_FLOAT) {
+        const float seed = (float)step->seed;
+        s->state = mix((uint64_t)(seed * 0.5f) ^ mix(step->offset));
+    }
+    if (s->mistake == WARP_AGAIN)
+        s->state = mix(s->steps[s->at % 32].seed ^ mix(s->steps[s->at % 32].offset));
+    s->n_coins = s->kept = 0;
     if (step->token == NULL) {
         for (; n < step->n_nodes; n++)
-            step->ret_draft[n] = drafted[n] = draw(s, step->draft + (size_t)n * (size_t)V, V, n > 0 ? drafted[n - 1] : -1);
+            step->ret_draft[n] = drafted[n] = draw(
+                s, step->draft + (size_t)(n - (s->mistake == DRAFT_ROW_LATE && n >= 4)) * (size_t)V,
+                V, n > 0 ? drafted[n - 1] : -1);
     } else {
         for (; n < step->n_nodes && step->token[n] >= 0; n++) drafted[n] = step->token[n];
     }
     for (k = 0; k < n; k++) {
-        const float *target = step->target + (size_t)k * (size_t)V;
+        const int swapped = s->mistake == LAST_ROWS_SWAPPED && n >= 6 && n % 2 == 0 && k >= n - 2;
+        const float *target = step->target + (size_t)(swapped ? 2 * n - 3 - k : k) * (size_t)V;
         const float *draft = step->draft != NULL ? step->draft + (size_t)k * (size_t)V : NULL;
         step->ret_token[k] = drafted[k];
-        if (is_accepted(s, target[drafted[k]], draft != NULL ? draft[drafted[k]] : 1.0f, drafted[k], k, n)) continue;
+        if (is_accepted(s, target[drafted[k]], draft != NULL ? draft[drafted[k]] : 1.0f, drafted[k],
+                        k, n)) {
+            s->kept++;
+            continue;
+        }
         step->ret_token[k] = correct(s, target, draft, V, drafted[k]);
         break;
     }
-    if (k == n) step->ret_token[n] = bonus(s, step->target + (size_t)n * (size_t)V, V, n > 0 ? drafted[n - 1] : -1);
+    if (k == n) {
+        const spec_step *of =
+            s->mistake == BONUS_OF_FIRST && s->at == s->n_steps - 1 ? s->steps : step;
+        const int row = n < of->n_nodes ? n : of->n_nodes;
+        step->ret_token[n] =
+            bonus(s, of->target + (size_t)row * (size_t)V, V, n > 0 ? drafted[n - 1] : -1);
+    }
     *step->ret_n_emitted = k + 1;
     *step->ret_n_accepted = k;
     s->rounds++;
@@ -216,12 +302,15 @@ static void run(sampler *s, spec_step *step)
 int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
 {
     sampler *s = self;
+    s->steps = steps;
+    s->n_steps = n_steps;
     for (s->at = 0; s->at < n_steps; s->at++) run(s, &steps[s->at]);
     return 0;
 }
 
-int spec_sampler_generate(void *self, const spec_models *models, const int32_t *context, int64_t n_context, int32_t K,
-                          spec_sampling sampling, uint64_t seed, int32_t *ret_token, int64_t n_tokens)
+int spec_sampler_generate(void *self, const spec_models *models, const int32_t *context,
+                          int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
+                          int32_t *ret_token, int64_t n_tokens)
 {
     sampler *s = self;
     const int V = models->vocab;
@@ -240,18 +329,22 @@ int spec_sampler_generate(void *self, const spec_models *models, const int32_t *
             const float *row = models->draft(models->self, text, n + k);
             memcpy(draft + (size_t)k * (size_t)V, row, (size_t)V * sizeof *row);
             text[n + k] = draw(s, draft + (size_t)k * (size_t)V, V, -1);
-            if (s->mistake == DRAFT_LEFT_OVER && k == 0 && s->left_over >= 0 && draft[s->left_over] > 0.0f)
+            if (s->mistake == DRAFT_LEFT_OVER && k == 0 && s->left_over >= 0 &&
+                draft[s->left_over] > 0.0f)
                 text[n] = s->left_over;
         }
         s->left_over = -1;
         for (k = 0; k < K; k++) {
-            const float *target = models->target(models->self, text, n + k), *q = draft + (size_t)k * (size_t)V;
+            const int64_t early = s->mistake == PAGE_BOUNDARY && n + k > 0 && (n + k) % 16 == 0;
+            const float *target = models->target(models->self, text, n + k - early),
+                        *q = draft + (size_t)k * (size_t)V;
             const int token = text[n + k];
             if (is_accepted(s, target[token], q[token], token, k, K)) continue;
             if (k + 1 < K) s->left_over = text[n + k + 1];
             text[n + k] = correct(s, target, q, V, token);
             break;
         }
+        if (s->mistake == SECOND_TOKEN && n == n_context && k > 0) k = 1, text[n + 1] = text[n];
         if (k == K) text[n + K] = bonus(s, models->target(models->self, text, n + K), V, -1);
         n += k + 1;
         s->rounds++;

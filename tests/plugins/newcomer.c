@@ -1,16 +1,20 @@
-/* A sampler as a newcomer would write it, from the header alone: chains by the token rule, trees by sampler-match; all
- * scopes. Options: "wrong" resamples from the target where it should from the residual. */
+/* SPDX-License-Identifier: MIT */
+/* A sampler as a newcomer writes it, from the header alone: chains by the token rule, trees by
+ * sampler-match; all scopes. Options: "wrong" resamples from the target instead of from the
+ * residual; "unseeded" ignores the seed, so that all instances draw the same numbers; "slow" never
+ * returns for rows of more than eight tokens. */
 #include <speclab/sampler.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     uint64_t random;
-    const float *coin; /* the caller's, n_coins of them left */
+    const float *coin; /* the caller's; n_coins are unused */
     int n_coins;
     uint64_t drafted, accepted, emitted;
-    int wrong;
+    int wrong, unseeded, slow;
     const char *error;
 } sampler;
 
@@ -36,8 +40,10 @@ int spec_sampler_open(void **ret_self, const char *opt_options)
     *ret_self = s;
     if (s == NULL) return 1;
     s->wrong = opt_options != NULL && strcmp(opt_options, "wrong") == 0;
-    if (opt_options == NULL || s->wrong) return 0;
-    s->error = "the only option is 'wrong'";
+    s->unseeded = opt_options != NULL && strcmp(opt_options, "unseeded") == 0;
+    s->slow = opt_options != NULL && strcmp(opt_options, "slow") == 0;
+    if (opt_options == NULL || s->wrong || s->unseeded || s->slow) return 0;
+    s->error = "the options are 'wrong', 'unseeded' and 'slow'";
     return 2;
 }
 
@@ -51,7 +57,8 @@ const char *spec_sampler_error(void *self)
     return self != NULL ? ((sampler *)self)->error : "out of memory";
 }
 
-int spec_sampler_counters(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted, uint64_t *ret_emitted)
+int spec_sampler_counters(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted,
+                          uint64_t *ret_emitted)
 {
     const sampler *s = self;
     *ret_drafted = s->drafted;
@@ -71,7 +78,7 @@ static void begin(sampler *s, uint64_t seed, uint64_t offset, const float *coin,
 {
     s->coin = coin;
     s->n_coins = coin != NULL ? n_coins : 0;
-    s->random = mix(mix(seed + 0x9e3779b97f4a7c15u) + offset);
+    if (!s->unseeded) s->random = mix(mix(seed + 0x9e3779b97f4a7c15u) + offset);
 }
 
 static double uniform(sampler *s)
@@ -84,7 +91,7 @@ static double uniform(sampler *s)
     return (double)(mix(s->random) >> 11) / 9007199254740992.0;
 }
 
-/* A token with a chance proportional to max(0, a[i] - b[i]); b may be NULL. */
+/* Draws a token with probability proportional to max(0, a[i] - b[i]); b may be NULL. */
 static int pick(sampler *s, const float *a, const float *b, int n)
 {
     double sum = 0.0, u;
@@ -104,8 +111,10 @@ static int pick(sampler *s, const float *a, const float *b, int n)
     return last;
 }
 
-/* Is the token kept? If not, *ret_correction is what comes instead. draft NULL: it was chosen without chance. */
-static int keeps(sampler *s, int token, const float *target, const float *draft, int n, int *ret_correction)
+/* Whether the token is accepted; if not, *ret_correction is the correction. draft NULL: a one-hot
+ * draft. */
+static int keeps(sampler *s, int token, const float *target, const float *draft, int n,
+                 int *ret_correction)
 {
     if (draft == NULL) {
         *ret_correction = pick(s, target, NULL, n);
@@ -122,10 +131,12 @@ static void verify_chain(sampler *s, const spec_step *step, const int32_t *token
     const size_t V = (size_t)step->vocab;
     for (k = 0; k < n; k++) {
         const float *draft = step->draft != NULL ? step->draft + (size_t)k * V : NULL;
-        if (!keeps(s, token[k], step->target + (size_t)k * V, draft, step->vocab, &correction)) break;
+        if (!keeps(s, token[k], step->target + (size_t)k * V, draft, step->vocab, &correction))
+            break;
         step->ret_token[k] = token[k];
     }
-    step->ret_token[k] = k < n ? correction : pick(s, step->target + (size_t)n * V, NULL, step->vocab);
+    step->ret_token[k] =
+        k < n ? correction : pick(s, step->target + (size_t)n * V, NULL, step->vocab);
     *step->ret_n_accepted = k;
     *step->ret_n_emitted = k + 1;
 }
@@ -134,7 +145,8 @@ static void verify_tree(sampler *s, const spec_step *step, int n)
 {
     int node = -1, emitted = 0, child;
     do {
-        const int y = pick(s, step->target + (size_t)(node + 1) * (size_t)step->vocab, NULL, step->vocab);
+        const int y =
+            pick(s, step->target + (size_t)(node + 1) * (size_t)step->vocab, NULL, step->vocab);
         step->ret_token[emitted++] = y;
         for (child = node + 1; child < n; child++)
             if (step->parent[child] == node && step->token[child] == y) break;
@@ -150,11 +162,13 @@ int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
     for (int i = 0; i < n_steps; i++) {
         spec_step *step = &steps[i];
         int n = step->n_nodes;
+        while (s->slow && step->vocab > 8) pause();
         begin(s, step->seed, step->offset, step->coin, step->n_coins);
         while (step->token != NULL && n > 0 && step->token[n - 1] < 0) n--;
         if (step->token == NULL) {
             for (int k = 0; k < n; k++)
-                step->ret_draft[k] = pick(s, step->draft + (size_t)k * (size_t)step->vocab, NULL, step->vocab);
+                step->ret_draft[k] =
+                    pick(s, step->draft + (size_t)k * (size_t)step->vocab, NULL, step->vocab);
             verify_chain(s, step, step->ret_draft, n);
         } else if (step->parent == NULL) {
             verify_chain(s, step, step->token, n);
@@ -168,15 +182,16 @@ int spec_sampler_step(void *self, spec_step *steps, int32_t n_steps)
     return 0;
 }
 
-int spec_sampler_generate(void *self, const spec_models *models, const int32_t *context, int64_t n_context, int32_t K,
-                          spec_sampling sampling, uint64_t seed, int32_t *ret_token, int64_t n_tokens)
+int spec_sampler_generate(void *self, const spec_models *models, const int32_t *context,
+                          int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
+                          int32_t *ret_token, int64_t n_tokens)
 {
     sampler *s = self;
     const size_t V = (size_t)models->vocab;
     int32_t *text = malloc((size_t)(n_context + n_tokens + K + 1) * sizeof *text);
     float *draft = malloc((size_t)(K > 0 ? K : 1) * V * sizeof *draft);
     int64_t n = n_context;
-    (void)sampling; /* it does not say that it applies them, so there are none */
+    (void)sampling; /* it does not declare support for filters, so there are none */
     if (text == NULL || draft == NULL) {
         s->error = "out of memory";
         free(text);
@@ -188,14 +203,18 @@ int spec_sampler_generate(void *self, const spec_models *models, const int32_t *
     while (n < n_context + n_tokens) {
         int k, correction = -1;
         for (k = 0; k < K; k++) {
-            memcpy(draft + (size_t)k * V, models->draft(models->self, text, n + k), V * sizeof *draft);
+            memcpy(draft + (size_t)k * V, models->draft(models->self, text, n + k),
+                   V * sizeof *draft);
             text[n + k] = pick(s, draft + (size_t)k * V, NULL, models->vocab);
         }
         for (k = 0; k < K; k++) {
             const float *target = models->target(models->self, text, n + k);
-            if (!keeps(s, text[n + k], target, draft + (size_t)k * V, models->vocab, &correction)) break;
+            if (!keeps(s, text[n + k], target, draft + (size_t)k * V, models->vocab, &correction))
+                break;
         }
-        text[n + k] = k < K ? correction : pick(s, models->target(models->self, text, n + K), NULL, models->vocab);
+        text[n + k] = k < K
+                          ? correction
+                          : pick(s, models->target(models->self, text, n + K), NULL, models->vocab);
         n += k + 1;
     }
     memcpy(ret_token, text + n_context, (size_t)n_tokens * sizeof *text);

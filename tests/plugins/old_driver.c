@@ -1,4 +1,5 @@
-/* A CUDA driver of long ago: of all that is asked for it has the first function alone. */
+/* SPDX-License-Identifier: MIT */
+/* An outdated CUDA driver that exports only the first function. */
 int cuInit(unsigned flags);
 int cuInit(unsigned flags)
 {

@@ -1,5 +1,6 @@
-/* The token rule on chains, written for speed: eight sums at a time, and a search in the block where the draw falls. It
- * takes little time of its own, so that it measures what comes with it. */
+/* SPDX-License-Identifier: MIT */
+/* The token rule on chains, optimised: eight partial sums, and a search within the drawn block. It
+ * takes little time itself, so that benchmarks measure the harness. */
 #include <speclab/sampler.h>
 
 #include <string.h>
@@ -52,7 +53,7 @@ static float weight_of(const float *target, const float *draft, int i)
     return w > 0.0f ? w : 0.0f;
 }
 
-/* A token with a chance proportional to max(0, target - draft); draft may be NULL. */
+/* Draws a token with probability proportional to max(0, target - draft); draft may be NULL. */
 static int pick(const float *target, const float *draft, int n, float u)
 {
     float sum[BLOCKS], total = 0.0f;
@@ -86,7 +87,8 @@ static void verify(const spec_step *step)
         if (uniform(&state) * draft[x] >= target[x]) break;
         step->ret_token[k] = x;
     }
-    step->ret_token[k] = pick(target, k < step->n_nodes ? draft : NULL, step->vocab, uniform(&state));
+    step->ret_token[k] =
+        pick(target, k < step->n_nodes ? draft : NULL, step->vocab, uniform(&state));
     *step->ret_n_accepted = k;
     *step->ret_n_emitted = k + 1;
 }

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/cpu.h"
 #include "sim/acceptance.h"
 #include "sim/acceptance_kernels.h"
-#include "base/cpu.h"
 #include "tests/support/battery.h"
 #include "tests/support/support.h"
 
@@ -12,18 +13,20 @@ static spec_process process_of(const char *spec, double alpha)
 {
     spec_process process;
     spec_error error = {""};
-    if (spec_process_init(&process, spec, alpha, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_acceptance_process_init(&process, spec, alpha, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return process;
 }
 
-static spec_tally tally_of(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
+static spec_tally tally_of(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed,
+                           uint64_t stream)
 {
     spec_tally tally = {0};
     spec_acceptance_rounds(&tally, process, K, n_rounds, seed, stream);
     return tally;
 }
 
-/* What the tally's fields owe one another, whatever was drawn. */
+/* Invariants between the tally's fields, for any draws. */
 static void assert_consistent(const spec_tally *tally, int K, uint64_t n_rounds)
 {
     uint64_t rounds = 0, accepted = 0, reached = n_rounds;
@@ -43,16 +46,18 @@ static void assert_consistent(const spec_tally *tally, int K, uint64_t n_rounds)
     assert_true(tally->time == 0.0);
 }
 
-/* ---- two routes -------------------------------------------------------------------------------------------------- */
+/* ---- two routes ------------------------------------------------------------------------------ */
 
 static uint64_t words_up_to(double chance)
 {
     return (uint64_t)llround(fmin(fmax(chance, 0.0), 1.0) * 4294967296.0);
 }
 
-/* The contract again, round by round on the lanes' own array: block b is rounds 32b .. 32b+31, one a lane; a position
- * takes one step of all lanes (two for markov: state, then test) while any round of the block is alive. */
-static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds, uint64_t seed, uint64_t stream)
+/* The contract again, round by round on the lanes' own array. Block b is rounds 32b .. 32b+31, one
+ * per lane. A position takes one step of all lanes (two for markov: state, then test) while any
+ * round of the block is alive. */
+static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds,
+                                uint64_t seed, uint64_t stream)
 {
     spec_tally tally = {0};
     spec_lanes lanes;
@@ -75,7 +80,8 @@ static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_r
                 }
             } else {
                 for (int l = 0; l < SPEC_LANES; l++) chance[l] = decayed;
-                if (words_up_to(decayed) == 0) break; /* nobody can pass: no draw is made */
+                /* no token can be accepted: no draw is made */
+                if (words_up_to(decayed) == 0) break;
                 if (process->kind == SPEC_PROCESS_DECAY) decayed *= process->decay;
             }
             spec_lanes_fill_ref(&lanes, u, 1);
@@ -104,9 +110,12 @@ static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_r
 }
 
 static const char *const isa_name[] = {"portable", "avx2", "avx512"};
-static const char *const some_spec[] = {
-    "iid", "decay?rate=0.93", "decay?rate=0", "markov?rho=0.27&spread=0.11", "markov?rho=-1&spread=0.05",
-    "markov?rho=1&spread=0.2"};
+static const char *const some_spec[] = {"iid",
+                                        "decay?rate=0.93",
+                                        "decay?rate=0",
+                                        "markov?rho=0.27&spread=0.11",
+                                        "markov?rho=-1&spread=0.05",
+                                        "markov?rho=1&spread=0.2"};
 static const double some_alpha[] = {0.0, 1e-9, 0.05, 0.2, 0.27, 0.5, 0.8, 0.997, 1.0};
 static const int some_K[] = {0, 1, 2, 5, 8, 31, 256};
 static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
@@ -121,7 +130,9 @@ static void every_route_gives_the_same_tally(void **state)
     for (size_t s = 0; s < LENGTH(some_spec); s++) {
         for (size_t a = 0; a < LENGTH(some_alpha); a++) {
             spec_process process;
-            if (spec_process_init(&process, some_spec[s], some_alpha[a], NULL) != GSL_SUCCESS) continue;
+            if (spec_acceptance_process_init(&process, some_spec[s], some_alpha[a], NULL) !=
+                GSL_SUCCESS)
+                continue;
             for (size_t k = 0; k < LENGTH(some_K); k++) {
                 for (size_t n = 0; n < LENGTH(some_rounds); n++, stream++) {
                     const int K = some_K[k];
@@ -132,7 +143,7 @@ static void every_route_gives_the_same_tally(void **state)
                     spec_acceptance_rounds_ref(&tally, &process, K, N, 27, stream);
                     assert_memory_equal(&tally, &wanted, sizeof tally);
                     for (size_t isa = 0; isa < LENGTH(isa_name); isa++) {
-                        setenv("SPECLAB_ISA", isa_name[isa], 1);
+                        assert_int_equal(spec_cpu_limit(isa_name[isa], NULL), GSL_SUCCESS);
                         tally = tally_of(&process, K, N, 27, stream);
                         assert_memory_equal(&tally, &wanted, sizeof tally);
                     }
@@ -140,7 +151,7 @@ static void every_route_gives_the_same_tally(void **state)
             }
         }
     }
-    unsetenv("SPECLAB_ISA");
+    spec_cpu_limit(NULL, NULL);
     printf("%llu configurations\n", (unsigned long long)stream);
 }
 
@@ -157,8 +168,8 @@ static void tallies_add_up(void **state)
     assert_memory_equal(&both, &sum, sizeof sum);
 }
 
-/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words pass it, u words do not. A chance below half a
- * word never passes. */
+/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words accept it, u words do not.
+ * A chance below half a word never accepts. */
 static void the_threshold_is_exact(void **state)
 {
     (void)state;
@@ -171,7 +182,8 @@ static void the_threshold_is_exact(void **state)
         assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 1);
         process = process_of("iid", (double)u[0] * 0x1p-32);
         assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 0);
-        process = process_of("iid", ((double)u[0] + 0.5) * 0x1p-32); /* rounds to the nearer, a half up */
+        process =
+            process_of("iid", ((double)u[0] + 0.5) * 0x1p-32); /* rounds to the nearer, a half up */
         assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 1);
         process = process_of("iid", ((double)u[0] + 0.4999) * 0x1p-32);
         assert_true(tally_of(&process, 1, 1, 27, stream).accepted == 0);
@@ -192,7 +204,8 @@ static const kernel_pair kernel[] = {
 #endif
 };
 
-/* Lanes whose draws number `skip` and `skip` + 1 are 0: states 0 and 1 draw 0, and 0 steps to the increment, 1. */
+/* Lanes whose draws number `skip` and `skip` + 1 are 0: states 0 and 1 draw 0, and 0 steps to the
+ * increment, 1. */
 static spec_lanes lanes_that_draw_zero(int skip)
 {
     uint64_t x = 0, inverse = 1;
@@ -203,8 +216,8 @@ static spec_lanes lanes_that_draw_zero(int skip)
     return lanes;
 }
 
-/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, one that cannot happen does
- * not. */
+/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, an
+ * impossible one does not. */
 static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
 {
     (void)state;
@@ -220,8 +233,10 @@ static void a_zero_passes_a_limit_of_zero_unless_it_is_impossible(void **state)
             kernel[j].markov(tail, &lanes, &hidden, 1, 27);
             assert_int_equal(tail[0], (flips ? low_can : high_can) ? 27 : 0);
 
-            /* The second token's draws are the zeros: everybody is high, passes, flips or not, and is tested again. */
-            hidden = (spec_acceptance_hidden){.begin = {0, 0}, .flip = zero[flips], .pass = {zero[low_can], always}};
+            /* The second token's draws are the zeros: all are in the high state, pass, flip or not,
+             * and are tested again. */
+            hidden = (spec_acceptance_hidden){
+                .begin = {0, 0}, .flip = zero[flips], .pass = {zero[low_can], always}};
             lanes = lanes_that_draw_zero(2);
             memset(tail, 0, sizeof tail);
             kernel[j].markov(tail, &lanes, &hidden, 2, 27);
@@ -253,8 +268,8 @@ static void edges_are_values(void **state)
             assert_true(tally.n_accepted[0] == 2385 && tally.emitted == 2385);
         }
     }
-    /* decay 0: only the first token can pass; rho = -1 and alpha = spread = 1/2: the states alternate, so nobody passes
-     * twice. */
+    /* decay 0: only the first token can pass. rho = -1 and alpha = spread = 1/2: the states
+     * alternate, so no round passes twice. */
     spec_process process = process_of("decay?rate=0", 1.0);
     assert_true(tally_of(&process, 5, 2385, 42, 0).n_accepted[1] == 2385);
     process = process_of("markov?rho=-1&spread=0.5", 0.5);
@@ -268,9 +283,10 @@ static void edges_are_values(void **state)
                 tally.n_accepted[5] > 1000);
 }
 
-/* ---- laws -------------------------------------------------------------------------------------------------------- */
+/* ---- laws ------------------------------------------------------------------------------------ */
 
-/* The exact law of n_accepted: a sum over all paths of states, written out (2^K of them for markov). */
+/* The exact law of n_accepted: a sum over all paths of states, written out (2^K of them for
+ * markov). */
 static void exact_law(double *law, const spec_process *process, int K)
 {
     const int paths = process->kind == SPEC_PROCESS_MARKOV ? 1 << K : 1;
@@ -283,8 +299,9 @@ static void exact_law(double *law, const spec_process *process, int K)
         }
         for (int i = 0; i < K; i++) {
             const double side = path >> i & 1 ? process->spread : -process->spread;
-            const double chance = process->kind == SPEC_PROCESS_DECAY ? process->alpha * pow(process->decay, i)
-                                                                      : process->alpha + side;
+            const double chance = process->kind == SPEC_PROCESS_DECAY
+                                      ? process->alpha * pow(process->decay, i)
+                                      : process->alpha + side;
             law[i] += weight * alive * (1.0 - chance);
             alive *= chance;
         }
@@ -292,8 +309,8 @@ static void exact_law(double *law, const spec_process *process, int K)
     }
 }
 
-static double law_p(const spec_process *process, const spec_process *drawn, int K, uint64_t n_rounds, uint64_t seed,
-                    uint64_t stream)
+static double law_p(const spec_process *process, const spec_process *drawn, int K,
+                    uint64_t n_rounds, uint64_t seed, uint64_t stream)
 {
     double law[SPEC_K_MAX + 1];
     exact_law(law, process, K);
@@ -301,7 +318,8 @@ static double law_p(const spec_process *process, const spec_process *drawn, int 
     return spec_battery_chi_square(tally.n_accepted, law, (size_t)K + 1);
 }
 
-/* The sample of 2^21 rounds is large enough to reject the neighbour beside each process. */
+/* The sample of 2^21 rounds is large enough to reject the neighbouring law given with each
+ * process. */
 static void n_accepted_follows_the_exact_law(void **state)
 {
     (void)state;
@@ -324,13 +342,14 @@ static void n_accepted_follows_the_exact_law(void **state)
         const int K[] = {1, 5, 8};
         for (size_t k = 0; k < LENGTH(K); k++) {
             const double p = law_p(&process, &process, K[k], n, seed, r);
-            if (spec_battery_rejects(p)) fail_msg("%s, alpha %g, K %d: p = %g", row[r].spec, row[r].alpha, K[k], p);
+            if (spec_battery_rejects(p))
+                fail_msg("%s, alpha %g, K %d: p = %g", row[r].spec, row[r].alpha, K[k], p);
             if (K[k] > 1) assert_true(law_p(&near, &process, K[k], n, seed, r) < SPEC_TEST_P);
         }
     }
 }
 
-/* Mean n_emitted and its standard error, against values from elsewhere. */
+/* Mean n_emitted and its standard error, against values from another source. */
 static void assert_mean(const spec_process *process, int K, double mean, uint64_t seed)
 {
     const uint64_t n = spec_test_samples(1 << 22);
@@ -339,17 +358,15 @@ static void assert_mean(const spec_process *process, int K, double mean, uint64_
     double m2 = 0.0;
     for (int k = 0; k <= K; k++) m2 += (double)tally.n_accepted[k] * (k + 1 - got) * (k + 1 - got);
     const double z = (got - mean) / sqrt(m2 / (double)n / (double)(n - 1));
-    if (spec_battery_rejects(gsl_cdf_ugaussian_Q(z))) fail_msg("K %d: %.6f instead of %.6f, z = %.2f", K, got, mean, z);
+    if (spec_battery_rejects(gsl_cdf_ugaussian_Q(z)))
+        fail_msg("K %d: %.6f instead of %.6f, z = %.2f", K, got, mean, z);
 }
 
 /* Means at which other routes arrived:
  *   iid      (1 - .8^6)/(1 - .8) = 3.68928
  *   decay    1 + .8 + .8^2 .9 + .8^3 .9^3 = 2.749248
- *   markov   rho 0, .5, .9 with alpha .75, spread .25, K = 7: the recursion of docs/formulas.md#modulated, by
- *            python3 -c "
- *            for r in (0,.5,.9):
- *                h,l,m=.5,.5,1
- *                for k in range(7):
+ *   markov   rho 0, .5, .9 with alpha .75, spread .25, K = 7: the recursion of
+ * docs/formulas.md#modulated, by python3 -c " for r in (0,.5,.9): h,l,m=.5,.5,1 for k in range(7):
  *                    h,l=h*1.,l*.5; m+=h+l; h,l=h*(1+r)/2+l*(1-r)/2,h*(1-r)/2+l*(1+r)/2
  *                print(m)" */
 static void means_are_those_of_the_closed_forms(void **state)
@@ -368,7 +385,8 @@ static void means_are_those_of_the_closed_forms(void **state)
     assert_mean(&process, 7, 4.723946831237793, seed);
 }
 
-/* The named wrong version: one uniform for all tokens of a round gives the law of a single test, all or nothing. */
+/* The named wrong version: one uniform for all tokens of a round gives the law of a single test,
+ * all or nothing. */
 static void the_law_rejects_a_shared_uniform(void **state)
 {
     (void)state;
@@ -386,9 +404,10 @@ static void the_law_rejects_a_shared_uniform(void **state)
     assert_true(spec_battery_chi_square(counts, law, 6) < SPEC_TEST_P);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
-/* z of the correlation of n_accepted's batch means between streams i and j(i), 4096 batches of 320 rounds. */
+/* z of the correlation of n_accepted's batch means between streams i and j(i), 4096 batches of 320
+ * rounds. */
 static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_seed)
 {
     enum { BATCHES = 4096, ROUNDS = 320 };
@@ -397,7 +416,8 @@ static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_s
     double xy = 0.0, xx = 0.0, yy = 0.0;
     for (uint64_t i = 0; i < BATCHES; i++) {
         const double x = (double)tally_of(&process, 5, ROUNDS, seed, i).accepted / ROUNDS - mean;
-        const double y = (double)tally_of(&process, 5, ROUNDS, other_seed, i + step).accepted / ROUNDS - mean;
+        const double y =
+            (double)tally_of(&process, 5, ROUNDS, other_seed, i + step).accepted / ROUNDS - mean;
         xy += x * y;
         xx += x * x;
         yy += y * y;
@@ -415,9 +435,9 @@ static void batches_on_different_streams_do_not_correlate(void **state)
     assert_true(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed))));
 }
 
-/* Batch means scatter as independent rounds do: their variance is that of a round over 320. Rounds that shared uniforms
- * across lanes would scatter more: two equal lanes of 32 add 1/16 to the variance, z = 2.8 here; a stream used twice, z
- * = 45. */
+/* Batch means vary as independent rounds do: their variance is that of a round over 320. Rounds
+ * that shared uniforms across lanes would vary more: two equal lanes of 32 add 1/16 to the
+ * variance, z = 2.8 here; a stream used twice, z = 45. */
 static void rounds_are_independent(void **state)
 {
     (void)state;

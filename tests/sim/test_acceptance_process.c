@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/acceptance.h"
 #include "tests/support/support.h"
 
@@ -10,7 +11,8 @@ static spec_process process_of(const char *spec, double alpha)
 {
     spec_process process;
     spec_error error = {""};
-    if (spec_process_init(&process, spec, alpha, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_acceptance_process_init(&process, spec, alpha, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return process;
 }
 
@@ -20,7 +22,8 @@ static void specs_are_read(void **state)
     spec_process process = process_of("iid", 0.27);
     assert_true(process.kind == SPEC_PROCESS_IID && process.alpha == 0.27);
     process = process_of("decay", 0.27);
-    assert_true(process.kind == SPEC_PROCESS_DECAY && process.alpha == 0.27 && process.decay == 0.95);
+    assert_true(process.kind == SPEC_PROCESS_DECAY && process.alpha == 0.27 &&
+                process.decay == 0.95);
     process = process_of("decay?rate=0.2385", 1.0);
     assert_true(process.decay == 0.2385);
     process = process_of("markov", 0.27);
@@ -46,7 +49,7 @@ static void bad_specs_get_one_clear_line(void **state)
         {"iid", "alpha", INFINITY, GSL_EDOM},
         {"idd", "'iid'", 0.5, GSL_EINVAL},
         {"markvo", "'markov'", 0.5, GSL_EINVAL},
-        {"zipf", "speclab list", 0.5, GSL_EINVAL},
+        {"zipf", "they are iid, decay and markov", 0.5, GSL_EINVAL},
         {"", "", 0.5, GSL_EINVAL},
         {"iid?rate=0.5", "rate", 0.5, GSL_EINVAL},
         {"decay?rat=0.5", "did you mean 'rate'?", 0.5, GSL_EINVAL},
@@ -66,15 +69,18 @@ static void bad_specs_get_one_clear_line(void **state)
         spec_process process;
         memset(&process, 1, sizeof process);
         spec_error error = {""};
-        const int status = spec_process_init(&process, bad[i].spec, bad[i].alpha, &error);
+        const int status =
+            spec_acceptance_process_init(&process, bad[i].spec, bad[i].alpha, &error);
         if (status == GSL_SUCCESS || (bad[i].status != 0 && status != bad[i].status)) {
             fail_msg("\"%s\" at %g: status %d", bad[i].spec, bad[i].alpha, status);
         }
-        if (strstr(error.text, bad[i].line) == NULL || error.text[0] == '\0' || strchr(error.text, '\n') != NULL) {
+        if (strstr(error.text, bad[i].line) == NULL || error.text[0] == '\0' ||
+            strchr(error.text, '\n') != NULL) {
             fail_msg("\"%s\": \"%s\" should mention %s", bad[i].spec, error.text, bad[i].line);
         }
         assert_memory_equal(&process, &zero, sizeof zero);
-        assert_true(spec_process_init(&process, bad[i].spec, bad[i].alpha, NULL) == status);
+        assert_true(spec_acceptance_process_init(&process, bad[i].spec, bad[i].alpha, NULL) ==
+                    status);
     }
 }
 

@@ -1,13 +1,14 @@
-/* Chains drawn and verified on the card, or the simulated one, against the host's chance and token rule on the rows of
- * the same logits, with the same uniforms: the same tokens, the same n_accepted, the same number of uniforms used. Rows
- * of up to SAMPLING_WHOLE tokens admit no exception, whatever the uniforms. */
-#include "models/gpu/sampling_gpu.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chains drawn and verified on the GPU, or the simulated one. The reference is the host's chance
+ * and token rule on the rows of the same logits, with the same uniforms. Tokens, n_accepted and the
+ * number of uniforms agree. Rows of up to SAMPLING_WHOLE tokens admit no exception, for any
+ * uniforms. */
 #include "base/noise.h"
+#include "models/gpu/sampling_gpu.h"
 #include "models/transformer/kernels/vector.h"
 #include "sim/verify/verify.h"
+#include "tests/support/card_group.h"
 #include "tests/support/sampled_rows.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +16,7 @@
 enum { MOST = 16, MOST_VOCAB = 2600 };
 #define NEXT_TO_ONE (1.0 - 0x1p-53)
 
-static spec_card *card;
-static spec_stream *stream;
-
-/* ---- uniforms that are given ------------------------------------------------------------------------------------- */
+/* ---- uniforms that are given ----------------------------------------------------------------- */
 
 typedef struct {
     const double *uniform;
@@ -37,7 +35,8 @@ static double given_double(void *state)
     assert_true(g->used < g->n);
     return g->uniform[g->used++];
 }
-static const gsl_rng_type given_type = {"given", ~0ul, 0, sizeof(given), given_set, given_get, given_double};
+static const gsl_rng_type given_type = {"given",   ~0ul,      0,           sizeof(given),
+                                        given_set, given_get, given_double};
 
 static int host_pick(const double *row, int vocab, double uniform)
 {
@@ -47,7 +46,7 @@ static int host_pick(const double *row, int vocab, double uniform)
     return spec_chance_pick(&chance, row, vocab);
 }
 
-/* ---- a chain on both --------------------------------------------------------------------------------------------- */
+/* ---- a chain on both ------------------------------------------------------------------------- */
 
 typedef struct {
     int n_accepted, token, used;
@@ -61,25 +60,18 @@ typedef struct {
     float *logits, *draft_logits; /* (MOST + 1, V), (MOST, V) */
     float *logits_there, *draft_there;
     void *law[MOST];
-    double *row, *draft_row; /* as the host makes them */
+    double *row, *draft_row; /* as the host computes them */
     double *weight;
     int token[MOST];
 } chain;
-
-static void *allocated(size_t bytes)
-{
-    void *memory;
-    spec_error error = {""};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return memory;
-}
 
 static void chain_init(chain *c, int vocab)
 {
     const size_t n = (size_t)vocab * (MOST + 1);
     spec_error error = {""};
     *c = (chain){.vocab = vocab};
-    if (spec_sampling_gpu_init(&c->sampling, stream, vocab, true, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_sampling_gpu_init(&c->sampling, stream, vocab, true, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     c->logits = malloc(n * sizeof *c->logits);
     c->draft_logits = malloc(n * sizeof *c->draft_logits);
     c->row = malloc(n * sizeof *c->row);
@@ -103,7 +95,7 @@ static void chain_free(chain *c)
     free(c->weight);
 }
 
-/* Logits of n + 1 target rows and n draft rows are there: to the card, and the host's rows of them. */
+/* Upload the logits of n + 1 target rows and n draft rows, and compute the host's rows of them. */
 static void chain_place(chain *c)
 {
     const size_t vocab = (size_t)c->vocab;
@@ -115,13 +107,14 @@ static void chain_place(chain *c)
         sampled_row(c->draft_row + i * vocab, c->draft_logits + i * vocab, c->vocab, &c->draft);
 }
 
-/* Token i of the chain, drawn on the card, which keeps its law. */
+/* Token i of the chain, drawn on the GPU, which keeps its law. */
 static int device_draw(chain *c, int i, double uniform)
 {
     int token = -1;
     spec_error error = {""};
     const float *logits = c->draft_there + (size_t)i * (size_t)c->vocab;
-    if (spec_sampling_gpu_draw(c->sampling, &token, c->law[i], logits, &c->draft, uniform, &error) != GSL_SUCCESS)
+    if (spec_sampling_gpu_draw(c->sampling, &token, c->law[i], logits, &c->draft, uniform,
+                               &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     return token;
 }
@@ -130,9 +123,15 @@ static outcome device_verify(chain *c, const double *uniform)
 {
     outcome out = {.token = -1};
     spec_error error = {""};
-    if (spec_sampling_gpu_verify(c->sampling, &out.n_accepted, &out.token, out.chance, &out.used, c->logits_there,
-                                 &c->target, c->law, c->token, c->n, uniform, &error) != GSL_SUCCESS)
+    spec_chain_outcome verdict = {.chance = out.chance};
+    const spec_chain_request request = {
+        .token = c->token, .n = c->n, .law = c->law, .transform = &c->target, .uniform = uniform};
+    if (spec_sampling_gpu_verify(c->sampling, &verdict, c->logits_there, &request, &error) !=
+        GSL_SUCCESS)
         fail_msg("%s", error.text);
+    out.n_accepted = verdict.n_accepted;
+    out.token = verdict.token;
+    out.used = verdict.used;
     return out;
 }
 
@@ -147,7 +146,8 @@ static outcome host_verify(chain *c, const double *uniform)
     spec_draft_reset(&draft);
     for (int i = 0; i <= c->n; i++) target[i] = c->row + (size_t)i * (size_t)c->vocab;
     for (int i = 0; i < c->n; i++)
-        spec_draft_append(&draft, c->token[i], i - 1, c->draft_row + (size_t)i * (size_t)c->vocab, true);
+        spec_draft_append(&draft, c->token[i], i - 1, c->draft_row + (size_t)i * (size_t)c->vocab,
+                          true);
     given g = {uniform, c->n + 2, 0};
     gsl_rng rng = {&given_type, &g};
     spec_chance chance = spec_chance_sampled(&rng);
@@ -166,27 +166,29 @@ static outcome host_verify(chain *c, const double *uniform)
 
 static void describe(const char *which, const spec_transform *t)
 {
-    printf("  %s: temperature %g, top_k %d, top_p %.17g, min_p %g, %s\n", which, t->temperature, t->top_k, t->top_p,
-           t->min_p, t->chained ? "chained" : "joint");
+    printf("  %s: temperature %g, top_k %d, top_p %.17g, min_p %g, %s\n", which, t->temperature,
+           t->top_k, t->top_p, t->min_p, t->chained ? "chained" : "joint");
 }
 
 static void same_outcome(chain *c, const double *uniform)
 {
     const outcome here = host_verify(c, uniform), there = device_verify(c, uniform);
-    bool same = here.n_accepted == there.n_accepted && here.token == there.token && here.used == there.used;
+    bool same =
+        here.n_accepted == there.n_accepted && here.token == there.token && here.used == there.used;
     for (int i = 0; i < c->n; i++) same = same && here.chance[i] == there.chance[i];
     if (same) return;
     printf("V = %d, a chain of %d\n", c->vocab, c->n);
     describe("target", &c->target);
     describe("draft", &c->draft);
     for (int i = 0; i < c->n; i++)
-        printf("  token %d: chance %.17g, on the card %.17g\n", c->token[i], here.chance[i], there.chance[i]);
+        printf("  token %d: chance %.17g, on the card %.17g\n", c->token[i], here.chance[i],
+               there.chance[i]);
     for (int i = 0; i < c->n + 2; i++) printf("  uniform %.17g\n", uniform[i]);
-    fail_msg("n_accepted %d, token %d, uniforms %d; on the card %d, %d, %d", here.n_accepted, here.token, here.used,
-             there.n_accepted, there.token, there.used);
+    fail_msg("n_accepted %d, token %d, uniforms %d; on the card %d, %d, %d", here.n_accepted,
+             here.token, here.used, there.n_accepted, there.token, there.used);
 }
 
-/* ---- chains at random -------------------------------------------------------------------------------------------- */
+/* ---- chains at random ------------------------------------------------------------------------ */
 
 static double some_uniform(uint64_t key, uint64_t i)
 {
@@ -195,7 +197,7 @@ static double some_uniform(uint64_t key, uint64_t i)
     return w % 16 == 1 ? NEXT_TO_ONE : (double)(w >> 11) * 0x1p-53;
 }
 
-/* The draft's logits: the target's own, nearly, or others. */
+/* The draft's logits: the target's own, nearly the same, or others. */
 static void fill_chain(chain *c, uint64_t key)
 {
     const uint64_t w = spec_noise_mix(key + 77);
@@ -210,7 +212,8 @@ static void fill_chain(chain *c, uint64_t key)
         sampled_logits(target, c->vocab, family, row);
         if (i == (size_t)c->n) break;
         const uint64_t kind = own % 4;
-        sampled_logits(draft, c->vocab, kind == 0 ? (sampled_family)(own / 4 % SAMPLED_FAMILIES) : family,
+        sampled_logits(draft, c->vocab,
+                       kind == 0 ? (sampled_family)(own / 4 % SAMPLED_FAMILIES) : family,
                        kind < 2 ? row + 1 : row);
         if (kind == 3)
             for (size_t j = own % 3; j < vocab; j += 3) draft[j] += 0.25f;
@@ -234,7 +237,8 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
                 const int here = host_pick(c.draft_row + (size_t)i * (size_t)c.vocab, c.vocab, u);
                 if (c.token[i] != here) {
                     describe("draft", &c.draft);
-                    fail_msg("V = %d, uniform %.17g: token %d, not %d", c.vocab, u, c.token[i], here);
+                    fail_msg("V = %d, uniform %.17g: token %d, not %d", c.vocab, u, c.token[i],
+                             here);
                 }
                 drawn++;
             }
@@ -247,8 +251,9 @@ static void run_chains(const int *vocab, int n_vocab, uint64_t rounds, uint64_t 
         }
         chain_free(&c);
     }
-    printf("%llu tokens drawn, %llu accepted; %llu corrections, %llu bonus tokens\n", (unsigned long long)drawn,
-           (unsigned long long)accepted, (unsigned long long)corrected, (unsigned long long)kept);
+    printf("%llu tokens drawn, %llu accepted; %llu corrections, %llu bonus tokens\n",
+           (unsigned long long)drawn, (unsigned long long)accepted, (unsigned long long)corrected,
+           (unsigned long long)kept);
 }
 
 static void chains_of_small_vocabularies_come_out_as_on_the_host(void **state)
@@ -258,7 +263,7 @@ static void chains_of_small_vocabularies_come_out_as_on_the_host(void **state)
     run_chains(vocab, 10, spec_test_samples(30), 1);
 }
 
-/* Corrections of more than 512 tokens take two uniforms; draws of more than 1024 go by pieces. */
+/* Corrections of more than 512 tokens take two uniforms; draws of more than 1024 go by parts. */
 static void chains_of_larger_vocabularies_come_out_as_on_the_host(void **state)
 {
     (void)state;
@@ -266,7 +271,7 @@ static void chains_of_larger_vocabularies_come_out_as_on_the_host(void **state)
     run_chains(vocab, 8, spec_test_samples(4), 2);
 }
 
-/* ---- borders ----------------------------------------------------------------------------------------------------- */
+/* ---- borders --------------------------------------------------------------------------------- */
 
 enum { BORDERS = 64 };
 
@@ -278,14 +283,15 @@ static int add_border(double *border, int n, double at)
     return n;
 }
 
-/* Where a cumulated weight passes: n values, or fewer. */
+/* The thresholds of a cumulated weight: n values, or fewer. */
 static int borders_of(double *border, const double *weight, int vocab)
 {
     double total = 0.0, sum = 0.0;
     int n = add_border(border, 0, 0.0);
     n = add_border(border, n, NEXT_TO_ONE);
     for (int i = 0; i < vocab; i++) total += weight[i];
-    for (int i = 0; i < vocab && total > 0.0; i++) n = add_border(border, n, (sum += weight[i]) / total);
+    for (int i = 0; i < vocab && total > 0.0; i++)
+        n = add_border(border, n, (sum += weight[i]) / total);
     return n;
 }
 
@@ -315,7 +321,8 @@ static void uniforms_at_each_border_fall_to_the_same_side(void **state)
                 accepts = add_border(first, accepts, 0.0);
                 for (int i = 0; i < vocab; i++) left[i] = fmax(c.row[i] - c.draft_row[i], 0.0);
                 int draws_last = borders_of(last, left, vocab);
-                draws_last += borders_of(last + draws_last, c.row + vocab, vocab) * (draws_last <= BORDERS / 2);
+                draws_last += borders_of(last + draws_last, c.row + vocab, vocab) *
+                              (draws_last <= BORDERS / 2);
                 for (int i = 0; i < accepts; i++)
                     for (int j = 0; j < draws_last; j++) {
                         const double uniform[] = {first[i], last[j], last[(j + 1) % draws_last]};
@@ -329,8 +336,9 @@ static void uniforms_at_each_border_fall_to_the_same_side(void **state)
     printf("%llu cases\n", (unsigned long long)cases);
 }
 
-/* Three tokens alike are all that is kept of either row, and rounding makes each of the draft's a unit larger: whoever
- * is rejected, nothing is left, and the host draws from the target by one uniform. */
+/* Filters keep three tokens of equal weight in either row, and rounding makes each of the draft's a
+ * unit larger. After a rejection the residual is 0, and the host draws from the target by one
+ * uniform. */
 static void where_rounding_left_nothing_the_target_is_drawn_from(void **state)
 {
     (void)state;
@@ -364,9 +372,9 @@ static void where_rounding_left_nothing_the_target_is_drawn_from(void **state)
     }
 }
 
-/* ---- the law of the whole rule ----------------------------------------------------------------------------------- */
+/* ---- the law of the whole rule --------------------------------------------------------------- */
 
-/* What one uniform decides, the others being what leads there. */
+/* The outcome of one uniform, after the given ones. */
 typedef enum { DRAWN, ACCEPTED, INSTEAD } decision;
 
 typedef struct {
@@ -385,9 +393,10 @@ static int answer_to(const question *q, double u)
     return out.token;
 }
 
-/* share[a] += the measure of the uniforms in [low,high) that give answer a: where the ends of an interval agree, all of
- * it does, which is so of picks in the order of the ids. */
-static void measure(double *share, const question *q, double low, int at_low, double high, int at_high)
+/* Add to share[a] the measure of the uniforms in [low,high) with answer a. If the ends of an
+ * interval agree, all of it does, which holds for picks in the order of the ids. */
+static void measure(double *share, const question *q, double low, int at_low, double high,
+                    int at_high)
 {
     if (at_low == at_high || high - low < 1e-9) {
         share[at_low] += (high - low) / 2.0;
@@ -418,7 +427,7 @@ static void law_of_the_rule(double *law, chain *c)
     for (int token = 0; token < c->vocab; token++) {
         if (!(drawn[token] > 0.0)) continue;
         c->token[0] = token;
-        device_draw(c, 0, 0.0); /* the law is kept, whatever is drawn */
+        device_draw(c, 0, 0.0); /* keeps the law, whatever is drawn */
         double accepted[2] = {0.0}, instead[8] = {0.0};
         measure_all(accepted, &(question){c, ACCEPTED, false});
         if (accepted[0] > 0.0) measure_all(instead, &(question){c, INSTEAD, accepted[1] == 0.0});
@@ -455,27 +464,8 @@ static void the_rule_has_the_targets_law(void **state)
 static void blocks_of_sums_are_the_hosts(void **state)
 {
     (void)state;
-    assert_int_equal(SAMPLING_PIECE, SPEC_EXCESS_BLOCK);
+    assert_int_equal(SAMPLING_PIECE, SPEC_RESIDUAL_BLOCK);
     assert_int_equal(SAMPLING_PIECE, SPEC_VECTOR_EXPS);
-}
-
-static int open_card(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
-        printf("%s\n", error.text);
-        return -1;
-    }
-    return 0;
-}
-
-static int close_card(void **state)
-{
-    (void)state;
-    spec_stream_free(stream);
-    spec_card_close(card);
-    return 0;
 }
 
 int main(void)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode.h"
 #include "sim/output_law.h"
 #include "tests/support/near.h"
@@ -7,7 +8,7 @@
 #include <gsl/gsl_cdf.h>
 #include <string.h>
 
-/* ---- length ------------------------------------------------------------------------------------------------------ */
+/* ---- length ---------------------------------------------------------------------------------- */
 
 static void a_text_is_cut_at_exactly_n_tokens(void **state)
 {
@@ -26,16 +27,18 @@ static void a_text_is_cut_at_exactly_n_tokens(void **state)
             spec_tally tally = {0};
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
             text[n] = -7;
-            assert_int_equal(spec_decode(&decoder, n, text, &length, &s.chance, &tally, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, n, text, &length, &s.chance, &tally, NULL),
+                             GSL_SUCCESS);
             assert_int_equal(length, n);
             assert_int_equal(decoder.n_context, n);
-            assert_int_equal(text[n], -7); /* not a token beyond */
+            assert_int_equal(text[n], -7); /* no token beyond */
             for (size_t i = 0; i < n; i++) assert_int_equal(text[i], decoder.context[i]);
             assert_true(tally.emitted >= n && tally.emitted < n + (uint64_t)decoder.policy.K + 1);
             if (n == 0) assert_true(tally.rounds == 0);
         }
-        size_t length; /* a long one, so that the context grows */
-        assert_int_equal(spec_decode(&decoder, 700, text, &length, &s.chance, NULL, NULL), GSL_SUCCESS);
+        size_t length; /* a long one, so the context grows */
+        assert_int_equal(spec_decode(&decoder, 700, text, &length, &s.chance, NULL, NULL),
+                         GSL_SUCCESS);
         assert_int_equal(decoder.n_context, 19 + 700);
         for (int i = 0; i < 700; i++) assert_int_equal(text[i], decoder.context[19 + i]);
         spec_decoder_free(&decoder);
@@ -68,7 +71,7 @@ static void a_prompt_stays_before_the_text(void **state)
     assert_memory_equal(decoder.context + 1, text, sizeof text);
     spec_decoder_free(&decoder);
     assert_null(decoder.rule.verify);
-    spec_decoder_free(&decoder); /* a freed one is zeroed, and a zeroed one is fine */
+    spec_decoder_free(&decoder); /* a freed one is zeroed, and a zeroed one may be freed */
     stage_free(&s);
 }
 
@@ -77,7 +80,7 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
     (void)state;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, 42);
-    s.target.head.end_of_text = 1; /* the draft does not know of it, so it drafts on */
+    s.target.head.end_of_text = 1; /* the draft does not know it, so it continues */
     uint64_t dropped = 0, ended = 0, full = 0;
     for (int c = 0; c < 2 * 3; c++) {
         s.config.rule = stage_rules[c % 2];
@@ -89,7 +92,8 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
             size_t n;
             spec_tally tally = {0};
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_decode(&decoder, 6, text, &n, &s.chance, &tally, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 6, text, &n, &s.chance, &tally, NULL),
+                             GSL_SUCCESS);
             assert_true(n >= 1 && n <= 6);
             for (size_t k = 0; k + 1 < n; k++) assert_int_not_equal(text[k], 1);
             if (n < 6) assert_int_equal(text[n - 1], 1);
@@ -100,16 +104,16 @@ static void an_end_of_text_ends_the_text_where_it_stands(void **state)
         }
         spec_decoder_free(&decoder);
     }
-    assert_true(ended > 100 && full > 20 && dropped > 100); /* all three ways to end did occur */
+    assert_true(ended > 100 && full > 20 && dropped > 100); /* all three ways to end occurred */
     stage_free(&s);
 }
 
-/* ---- the text ---------------------------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static void greedy_text_equals_plain_greedy_text(void **state)
 {
     (void)state;
-    enum { N = 600 }; /* past the first buffer of the context */
+    enum { N = 600 }; /* beyond the first buffer of the context */
     uint64_t accepted = 0;
     for (int family = 0; family < PAIR_FAMILIES; family++)
         for (int c = 0; c < 3 * 6; c++) {
@@ -124,9 +128,12 @@ static void greedy_text_equals_plain_greedy_text(void **state)
             size_t n, n_plain;
             double time;
             spec_tally tally = {0};
-            assert_int_equal(spec_decode(&decoder, N, text, &n, &s.chance, &tally, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, N, text, &n, &s.chance, &tally, NULL),
+                             GSL_SUCCESS);
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_decode_plain(&decoder, N, plain, &n_plain, &s.chance, &time, NULL), GSL_SUCCESS);
+            assert_int_equal(
+                spec_decode_plain(&decoder, N, plain, &n_plain, &s.chance, &time, NULL),
+                GSL_SUCCESS);
             assert_int_equal(n, N);
             assert_int_equal(n_plain, N);
             assert_within(time, N, 0.0);
@@ -159,7 +166,8 @@ static void plain_decoding_has_the_targets_law(void **state)
         size_t n;
         double time;
         assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-        assert_int_equal(spec_decode_plain(&decoder, 3, text, &n, &walk.chance, &time, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_decode_plain(&decoder, 3, text, &n, &walk.chance, &time, NULL),
+                         GSL_SUCCESS);
         law[9 * text[0] + 3 * text[1] + text[2]] += spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     assert_int_equal(walk.branches, 27);
@@ -178,7 +186,8 @@ static void plain_decoding_has_the_targets_law(void **state)
     size_t n;
     double time;
     assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_decode_plain(&decoder, 3, text, &n, &script.chance, &time, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_decode_plain(&decoder, 3, text, &n, &script.chance, &time, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(n, 2);
     assert_within(time, 2.0, 0.0);
     assert_int_equal(decoder.n_context, 2);
@@ -186,10 +195,10 @@ static void plain_decoding_has_the_targets_law(void **state)
     stage_free(&s);
 }
 
-/* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square with one degree of
- * freedom less than there are cells of positive probability; p > 1e-6. A rule that resampled from the target would be
- * off by TV .09 or more on this pair: noncentrality 4 N TV^2 > 1400 against a threshold of 43, power 1 to any printed
- * digit. */
+/* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square
+ * with the number of cells of positive probability less one degrees of freedom; p > 1e-6. A rule
+ * that resampled from the target would be off by TV .09 or more on this pair: noncentrality 4 N
+ * TV^2 > 1400 against a threshold of 43, power 1 to any printed digit. */
 static void sampled_texts_follow_the_enumerated_law(void **state)
 {
     (void)state;
@@ -203,7 +212,8 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
             s.config.K = 2;
             const int prompt[] = {1, 2, 1};
             spec_output_law law;
-            assert_int_equal(spec_output_law_init(&law, &s.config, prompt, 3, 2, 0, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_output_law_init(&law, &s.config, prompt, 3, 2, 0, NULL),
+                             GSL_SUCCESS);
             spec_decoder decoder;
             stage_open_decoder(&decoder, &s.config);
             double count[9] = {0}, statistic = 0.0;
@@ -211,7 +221,8 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
                 int text[2];
                 size_t n;
                 assert_int_equal(spec_decoder_reset(&decoder, prompt, 3, NULL), GSL_SUCCESS);
-                assert_int_equal(spec_decode(&decoder, 2, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decode(&decoder, 2, text, &n, &s.chance, NULL, NULL),
+                                 GSL_SUCCESS);
                 count[3 * text[0] + text[1]]++;
             }
             int cells = 0;
@@ -224,15 +235,15 @@ static void sampled_texts_follow_the_enumerated_law(void **state)
             }
             const double p = cells > 1 ? gsl_cdf_chisq_Q(statistic, cells - 1) : 1.0;
             if (!(p > SPEC_TEST_P))
-                fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, stage_draftings[d], statistic, cells,
-                         p);
+                fail_msg("%s %s: chi-square %g, %d cells, p %g", s.config.rule, stage_draftings[d],
+                         statistic, cells, p);
             spec_decoder_free(&decoder);
             spec_output_law_free(&law);
             stage_free(&s);
         }
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static void a_vocabulary_of_one_is_always_accepted(void **state)
 {
@@ -296,7 +307,8 @@ static void failures_of_either_model_are_passed_on_and_change_nothing(void **sta
         int text[9];
         size_t n = 99;
         double time = 99.0;
-        assert_int_equal(spec_decode(&decoder, 9, text, &n, &s.chance, &tally, &error), GSL_EFAILED);
+        assert_int_equal(spec_decode(&decoder, 9, text, &n, &s.chance, &tally, &error),
+                         GSL_EFAILED);
         assert_int_equal(n, 0);
         n = 99;
         const int status = spec_decode_plain(&decoder, 9, text, &n, &s.chance, &time, &error);
@@ -323,8 +335,13 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
     bad[4].K = -1;
     bad[5].K = SPEC_K_MAX + 1;
     bad[6].opt_draft = NULL;
-    const char *const says[] =
-        {"the draft has 4 tokens and the target 3", "'token'", "'fixed'", "'chain'", "-1", "257", "draft model"};
+    const char *const says[] = {"the draft has 4 tokens and the target 3",
+                                "'token'",
+                                "'fixed'",
+                                "'chain'",
+                                "-1",
+                                "257",
+                                "draft model"};
     for (int i = 0; i < 7; i++) {
         spec_decoder decoder;
         spec_error error = {""};
@@ -346,11 +363,11 @@ static void what_cannot_be_decoded_is_refused_with_a_line(void **state)
     stage_free(&other);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
-/* Every rule that is lossless, with windows of one or both models that cut the drafts of a text of four tokens at each
- * place there is. With a draft cut by what it says, or levels of block-greedy that reach past it, the law is off by more
- * than 1e-3. */
+/* Every lossless rule, with windows of one or both models that cut the drafts of a text of four
+ * tokens at each position. If a draft's content decided the cut, or levels of block-greedy reached
+ * past it, the law would be off by more than 1e-3. */
 static void drafts_cut_at_a_window_leave_the_law_as_it_is(void **state)
 {
     (void)state;
@@ -376,7 +393,8 @@ static void drafts_cut_at_a_window_leave_the_law_as_it_is(void **state)
                 spec_error error = {""};
                 if (spec_output_law_init(&law, &s.config, NULL, 0, 4, 0, &error) != GSL_SUCCESS)
                     fail_msg("%s", error.text);
-                if (!(law.tv < 1e-12)) fail_msg("%s, windows %d and %d: tv %g", way[c].rule, target, draft, law.tv);
+                if (!(law.tv < 1e-12))
+                    fail_msg("%s, windows %d and %d: tv %g", way[c].rule, target, draft, law.tv);
                 spec_output_law_free(&law);
                 stage_free(&s);
             }
@@ -388,14 +406,15 @@ static void a_text_fills_the_window_and_no_more(void **state)
     stage s;
     stage_init(&s, 3, PAIR_EQUAL, 27);
     s.target.head.window = 7;
-    s.target.fails_after = 8; /* no row is asked for beyond the window */
+    s.target.fails_after = 8; /* no row is requested beyond the window */
     s.draft.fails_after = 7;
     spec_decoder decoder;
     stage_open_decoder(&decoder, &s.config);
     const int prompt[8] = {1, 2};
     spec_error error = {""};
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 8, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "the prompt has 8 tokens, and the context of the target holds 7");
+    assert_string_equal(error.text,
+                        "the prompt has 8 tokens, and the context of the target holds 7");
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
     assert_int_equal(spec_decoder_room(&decoder), 5);
     int rounds = 0;
@@ -405,7 +424,8 @@ static void a_text_fills_the_window_and_no_more(void **state)
         assert_int_equal(decoder.round.n_drafted, room < 5 ? room : 5);
         rounds++;
     }
-    assert_int_equal(rounds, 1); /* equal models: all five accepted, and the bonus is the eighth token */
+    assert_int_equal(rounds,
+                     1); /* equal models: all five accepted, and the bonus is the eighth token */
     assert_int_equal(decoder.n_context, 8);
     assert_int_equal(spec_decoder_round(&decoder, &s.chance, NULL, &error), GSL_EINVAL);
     assert_string_equal(error.text, "the context of 7 tokens is full");
@@ -415,11 +435,13 @@ static void a_text_fills_the_window_and_no_more(void **state)
     size_t n;
     double time;
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 2, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_decode_plain(&decoder, 6, text, &n, &s.chance, &time, &error), GSL_SUCCESS);
-    assert_int_equal(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error), GSL_EINVAL);
+    assert_int_equal(spec_decode_plain(&decoder, 6, text, &n, &s.chance, &time, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error),
+                     GSL_EINVAL);
     assert_string_equal(error.text, "the context of 7 tokens is full");
 
-    s.draft.head.window = 3; /* the draft's is full before: plain decoding goes on */
+    s.draft.head.window = 3; /* the draft's is full earlier: plain decoding goes on */
     spec_decoder_free(&decoder);
     stage_open_decoder(&decoder, &s.config);
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 5, NULL), GSL_SUCCESS);

@@ -1,17 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode_ahead.h"
 
+#include "models/model_open.h"
 #include "models/row.h"
-#include "sim/output_law.h"
 #include "sim/chance/rng.h"
+#include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
-/* ---- the law ----------------------------------------------------------------------------------------------------- */
+/* ---- the law --------------------------------------------------------------------------------- */
 
-static const char *const rules[] = {"token", "match", "block", "block-greedy", "greedy", "traversal"};
+static const char *const rules[] = {"token",        "match",  "block",
+                                    "block-greedy", "greedy", "traversal"};
 enum { N_RULES = sizeof rules / sizeof *rules };
 
 static double tv_of(const spec_decoder_config *config, int n_tokens)
@@ -26,9 +29,8 @@ static double tv_of(const spec_decoder_config *config, int n_tokens)
     return tv;
 }
 
-/* Every rule, both strategies, both policies, pairs of every family, with and without an end of text that one or both
- * models know of, over as many tokens as reach into a
- * round that finds its chain. */
+/* Every rule, both strategies, both policies, pairs of every family, with and without an end of
+ * text that one or both models know. The texts include a round whose chain was drafted ahead. */
 static void texts_keep_the_targets_law(void **state)
 {
     (void)state;
@@ -45,8 +47,9 @@ static void texts_keep_the_targets_law(void **state)
             if (c / N_RULES / 4 >= 1) s.target.head.end_of_text = 1;
             if (c / N_RULES / 4 == 2) s.draft.head.end_of_text = 1;
             const double tv = tv_of(&s.config, 4);
-            if (!(tv < 1e-12)) fail_msg("%s %s %s, family %d: tv %g", s.config.rule, s.config.drafting, s.config.policy,
-                                        family, tv);
+            if (!(tv < 1e-12))
+                fail_msg("%s %s %s, family %d: tv %g", s.config.rule, s.config.drafting,
+                         s.config.policy, family, tv);
             worst = fmax(worst, tv);
             stage_free(&s);
         }
@@ -64,18 +67,20 @@ static void chains_cut_at_a_window_leave_the_law_as_it_is(void **state)
                 s.target.head.window = target;
                 s.target.fails_after = target + 1;
                 s.draft.head.window = draft;
-                s.draft.fails_after = draft + 1; /* no row is asked for beyond the window, ahead neither */
+                s.draft.fails_after =
+                    draft + 1; /* no row is requested beyond the window, also not ahead */
                 s.config.ahead = true;
                 s.config.rule = c == 1 ? "block-greedy" : "token";
                 s.config.policy = c == 2 ? "heuristic?cap=3" : "fixed";
                 s.config.K = c == 2 ? 1 : 2;
                 const double tv = tv_of(&s.config, 4);
-                if (!(tv < 1e-12)) fail_msg("%s, windows %d and %d: tv %g", s.config.rule, target, draft, tv);
+                if (!(tv < 1e-12))
+                    fail_msg("%s, windows %d and %d: tv %g", s.config.rule, target, draft, tv);
                 stage_free(&s);
             }
 }
 
-/* A chain that is taken because of what its tokens are: enumeration tells. */
+/* A wrong version that uses a chain depending on its tokens: enumeration detects it. */
 static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
 {
     (void)state;
@@ -93,8 +98,10 @@ static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
         do {
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
             while (decoder.n_context < 5) {
-                assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
-                if (wrong && decoder.ahead.there && decoder.ahead.draft.token[0] == 0) spec_ahead_forget(&decoder.ahead);
+                assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL),
+                                 GSL_SUCCESS);
+                if (wrong && decoder.ahead.there && decoder.ahead.draft.token[0] == 0)
+                    spec_decode_ahead_forget(&decoder.ahead);
             }
             int text = 0;
             for (int i = 0; i < 5; i++) text = 2 * text + decoder.context[i];
@@ -118,10 +125,10 @@ static void a_chain_that_is_chosen_by_its_tokens_is_not_lossless(void **state)
     stage_free(&s);
 }
 
-/* ---- rounds one by one ------------------------------------------------------------------------------------------- */
+/* ---- rounds one by one ----------------------------------------------------------------------- */
 
-/* K = 2 over order-0 models; the draft's argmax is 1. The script forces a round that is accepted with the guess for its
- * bonus, one with another bonus, and one that is rejected. */
+/* K = 2 over order-0 models; the draft's argmax is 1. The script forces a round that is accepted
+ * with the guess as its bonus, one with another bonus, and one that is rejected. */
 static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
 {
     (void)state;
@@ -134,10 +141,11 @@ static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
     s.config.costs = (spec_costs){.draft = 0.07, .verify = 0.18, .fixed = 0.011};
     spec_decoder decoder;
     stage_open_decoder(&decoder, &s.config);
-    const int answer[] = {0, 0, /* a draft */ 2, 1, /* ahead */ 1, 1, /* accepted */ 1, /* bonus: the guess */
-                          0, 1, /* ahead */ 1, 1, /* 2 1 accepted */ 0, /* bonus: another */
-                          1, 2, /* a draft */ 0, 0, /* ahead */ 1, 0, 0, /* rejected at 2, correction 0 */
-                          0, 0, /* a draft */ 1, 1, /* ahead */ 1, 1, 2};
+    const int answer[] = {
+        0, 0, /* a draft */ 2, 1, /* ahead */ 1,        1, /* accepted */ 1, /* bonus: the guess */
+        0, 1, /* ahead */ 1,   1, /* 2 1 accepted */ 0,                      /* bonus: another */
+        1, 2, /* a draft */ 0, 0, /* ahead */ 1,        0, 0, /* rejected at 2, correction 0 */
+        0, 0, /* a draft */ 1, 1, /* ahead */ 1,        1, 2};
     enum { ANSWERS = sizeof answer / sizeof *answer };
     static const struct {
         bool hit, tested, right;
@@ -173,7 +181,8 @@ static void a_round_finds_the_chain_where_it_came_out_as_guessed(void **state)
     stage_free(&s);
 }
 
-/* What costs more is what lasts; and nothing is drafted ahead of no chain, or after an end of text. */
+/* The longer of the two determines the time; nothing is drafted ahead of an empty chain or after an
+ * end of text. */
 static void the_clock_charges_the_longer_of_verification_and_drafting(void **state)
 {
     (void)state;
@@ -186,7 +195,8 @@ static void the_clock_charges_the_longer_of_verification_and_drafting(void **sta
         s.config.K = c == 2 ? 0 : 3;
         s.config.costs = (spec_costs){.draft = c == 0 ? 0.1 : 0.4, .verify = 1.0};
         s.target.head.end_of_text = s.draft.head.end_of_text = c == 3 ? 1 : -1;
-        table_model_fill(&s.draft, c == 4 ? (const double[]){0.5, 0.5, 0.0} : (const double[]){0.0, 1.0, 0.0});
+        table_model_fill(&s.draft, c == 4 ? (const double[]){0.5, 0.5, 0.0}
+                                          : (const double[]){0.0, 1.0, 0.0});
         s.draft.head.end_of_text = c == 4 ? 0 : s.draft.head.end_of_text; /* its guess: an end */
         const double times[] = {1.0, 1.6, 1.0, 0.4 + 1.0, 3 * 0.4 + 1.0};
         const int calls[] = {4, 4, 0, 0, 1};
@@ -198,7 +208,8 @@ static void the_clock_charges_the_longer_of_verification_and_drafting(void **sta
         for (int r = 0; r < 5; r++) {
             const double before = tally.time;
             spec_script_init(&script, ones, 20, NULL);
-            assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decoder_round(&decoder, &script.chance, &tally, NULL),
+                             GSL_SUCCESS);
             if (r > 0 || c == 2) assert_within(tally.time - before, times[c], 1e-13);
             assert_int_equal(decoder.ahead.n_calls, calls[c]);
             assert_int_equal(decoder.round.hit, r > 0 && c < 2);
@@ -248,10 +259,18 @@ static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
     static const struct {
         const char *drafting, *policy, *line;
     } refused[] = {
-        {"lookup", "fixed", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not lookup"},
-        {"tree?widths=2.1", "fixed", "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not tree"},
-        {"chain", "confidence", "a chain that is drafted ahead has a length known beforehand: length policy fixed or heuristic, not confidence"},
-        {"chain", "oracle", "a chain that is drafted ahead has a length known beforehand: length policy fixed or heuristic, not oracle"},
+        {"lookup", "fixed",
+         "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not "
+         "lookup"},
+        {"tree?widths=2.1", "fixed",
+         "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not "
+         "tree"},
+        {"chain", "confidence",
+         "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
+         "heuristic, not confidence"},
+        {"chain", "oracle",
+         "a chain that is drafted ahead has a length known beforehand: length policy fixed or "
+         "heuristic, not oracle"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         spec_decoder decoder;
@@ -265,7 +284,7 @@ static void what_cannot_be_drafted_ahead_is_refused_with_a_line(void **state)
     stage_free(&s);
 }
 
-/* The draft's failure ends the round, after the target's pass has been waited for. */
+/* The draft's failure ends the round, after the target's pass has finished. */
 static void a_failure_ahead_leaves_the_text_as_it_was(void **state)
 {
     (void)state;
@@ -286,27 +305,32 @@ static void a_failure_ahead_leaves_the_text_as_it_was(void **state)
     stage_free(&s);
 }
 
-/* ---- transformers ------------------------------------------------------------------------------------------------ */
+/* ---- transformers ---------------------------------------------------------------------------- */
 
 static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
-/* After every round the chain's rows are those of a session that has read nothing else: what is thrown away leaves no
- * trace in the caches. The greedy text is the plain one, to the window's last token. */
+/* After every round the chain's rows are those of a session that has read nothing else: discarded
+ * chains leave no trace in the KV caches. The greedy text is the plain one, to the window's last
+ * token. */
 static void caches_forget_what_is_thrown_away(void **state)
 {
     (void)state;
     enum { VOCAB = 23, WINDOW = 47, PROMPT = 4, TEXT = WINDOW + 1 - PROMPT };
     static const int prompt[PROMPT] = {3, 1, 4, 1};
     static const char *const specs[] = {"layers?exit=2&temperature=0.8", "quantised?type=q4_0",
-                                        "layers?exit=3&temperature=0&top_k=3", "quantised?type=q8_0&top_p=0.9"};
-    spec_model *target = open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
-    spec_model *argmax = open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
+                                        "layers?exit=3&temperature=0&top_k=3",
+                                        "quantised?type=q8_0&top_p=0.9"};
+    spec_model *target =
+        open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
+    spec_model *argmax = open_model(
+        "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     gsl_rng_set(rng, spec_test_seed());
     spec_chance chance = spec_chance_sampled(rng);
@@ -329,7 +353,8 @@ static void caches_forget_what_is_thrown_away(void **state)
         size_t n;
         double time, row[VOCAB];
         assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
-        assert_int_equal(spec_decode_plain(&decoder, TEXT, plain, &n, &chance, &time, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_decode_plain(&decoder, TEXT, plain, &n, &chance, &time, NULL),
+                         GSL_SUCCESS);
         assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, NULL), GSL_SUCCESS);
         while (spec_decoder_room(&decoder) >= 0) {
             const size_t before = decoder.n_context;
@@ -338,13 +363,15 @@ static void caches_forget_what_is_thrown_away(void **state)
             memcpy(text, decoder.context, before * sizeof *text);
             for (int i = 0; i < decoder.draft.n_nodes; i++) {
                 assert_int_equal(spec_session_init(&fresh, draft, NULL), GSL_SUCCESS);
-                assert_memory_equal(decoder.draft.row[i], spec_session_row(&fresh, text, before + (size_t)i, row, NULL),
+                assert_memory_equal(decoder.draft.row[i],
+                                    spec_session_row(&fresh, text, before + (size_t)i, row, NULL),
                                     sizeof row);
                 spec_session_free(&fresh);
                 text[before + (size_t)i] = decoder.draft.token[i];
             }
         }
-        for (int i = 0; greedy && i < TEXT; i++) assert_int_equal(decoder.context[PROMPT + i], plain[i]);
+        for (int i = 0; greedy && i < TEXT; i++)
+            assert_int_equal(decoder.context[PROMPT + i], plain[i]);
         hits += tally.hits;
         spec_decoder_free(&decoder);
         spec_model_close(draft);
@@ -359,7 +386,8 @@ static void caches_forget_what_is_thrown_away(void **state)
 static void texts_have_the_targets_law_through_the_transformer(void **state)
 {
     (void)state;
-    spec_model *target = open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
+    spec_model *target =
+        open_model("random?dim=32&layers=2&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
     static const char *const specs[] = {"layers?exit=1", "quantised?type=q4_0&temperature=0.7"};
     for (int c = 0; c < 2; c++) {
         spec_model *draft = open_model(specs[c], target);

@@ -1,10 +1,12 @@
-/* Chains drawn and verified on a device, which is a stand-in that does there what the host does: texts are the same token
- * for token, and the generators are at the same place after them. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chains drawn and verified on a device, a stand-in that does the host's work: texts are the same
+ * token for token, and the generators end in the same state. */
 #include "sim/decode_device.h"
 
+#include "models/model_open.h"
+#include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "sim/output_law.h"
-#include "sim/chance/rng.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
@@ -13,14 +15,18 @@
 #include <string.h>
 
 #define SHAPE "random?dim=32&heads=2&ffn=64&context=64"
-enum { PROMPT = 3, TEXT = 61 }; /* to the window's end: 64 positions, of which one is the begin of text's */
+enum {
+    PROMPT = 3,
+    TEXT = 61
+}; /* to the window's end: 64 positions, one of them for the begin of text */
 static const int prompt[PROMPT] = {3, 1, 4};
 
 static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -44,7 +50,8 @@ static outcome decode(const spec_decoder_config *config, uint64_t seed)
     while (spec_decoder_room(&decoder) >= 0) {
         assert_int_equal(spec_decoder_round(&decoder, &chance, &out.tally, NULL), GSL_SUCCESS);
         out.used += decoder.device.used;
-        for (int i = 0; i < decoder.round.n_accepted; i++) assert_int_equal(decoder.round.node[i], i);
+        for (int i = 0; i < decoder.round.n_accepted; i++)
+            assert_int_equal(decoder.round.node[i], i);
     }
     out.n = decoder.n_context - PROMPT;
     assert_true(out.n <= TEXT);
@@ -55,16 +62,20 @@ static outcome decode(const spec_decoder_config *config, uint64_t seed)
     return out;
 }
 
-/* ---- the same text ----------------------------------------------------------------------------------------------- */
+/* ---- the same text --------------------------------------------------------------------------- */
 
 static const struct {
     const char *target, *draft;
 } pairs[] = {
     {SHAPE "&layers=2&vocab=31&seed=1", SHAPE "&layers=1&vocab=31&seed=2"},
-    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.7&top_k=5", SHAPE "&layers=1&vocab=31&seed=1&top_p=0.8"},
-    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0", SHAPE "&layers=1&vocab=31&seed=1&temperature=0"},
-    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.4", SHAPE "&layers=2&vocab=31&seed=1&temperature=0"},
-    {SHAPE "&layers=2&vocab=900&seed=1", SHAPE "&layers=2&vocab=900&seed=1&temperature=1.4&min_p=0.01&filters=chained"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.7&top_k=5",
+     SHAPE "&layers=1&vocab=31&seed=1&top_p=0.8"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0",
+     SHAPE "&layers=1&vocab=31&seed=1&temperature=0"},
+    {SHAPE "&layers=2&vocab=31&seed=1&temperature=0.4",
+     SHAPE "&layers=2&vocab=31&seed=1&temperature=0"},
+    {SHAPE "&layers=2&vocab=900&seed=1",
+     SHAPE "&layers=2&vocab=900&seed=1&temperature=1.4&min_p=0.01&filters=chained"},
 };
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
@@ -74,7 +85,8 @@ static void texts_are_the_same_there_and_here(void **state)
     const uint64_t seed = spec_test_seed();
     uint64_t hits = 0, accepted = 0, corrected = 0;
     for (int p = 0; p < N_PAIRS; p++) {
-        spec_model *target = open_model(pairs[p].target, NULL), *draft = open_model(pairs[p].draft, NULL);
+        spec_model *target = open_model(pairs[p].target, NULL),
+                   *draft = open_model(pairs[p].draft, NULL);
         drawing_backend drawing;
         drawing_backend_init(&drawing, target->vocab);
         drawing_backend_take(&drawing, target);
@@ -98,7 +110,8 @@ static void texts_are_the_same_there_and_here(void **state)
             assert_int_equal(there.used, drawing.verifications);
             assert_true(there.used > 0 && (uint64_t)there.used >= there.tally.rounds - 1);
             assert_true(drawing.draws >= (int)there.tally.drafted - 1);
-            assert_true(drawing.rows <= 2); /* the last round has room for none, and its row on the host */
+            assert_true(drawing.rows <=
+                        2); /* the last round has no space for a draft, and its row on the host */
             hits += there.tally.hits;
             accepted += there.tally.accepted;
             corrected += there.tally.rounds - there.tally.n_accepted[config.K];
@@ -107,15 +120,17 @@ static void texts_are_the_same_there_and_here(void **state)
         spec_model_close(target);
     }
     print_message("%llu accepted, %llu rounds with a correction, %llu that found their chain\n",
-                  (unsigned long long)accepted, (unsigned long long)corrected, (unsigned long long)hits);
+                  (unsigned long long)accepted, (unsigned long long)corrected,
+                  (unsigned long long)hits);
     assert_true(hits > 20 && accepted > 500 && corrected > 200);
 }
 
-/* Which chance each tested token had: the smaller of 1 and its ratio, by rows of one's own. */
+/* The acceptance chance of each tested token: the smaller of 1 and its ratio, by separate rows. */
 static void chances_are_those_of_the_rows(void **state)
 {
     (void)state;
-    spec_model *target = open_model(pairs[1].target, NULL), *draft = open_model(pairs[1].draft, NULL);
+    spec_model *target = open_model(pairs[1].target, NULL),
+               *draft = open_model(pairs[1].draft, NULL);
     drawing_backend drawing;
     drawing_backend_init(&drawing, target->vocab);
     drawing_backend_take(&drawing, target);
@@ -141,7 +156,8 @@ static void chances_are_those_of_the_rows(void **state)
         assert_true(decoder.device.used);
         for (int i = 0; i < decoder.round.n_tested; i++) {
             const int token = decoder.draft.token[i];
-            for (int m = 0; m < 2; m++) assert_non_null(spec_session_row(&sessions[m], text, n, row[m], NULL));
+            for (int m = 0; m < 2; m++)
+                assert_non_null(spec_session_row(&sessions[m], text, n, row[m], NULL));
             assert_same(decoder.device.chance[i], fmin(1.0, row[0][token] / row[1][token]));
             text[n++] = token;
         }
@@ -153,7 +169,7 @@ static void chances_are_those_of_the_rows(void **state)
     spec_model_close(target);
 }
 
-/* Chance that is enumerated goes by rows; and the law is the target's. */
+/* Enumerated chance uses rows; and the law is the target's. */
 static void enumeration_goes_by_rows(void **state)
 {
     (void)state;
@@ -177,7 +193,7 @@ static void enumeration_goes_by_rows(void **state)
     spec_model_close(target);
 }
 
-/* ---- where it is not possible ------------------------------------------------------------------------------------ */
+/* ---- where it is not possible ---------------------------------------------------------------- */
 
 static void check_refused(spec_decoder_config config, const char *line)
 {
@@ -195,14 +211,16 @@ static void check_refused(spec_decoder_config config, const char *line)
 static void what_cannot_be_is_refused_with_its_reason(void **state)
 {
     (void)state;
-    spec_model *target = open_model(pairs[0].target, NULL), *draft = open_model(pairs[0].draft, NULL);
-    spec_model *synthetic = open_model("uniform?V=31", NULL), *perturbed = open_model("perturb?of=target&alpha=0.8", target);
+    spec_model *target = open_model(pairs[0].target, NULL),
+               *draft = open_model(pairs[0].draft, NULL);
+    spec_model *synthetic = open_model("uniform?V=31", NULL),
+               *perturbed = open_model("perturb?of=target&alpha=0.8", target);
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     drawing_backend drawing;
     config.target = target;
     config.opt_draft = draft;
 #define NOT "chains cannot be verified on a device: "
-    check_refused(config, NOT "the models are on cpu, where rows are at hand");
+    check_refused(config, NOT "the models are on cpu, which does not sample");
     drawing_backend_init(&drawing, 31);
     drawing_backend_take(&drawing, target);
     check_refused(config, NOT "the target's rows are on drawing and the draft's on cpu");
@@ -214,18 +232,23 @@ static void what_cannot_be_is_refused_with_its_reason(void **state)
     check_refused(config, NOT "rule 'block' takes rows; on a device there is the rule token");
     config.rule = "token";
     config.drafting = "greedy";
-    check_refused(config, NOT "draft strategy 'greedy' takes rows; on a device there is the strategy chain");
+    check_refused(config, NOT
+                  "draft strategy 'greedy' takes rows; on a device there is the strategy chain");
     config.drafting = "chain";
     config.policy = "confidence";
-    check_refused(config, NOT "length policy 'confidence' looks at rows; on a device there are fixed, heuristic and oracle");
+    check_refused(config, NOT "length policy 'confidence' looks at rows; on a device there are "
+                              "fixed, heuristic and oracle");
     config.policy = "fixed";
     config.opt_draft = synthetic;
-    check_refused(config, NOT "the rows of the draft are not made on a device that could draw from them");
+    check_refused(config,
+                  NOT "the draft is not on a device that can sample");
     config.opt_draft = perturbed;
-    check_refused(config, NOT "the rows of the draft are not made on a device that could draw from them");
+    check_refused(config,
+                  NOT "the draft is not on a device that can sample");
     config.opt_draft = draft;
     config.target = synthetic;
-    check_refused(config, NOT "the rows of the target are not made on a device that could draw from them");
+    check_refused(config,
+                  NOT "the target is not on a device that can sample");
     spec_model_close(perturbed);
     spec_model_close(synthetic);
     spec_model_close(draft);

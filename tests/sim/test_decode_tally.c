@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -17,7 +18,7 @@ static void a_tally_counts_what_was_tested_and_passed(void **state)
     spec_decoder decoder;
     stage_open_decoder(&decoder, &s.config);
     const int answer[] = {0, 1, 0, 1, 1, 1, 2, /* drafts 0 1 0, accepts all, bonus 2 */
-                          0, 1, 2, 1, 0, 0};   /* drafts 0 1 2, accepts one, rejects, correction 0 */
+                          0, 1, 2, 1, 0, 0}; /* drafts 0 1 2, accepts one, rejects, correction 0 */
     spec_script script;
     spec_script_init(&script, answer, 13, NULL);
     spec_tally tally = {0};
@@ -30,11 +31,13 @@ static void a_tally_counts_what_was_tested_and_passed(void **state)
     const int text[] = {0, 1, 0, 2, 0, 0};
     assert_int_equal(decoder.n_context, 6);
     assert_memory_equal(decoder.context, text, sizeof text);
-    assert_true(tally.rounds == 2 && tally.drafted == 6 && tally.accepted == 4 && tally.emitted == 6);
+    assert_true(tally.rounds == 2 && tally.drafted == 6 && tally.accepted == 4 &&
+                tally.emitted == 6);
     assert_true(tally.n_accepted[0] == 0 && tally.n_accepted[1] == 1 && tally.n_accepted[2] == 0 &&
                 tally.n_accepted[3] == 1);
     const uint64_t tested[] = {2, 2, 1, 0}, passed[] = {2, 1, 1, 0};
-    for (int i = 0; i < 4; i++) assert_true(tally.tested[i] == tested[i] && tally.passed[i] == passed[i]);
+    for (int i = 0; i < 4; i++)
+        assert_true(tally.tested[i] == tested[i] && tally.passed[i] == passed[i]);
     assert_within(tally.time, 2 * (3 * 0.07 + 1.3 + 0.011), 1e-15);
     spec_decoder_free(&decoder);
     stage_free(&s);
@@ -55,8 +58,10 @@ static void tallies_are_consistent_with_themselves(void **state)
         double calls = 0.0;
         for (int i = 0; i < 200; i++) {
             assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
-            const bool stopped = strcmp(s.config.policy, "peak") == 0 && decoder.round.n_drafted < s.config.K;
-            calls += decoder.round.n_drafted + stopped; /* a row that was looked at and not drawn from costs too */
+            const bool stopped =
+                strcmp(s.config.policy, "peak") == 0 && decoder.round.n_drafted < s.config.K;
+            calls += decoder.round.n_drafted +
+                     stopped; /* a row that was read and not drawn from costs a call too */
         }
         uint64_t rounds = 0, accepted = 0, passed = 0;
         for (uint64_t k = 0; k <= SPEC_K_MAX; k++) {
@@ -92,7 +97,8 @@ static void without_drafts_each_round_is_one_token_of_the_target(void **state)
         spec_tally tally = {0};
         for (int i = 0; i < 10; i++)
             assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
-        assert_true(tally.emitted == 10 && tally.drafted == 0 && tally.accepted == 0 && tally.tested[0] == 0);
+        assert_true(tally.emitted == 10 && tally.drafted == 0 && tally.accepted == 0 &&
+                    tally.tested[0] == 0);
         assert_within(tally.time, 10.0, 0.0);
         spec_decoder_free(&decoder);
     }

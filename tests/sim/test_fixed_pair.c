@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/fixed_pair.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -16,8 +17,9 @@ static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
     return ((column << 64) + fraction + n - 1) / n;
 }
 
-/* The exact law of an emitted token, from the tables: every side of every column of the draft, its test, and what is
- * rejected spread by the residual's columns. 64-bit mantissas, so that the sum adds nothing to be seen. */
+/* The exact law of an emitted token, from the tables: every side of every column of the draft, its
+ * test, and the rejected mass by the residual's columns. 64-bit mantissas, so the sum adds no
+ * visible error. */
 static void exact_law(long double *law, const spec_fixed_pair *pair)
 {
     unsigned n = (unsigned)pair->vocab;
@@ -25,8 +27,10 @@ static void exact_law(long double *law, const spec_fixed_pair *pair)
     for (unsigned i = 0; i < n; i++) law[i] = 0;
     for (unsigned j = 0; j < n; j++) {
         const struct spec_fixed_pair_column *column = &pair->column[j];
-        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n), end = words_below(j + 1, 0, n);
-        long double share[2] = {ldexpl((long double)(side - begin), -64), ldexpl((long double)(end - side), -64)};
+        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n),
+                  end = words_below(j + 1, 0, n);
+        long double share[2] = {ldexpl((long double)(side - begin), -64),
+                                ldexpl((long double)(end - side), -64)};
         for (int s = 0; s < 2; s++) {
             assert_true(column->accept[s] <= (uint64_t)1 << 63);
             long double accept = ldexpl((long double)column->accept[s], -63);
@@ -40,7 +44,8 @@ static void exact_law(long double *law, const spec_fixed_pair *pair)
     }
     for (unsigned j = 0; j < n; j++) {
         const struct spec_alias_column *column = &pair->residual.column[j];
-        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n), end = words_below(j + 1, 0, n);
+        spec_u128 begin = words_below(j, 0, n), side = words_below(j, column->keep, n),
+                  end = words_below(j + 1, 0, n);
         law[column->own] += rejected * ldexpl((long double)(side - begin), -64);
         law[column->other] += rejected * ldexpl((long double)(end - side), -64);
     }
@@ -51,7 +56,8 @@ static void assert_lossless(const double *target, const double *draft, int vocab
     spec_fixed_pair pair;
     spec_error error = {""};
     assert_int_equal(spec_fixed_pair_init(&pair, target, draft, vocab, &error), GSL_SUCCESS);
-    long double *law = malloc((size_t)vocab * sizeof *law), target_sum = 0, draft_sum = 0, alpha = 0;
+    long double *law = malloc((size_t)vocab * sizeof *law), target_sum = 0, draft_sum = 0,
+                alpha = 0;
     assert_non_null(law);
     exact_law(law, &pair);
     for (int i = 0; i < vocab; i++) {
@@ -61,8 +67,10 @@ static void assert_lossless(const double *target, const double *draft, int vocab
     for (int i = 0; i < vocab; i++) {
         long double t = target[i] / target_sum, d = draft[i] / draft_sum;
         alpha += t < d ? t : d;
-        if (fabsl(law[i] - t) > ldexpl(1, -50)) fail_msg("token %d: %.17Lg, not %.17Lg", i, law[i], t);
-        if (target[i] == 0 && law[i] != 0) fail_msg("token %d, impossible, is emitted with probability %Lg", i, law[i]);
+        if (fabsl(law[i] - t) > ldexpl(1, -50))
+            fail_msg("token %d: %.17Lg, not %.17Lg", i, law[i], t);
+        if (target[i] == 0 && law[i] != 0)
+            fail_msg("token %d, impossible, is emitted with probability %Lg", i, law[i]);
     }
     assert_within(pair.alpha, (double)alpha, 1e-13);
     if (pair.residual.n == 0) assert_true(pair.alpha == 1);
@@ -94,7 +102,8 @@ static void large_pairs_are_lossless(void **state)
     fill_gamma(target, V, 1, rng);
     fill_gamma(draft, V, 1, rng);
     assert_lossless(target, draft, V);
-    fill_gamma(target, 999, 0.03, rng); /* concentrations so low that most weights underflow to nothing */
+    fill_gamma(target, 999, 0.03,
+               rng); /* concentrations so low that most weights underflow to 0 */
     fill_gamma(draft, 999, 0.03, rng);
     assert_lossless(target, draft, 999);
     gsl_rng_free(rng);
@@ -106,17 +115,19 @@ static void odd_pairs_are_lossless(void **state)
 {
     (void)state;
     assert_lossless((double[]){0.27}, (double[]){2.385}, 1);
-    assert_lossless((double[]){0.27, 0.73, 0, 0}, (double[]){0, 0, 0.615, 0.385}, 4);     /* disjoint: alpha = 0 */
-    assert_lossless((double[]){0, 1, 0}, (double[]){0.27, 0.115, 0.615}, 3);              /* one-hot target */
-    assert_lossless((double[]){0.27, 0.115, 0.615}, (double[]){0, 1, 0}, 3);              /* one-hot draft */
-    assert_lossless((double[]){0.27, 0, 0.73}, (double[]){0.27, 0, 0.73}, 3);             /* the same */
-    assert_lossless((double[]){0.1, 0.2, 0.7}, (double[]){0.3, 0.6, 2.1}, 3);             /* the same up to rounding */
+    assert_lossless((double[]){0.27, 0.73, 0, 0}, (double[]){0, 0, 0.615, 0.385},
+                    4); /* disjoint: alpha = 0 */
+    assert_lossless((double[]){0, 1, 0}, (double[]){0.27, 0.115, 0.615}, 3);  /* one-hot target */
+    assert_lossless((double[]){0.27, 0.115, 0.615}, (double[]){0, 1, 0}, 3);  /* one-hot draft */
+    assert_lossless((double[]){0.27, 0, 0.73}, (double[]){0.27, 0, 0.73}, 3); /* the same */
+    assert_lossless((double[]){0.1, 0.2, 0.7}, (double[]){0.3, 0.6, 2.1},
+                    3); /* the same up to rounding */
     assert_lossless((double[]){0.27, 1e-300, 0.73}, (double[]){1e-300, 0.27, 0.73}, 3);
     assert_lossless((double[]){2e307, 3e307, 5e307}, (double[]){7e307, 1e-300, 1e307}, 3);
 }
 
-/* Normalising rounds each row in its own way, and may leave the target nowhere above the draft, yet below it
- * somewhere. */
+/* Normalising rounds each row differently, and may leave the target nowhere above the draft, yet
+ * below it somewhere. */
 static void multiples_of_a_row_are_lossless(void **state)
 {
     (void)state;
@@ -142,8 +153,9 @@ static void multiples_of_a_row_are_lossless(void **state)
     assert_true(different > 100 && without_residual > 10);
 }
 
-/* Words of 0 (the generator's output where the high half of its state is 0) in the places of column, side and test:
- * they must neither draft what the draft cannot nor accept what the target cannot. */
+/* Words of 0 (the generator's output if the high half of its state is 0) for column, side and test:
+ * they must neither draft a token that the draft excludes nor accept one that the target
+ * excludes. */
 static void words_of_zero_emit_nothing_impossible(void **state)
 {
     (void)state;
@@ -164,7 +176,9 @@ static void words_of_zero_emit_nothing_impossible(void **state)
         spec_fixed_pair pair;
         uint32_t token;
         same = zeros;
-        assert_int_equal(spec_fixed_pair_init(&pair, row[cases[i].target], row[cases[i].draft], 2, NULL), GSL_SUCCESS);
+        assert_int_equal(
+            spec_fixed_pair_init(&pair, row[cases[i].target], row[cases[i].draft], 2, NULL),
+            GSL_SUCCESS);
         assert_int_equal(spec_fixed_pair_steps(&pair, &same, 1, &token), cases[i].accepted);
         assert_int_equal(token, cases[i].token);
         spec_fixed_pair_free(&pair);
@@ -184,8 +198,9 @@ static void equal_distributions_never_reject(void **state)
     spec_fixed_pair_free(&pair);
 }
 
-/* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law at distance
- * sum (difference^2 / target) = 0.1 or more: a statistic above 40,000 where 50 is usual. */
+/* 400,000 steps. Corrections drawn from the target itself (the commonest mistake) would leave a law
+ * at distance sum (difference^2 / target) = 0.1 or more: a statistic above 40,000 where 50 is
+ * usual. */
 static void steps_emit_the_target_and_accept_alpha(void **state)
 {
     (void)state;
@@ -214,16 +229,18 @@ static void steps_emit_the_target_and_accept_alpha(void **state)
         else statistic += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
     }
     assert_true(gsl_cdf_chisq_Q(statistic, N - 2) > SPEC_TEST_P);
-    double n = (double)samples, z = ((double)accepted - n * pair.alpha) / sqrt(n * pair.alpha * (1 - pair.alpha));
+    double n = (double)samples,
+           z = ((double)accepted - n * pair.alpha) / sqrt(n * pair.alpha * (1 - pair.alpha));
     assert_true(2 * gsl_cdf_ugaussian_Q(fabs(z)) > SPEC_TEST_P);
     free(token);
     gsl_rng_free(gsl);
     spec_fixed_pair_free(&pair);
 }
 
-/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against the target's law:
- * they are independent draws from it, wherever in a round they stand. A bonus drawn from the draft instead would put a
- * share of alpha^3 / E[n_emitted] of the tokens in the wrong law: a statistic of 1,020 where 50 is usual. */
+/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against
+ * the target's law: they are independent draws from it, at any position of a round. A bonus drawn
+ * from the draft instead would give a share of alpha^3 / E[n_emitted] of the tokens the wrong law:
+ * a statistic of 1,020 where 50 is usual. */
 static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
 {
     (void)state;
@@ -256,7 +273,8 @@ static void rounds_emit_the_target_and_accept_by_the_closed_law(void **state)
     statistic = 0;
     for (int k = 0; k <= K; k++) {
         const double expected = (double)rounds * pow(pair.alpha, k) * (k < K ? 1 - pair.alpha : 1);
-        statistic += ((double)n_accepted[k] - expected) * ((double)n_accepted[k] - expected) / expected;
+        statistic +=
+            ((double)n_accepted[k] - expected) * ((double)n_accepted[k] - expected) / expected;
     }
     assert_true(gsl_cdf_chisq_Q(statistic, K) > SPEC_TEST_P);
     gsl_rng_free(gsl);
@@ -274,10 +292,11 @@ static void a_round_takes_two_words_a_test_and_one_for_its_last_token(void **sta
     for (int r = 0; r < 200; r++) {
         int token[4];
         spec_rng_state counted = rng;
-        const int accepted = spec_fixed_pair_round(&pair, &rng, 3, token), tests = accepted < 3 ? accepted + 1 : 3;
+        const int accepted = spec_fixed_pair_round(&pair, &rng, 3, token),
+                  tests = accepted < 3 ? accepted + 1 : 3;
         for (int i = 0; i < 2 * tests + 1; i++) spec_rng_next(&counted);
         assert_true(counted.state == rng.state);
-        if (accepted < 3) assert_int_equal(token[accepted], 2); /* all that the residual holds */
+        if (accepted < 3) assert_int_equal(token[accepted], 2); /* the only token of the residual */
         seen |= 1 << accepted;
     }
     assert_int_equal(seen, 15);
@@ -317,9 +336,12 @@ static void bad_rows_are_refused(void **state)
     (void)state;
     spec_fixed_pair pair;
     spec_error error;
-    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error), GSL_EDOM);
-    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error), GSL_EDOM);
-    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){0, 0}, 2, &error), GSL_EDOM);
+    assert_int_equal(
+        spec_fixed_pair_init(&pair, (double[]){0.27, NAN}, (double[]){1, 1}, 2, &error), GSL_EDOM);
+    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){1, -1}, 2, &error),
+                     GSL_EDOM);
+    assert_int_equal(spec_fixed_pair_init(&pair, (double[]){0.27, 1}, (double[]){0, 0}, 2, &error),
+                     GSL_EDOM);
     assert_string_equal(error.text, "all 2 weights are zero");
     assert_int_equal(spec_fixed_pair_init(&pair, NULL, NULL, 0, &error), GSL_EINVAL);
     assert_null(pair.column);

@@ -1,8 +1,11 @@
-/* Drafting ahead, and chains drawn and verified on the device, with models on the card, or the simulated one: the target
- * there and the draft here, and both there on two streams. What is decoded is what it is without them. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drafting ahead, and chains drawn and verified on the device, with models on the GPU or the
+ * simulated one: the target there and the draft on the host, and both there on two streams. The
+ * decoded text is the same as without them. */
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
-#include "sim/decode.h"
 #include "sim/chance/rng.h"
+#include "sim/decode.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/stage.h"
@@ -18,7 +21,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -29,7 +33,8 @@ typedef struct {
     bool device;
 } outcome;
 
-static outcome decode(const spec_model *target, const spec_model *draft, bool ahead, spec_verify_place verify, int K)
+static outcome decode(const spec_model *target, const spec_model *draft, bool ahead,
+                      spec_verify_place verify, int K)
 {
     outcome out;
     memset(&out, 0, sizeof out);
@@ -46,7 +51,8 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
     spec_chance chance = spec_chance_sampled(rng);
     size_t n;
     stage_open_decoder(&decoder, &config);
-    if (spec_decode(&decoder, TOKENS, out.text, &n, &chance, &out.tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_decode(&decoder, TOKENS, out.text, &n, &chance, &out.tally, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     assert_int_equal(n, TOKENS);
     out.device = decoder.device.used;
     out.next = gsl_rng_uniform(rng);
@@ -55,13 +61,15 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
     return out;
 }
 
-/* Greedy texts are the plain one; drafts are made here and there, of other weights and of the target's own layers. */
+/* Greedy texts equal the plain one; drafts are on the host and on the GPU, of other weights and of
+ * the target's own layers. */
 static void drafting_ahead_changes_no_greedy_text(void **state)
 {
     (void)state;
     spec_model *target = open_model(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
-    static const char *const drafts[] = {SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
-                                         "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
+    static const char *const drafts[] = {
+        SHAPE "seed=1&type=q8_0&device=cpu&temperature=0", "layers?exit=1&temperature=0",
+        "quantised?type=q8_0&temperature=0", "layers?exit=2&temperature=0.5"};
     const outcome plain = decode(target, target, false, SPEC_VERIFY_HOST, 0);
     uint64_t hits = 0;
     for (int d = 0; d < 4; d++) {
@@ -78,7 +86,8 @@ static void drafting_ahead_changes_no_greedy_text(void **state)
     spec_model_close(target);
 }
 
-/* Chains verified on the card are those by rows, and those drafted ahead too; at temperatures, with filters. */
+/* Chains verified on the GPU equal those by rows, also drafted ahead; at several temperatures, with
+ * filters. */
 static void chains_on_the_card_are_those_by_rows(void **state)
 {
     (void)state;
@@ -86,13 +95,16 @@ static void chains_on_the_card_are_those_by_rows(void **state)
         const char *target, *draft;
     } pairs[] = {
         {SHAPE "seed=1&type=f32&device=gpu", SHAPE "seed=2&type=bf16&device=gpu"},
-        {SHAPE "seed=1&type=bf16&device=gpu&temperature=0.3&top_k=9", "layers?exit=1&temperature=0.4&top_p=0.9"},
-        {SHAPE "seed=1&type=q8_0&device=gpu&temperature=0.4", "quantised?type=q4_0&temperature=0.4"},
+        {SHAPE "seed=1&type=bf16&device=gpu&temperature=0.3&top_k=9",
+         "layers?exit=1&temperature=0.4&top_p=0.9"},
+        {SHAPE "seed=1&type=q8_0&device=gpu&temperature=0.4",
+         "quantised?type=q4_0&temperature=0.4"},
         {SHAPE "seed=1&type=q8_0&device=gpu&temperature=0", "layers?exit=2&temperature=0"},
     };
     uint64_t hits = 0, accepted = 0;
     for (int p = 0; p < 4; p++) {
-        spec_model *target = open_model(pairs[p].target, NULL), *draft = open_model(pairs[p].draft, target);
+        spec_model *target = open_model(pairs[p].target, NULL),
+                   *draft = open_model(pairs[p].draft, target);
         if (spec_transformer_of(target)->weights->backend->draw == NULL) {
             spec_model_close(draft);
             spec_model_close(target);
@@ -114,8 +126,8 @@ static void chains_on_the_card_are_those_by_rows(void **state)
         spec_model_close(draft);
         spec_model_close(target);
     }
-    print_message("%llu tokens accepted, %llu rounds found their chain\n", (unsigned long long)accepted,
-                  (unsigned long long)hits);
+    print_message("%llu tokens accepted, %llu rounds found their chain\n",
+                  (unsigned long long)accepted, (unsigned long long)hits);
     assert_true(accepted > 40 && hits > 4);
 }
 

@@ -1,5 +1,8 @@
-/* Greedy texts of transformers on the card (or the simulated one): speculation changes not a token there either, whatever
- * the rule, the strategy, K, the draft and where it computes, the type of weights; and they are the processor's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Greedy texts of transformers on the GPU (or the simulated one). Speculation changes no token
+ * there either, for any rule, strategy, K, draft and its device, and type of weights. They equal
+ * the processor's texts. */
+#include "models/model_open.h"
 #include "sim/decode.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
@@ -17,11 +20,12 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
-/* The text of a model at temperature 0, a row at a time. */
+/* The text of a model at temperature 0, one row at a time. */
 static void plain_text(int *text, int n, const spec_model *model)
 {
     spec_session session;
@@ -39,7 +43,7 @@ static void plain_text(int *text, int n, const spec_model *model)
     spec_session_free(&session);
 }
 
-/* ---- speculation -------------------------------------------------------------------------------------------------- */
+/* ---- speculation ----------------------------------------------------------------------------- */
 
 typedef struct {
     spec_model *target, *draft[DRAFTS];
@@ -47,16 +51,19 @@ typedef struct {
     uint64_t accepted, tokens;
 } greedy;
 
-/* The draft's layers in the target's cache; all of its weights again, on the card and beside it; other models, there and
- * here. */
+/* The draft's layers in the target's KV cache; all of its weights again, on the GPU and beside it;
+ * other models, on the GPU and on the host. */
 static void open_greedy(greedy *g, int type)
 {
     char target[200], here[200], there[200];
-    snprintf(target, sizeof target, "random?" SHAPE "seed=1&temperature=0&device=gpu&type=%s", types[type]);
-    snprintf(here, sizeof here, "random?" SHAPE "seed=1&type=%s&device=cpu", types[(type + 1) % TYPES]);
-    snprintf(there, sizeof there, "random?" SHAPE "seed=1&type=%s&device=gpu&kv=%s", types[(type + 2) % TYPES],
-             type % 2 == 0 ? "bf16" : "f32");
-    const char *const draft[DRAFTS] = {"layers?of=target&exit=1", here, "quantised?of=target&type=q4_0", there,
+    snprintf(target, sizeof target, "random?" SHAPE "seed=1&temperature=0&device=gpu&type=%s",
+             types[type]);
+    snprintf(here, sizeof here, "random?" SHAPE "seed=1&type=%s&device=cpu",
+             types[(type + 1) % TYPES]);
+    snprintf(there, sizeof there, "random?" SHAPE "seed=1&type=%s&device=gpu&kv=%s",
+             types[(type + 2) % TYPES], type % 2 == 0 ? "bf16" : "f32");
+    const char *const draft[DRAFTS] = {"layers?of=target&exit=1", here,
+                                       "quantised?of=target&type=q4_0", there,
                                        "quantised?of=target&type=q8_0&device=cpu"};
     *g = (greedy){.target = open_model(target, NULL)};
     for (int i = 0; i < DRAFTS; i++) g->draft[i] = open_model(draft[i], g->target);
@@ -69,11 +76,17 @@ static void close_greedy(greedy *g)
     spec_model_close(g->target);
 }
 
-/* One text, or false where the decoder refuses the rule with this strategy. */
-static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K, spec_chance *chance)
+/* One text, or false if the decoder refuses the rule with this strategy. */
+static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K,
+                      spec_chance *chance)
 {
-    const spec_decoder_config config = {.target = g->target, .opt_draft = g->draft[draft], .drafting = drafting,
-                                        .policy = "fixed", .rule = rule, .K = K, .costs = SPEC_COSTS_DEFAULT};
+    const spec_decoder_config config = {.target = g->target,
+                                        .opt_draft = g->draft[draft],
+                                        .drafting = drafting,
+                                        .policy = "fixed",
+                                        .rule = rule,
+                                        .K = K,
+                                        .costs = SPEC_COSTS_DEFAULT};
     spec_decoder decoder;
     spec_error error = {""};
     spec_tally tally = {0};
@@ -81,10 +94,11 @@ static bool same_text(greedy *g, const char *rule, const char *drafting, int dra
     size_t n;
     if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) return false;
     assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     if (n != TOKENS || memcmp(token, g->text, sizeof token) != 0)
-        fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec, g->target->spec, rule, drafting,
-                 K);
+        fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec,
+                 g->target->spec, rule, drafting, K);
     g->accepted += tally.accepted;
     g->tokens += n;
     spec_decoder_free(&decoder);
@@ -112,22 +126,23 @@ static void speculation_changes_no_token(void **state)
         const spec_rule *rule = spec_rules[i];
         if (rule->claim != SPEC_LOSSLESS && rule->claim != SPEC_LOSSLESS_ARGMAX) continue;
         for (int d = 0; d < DRAFTINGS; d++, turn++)
-            held += same_text(&all[turn % TYPES], rule->name, draftings[d], turn / 2 % DRAFTS, lengths[turn / 3 % 4], &chance);
+            held += same_text(&all[turn % TYPES], rule->name, draftings[d], turn / 2 % DRAFTS,
+                              lengths[turn / 3 % 4], &chance);
     }
     for (int t = 0; t < TYPES; t++) {
         accepted += all[t].accepted;
         tokens += all[t].tokens;
         close_greedy(&all[t]);
     }
-    printf("%d rules with strategies, %llu tokens, %.2f of them accepted drafts\n", held, (unsigned long long)tokens,
-           (double)accepted / (double)tokens);
+    printf("%d rules with strategies, %llu tokens, %.2f of them accepted drafts\n", held,
+           (unsigned long long)tokens, (double)accepted / (double)tokens);
     assert_true(held >= 50 && accepted > tokens / 5);
     gsl_rng_free(rng);
 }
 
-/* ---- texts of both devices ---------------------------------------------------------------------------------------- */
+/* ---- texts of both devices ------------------------------------------------------------------- */
 
-/* How far the best logit of the processor's row is from the next, over the spread of all of them. */
+/* Distance of the best logit of the processor's row from the next one, over the spread of all. */
 static double gap_of(const double *row, int vocab)
 {
     double best = -INFINITY, next = -INFINITY, mean = 0.0, spread = 0.0;
@@ -141,14 +156,16 @@ static double gap_of(const double *row, int vocab)
     return (best - next) / sqrt(spread);
 }
 
-/* The text on the card is the processor's, up to a place where its two best logits are nearer than six times what the
- * type's logits may be off by (tests/models/gpu/test_transformer_gpu.c). Returns how many tokens were the same. */
+/* The GPU's text equals the processor's up to a near tie: two best logits nearer than six times the
+ * error of the type's logits (tests/models/gpu/test_transformer_gpu.c). Returns the number of equal
+ * tokens. */
 static int same_on_both(const char *spec, int n, double off)
 {
     char name[1300];
     int text[2][LONG], same = 0;
     for (int device = 0; device < 2; device++) {
-        snprintf(name, sizeof name, "%s&temperature=0&device=%s", spec, device == 0 ? "cpu" : "gpu");
+        snprintf(name, sizeof name, "%s&temperature=0&device=%s", spec,
+                 device == 0 ? "cpu" : "gpu");
         spec_model *model = open_model(name, NULL);
         plain_text(text[device], n, model);
         spec_model_close(model);
@@ -160,8 +177,11 @@ static int same_on_both(const char *spec, int n, double off)
     spec_error error;
     double *scratch = malloc((size_t)model->vocab * sizeof *scratch);
     assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
-    const double gap = gap_of(spec_session_row(&session, text[0], (size_t)same, scratch, &error), model->vocab);
-    printf("%s: the same up to token %d of %d, where the best two logits are %.1e of the spread apart\n", spec, same, n, gap);
+    const double gap =
+        gap_of(spec_session_row(&session, text[0], (size_t)same, scratch, &error), model->vocab);
+    printf("%s: the same up to token %d of %d, where the best two logits are %.1e of the spread "
+           "apart\n",
+           spec, same, n, gap);
     assert_true(gap < 6.0 * off);
     free(scratch);
     spec_session_free(&session);
@@ -199,7 +219,7 @@ static void stories_are_the_processors(void **state)
     }
 }
 
-/* Kernels whose threads and blocks run in another order write the same. */
+/* Kernels whose threads and blocks run in another order write the same values. */
 static void the_order_of_threads_is_no_matter(void **state)
 {
     (void)state;
@@ -211,7 +231,8 @@ static void the_order_of_threads_is_no_matter(void **state)
     for (int t = 0; t < TYPES; t += 2) {
         char spec[200];
         int text[3][TOKENS];
-        snprintf(spec, sizeof spec, "random?" SHAPE "seed=2&temperature=0&device=gpu&type=%s", types[t]);
+        snprintf(spec, sizeof spec, "random?" SHAPE "seed=2&temperature=0&device=gpu&type=%s",
+                 types[t]);
         spec_model *model = open_model(spec, NULL);
         for (int o = 0; o < 3; o++) {
             setenv("SIM_ORDER", orders[o], 1);
@@ -224,7 +245,7 @@ static void the_order_of_threads_is_no_matter(void **state)
     else unsetenv("SIM_ORDER");
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct {
     greedy *g;
@@ -237,7 +258,8 @@ static void *decode_twice(void *data)
     decoding *job = data;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     spec_chance chance = spec_chance_sampled(rng);
-    for (int i = 0; i < 2; i++) job->same = same_text(job->g, "token", "chain", job->draft, 2 + i, &chance);
+    for (int i = 0; i < 2; i++)
+        job->same = same_text(job->g, "token", "chain", job->draft, 2 + i, &chance);
     gsl_rng_free(rng);
     return NULL;
 }

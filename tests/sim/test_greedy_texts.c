@@ -1,7 +1,9 @@
-/* Greedy texts of transformers: speculation changes not a token, whatever the rule, the strategy, K, the draft, the
- * type of weights, the threads or the instruction set. The text that it must be is read off rows that are computed one
- * at a time. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Greedy texts of transformers: speculation changes no token, for any rule, strategy, K, draft,
+ * type of weights, number of threads and instruction set. The expected text comes from rows that
+ * are computed one at a time. */
 #include "base/cpu.h"
+#include "models/model_open.h"
 #include "sim/decode.h"
 #include "tests/support/support.h"
 
@@ -22,7 +24,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -53,11 +56,17 @@ static void close_greedy(greedy *g)
     spec_model_close(g->target);
 }
 
-/* One text, or false where the decoder refuses the rule with this strategy. */
-static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K, spec_chance *chance)
+/* One text, or false if the decoder refuses the rule with this strategy. */
+static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K,
+                      spec_chance *chance)
 {
-    const spec_decoder_config config = {.target = g->target, .opt_draft = g->draft[draft], .drafting = drafting,
-                                        .policy = "fixed", .rule = rule, .K = K, .costs = SPEC_COSTS_DEFAULT};
+    const spec_decoder_config config = {.target = g->target,
+                                        .opt_draft = g->draft[draft],
+                                        .drafting = drafting,
+                                        .policy = "fixed",
+                                        .rule = rule,
+                                        .K = K,
+                                        .costs = SPEC_COSTS_DEFAULT};
     spec_decoder decoder;
     spec_error error;
     spec_tally tally = {0};
@@ -65,10 +74,11 @@ static bool same_text(greedy *g, const char *rule, const char *drafting, int dra
     size_t n;
     if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) return false;
     assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, &error), GSL_SUCCESS);
-    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_decode(&decoder, TOKENS, token, &n, chance, &tally, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     if (n != TOKENS || memcmp(token, g->text, sizeof token) != 0) {
-        fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec, g->target->spec, rule, drafting,
-                 K);
+        fail_msg("another text: %s of %s, rule %s, %s, K = %d", g->draft[draft]->spec,
+                 g->target->spec, rule, drafting, K);
     }
     g->accepted += tally.accepted;
     g->tokens += n;
@@ -77,15 +87,23 @@ static bool same_text(greedy *g, const char *rule, const char *drafting, int dra
 }
 
 static const char *const draftings[] = {
-    "chain", "greedy", "lookup", "gumbel", "minhash", "tree?n=2&siblings=iid", "tree?n=2&siblings=without",
-    "tree?widths=3.1.2.1&siblings=top", "tree?n=2&siblings=hub", "tree?widths=4.2.1&siblings=greedy",
+    "chain",
+    "greedy",
+    "lookup",
+    "gumbel",
+    "minhash",
+    "tree?n=2&siblings=iid",
+    "tree?n=2&siblings=without",
+    "tree?widths=3.1.2.1&siblings=top",
+    "tree?n=2&siblings=hub",
+    "tree?widths=4.2.1&siblings=greedy",
     "dynamic?top=3&nodes=12&depth=4",
 };
 
 enum { DRAFTINGS = sizeof draftings / sizeof *draftings };
 
-/* Every rule that promises the target's greedy text, with every strategy that it holds for; targets, drafts, K, threads
- * and instruction sets take turns. */
+/* Every rule that promises the target's greedy text, with every strategy that it supports; targets,
+ * drafts, K, threads and instruction sets take turns. */
 static void every_rule_and_strategy(greedy *all, int n)
 {
     static const int lengths[] = {1, 2, 3, 5};
@@ -103,9 +121,11 @@ static void every_rule_and_strategy(greedy *all, int n)
             for (int d = 0; d < DRAFTINGS; d++, turn++) {
                 greedy *g = &all[turn % n];
                 const bool portable = n > 1 && turn % 17 == 0; /* it is slow */
-                assert_int_equal(setenv("SPECLAB_ISA", portable ? "portable" : isa[turn % 3], 1), 0);
+                assert_int_equal(spec_cpu_limit(portable ? "portable" : isa[turn % 3], NULL),
+                                 GSL_SUCCESS);
                 omp_set_num_threads(1 + turn / 3 % 3);
-                held += same_text(g, rule->name, draftings[d], turn / 2 % g->n_drafts, lengths[turn / 3 % 4], &chance);
+                held += same_text(g, rule->name, draftings[d], turn / 2 % g->n_drafts,
+                                  lengths[turn / 3 % 4], &chance);
             }
         }
     }
@@ -118,7 +138,7 @@ static void every_rule_and_strategy(greedy *all, int n)
            (unsigned long long)tokens, (double)accepted / (double)tokens);
     assert_true(held >= 80 * rounds);
     assert_true(accepted > tokens / 5);
-    assert_int_equal(unsetenv("SPECLAB_ISA"), 0);
+    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
     omp_set_num_threads(threads);
     gsl_rng_free(rng);
 }
@@ -134,7 +154,8 @@ static void speculation_changes_no_token(void **state)
         char target[128], other[128];
         snprintf(target, sizeof target, "random?" SHAPE "seed=1&temperature=0&type=%s", types[t]);
         snprintf(other, sizeof other, "random?" SHAPE "seed=2&type=%s", types[(t + 1) % TYPES]);
-        const char *const drafts[] = {"quantised?of=target&type=q4_0", "layers?of=target&exit=2&temperature=0.3", other,
+        const char *const drafts[] = {"quantised?of=target&type=q4_0",
+                                      "layers?of=target&exit=2&temperature=0.3", other,
                                       "layers?of=target&skip=1&temperature=0", NULL};
         open_greedy(&all[t], target, drafts);
     }
@@ -149,7 +170,8 @@ static void speculation_changes_no_letter_of_a_story(void **state)
     spec_test_data(path, sizeof path, "babyllama");
     snprintf(target, sizeof target, "llama2c:%s/target.bin?temperature=0", path);
     snprintf(draft, sizeof draft, "llama2c:%s/draft.bin", path);
-    const char *const drafts[] = {draft, "layers?of=target&exit=4", "quantised?of=target&type=q8_0", NULL};
+    const char *const drafts[] = {draft, "layers?of=target&exit=4", "quantised?of=target&type=q8_0",
+                                  NULL};
     greedy g;
     open_greedy(&g, target, drafts);
     every_rule_and_strategy(&g, 1);

@@ -1,6 +1,8 @@
-/* The claim of the project: what is emitted has the law that the rule promises, exactly, whatever the draft, the
- * strategy and the policy. Every case is an enumeration of all branches of the decoding loop against a product of the
- * target's rows. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The project's main claim: emitted tokens have exactly the law that the rule promises, for any
+ * draft, strategy and policy. Every case enumerates all branches of the decoding loop and compares
+ * with a product of the target's rows. */
+#include "models/model_open.h"
 #include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -8,8 +10,10 @@
 
 #include <string.h>
 
-static const char *const rules[] = {"token", "match", "greedy", "block", "block-greedy", "traversal", "gumbel", "minhash"};
-static const char *const draftings[] = {"chain", "greedy", "lookup?max=2", "lookup?max=2&min=2&full=1"};
+static const char *const rules[] = {"token",        "match",     "greedy", "block",
+                                    "block-greedy", "traversal", "gumbel", "minhash"};
+static const char *const draftings[] = {"chain", "greedy", "lookup?max=2",
+                                        "lookup?max=2&min=2&full=1"};
 static const char *const policies[] = {"fixed",
                                        "heuristic?cap=3",
                                        "confidence?threshold=0.45",
@@ -23,35 +27,47 @@ typedef struct {
     double worst;
 } survey;
 
-static spec_output_law law_of(const spec_model *target, const spec_model *draft, const char *rule, const char *drafting,
-                              const char *policy, int K, int n_tokens, const int *prompt, size_t n_prompt)
+static spec_output_law law_of(const spec_model *target, const spec_model *draft, const char *rule,
+                              const char *drafting, const char *policy, int K, int n_tokens,
+                              const int *prompt, size_t n_prompt)
 {
-    const spec_decoder_config config = {.target = target, .opt_draft = draft, .drafting = drafting, .policy = policy,
-                                        .rule = rule, .K = K, .costs = SPEC_COSTS_DEFAULT};
+    const spec_decoder_config config = {.target = target,
+                                        .opt_draft = draft,
+                                        .drafting = drafting,
+                                        .policy = policy,
+                                        .rule = rule,
+                                        .K = K,
+                                        .costs = SPEC_COSTS_DEFAULT};
     spec_error error = {""};
     spec_output_law law;
-    if (spec_output_law_init(&law, &config, prompt, n_prompt, n_tokens, LIMIT, &error) != GSL_SUCCESS)
+    if (spec_output_law_init(&law, &config, prompt, n_prompt, n_tokens, LIMIT, &error) !=
+        GSL_SUCCESS)
         fail_msg("%s", error.text);
     return law;
 }
 
-static void check_lossless(survey *ret_survey, const spec_model *target, const spec_model *draft, const char *rule,
-                           const char *drafting, const char *policy, int K, int n_tokens, const char *family)
+static void check_lossless(survey *ret_survey, const spec_model *target, const spec_model *draft,
+                           const char *rule, const char *drafting, const char *policy, int K,
+                           int n_tokens, const char *family)
 {
     const int prompt[] = {0, target->vocab - 1, 0};
-    const size_t n_prompt = drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs something to look up */
-    if (strcmp(rule, "block-greedy") == 0 && strchr("cp", policy[0]) != NULL) return; /* refused: they look */
-    spec_output_law law = law_of(target, draft, rule, drafting, policy, K, n_tokens, prompt, n_prompt);
+    const size_t n_prompt =
+        drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs earlier tokens */
+    if (strcmp(rule, "block-greedy") == 0 && strchr("cp", policy[0]) != NULL)
+        return; /* refused: they read tokens */
+    spec_output_law law =
+        law_of(target, draft, rule, drafting, policy, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
-        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K, n_tokens, target->vocab,
-                 family, law.tv, law.total);
+        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K,
+                 n_tokens, target->vocab, family, law.tv, law.total);
     ret_survey->laws++;
     ret_survey->branches += law.branches;
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
     spec_output_law_free(&law);
 }
 
-/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 6048 pairs a family. */
+/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 6048 pairs per
+ * family. */
 static void every_rule_strategy_and_policy_is_lossless(void **state)
 {
     (void)state;
@@ -71,8 +87,8 @@ static void every_rule_strategy_and_policy_is_lossless(void **state)
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)family, &noise);
-                check_lossless(&seen, &target.head, &draft.head, rule, drafting, policy, K, n_tokens,
-                               pair_family_names[family]);
+                check_lossless(&seen, &target.head, &draft.head, rule, drafting, policy, K,
+                               n_tokens, pair_family_names[family]);
                 table_model_free(&target);
                 table_model_free(&draft);
             }
@@ -93,14 +109,14 @@ static void larger_laws_are_exact_too(void **state)
         table_model_init(&target, 3);
         table_model_init(&draft, 3);
         table_pair_randomize(&target, &draft, c % 2 == 0 ? PAIR_ZEROS : PAIR_MIXED, &noise);
-        check_lossless(&seen, &target.head, &draft.head, sampling[c / 2 % 3], draftings[c / 4 % 3], policies[c / 6],
-                       3, 3, "large");
+        check_lossless(&seen, &target.head, &draft.head, sampling[c / 2 % 3], draftings[c / 4 % 3],
+                       policies[c / 6], 3, 3, "large");
         table_model_free(&target);
         table_model_free(&draft);
     }
 }
 
-/* Texts may end within a round, and the draft model may think otherwise of where. */
+/* Texts may end within a round, and the draft model may end its text at another token. */
 static void an_end_of_text_changes_no_law(void **state)
 {
     (void)state;
@@ -115,8 +131,9 @@ static void an_end_of_text_changes_no_law(void **state)
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
             target.head.end_of_text = 1;
             draft.head.end_of_text = (int)(again % 3) - 1; /* none, another, the same */
-            check_lossless(&seen, &target.head, &draft.head, rules[c % N_RULES], draftings[c / N_RULES % 3],
-                           policies[c / N_RULES / 3 % N_POLICIES], 1 + c / N_RULES / 3 / N_POLICIES, 3, "end of text");
+            check_lossless(&seen, &target.head, &draft.head, rules[c % N_RULES],
+                           draftings[c / N_RULES % 3], policies[c / N_RULES / 3 % N_POLICIES],
+                           1 + c / N_RULES / 3 / N_POLICIES, 3, "end of text");
             table_model_free(&target);
             table_model_free(&draft);
         }
@@ -138,21 +155,25 @@ static void library_models_are_decoded_without_loss(void **state)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         spec_model *target, *draft;
         spec_error error = {""};
-        if (spec_model_open(&target, pairs[i][0], NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-        if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        if (spec_model_open(&target, pairs[i][0], NULL, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
+        if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
         for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++)
-            check_lossless(&seen, target, draft, rules[c % N_RULES], draftings[c / N_RULES % N_DRAFTINGS], "fixed",
+            check_lossless(&seen, target, draft, rules[c % N_RULES],
+                           draftings[c / N_RULES % N_DRAFTINGS], "fixed",
                            1 + c / N_RULES / N_DRAFTINGS, 2, pairs[i][0]);
         spec_model_close(draft);
         spec_model_close(target);
     }
 }
 
-/* ---- what is wrong is seen --------------------------------------------------------------------------------------- */
+/* ---- what is wrong is seen ------------------------------------------------------------------- */
 
 static const double example_target[] = {0.5, 0.3, 0.2}, example_draft[] = {0.2, 0.5, 0.3};
 
-static void check_law(const char *rule, const char *drafting, const char *policy, const double *expected, double tv)
+static void check_law(const char *rule, const char *drafting, const char *policy,
+                      const double *expected, double tv)
 {
     table_model target, draft;
     table_model_init(&target, 3);
@@ -170,11 +191,13 @@ static void check_law(const char *rule, const char *drafting, const char *policy
 static void wrong_rules_have_their_known_laws(void **state)
 {
     (void)state;
-    /* `python3 misc.py`: "argmax draft + softmax-q test". */
+    /* tests/oracle/misc.py: "argmax draft + softmax-q test". */
     check_law("greedy-softmax", "greedy", "fixed", (const double[]){0.4, 0.6, 0.0}, 0.3);
-    check_law("greedy-softmax", "chain", "fixed", example_target, 0.0); /* right where drafts are sampled */
+    check_law("greedy-softmax", "chain", "fixed", example_target,
+              0.0); /* right where drafts are sampled */
 
-    /* Accepted mass min(target, draft), and the rejected mass 1 - alpha spread as the whole target. */
+    /* Accepted mass min(target, draft), and the rejected mass 1 - alpha spread as the whole target.
+     */
     double expected[3], alpha = 0.0, tv = 0.0;
     for (int i = 0; i < 3; i++) alpha += fmin(example_target[i], example_draft[i]);
     for (int i = 0; i < 3; i++) {
@@ -190,14 +213,14 @@ static void wrong_rules_have_their_known_laws(void **state)
 static void an_anticipating_policy_is_caught(void **state)
 {
     (void)state;
-    /* `python3 misc.py`: "drop-if-q<0.25". */
+    /* tests/oracle/misc.py: "drop-if-q<0.25". */
     const double dropped[] = {0.4, 0.36, 0.24};
     check_law("token", "chain", "confidence-drop?threshold=0.25", dropped, 0.1);
-    /* The same threshold, rightly used. */
+    /* The same threshold, used correctly. */
     check_law("token", "chain", "confidence?threshold=0.25", example_target, 0.0);
     check_law("token", "chain", "peak?threshold=0.55", example_target, 0.0);
-    /* Where nothing is sampled, nothing is anticipated. Matching emits the target's samples, but only as long as the
-     * token taken back is not looked at: it is not, so this rule is safe. */
+    /* Without sampling nothing is anticipated. Matching emits the target's samples, but only as
+     * long as it does not read the retracted token. It does not, so this rule is safe. */
     check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
     check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
 }
@@ -207,20 +230,21 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
     (void)state;
     static const struct {
         const char *rule, *drafting, *policy;
-        double share; /* of the pairs on which it must show */
+        double share; /* of the pairs, on which the error must show */
     } wrong[] = {
         {"resample-target", "chain", "fixed", 1.0},
         {"resample-target", "greedy", "fixed", 1.0},
         {"resample-target", "lookup", "fixed", 1.0},
         {"greedy-softmax", "greedy", "fixed", 1.0},
-        {"token", "chain", "confidence-drop?threshold=0.4", 0.7}, /* not where it drops all that is drawn, or nothing */
-        {"lenience?l=0.5", "chain", "fixed", 0.95},               /* not where no ratio is below 1 */
+        {"token", "chain", "confidence-drop?threshold=0.4",
+         0.7}, /* not if it drops all drawn tokens, or none */
+        {"lenience?l=0.5", "chain", "fixed", 0.95}, /* not if no ratio is below 1 */
         {"lenience?l=0.5", "greedy", "fixed", 1.0},
         {"typical", "chain", "fixed", 1.0},
         {"top-k-relaxed?k=2", "chain", "fixed", 1.0},
         {"mentored?budget=0.1", "chain", "fixed", 1.0},
         {"mentored?budget=0.1", "greedy", "fixed", 1.0},
-        {"hsd", "chain", "fixed", 0.4}, /* where K is 2 */
+        {"hsd", "chain", "fixed", 0.4}, /* only at K = 2 */
     };
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(200);
@@ -228,21 +252,23 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
         uint64_t caught = 0;
         for (uint64_t t = 0; t < times; t++) {
             table_model target, draft;
-            const int V = 2 + (int)(3.0 * table_uniform(&noise)), K = 1 + (int)(2.0 * table_uniform(&noise));
+            const int V = 2 + (int)(3.0 * table_uniform(&noise)),
+                      K = 1 + (int)(2.0 * table_uniform(&noise));
             table_model_init(&target, V);
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
             const int prompt[] = {0, 1, 0};
-            spec_output_law law =
-                law_of(&target.head, &draft.head, wrong[w].rule, wrong[w].drafting, wrong[w].policy, K, 2, prompt, 3);
+            spec_output_law law = law_of(&target.head, &draft.head, wrong[w].rule,
+                                         wrong[w].drafting, wrong[w].policy, K, 2, prompt, 3);
             caught += law.tv > 1e-6;
             assert_within(law.total, 1.0, 1e-14);
             spec_output_law_free(&law);
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule, wrong[w].drafting,
-                      wrong[w].policy, (unsigned long long)caught, (unsigned long long)times);
+        print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule,
+                      wrong[w].drafting, wrong[w].policy, (unsigned long long)caught,
+                      (unsigned long long)times);
         assert_true((double)caught >= wrong[w].share * (double)times);
     }
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -29,12 +30,13 @@ static spec_output_law law_of(const stage *s, const int *prompt, size_t n_prompt
 {
     spec_error error = {""};
     spec_output_law law;
-    if (spec_output_law_init(&law, &s->config, prompt, n_prompt, n_tokens, 0, &error) != GSL_SUCCESS)
+    if (spec_output_law_init(&law, &s->config, prompt, n_prompt, n_tokens, 0, &error) !=
+        GSL_SUCCESS)
         fail_msg("%s", error.text);
     return law;
 }
 
-/* ---- the promise ------------------------------------------------------------------------------------------------- */
+/* ---- the promise ----------------------------------------------------------------------------- */
 
 static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
 {
@@ -46,7 +48,8 @@ static void the_promised_law_is_the_product_of_the_targets_rows(void **state)
     assert_int_equal(law.size, 27);
     double total = 0.0;
     for (int i = 0; i < 27; i++) {
-        const int text[] = {2, 1, i / 9, i / 3 % 3, i % 3}; /* the first token is the most significant */
+        const int text[] = {2, 1, i / 9, i / 3 % 3,
+                            i % 3}; /* the first token is the most significant */
         double product = 1.0;
         for (size_t k = 2; k < 5; k++) product *= table_model_row(&s.target, text, k)[text[k]];
         assert_within(law.target_law[i], product, 1e-16);
@@ -90,14 +93,20 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
     stage s;
     stage_init(&s, 2, PAIR_PLAIN, &noise);
     s.target.head.end_of_text = 1;
-    for (int both = 0; both < 2; both++) { /* whether the draft knows of the end or not */
+    for (int both = 0; both < 2; both++) { /* whether the draft knows the end */
         s.draft.head.end_of_text = both ? 1 : -1;
         spec_output_law law = law_of(&s, NULL, 0, 3);
         const double *first = table_model_row(&s.target, NULL, 0),
                      *second = table_model_row(&s.target, (const int[]){0}, 1),
                      *third = table_model_row(&s.target, (const int[]){0, 0}, 2);
-        const double expected[8] = {first[0] * second[0] * third[0], first[0] * second[0] * third[1], 0.0,
-                                    first[0] * second[1], 0.0, 0.0, 0.0, first[1]}; /* 000 001 - 011 - - - 111 */
+        const double expected[8] = {first[0] * second[0] * third[0],
+                                    first[0] * second[0] * third[1],
+                                    0.0,
+                                    first[0] * second[1],
+                                    0.0,
+                                    0.0,
+                                    0.0,
+                                    first[1]}; /* 000 001 - 011 - - - 111 */
         for (int i = 0; i < 8; i++) {
             assert_within(law.target_law[i], expected[i], 1e-15);
             assert_within(law.law[i], expected[i], 1e-14);
@@ -111,7 +120,7 @@ static void a_text_that_ends_early_is_filled_with_its_end(void **state)
 static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **state)
 {
     (void)state;
-    /* The law (.4,.6,0) against (.5,.3,.2): `python3 misc.py`, "argmax draft + softmax-q test". */
+    /* The law (.4,.6,0) against (.5,.3,.2): tests/oracle/misc.py, "argmax draft + softmax-q". */
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -129,17 +138,18 @@ static void the_distance_of_a_wrong_law_is_what_one_computes_by_hand(void **stat
     stage_free(&s);
 }
 
-/* ---- what is accepted -------------------------------------------------------------------------------------------- */
+/* ---- what is accepted ------------------------------------------------------------------------ */
 
 typedef enum { CHAIN_BY_RATIO, CHAIN_BY_MATCH, ARGMAX_BY_MATCH } acceptance;
 
-/* Sum over all drafts x^i of draft(x^i) prod min(1, target/draft), or of the chance that the target's own
- * sample is the drafted token. */
-static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left, double drafted,
-                                double accepted)
+/* The sum over all drafts x^i of draft(x^i) prod min(1, target/draft). By match, each factor is the
+ * chance that the target's sample equals the drafted token. */
+static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left,
+                                double drafted, double accepted)
 {
     if (left == 0) return 0.0;
-    const double *target = table_model_row(&s->target, text, n), *draft = table_model_row(&s->draft, text, n);
+    const double *target = table_model_row(&s->target, text, n),
+                 *draft = table_model_row(&s->draft, text, n);
     int best = 0;
     for (int x = 1; x < s->target.head.vocab; x++)
         if (draft[x] > draft[best]) best = x;
@@ -167,7 +177,7 @@ static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
         {"match", "chain", CHAIN_BY_MATCH},
         {"token", "greedy", ARGMAX_BY_MATCH},
         {"match", "greedy", ARGMAX_BY_MATCH},
-        {"resample-target", "chain", CHAIN_BY_RATIO}, /* its mistake is in what it emits */
+        {"resample-target", "chain", CHAIN_BY_RATIO}, /* its error is in the emitted token */
     };
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(6);
@@ -176,13 +186,15 @@ static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
                 for (int K = 0; K <= 4; K++) {
                     stage s;
-                    stage_init(&s, 1 + (int)(4.0 * table_uniform(&noise)), (pair_family)family, &noise);
+                    stage_init(&s, 1 + (int)(4.0 * table_uniform(&noise)), (pair_family)family,
+                               &noise);
                     s.config.rule = cases[c].rule;
                     s.config.drafting = cases[c].drafting;
                     s.config.K = K;
                     int text[4] = {0};
                     spec_output_law law = law_of(&s, NULL, 0, 0);
-                    assert_within(law.accepted, expected_accepted(&s, cases[c].how, text, 0, K, 1.0, 1.0), 1e-12);
+                    assert_within(law.accepted,
+                                  expected_accepted(&s, cases[c].how, text, 0, K, 1.0, 1.0), 1e-12);
                     spec_output_law_free(&law);
                     stage_free(&s);
                 }
@@ -191,7 +203,7 @@ static void expected_accepted_tokens_are_the_sum_over_drafts(void **state)
 static void one_round_of_one_draft_token_is_accepted_with_the_overlap(void **state)
 {
     (void)state;
-    /* overlap .7, match .31: theory of one draft; `python3 vectors.py`. */
+    /* Overlap .7, match .31: theory of one draft; tests/oracle/vectors.py. */
     uint64_t noise = 27;
     stage s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -204,7 +216,8 @@ static void one_round_of_one_draft_token_is_accepted_with_the_overlap(void **sta
             s.config.rule = rules[r];
             s.config.K = K;
             spec_output_law law = law_of(&s, NULL, 0, 1);
-            assert_within(law.accepted, alpha[r] * (1.0 - pow(alpha[r], K)) / (1.0 - alpha[r]), 1e-14);
+            assert_within(law.accepted, alpha[r] * (1.0 - pow(alpha[r], K)) / (1.0 - alpha[r]),
+                          1e-14);
             spec_output_law_free(&law);
         }
     stage_free(&s);
@@ -220,14 +233,15 @@ static void many_branches_lose_nothing(void **state)
     s.config.rule = "greedy";
     s.config.K = 4;
     spec_output_law law = law_of(&s, NULL, 0, 3);
-    print_message("%llu branches, total 1 %+.1e\n", (unsigned long long)law.branches, law.total - 1.0);
+    print_message("%llu branches, total 1 %+.1e\n", (unsigned long long)law.branches,
+                  law.total - 1.0);
     assert_within(law.total, 1.0, 3e-15);
     assert_true(law.tv < 3e-15);
     spec_output_law_free(&law);
     stage_free(&s);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void too_many_branches_are_refused_with_the_remedy(void **state)
 {
@@ -240,16 +254,75 @@ static void too_many_branches_are_refused_with_the_remedy(void **state)
     const uint64_t branches = law.branches;
     spec_output_law_free(&law);
     spec_error error = {""};
-    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches, &error), GSL_SUCCESS);
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches, &error),
+                     GSL_SUCCESS);
     spec_output_law_free(&law);
-    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches - 1, &error), GSL_EFAILED);
+    assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 2, branches - 1, &error),
+                     GSL_EFAILED);
     assert_non_null(strstr(error.text, "raise the limit"));
     assert_null(law.law);
     assert_null(law.target_law);
     assert_int_equal(law.size, 0);
-    /* No tokens are one branch; the first round, walked for its accepted tokens, has more than two. */
+    /* Zero tokens have one branch; the first round, enumerated for its accepted tokens, has more
+     * than two. */
     assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 0, 2, &error), GSL_EFAILED);
     assert_non_null(strstr(error.text, "raise the limit"));
+    stage_free(&s);
+}
+
+/* A limit of a third of the branches; and more than the usual limit, which would take some 30 s of
+ * processor time. The message gives the approximate number of branches. */
+static void a_walk_that_would_meet_its_limit_is_refused_early(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    s.config.K = 3;
+    spec_output_law law = law_of(&s, NULL, 0, 4);
+    const double branches = (double)law.branches;
+    const char *some;
+    spec_output_law_free(&law);
+    spec_error error = {""};
+    assert_int_equal(
+        spec_output_law_init(&law, &s.config, NULL, 0, 4, (uint64_t)(branches / 3.0), &error),
+        GSL_EFAILED);
+    assert_non_null(some = strstr(error.text, "branches: some "));
+    const double told = strtod(some + 15, NULL);
+    assert_true(told > branches / 3.0 && told < branches * 3.0);
+    assert_non_null(strstr(error.text, "raise the limit"));
+
+    const spec_clock processor = spec_clock_processor();
+    const double begun = spec_clock_read(&processor);
+    assert_int_equal(
+        spec_output_law_init(&law, &s.config, NULL, 0, 6, SPEC_OUTPUT_LAW_LIMIT, &error),
+        GSL_EFAILED);
+    assert_non_null(strstr(error.text, "more than 50000000 branches: some "));
+    assert_true(spec_clock_read(&processor) - begun < 5.0);
+    stage_free(&s);
+}
+
+/* The shares that a listener receives: they rise, and end below 1. */
+static void hear(void *self, double share)
+{
+    double *last = self;
+    assert_true(share > 0.0 && share < 1.0);
+    *last = share;
+}
+
+static void a_listener_hears_the_share_of_a_long_walk(void **state)
+{
+    (void)state;
+    uint64_t noise = 27;
+    double last = 0.0;
+    const spec_listener listener = {hear, &last};
+    stage s;
+    stage_init(&s, 3, PAIR_PLAIN, &noise);
+    s.config.K = 3;
+    s.config.opt_listener = &listener;
+    spec_output_law law = law_of(&s, NULL, 0, 4);
+    spec_output_law_free(&law);
+    if (last < 0.5) fail_msg("the last share is %g", last);
     stage_free(&s);
 }
 
@@ -265,7 +338,8 @@ static void absurd_laws_are_refused(void **state)
     assert_non_null(strstr(error.text, "16777216"));
     assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, -1, 0, &error), GSL_EINVAL);
     assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 4097, 0, &error), GSL_EINVAL);
-    assert_int_equal(spec_output_law_init(&law, &s.config, (const int[]){4}, 1, 1, 0, &error), GSL_EINVAL);
+    assert_int_equal(spec_output_law_init(&law, &s.config, (const int[]){4}, 1, 1, 0, &error),
+                     GSL_EINVAL);
     s.config.rule = "tokn";
     assert_int_equal(spec_output_law_init(&law, &s.config, NULL, 0, 1, 0, &error), GSL_EINVAL);
     s.config.rule = "token";
@@ -274,8 +348,10 @@ static void absurd_laws_are_refused(void **state)
     spec_output_law_free(&law);
 
     stage_init(&one, 1, PAIR_PLAIN, &noise);
-    assert_int_equal(spec_output_law_init(&law, &one.config, NULL, 0, 4096, 0, &error), GSL_SUCCESS);
-    assert_true(law.size == 1 && law.law[0] == 1.0 && law.target_law[0] == 1.0 && law.branches == 1);
+    assert_int_equal(spec_output_law_init(&law, &one.config, NULL, 0, 4096, 0, &error),
+                     GSL_SUCCESS);
+    assert_true(law.size == 1 && law.law[0] == 1.0 && law.target_law[0] == 1.0 &&
+                law.branches == 1);
     spec_output_law_free(&law);
     stage_free(&s);
     stage_free(&one);
@@ -306,15 +382,15 @@ static void failures_of_a_model_are_passed_on(void **state)
     stage_free(&s);
 }
 
-/* Asked to stop while decisions are walked through, and while the promised texts are. */
+/* A stop request during the walk over decisions, and during that over the promised texts. */
 static struct {
     const spec_model_kind *kind;
     int left;
     volatile int stop;
 } stopping;
 
-static const double *stops_after(const spec_model *model, void *session, const int *context, size_t n, double *scratch,
-                                 spec_error *error)
+static const double *stops_after(const spec_model *model, void *session, const int *context,
+                                 size_t n, double *scratch, spec_error *error)
 {
     if (--stopping.left <= 0) stopping.stop = 1;
     return stopping.kind->row(model, session, context, n, scratch, error);
@@ -360,6 +436,8 @@ int main(void)
         cmocka_unit_test(one_round_of_one_draft_token_is_accepted_with_the_overlap),
         cmocka_unit_test(many_branches_lose_nothing),
         cmocka_unit_test(too_many_branches_are_refused_with_the_remedy),
+        cmocka_unit_test(a_walk_that_would_meet_its_limit_is_refused_early),
+        cmocka_unit_test(a_listener_hears_the_share_of_a_long_walk),
         cmocka_unit_test(absurd_laws_are_refused),
         cmocka_unit_test(failures_of_a_model_are_passed_on),
         cmocka_unit_test(ctrl_c_ends_it_within_a_round),

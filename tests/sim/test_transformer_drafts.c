@@ -1,8 +1,10 @@
-/* Real transformers under the decoding loop: drafts of their own layers and weights, chains and trees, every rule that is
- * lossless. At temperature 0 the text is the plain one, to the last token of the window; at temperature 1 its law is the
- * target's, by enumeration through the transformer itself. */
-#include "sim/output_law.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Real transformers in the decoding loop: drafts of their own layers and weights, chains and trees,
+ * every lossless rule. At temperature 0 the text is the plain one, to the last token of the window.
+ * At temperature 1 its law is the target's, by enumeration through the transformer itself. */
+#include "models/model_open.h"
 #include "sim/chance/rng.h"
+#include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -20,7 +22,10 @@ static const char *const draftings[] = {
 enum { N_DRAFTINGS = sizeof draftings / sizeof *draftings };
 
 static const char *const drafts[] = {
-    "layers?exit=1", "layers?skip=1", "quantised?type=q4_0", "layers?exit=2&skip=0&temperature=0.7&top_k=2",
+    "layers?exit=1",
+    "layers?skip=1",
+    "quantised?type=q4_0",
+    "layers?exit=2&skip=0&temperature=0.7&top_k=2",
     "layers?exit=2&temperature=0",
 };
 enum { N_DRAFTS = sizeof drafts / sizeof *drafts };
@@ -29,7 +34,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -41,10 +47,14 @@ static bool is_lossless(const spec_rule *rule)
 static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **state)
 {
     (void)state;
-    enum { WINDOW = 47, PROMPT = 4, TEXT = WINDOW + 1 - PROMPT }; /* of 48 positions one is the begin of text's */
+    enum {
+        WINDOW = 47,
+        PROMPT = 4,
+        TEXT = WINDOW + 1 - PROMPT
+    }; /* of 48 positions one is for the begin of text */
     static const int prompt[PROMPT] = {3, 1, 4, 1};
-    spec_model *target =
-        open_model("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
+    spec_model *target = open_model(
+        "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
     assert_int_equal(target->window, WINDOW);
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     gsl_rng_set(rng, 42);
@@ -63,13 +73,16 @@ static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **st
             config.K = 1 + (c + d) / 2 % 4;
             spec_decoder decoder;
             spec_error error = {""};
-            if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS) continue; /* they do not go together */
+            if (spec_decoder_init(&decoder, &config, &error) != GSL_SUCCESS)
+                continue; /* not supported together */
             int plain[TEXT], text[TEXT];
             size_t n, n_plain;
             double time;
             spec_tally tally = {0};
             assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
-            assert_int_equal(spec_decode_plain(&decoder, TEXT, plain, &n_plain, &chance, &time, &error), GSL_SUCCESS);
+            assert_int_equal(
+                spec_decode_plain(&decoder, TEXT, plain, &n_plain, &chance, &time, &error),
+                GSL_SUCCESS);
             assert_int_equal(spec_decoder_reset(&decoder, prompt, PROMPT, &error), GSL_SUCCESS);
             if (spec_decode(&decoder, TEXT, text, &n, &chance, &tally, &error) != GSL_SUCCESS)
                 fail_msg("%s %s %s: %s", config.rule, config.drafting, drafts[d], error.text);
@@ -77,8 +90,8 @@ static void greedy_text_is_the_plain_one_for_every_rule_draft_and_tree(void **st
             assert_int_equal(n_plain, TEXT);
             for (int i = 0; i < TEXT; i++)
                 if (text[i] != plain[i])
-                    fail_msg("%s %s %s: token %d is %d, not %d", config.rule, config.drafting, drafts[d], i, text[i],
-                             plain[i]);
+                    fail_msg("%s %s %s: token %d is %d, not %d", config.rule, config.drafting,
+                             drafts[d], i, text[i], plain[i]);
             n_texts++;
             n_accepted += (int)tally.accepted;
             spec_decoder_free(&decoder);
@@ -95,7 +108,8 @@ static void texts_have_the_targets_law_through_the_transformer(void **state)
 {
     (void)state;
     static const int prompt[] = {1, 0};
-    spec_model *target = open_model("random?dim=32&layers=3&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
+    spec_model *target =
+        open_model("random?dim=32&layers=3&heads=2&ffn=32&vocab=2&context=16&type=f32", NULL);
     double worst = 0.0;
     unsigned long long branches = 0;
     int n_laws = 0;
@@ -112,7 +126,8 @@ static void texts_have_the_targets_law_through_the_transformer(void **state)
             config.K = 1 + c % 2;
             spec_output_law law;
             spec_error error = {""};
-            if (spec_output_law_init(&law, &config, prompt, 2, 2, 0, &error) != GSL_SUCCESS) continue;
+            if (spec_output_law_init(&law, &config, prompt, 2, 2, 0, &error) != GSL_SUCCESS)
+                continue;
             if (!(law.tv <= 1e-14 && fabs(law.total - 1.0) <= 1e-13))
                 fail_msg("%s %s %s: off by %g", config.rule, config.drafting, drafts[d], law.tv);
             if (law.tv > worst) worst = law.tv;

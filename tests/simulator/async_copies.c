@@ -1,6 +1,7 @@
-/* Copies into shared memory that a thread goes on beside: the simulator's part of copy_async (models/gpu/simt.h). They
- * happen as late as a card may do them: when they are waited for. Races are looked for then and when they are asked
- * for, since they may happen at any time between. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Asynchronous copies to shared memory: the simulator's part of copy_async (models/gpu/simt.h). A
+ * copy runs as late as a GPU may run it: when it is waited for. The race detector looks both then
+ * and when the copy is issued, since it may happen at any time in between. */
 #include "models/gpu/simt.h"
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/block_run.h"
@@ -15,12 +16,12 @@ typedef struct {
 } copy;
 
 static struct {
-    int block[3], grid[3]; /* that the copies are of */
-    int n, groups;         /* copies under way, oldest first; groups so far */
+    int block[3], grid[3]; /* of the block that issued the copies */
+    int n, groups;         /* pending copies, oldest first; groups so far */
     copy copies[MOST_COPIES];
 } threads[MOST_THREADS];
 
-/* What a block that has ended never waited for is forgotten. */
+/* Drops pending copies of a block that has ended. */
 static int own(void)
 {
     const int t = simt.thread;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/block_run.h"
 
 #include "models/gpu/simt.h"
@@ -15,11 +16,12 @@
 
 enum { MOST_THREADS = 1024, MOST_WARPS = MOST_THREADS / WARP_LANES };
 
-/* A lane that has not ended is ready (or has not begun), in a meeting of its warp, or at the block's barrier. */
+/* A live lane is ready (or has not started), waits in a meeting of its warp, or at the block's
+ * barrier. */
 typedef struct {
     uint32_t all, ready, meets, ended;
     uint32_t syncs;
-    simulated_meeting meeting; /* where the lanes of `meets` wait */
+    simulated_meeting meeting; /* the meeting in which the lanes of `meets` wait */
     int line;
     const char *file;
     simulated_lane lanes[WARP_LANES];
@@ -37,16 +39,17 @@ static struct {
     uint32_t warps_ready;
     int threads, warps, ended;
     bool early;
-    bool waited[MOST_THREADS]; /* for the launch before */
+    bool waited[MOST_THREADS]; /* has waited for the previous launch */
     int at_barrier, barrier_first, barrier_line;
     const char *barrier_file;
     uint32_t barriers;
     struct {
         const char *begin, *end;
-    } shared; /* around all shared arrays that a kernel has come by; nothing else of a kernel's lies between */
+    } shared; /* range of all shared arrays that a kernel has reached; contains nothing else of a
+               * kernel */
     simulated_stack host, *free_stacks, *running;
     int n_stacks;
-    simulated_stack *stacks[MOST_THREADS]; /* NULL: the thread has not begun, or has ended */
+    simulated_stack *stacks[MOST_THREADS]; /* NULL: the thread has not started, or has ended */
     warp_state warp[MOST_WARPS];
 } run;
 
@@ -60,7 +63,8 @@ void block_run_fail(const char *format, ...)
     fflush(stdout);
     if (run.kernel != NULL)
         fprintf(stderr, "simulator: kernel %s, block (%d, %d, %d), thread %d: %s\n",
-                run.kernel->name + strlen("spec_kernel_"), simt.block[0], simt.block[1], simt.block[2], simt.thread, text);
+                run.kernel->name + strlen("spec_kernel_"), simt.block[0], simt.block[1],
+                simt.block[2], simt.thread, text);
     else fprintf(stderr, "simulator: %s\n", text);
     fflush(stderr);
     _exit(3);
@@ -81,7 +85,8 @@ bool block_run_is_early(void) { return run.early && !run.waited[simt.thread]; }
 
 void simt_after_previous(const char *file, int line)
 {
-    if (run.waited[simt.thread]) block_run_fail("after_previous at %s:%d for the second time", short_name(file), line);
+    if (run.waited[simt.thread])
+        block_run_fail("after_previous at %s:%d for the second time", short_name(file), line);
     run.waited[simt.thread] = true;
 }
 
@@ -102,7 +107,7 @@ bool block_run_stack_has(const void *at)
     return byte >= bottom && byte < bottom + run.running->size;
 }
 
-/* ---- who is next -------------------------------------------------------------------------------------------------- */
+/* -- scheduling -- */
 
 static int by_chance(uint32_t set)
 {
@@ -117,7 +122,7 @@ static inline int choose(uint32_t set)
     return run.order == ORDER_REVERSE ? 31 - __builtin_clz(set) : by_chance(set);
 }
 
-/* Nobody can go on and not all have ended: says which meeting will not come about and who is missing. */
+/* Deadlock: names the incomplete meeting and the missing thread. */
 __attribute__((noreturn)) static void fail_stuck(void)
 {
     int missing = 0;
@@ -127,21 +132,25 @@ __attribute__((noreturn)) static void fail_stuck(void)
         simt.thread = i * WARP_LANES + __builtin_ctz(w->meets);
         const char *name = meeting_names[w->meeting], *file = short_name(w->file);
         if (w->meets == w->all)
-            block_run_fail("%s at %s:%d in a warp of %d lanes", name, file, w->line, __builtin_popcount(w->all));
+            block_run_fail("%s at %s:%d in a warp of %d lanes", name, file, w->line,
+                           __builtin_popcount(w->all));
         missing = i * WARP_LANES + __builtin_ctz(w->all & ~w->meets);
         if (w->ended >> missing % WARP_LANES & 1)
-            block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name, file, w->line, missing);
-        block_run_fail("%s at %s:%d is not reached by thread %d, which is in sync_block at %s:%d", name, file, w->line,
-                       missing, short_name(run.barrier_file), run.barrier_line);
+            block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name, file,
+                           w->line, missing);
+        block_run_fail("%s at %s:%d is not reached by thread %d, which is in sync_block at %s:%d",
+                       name, file, w->line, missing, short_name(run.barrier_file),
+                       run.barrier_line);
     }
     for (int i = run.warps - 1; i >= 0; i--)
         if (run.warp[i].ended != 0) missing = i * WARP_LANES + __builtin_ctz(run.warp[i].ended);
     simt.thread = run.barrier_first;
-    block_run_fail("sync_block at %s:%d is not reached by thread %d, which has ended", short_name(run.barrier_file),
-                   run.barrier_line, missing);
+    block_run_fail("sync_block at %s:%d is not reached by thread %d, which has ended",
+                   short_name(run.barrier_file), run.barrier_line, missing);
 }
 
-/* -1: all have ended. Stays in the warp that ran while one of its lanes can go on, unless turns are by chance. */
+/* -1: all have ended. Stays in the current warp while one of its lanes is ready, unless the order
+ * is random. */
 static inline int next_thread(void)
 {
     unsigned warp = (unsigned)simt.thread / WARP_LANES;
@@ -160,7 +169,7 @@ static inline void not_ready(unsigned warp, uint32_t bit)
     if ((run.warp[warp].ready &= ~bit) == 0) run.warps_ready &= ~(1u << warp);
 }
 
-/* ---- threads on stacks -------------------------------------------------------------------------------------------- */
+/* ---- threads on stacks ----------------------------------------------------------------------- */
 
 static void run_threads(void);
 
@@ -180,7 +189,7 @@ static inline void go_to(simulated_stack *to)
     simulated_stack_switch(from, to);
 }
 
-/* Whoever is next goes on; comes back when it is this thread's turn again. */
+/* Switches to the next thread; returns when this thread is scheduled again. */
 static inline void give_way(void)
 {
     const int next = next_thread();
@@ -189,8 +198,8 @@ static inline void give_way(void)
     go_to(stack != NULL ? stack : some_stack(next));
 }
 
-/* A stack's function: threads, one after another. The next one takes the stack over where it has none of its own yet,
- * so that threads that never wait need a single one. */
+/* Entry of a stack: runs threads one after another. The next thread reuses the stack if it has
+ * none, so that threads that never wait need only one. */
 static void run_threads(void)
 {
     simulated_stack_began();
@@ -216,7 +225,7 @@ static void run_threads(void)
     }
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------------------- */
+/* ---- meetings -------------------------------------------------------------------------------- */
 
 static inline bool same_place(const char *file, int line, const char *other_file, int other_line)
 {
@@ -232,8 +241,9 @@ void block_run_barrier(const char *file, int line)
         run.barrier_file = file;
         run.barrier_line = line;
     } else if (!same_place(file, line, run.barrier_file, run.barrier_line))
-        block_run_fail("sync_block at %s:%d, while thread %d is in sync_block at %s:%d", short_name(file), line,
-                       run.barrier_first, short_name(run.barrier_file), run.barrier_line);
+        block_run_fail("sync_block at %s:%d, while thread %d is in sync_block at %s:%d",
+                       short_name(file), line, run.barrier_first, short_name(run.barrier_file),
+                       run.barrier_line);
     if (run.at_barrier == run.threads) {
         run.at_barrier = 0;
         run.barriers++;
@@ -243,10 +253,11 @@ void block_run_barrier(const char *file, int line)
     give_way();
 }
 
-uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), uint64_t value, int from,
-                        const char *file, int line)
+uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes),
+                        uint64_t value, int from, const char *file, int line)
 {
-    const unsigned warp = (unsigned)simt.thread / WARP_LANES, lane = (unsigned)simt.thread % WARP_LANES;
+    const unsigned warp = (unsigned)simt.thread / WARP_LANES,
+                   lane = (unsigned)simt.thread % WARP_LANES;
     warp_state *w = &run.warp[warp];
     simulated_lane *mine = &w->lanes[lane];
     mine->value = value;
@@ -257,9 +268,9 @@ uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *
         w->file = file;
         w->line = line;
     } else if (w->meeting != meeting || !same_place(file, line, w->file, w->line))
-        block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", meeting_names[meeting], short_name(file), line,
-                       (int)warp * WARP_LANES + __builtin_ctz(w->meets), meeting_names[w->meeting], short_name(w->file),
-                       w->line);
+        block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", meeting_names[meeting],
+                       short_name(file), line, (int)warp * WARP_LANES + __builtin_ctz(w->meets),
+                       meeting_names[w->meeting], short_name(w->file), w->line);
     w->meets |= 1u << lane;
     if (w->meets == ~0u) {
         if (join != NULL) join(w->lanes);
@@ -272,9 +283,10 @@ uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *
     return mine->result;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* What a block has not written reads as NaN. Not by memset, which the address sanitizer would hold to the array's end. */
+/* Unwritten shared memory reads as NaN. Without memset, which the address sanitizer would check
+ * against the array's end. */
 void simt_shared_begins(char *begin, const char *end)
 {
     if (run.shared.begin == NULL || begin < run.shared.begin) run.shared.begin = begin;
@@ -315,13 +327,14 @@ static void run_blocks(bool by_ptx)
         simt.block[1] = (int)(block / grid[0] % grid[1]);
         simt.block[2] = (int)(block / grid[0] / grid[1]);
         memset(run.waited, 0, sizeof run.waited);
-        if (by_ptx) ptx_run_block(run.kernel, run.args, run.threads, run.order, &run.chance, i == 0);
+        if (by_ptx)
+            ptx_run_block(run.kernel, run.args, run.threads, run.order, &run.chance, i == 0);
         else run_block();
     }
 }
 
-void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order,
-               bool early)
+void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads,
+               simulated_order order, bool early)
 {
     const launch_mark began = launch_profile_begin();
     run.kernel = kernel;

@@ -1,6 +1,8 @@
-/* block_run: the threads of a block, one stack each, run by turns until all have ended.
- * A thread runs until it waits for others: of its warp (shuffle, vote, product) or of its block (barrier). Whoever can
- * go on is chosen in the order asked for. Blocks run one after another. One launch at a time in a process. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* block_run: a cooperative scheduler for the threads of a block, one stack per thread.
+ * A thread runs until it waits for others of its warp (shuffle, vote, product) or of its block
+ * (barrier). The requested order chooses among ready threads. Blocks run one after another, and a
+ * process runs one launch at a time. */
 #ifndef SPECLAB_BLOCK_RUN_H
 #define SPECLAB_BLOCK_RUN_H
 
@@ -11,46 +13,55 @@
 
 typedef enum { ORDER_FORWARD, ORDER_REVERSE, ORDER_SHUFFLED } simulated_order;
 
-/* What a warp does together; where all 32 lanes have to meet at one line. */
-typedef enum { MEET_SYNC_WARP, MEET_SHUFFLE, MEET_VOTE, MEET_MMA_BF16, MEET_MMA_INT8 } simulated_meeting;
+/* Collective operations of a warp, at which all 32 lanes must meet in one line. */
+typedef enum {
+    MEET_SYNC_WARP,
+    MEET_SHUFFLE,
+    MEET_VOTE,
+    MEET_MMA_BF16,
+    MEET_MMA_INT8
+} simulated_meeting;
 
-/* What a lane brings to a meeting, and what it takes away. */
+/* A lane's input to a meeting, and its result. */
 typedef struct {
     uint64_t value, result;
-    int from; /* of a shuffle: the lane whose value is wanted */
+    int from; /* of a shuffle: the source lane */
 } simulated_lane;
 
-/* Comes back with `result` when all lanes of the warp are there; the last to come calls `join` with the 32 of them. */
-uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes), uint64_t value, int from,
-                        const char *file, int line);
+/* Returns `result` once all lanes of the warp have called; the last one calls `join` with the 32
+ * lanes. */
+uint64_t block_run_meet(simulated_meeting meeting, void (*join)(simulated_lane *lanes),
+                        uint64_t value, int from, const char *file, int line);
 
-/* Comes back when all threads of the block are there. */
+/* Returns once all threads of the block have called. */
 void block_run_barrier(const char *file, int line);
 
-/* Runs all blocks of a launch. A thread that breaks a rule ends the process: one line, exit code 3. early: the launch may
- * begin before the one before it has ended, so that each thread has to call after_previous. */
-void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads, simulated_order order,
-               bool early);
+/* Runs all blocks of a launch. A thread that breaks a rule ends the process with one line and exit
+ * code 3. early: the launch may begin before the previous one ends, so each thread must call
+ * after_previous. */
+void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads,
+               simulated_order order, bool early);
 
-/* Everything that was launched has ended: the next launch finds nothing under way that it could be early for. */
+/* All launches have ended, so the next one cannot be early. */
 void block_run_settle(void);
 
-/* Whether the thread that runs may be doing so before the launch before this one has ended. */
+/* Whether the current thread may run before the previous launch has ended. */
 bool block_run_is_early(void);
 
-/* "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exit code 3; without the place where no kernel runs. */
+/* Prints "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exits with 3; without a
+ * place outside kernels. */
 void block_run_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Barriers of the block, and of the thread's warp, that came about since the block began. */
+/* Completed barriers of the block, and of the thread's warp, since the block started. */
 typedef struct {
     uint32_t block, warp;
 } simulated_epoch;
 simulated_epoch block_run_epoch(int thread);
 
-/* Whether the address is of a shared array. */
+/* Whether the address is in a shared array. */
 bool block_run_shared_has(const void *at);
 
-/* Whether the address is of the stack of the thread that runs. */
+/* Whether the address is in the current thread's stack. */
 bool block_run_stack_has(const void *at);
 
 #endif

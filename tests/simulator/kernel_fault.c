@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/kernel_fault.h"
 
 #include "tests/simulator/block_run.h"
@@ -36,7 +37,8 @@ void kernel_fault_watch(void)
     sigaction(SIGVTALRM, &time, &timer_before);
     const struct itimerval patience = {.it_value.tv_sec = simulated_setting("SIM_PATIENCE", 60)};
     setitimer(ITIMER_VIRTUAL, &patience, NULL);
-    const struct sigaction address = {.sa_sigaction = on_address, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    const struct sigaction address = {.sa_sigaction = on_address,
+                                      .sa_flags = SA_SIGINFO | SA_ONSTACK};
     const stack_t stack = {.ss_sp = signal_stack, .ss_size = SIGNAL_STACK};
     sigaltstack(&stack, &stack_before);
     sigaction(SIGSEGV, &address, &segv_before);

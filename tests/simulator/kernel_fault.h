@@ -1,5 +1,6 @@
-/* kernel_fault: while a launch runs, addresses that no memory has, full stacks and loops without end are named with
- * their kernel, block and thread; under the address sanitizer with the calls that led there. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernel_fault: reports a segmentation fault, stack overflow or endless loop in a kernel.
+ * The report names kernel, block and thread; the address sanitizer adds the call stack. */
 #ifndef SPECLAB_KERNEL_FAULT_H
 #define SPECLAB_KERNEL_FAULT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/kernel_table.h"
 
 #include "models/gpu/kernels.h"

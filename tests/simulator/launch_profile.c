@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/launch_profile.h"
 
 #include "models/gpu/simt.h"
@@ -24,7 +25,10 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-launch_mark launch_profile_begin(void) { return (launch_mark){simt.moved, wanted() ? seconds_now() : 0}; }
+launch_mark launch_profile_begin(void)
+{
+    return (launch_mark){simt.moved, wanted() ? seconds_now() : 0};
+}
 
 void launch_profile_end(launch_mark began, const simulated_kernel *kernel, int64_t blocks)
 {
@@ -39,11 +43,13 @@ void launch_profile_end(launch_mark began, const simulated_kernel *kernel, int64
 __attribute__((destructor)) static void show(void)
 {
     if (!wanted()) return;
-    fprintf(stderr, "%-28s %9s %10s %14s %10s %10s\n", "kernel", "launches", "blocks", "bytes moved", "ms", "us/block");
+    fprintf(stderr, "%-28s %9s %10s %14s %10s %10s\n", "kernel", "launches", "blocks",
+            "bytes moved", "ms", "us/block");
     for (int i = 0; i < MOST_KERNELS && simulated_kernels[i].name != NULL; i++) {
         if (rows[i].launches == 0) continue;
-        fprintf(stderr, "%-28s %9ld %10lld %14llu %10.1f %10.2f\n", simulated_kernels[i].name + strlen("spec_kernel_"),
-                rows[i].launches, (long long)rows[i].blocks, (unsigned long long)rows[i].moved, 1e3 * rows[i].seconds,
+        fprintf(stderr, "%-28s %9ld %10lld %14llu %10.1f %10.2f\n",
+                simulated_kernels[i].name + strlen("spec_kernel_"), rows[i].launches,
+                (long long)rows[i].blocks, (unsigned long long)rows[i].moved, 1e3 * rows[i].seconds,
                 rows[i].blocks > 0 ? 1e6 * rows[i].seconds / (double)rows[i].blocks : 0.0);
     }
 }

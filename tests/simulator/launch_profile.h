@@ -1,5 +1,7 @@
-/* launch_profile: with SIM_PROFILE=1, a table of the kernels on standard error when the process ends: launches, blocks,
- * bytes loaded and stored by quads and pairs, and the processor's time that the simulator took for them. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* launch_profile: with SIM_PROFILE=1, prints a table of kernels when the process ends.
+ * On standard error: launches, blocks, bytes loaded and stored by quads and pairs, and the
+ * simulator's processor time. */
 #ifndef SPECLAB_LAUNCH_PROFILE_H
 #define SPECLAB_LAUNCH_PROFILE_H
 

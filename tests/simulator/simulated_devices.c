@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Devices and contexts of the simulated driver. */
 #include "tests/simulator/block_run.h"
 #include "tests/simulator/simulated_driver.h"
@@ -9,7 +10,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static simulated_card cards[MOST_CARDS];
-static int n_cards = -1; /* before cuInit */
+static int n_cards = -1; /* -1: before cuInit */
 static _Thread_local simulated_card *current;
 
 void simulated_lock(void) { pthread_mutex_lock(&mutex); }
@@ -81,7 +82,8 @@ static const struct {
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_NOT_READY_, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
      "system has unsupported display driver / cuda driver combination"},
@@ -106,9 +108,12 @@ static CUresult describe(CUresult result, const char **ret_text, bool name)
 }
 
 CUresult cuGetErrorName(CUresult result, const char **name) { return describe(result, name, true); }
-CUresult cuGetErrorString(CUresult result, const char **text) { return describe(result, text, false); }
+CUresult cuGetErrorString(CUresult result, const char **text)
+{
+    return describe(result, text, false);
+}
 
-/* ---- devices ------------------------------------------------------------------------------------------------------ */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 CUresult cuDeviceGetCount(int *count)
 {
@@ -163,12 +168,13 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     return known(device);
 }
 
-/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     simulated_lock();
-    const CUresult planned = planned_failure(__func__), result = planned != CUDA_SUCCESS ? planned : known(device);
+    const CUresult planned = planned_failure(__func__),
+                   result = planned != CUDA_SUCCESS ? planned : known(device);
     if (result != CUDA_SUCCESS) return simulated_leave(result);
     simulated_card *card = &cards[device];
     if (card->uses++ == 0)
@@ -180,7 +186,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* Nothing may be left of what was made in it, though a real card would clear it away. */
+/* Everything allocated in the context must have been freed, though a real GPU would free it. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     simulated_lock();
@@ -190,10 +196,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     if (card->uses == 0) return simulated_leave(CUDA_ERROR_INVALID_CONTEXT);
     if (--card->uses > 0) return simulated_leave(CUDA_SUCCESS);
     simulated_streams_drain(card);
-    if (card->allocations + card->pinned + card->streams + card->events + card->graphs + card->modules != 0)
-        block_run_fail("the context is released while there still are %d allocations, %d of pinned memory, %d streams, %d "
+    if (card->allocations + card->pinned + card->streams + card->events + card->graphs +
+            card->modules !=
+        0)
+        block_run_fail("the context is released while there still are %d allocations, %d of pinned "
+                       "memory, %d streams, %d "
                        "events, %d graphs, %d modules",
-                       card->allocations, card->pinned, card->streams, card->events, card->graphs, card->modules);
+                       card->allocations, card->pinned, card->streams, card->events, card->graphs,
+                       card->modules);
     return simulated_leave(CUDA_SUCCESS);
 }
 
@@ -205,7 +215,7 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* ---- modules: whatever the image says, they hold the kernels of this library -------------------------------------- */
+/* ---- modules: any image contains the kernels of this library --------------------------------- */
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
@@ -239,7 +249,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return simulated_leave(CUDA_ERROR_NOT_FOUND);
 }
 
-/* Most threads of a block, and what the code was compiled for: 8.0, and 9.0 for later cards. Nothing else is known. */
+/* Most threads per block, and the capability the code was compiled for: 8.0, and 9.0 for later
+ * GPUs. No other attribute is supported. */
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     SIMULATED_ENTER(card);
@@ -247,19 +258,21 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     *value = 0;
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) *value = function->threads;
     if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION) *value = simulated_capability() < 90 ? 80 : 90;
-    return simulated_leave(attribute >= 0 && attribute <= 15 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return simulated_leave(attribute >= 0 && attribute <= 15 ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE);
 }
 
-long simulated_shared_wishes; /* for a share of shared memory; tests read it */
+long simulated_shared_wishes; /* requests for a share of shared memory; tests read it */
 
-/* The size of shared memory that is launched with, and the percentage of it that is wished for. */
+/* Dynamic shared memory, and the preferred percentage of shared memory. */
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {
     SIMULATED_ENTER(card);
     (void)card;
     if (function == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     const bool size = attribute == 8 && value >= 0;
-    const bool wish = attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= -1 && value <= 100;
+    const bool wish = attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
+                      value >= -1 && value <= 100;
     simulated_shared_wishes += wish;
     return simulated_leave(size || wish ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }

@@ -1,5 +1,6 @@
-/* Memory of the simulated cards and pinned memory of the host: each allocation its own, with bytes around it that
- * nobody may change. Fresh memory reads as NaN. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory of the simulated GPUs and pinned host memory. Guard bytes surround each allocation, and
+ * fresh memory reads as NaN. */
 #include "tests/simulator/block_run.h"
 #include "tests/simulator/simulated_driver.h"
 #include "tests/simulator/stack_switch.h"
@@ -22,7 +23,7 @@ typedef struct allocation {
 } allocation;
 
 static allocation *allocations;
-static const simulated_card *open; /* the card whose memory may be touched */
+static const simulated_card *open; /* the GPU whose memory may be touched */
 unsigned long simulated_memory_changes;
 
 static void fill_margins(allocation *a)
@@ -34,12 +35,15 @@ static void fill_margins(allocation *a)
 static void check_margins(const allocation *a)
 {
 #ifndef SIMULATED_ASAN
-    const unsigned char *before = (const unsigned char *)a->memory - MARGIN, *after = before + MARGIN + a->bytes;
+    const unsigned char *before = (const unsigned char *)a->memory - MARGIN,
+                        *after = before + MARGIN + a->bytes;
     for (int i = 0; i < MARGIN; i++) {
         if (before[i] != MARGIN_BYTE)
-            block_run_fail("%d bytes before an allocation of %zu bytes were written to", MARGIN - i, a->bytes);
+            block_run_fail("%d bytes before an allocation of %zu bytes were written to", MARGIN - i,
+                           a->bytes);
         if (after[i] != MARGIN_BYTE)
-            block_run_fail("byte %d after the end of an allocation of %zu bytes was written to", i, a->bytes);
+            block_run_fail("byte %d after the end of an allocation of %zu bytes was written to", i,
+                           a->bytes);
     }
 #else
     (void)a;
@@ -62,7 +66,8 @@ static void set_access(const allocation *a, bool allowed)
 #endif
 }
 
-/* The host has no business in the card's memory: under the address sanitizer it is out of reach while no kernel runs. */
+/* The host must not touch GPU memory: under the address sanitizer it is poisoned while no kernel
+ * runs. */
 void simulated_memory_open(const simulated_card *card)
 {
     for (const allocation *a = allocations; a != NULL; a = a->next)
@@ -87,7 +92,8 @@ static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool
 {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const size_t counted = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (!pinned && (bytes > card->memory || counted > card->memory - card->taken)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!pinned && (bytes > card->memory || counted > card->memory - card->taken))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     allocation *a = calloc(1, sizeof *a);
     void *whole = NULL;
 #ifdef SIMULATED_ASAN
@@ -101,7 +107,11 @@ static CUresult take(simulated_card *card, void **ret_memory, size_t bytes, bool
         free(a);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *a = (allocation){.next = allocations, .card = card, .memory = (char *)whole + begin, .bytes = bytes, .pinned = pinned};
+    *a = (allocation){.next = allocations,
+                      .card = card,
+                      .memory = (char *)whole + begin,
+                      .bytes = bytes,
+                      .pinned = pinned};
     allocations = a;
     simulated_memory_changes++;
     memset(a->memory, 0xff, bytes);
@@ -135,7 +145,7 @@ static CUresult give_back(void *memory, bool pinned)
         free(a);
         return CUDA_SUCCESS;
     }
-    block_run_fail("%p is given back, which is no allocation, or no longer", memory);
+    block_run_fail("%p is freed, but is not an allocation", memory);
 }
 
 size_t simulated_memory_reach(const void *at, bool pinned)
@@ -169,21 +179,23 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
 {
     SIMULATED_ENTER(card);
-    if (simulated_streams_spoil_capture()) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
+    if (simulated_streams_spoil_capture())
+        return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     void *at = NULL;
     const CUresult result = take(card, &at, bytes, false);
     if (result == CUDA_SUCCESS) *memory = (CUdeviceptr)(uintptr_t)at;
     return simulated_leave(result);
 }
 
-/* Waits for everything, as a card does. Memory is given back after a failure as well. */
+/* Waits for everything, as a GPU does. Frees memory after a failure too. */
 CUresult cuMemFree_v2(CUdeviceptr memory)
 {
     simulated_lock();
     simulated_card *card;
     const CUresult result = simulated_current(&card, __func__);
     if (card == NULL || card->uses == 0) return simulated_leave(result);
-    if (simulated_streams_spoil_capture()) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
+    if (simulated_streams_spoil_capture())
+        return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     if (memory == 0) return simulated_leave(CUDA_SUCCESS);
     simulated_streams_drain(card);
     give_back((void *)(uintptr_t)memory, false);

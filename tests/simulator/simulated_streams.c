@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams, copies, launches, graphs and events of the simulated driver. */
 #include "models/gpu/simt.h"
 #include "tests/simulator/block_run.h"
@@ -10,7 +11,7 @@
 
 typedef enum { WORK_LAUNCH, WORK_PUT, WORK_GET, WORK_SET, WORK_EVENT } work_kind;
 
-/* Something asked of a stream. */
+/* A queued operation of a stream. */
 typedef struct {
     work_kind kind;
     void *to;
@@ -19,7 +20,7 @@ typedef struct {
     unsigned char value;
     CUevent event;
     const simulated_kernel *kernel;
-    void *args; /* a copy */
+    void *args; /* a copy of the arguments */
     int grid[3], threads;
     bool early;
 } work;
@@ -33,7 +34,7 @@ struct CUstream_st {
     CUstream next;
     simulated_card *card;
     bool blocking, captures, spoilt;
-    pthread_t thread; /* that captures */
+    pthread_t thread; /* the capturing thread */
     work_list waiting, captured;
 };
 
@@ -53,11 +54,11 @@ struct CUevent_st {
     uint64_t nanoseconds;
 };
 
-static CUstream streams;                      /* all that there are */
-static struct CUstream_st legacy[MOST_CARDS]; /* each card's own, named NULL */
+static CUstream streams;                      /* all streams */
+static struct CUstream_st legacy[MOST_CARDS]; /* each GPU's legacy stream, named NULL */
 static uint64_t nanoseconds, chance;
 
-/* ---- lists of work ------------------------------------------------------------------------------------------------ */
+/* ---- lists of work --------------------------------------------------------------------------- */
 
 static void *no_null(void *memory)
 {
@@ -68,7 +69,8 @@ static void *no_null(void *memory)
 static void list_add(work_list *list, const work *item)
 {
     if (list->n == list->room)
-        list->items = no_null(realloc(list->items, (list->room = 2 * list->room + 16) * sizeof *list->items));
+        list->items =
+            no_null(realloc(list->items, (list->room = 2 * list->room + 16) * sizeof *list->items));
     work *copy = &list->items[list->n++];
     *copy = *item;
     if (item->args == NULL) return;
@@ -88,14 +90,15 @@ static void list_free(work_list *list)
     *list = (work_list){0};
 }
 
-/* ---- doing it ----------------------------------------------------------------------------------------------------- */
+/* -- performing work -- */
 
 static simulated_order order(void)
 {
     const char *text = getenv("SIM_ORDER");
     if (text == NULL || *text == '\0' || strcmp(text, "forward") == 0) return ORDER_FORWARD;
     if (strcmp(text, "reverse") == 0) return ORDER_REVERSE;
-    if (strcmp(text, "shuffled") != 0) block_run_fail("SIM_ORDER is forward, reverse or shuffled, not '%s'", text);
+    if (strcmp(text, "shuffled") != 0)
+        block_run_fail("SIM_ORDER is forward, reverse or shuffled, not '%s'", text);
     return ORDER_SHUFFLED;
 }
 
@@ -105,7 +108,8 @@ static void launch(simulated_card *card, const work *item)
         card->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
         return;
     }
-    nanoseconds += 1000 + 10 * (uint64_t)item->grid[0] * (uint64_t)item->grid[1] * (uint64_t)item->grid[2];
+    nanoseconds +=
+        1000 + 10 * (uint64_t)item->grid[0] * (uint64_t)item->grid[1] * (uint64_t)item->grid[2];
     block_run(item->kernel, item->args, item->grid, item->threads, order(), item->early);
 }
 
@@ -122,7 +126,7 @@ static void perform(simulated_card *card, const work *item)
     item->event->nanoseconds = nanoseconds;
 }
 
-/* The first `n` of what waits. */
+/* Performs the first `n` operations. */
 static void perform_some(CUstream stream, size_t n)
 {
     if (n == 0) return;
@@ -144,7 +148,7 @@ void simulated_streams_drain(simulated_card *card)
         if (s->card == card) perform_some(s, s->waiting.n);
 }
 
-/* The legacy stream and those that block wait for each other. */
+/* The legacy stream and blocking streams wait for each other. */
 static void drain_before(CUstream stream)
 {
     const CUstream own = &legacy[stream->card->device];
@@ -154,7 +158,7 @@ static void drain_before(CUstream stream)
             perform_some(s, s->waiting.n);
 }
 
-/* With SIM_SEED: some of what waits somewhere is done now. */
+/* With SIM_SEED: performs some of the queued work now. */
 static void perform_by_chance(void)
 {
     const char *seed = getenv("SIM_SEED");
@@ -162,13 +166,14 @@ static void perform_by_chance(void)
     if (chance == 0) chance = strtoull(seed, NULL, 0) * 2 + 1;
     for (CUstream s = streams; s != NULL; s = s->next) {
         chance = chance * 6364136223846793005u + 1442695040888963407u;
-        if (s->waiting.n > 0 && chance >> 62 == 0) perform_some(s, 1 + (size_t)(chance >> 32) % s->waiting.n);
+        if (s->waiting.n > 0 && chance >> 62 == 0)
+            perform_some(s, 1 + (size_t)(chance >> 32) % s->waiting.n);
     }
 }
 
-/* ---- asking for it ------------------------------------------------------------------------------------------------ */
+/* -- queueing work -- */
 
-/* The stream of that name. A real driver may crash where one is used that was given back. */
+/* The stream of that name. A real driver may crash on a destroyed stream. */
 static CUstream stream_of(simulated_card *card, CUstream name)
 {
     const CUstream own = &legacy[card->device];
@@ -179,7 +184,7 @@ static CUstream stream_of(simulated_card *card, CUstream name)
     if (name == NULL) return own;
     for (CUstream s = streams; s != NULL; s = s->next)
         if (s == name) return s;
-    block_run_fail("a stream is used that there is not, or no longer");
+    block_run_fail("a stream is used that does not exist");
 }
 
 bool simulated_streams_spoil_capture(void)
@@ -194,7 +199,8 @@ static CUresult ask(simulated_card *card, CUstream stream, const work *item)
 {
     stream = stream_of(card, stream);
     if (stream->card != card) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream == &legacy[card->device] && simulated_streams_spoil_capture()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT_;
+    if (stream == &legacy[card->device] && simulated_streams_spoil_capture())
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT_;
     drain_before(stream);
     if (stream->spoilt) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     list_add(stream->captures ? &stream->captured : &stream->waiting, item);
@@ -213,10 +219,12 @@ static void check_pinned_range(const char *what, const void *at, size_t bytes)
 {
     const size_t reach = simulated_memory_reach(at, true);
     if (reach < bytes)
-        block_run_fail("%s in a stream of %zu bytes where the host's pinned memory has %zu", what, bytes, reach);
+        block_run_fail("%s in a stream of %zu bytes where the host's pinned memory has %zu", what,
+                       bytes, reach);
 }
 
-/* The host's copies are done at once; streams that do not block go on beside them, so nothing of theirs is waited for. */
+/* Performs a copy of the host at once. It does not wait for non-blocking streams, which run beside
+ * it. */
 static CUresult copy_now(simulated_card *card, const work *item)
 {
     if (simulated_streams_spoil_capture()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_;
@@ -234,15 +242,19 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
     SIMULATED_ENTER(card);
     check_device_range("a copy", to, bytes);
-    return simulated_leave(copy_now(card, &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
+    return simulated_leave(copy_now(
+        card,
+        &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
     SIMULATED_ENTER(card);
     check_device_range("a copy", from, bytes);
-    return simulated_leave(
-        copy_now(card, &(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
+    return simulated_leave(copy_now(card, &(work){.kind = WORK_GET,
+                                                  .to = to,
+                                                  .from = (const void *)(uintptr_t)from,
+                                                  .bytes = bytes}));
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
@@ -251,7 +263,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     check_device_range("a copy", to, bytes);
     check_pinned_range("a copy", from, bytes);
     return simulated_leave(
-        ask(card, stream, &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
+        ask(card, stream,
+            &(work){.kind = WORK_PUT, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes}));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
@@ -259,8 +272,10 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
     SIMULATED_ENTER(card);
     check_device_range("a copy", from, bytes);
     check_pinned_range("a copy", to, bytes);
-    return simulated_leave(
-        ask(card, stream, &(work){.kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
+    return simulated_leave(ask(
+        card, stream,
+        &(work){
+            .kind = WORK_GET, .to = to, .from = (const void *)(uintptr_t)from, .bytes = bytes}));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
@@ -268,13 +283,15 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
     SIMULATED_ENTER(card);
     check_device_range("filling", to, bytes);
     return simulated_leave(ask(
-        card, stream, &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
+        card, stream,
+        &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
-long simulated_early_launches; /* that were asked for; tests read it */
+long simulated_early_launches; /* early launches that were requested; tests read it */
 
-/* A launch may be early only on a card of 9.0 and with a driver of 12.3, which can record it. */
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+/* An early launch needs a GPU of 9.0 and a driver of 12.3, which can record it. */
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
 {
     SIMULATED_ENTER(card);
     bool early = false;
@@ -284,24 +301,27 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         early = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
     }
     if (function == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
-    if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0 || config->gridDimX > 0x7fffffff ||
-        config->gridDimY > 65535 || config->gridDimZ > 65535 || config->blockDimX == 0 || config->blockDimY != 1 ||
-        config->blockDimZ != 1 || (int)config->blockDimX > function->threads || parameters == NULL || extra != NULL ||
+    if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0 ||
+        config->gridDimX > 0x7fffffff || config->gridDimY > 65535 || config->gridDimZ > 65535 ||
+        config->blockDimX == 0 || config->blockDimY != 1 || config->blockDimZ != 1 ||
+        (int)config->blockDimX > function->threads || parameters == NULL || extra != NULL ||
         (early && (simulated_capability() < 90 || simulated_setting("SIM_VERSION", 13000) < 12030)))
         return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     if (config->sharedMemBytes != 0)
-        block_run_fail("kernel %s is launched with shared memory, which kernels declare", function->name);
+        block_run_fail("kernel %s is launched with shared memory, which kernels declare",
+                       function->name);
     simulated_early_launches += early;
-    return simulated_leave(ask(card, config->hStream,
-                               &(work){.kind = WORK_LAUNCH,
-                                       .kernel = function,
-                                       .args = parameters[0],
-                                       .grid = {(int)config->gridDimX, (int)config->gridDimY, (int)config->gridDimZ},
-                                       .threads = (int)config->blockDimX,
-                                       .early = early}));
+    return simulated_leave(
+        ask(card, config->hStream,
+            &(work){.kind = WORK_LAUNCH,
+                    .kernel = function,
+                    .args = parameters[0],
+                    .grid = {(int)config->gridDimX, (int)config->gridDimY, (int)config->gridDimZ},
+                    .threads = (int)config->blockDimX,
+                    .early = early}));
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
@@ -321,9 +341,11 @@ CUresult cuStreamDestroy_v2(CUstream stream)
     simulated_lock();
     simulated_card *card;
     const CUresult lost = simulated_current(&card, __func__);
-    if (card == NULL || stream == NULL) return simulated_leave(card == NULL ? lost : CUDA_ERROR_INVALID_HANDLE);
+    if (card == NULL || stream == NULL)
+        return simulated_leave(card == NULL ? lost : CUDA_ERROR_INVALID_HANDLE);
     stream = stream_of(card, stream);
-    perform_some(stream, stream->waiting.n); /* a card does it later; nobody may rely on when */
+    perform_some(stream, stream->waiting.n); /* a GPU does it later; the caller must not rely on
+                                              * when */
     for (CUstream *at = &streams; *at != NULL; at = &(*at)->next) {
         if (*at != stream) continue;
         *at = stream->next;
@@ -353,7 +375,7 @@ CUresult cuStreamSynchronize(CUstream stream)
     return simulated_leave(card->failed);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
@@ -373,7 +395,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     *graph = NULL;
     stream = stream_of(card, stream);
     if (!stream->captures) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
-    if (!pthread_equal(stream->thread, pthread_self())) return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD_);
+    if (!pthread_equal(stream->thread, pthread_self()))
+        return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD_);
     const bool spoilt = stream->spoilt;
     stream->captures = stream->spoilt = false;
     if (spoilt) {
@@ -401,13 +424,16 @@ static CUresult instantiate(CUgraphExec *recording, CUgraph graph, unsigned long
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* Asked by dlsym: whether the function is there. */
-typedef CUresult (*instantiate_function)(CUgraphExec *recording, CUgraph graph, unsigned long long flags);
-__attribute__((no_sanitize("address", "undefined", "thread"))) static instantiate_function find_instantiate(void)
+/* Looked up by dlsym: whether the function exists. */
+typedef CUresult (*instantiate_function)(CUgraphExec *recording, CUgraph graph,
+                                         unsigned long long flags);
+__attribute__((no_sanitize("address", "undefined", "thread"))) static instantiate_function
+find_instantiate(void)
 {
     return simulated_setting("SIM_MISSING", 0) != 0 ? NULL : instantiate;
 }
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph, unsigned long long flags)
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *recording, CUgraph graph,
+                                     unsigned long long flags)
     __attribute__((ifunc("find_instantiate")));
 
 CUresult cuGraphUpload(CUgraphExec recording, CUstream stream)
@@ -415,7 +441,8 @@ CUresult cuGraphUpload(CUgraphExec recording, CUstream stream)
     SIMULATED_ENTER(card);
     if (recording == NULL) return simulated_leave(CUDA_ERROR_INVALID_VALUE);
     stream = stream_of(card, stream);
-    return simulated_leave(stream->captures ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_ : CUDA_SUCCESS);
+    return simulated_leave(stream->captures ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_
+                                            : CUDA_SUCCESS);
 }
 
 CUresult cuGraphLaunch(CUgraphExec recording, CUstream stream)
@@ -450,7 +477,8 @@ CUresult cuGraphDestroy(CUgraph graph)
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* ---- events: the simulated clock, which a launch moves by a microsecond ------------------------------------------- */
+/* ---- events: of a simulated clock, which a launch advances by a microsecond
+ * ------------------- */
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
@@ -477,7 +505,8 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end)
 {
     SIMULATED_ENTER(card);
     (void)card;
-    if (begin == NULL || end == NULL || !begin->asked || !end->asked || begin->captured || end->captured)
+    if (begin == NULL || end == NULL || !begin->asked || !end->asked || begin->captured ||
+        end->captured)
         return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
     if (!begin->done || !end->done) return simulated_leave(CUDA_ERROR_NOT_READY_);
     *milliseconds = (float)((double)(end->nanoseconds - begin->nanoseconds) * 1e-6);

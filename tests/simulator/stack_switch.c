@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/stack_switch.h"
 
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #endif
 #endif
 
-/* The sanitizers' frames are larger, and those that are not optimised. */
+/* Frames are larger under the sanitizers and without optimisation. */
 #if defined SIMULATED_ASAN || !defined __OPTIMIZE__
 enum { STACK_SIZE = 256 << 10 };
 #else
@@ -27,8 +28,8 @@ simulated_stack *simulated_stack_left;
 
 static void *stack_memory(void)
 {
-    char *memory =
-        mmap(NULL, PAGE + STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory = mmap(NULL, PAGE + STACK_SIZE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, PAGE, PROT_NONE) != 0) {
         perror("simulator: a thread's stack");
         _exit(3);
@@ -55,9 +56,9 @@ __asm__(".text\n"
 
 static void lay_out(simulated_stack *s, int number, void (*run)(void))
 {
-    /* Tops a multiple of 4096 apart would all fall into one set of the first-level cache. */
+    /* Tops at multiples of 4096 bytes would share one set of the L1 cache. */
     void **top = (void **)((char *)s->bottom + s->size - (size_t)(number * 5 % 56) * 64 - 64);
-    *--top = NULL;                   /* where run would return to; also keeps the stack aligned */
+    *--top = NULL;                   /* return address of run; also keeps the stack aligned */
     *--top = (void *)(uintptr_t)run; /* popped by ret */
     for (int i = 0; i < 6; i++) *--top = NULL;
     s->top = top;

@@ -1,6 +1,8 @@
-/* stack_switch: stacks of their own for the threads of a block, and going from one to another.
- * A few instructions on x86-64, swapcontext elsewhere; the address sanitizer and valgrind are told of the stacks. A
- * stack is made once and runs its function, which never returns, for as long as the process lives. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* stack_switch: stacks for the threads of a block, and switches between them.
+ * A few instructions on x86-64, swapcontext elsewhere; the address sanitizer and valgrind are
+ * informed. A stack is created once; its function never returns, and it lives as long as the
+ * process. */
 #ifndef SPECLAB_STACK_SWITCH_H
 #define SPECLAB_STACK_SWITCH_H
 
@@ -23,40 +25,43 @@
 #endif
 
 typedef struct simulated_stack {
-    void *top;    /* where it stands, while it does not run */
-    const void *bottom; /* lowest byte, above a page that faults; of the host's thread: known once it was left */
+    void *top;    /* the stack pointer while it does not run */
+    const void *bottom; /* lowest byte, above a guard page; for the host thread's stack: set when it
+                         * is first left */
     size_t size;
-    void *fake; /* the address sanitizer's */
+    void *fake; /* the address sanitizer's fake stack */
     struct simulated_stack *next, *older;
 #if !defined __x86_64__
     ucontext_t context;
 #endif
 } simulated_stack;
 
-/* A new one on which `run` begins when it is first switched to. `number` spreads stacks over the sets of the caches. */
+/* A new stack on which `run` starts at the first switch. `number` spreads stacks over cache
+ * sets. */
 simulated_stack *simulated_stack_new(int number, void (*run)(void));
 
-/* Whether the address is in the page below a stack. */
+/* Whether the address is in the guard page below a stack. */
 bool simulated_stack_is_full(const void *address);
 
 #if defined __x86_64__
-/* Keeps what a called function has to keep: rbx, rbp, r12 to r15 and the stack's place. */
+/* Saves the callee-saved registers rbx, rbp, r12 to r15 and the stack pointer. */
 void simulated_switch_registers(void **from, void *to);
 #endif
 
 #ifdef SIMULATED_ASAN
-extern simulated_stack *simulated_stack_left; /* just now */
+extern simulated_stack *simulated_stack_left; /* the stack that the last switch left */
 #endif
 
-/* To be called first by `run`. */
+/* `run` must call it first. */
 static inline void simulated_stack_began(void)
 {
 #ifdef SIMULATED_ASAN
-    __sanitizer_finish_switch_fiber(NULL, &simulated_stack_left->bottom, &simulated_stack_left->size);
+    __sanitizer_finish_switch_fiber(NULL, &simulated_stack_left->bottom,
+                                    &simulated_stack_left->size);
 #endif
 }
 
-/* The stack that runs is `from`. Comes back when somebody switches to `from`. */
+/* Switches from the running stack `from`; returns when another thread switches back to it. */
 static inline void simulated_stack_switch(simulated_stack *from, simulated_stack *to)
 {
 #ifdef SIMULATED_ASAN
@@ -69,7 +74,8 @@ static inline void simulated_stack_switch(simulated_stack *from, simulated_stack
     swapcontext(&from->context, &to->context);
 #endif
 #ifdef SIMULATED_ASAN
-    __sanitizer_finish_switch_fiber(from->fake, &simulated_stack_left->bottom, &simulated_stack_left->size);
+    __sanitizer_finish_switch_fiber(from->fake, &simulated_stack_left->bottom,
+                                    &simulated_stack_left->size);
 #endif
 }
 

@@ -1,11 +1,15 @@
-/* What the lanes of a warp do together, and the barriers: the simulator's part of models/gpu/simt.h. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collective operations of a warp, and barriers: the simulator's part of models/gpu/simt.h. */
 #include "models/gpu/simt.h"
 #include "tests/simulator/access_watch.h"
 #include "tests/simulator/block_run.h"
 #include "tests/simulator/warp_product.h"
 
 void simt_sync_block(const char *file, int line) { block_run_barrier(file, line); }
-void simt_sync_warp(const char *file, int line) { (void)block_run_meet(MEET_SYNC_WARP, NULL, 0, 0, file, line); }
+void simt_sync_warp(const char *file, int line)
+{
+    (void)block_run_meet(MEET_SYNC_WARP, NULL, 0, 0, file, line);
+}
 
 static void join_shuffle(simulated_lane *lanes)
 {
@@ -29,7 +33,7 @@ uint32_t simt_vote(bool value, const char *file, int line)
     return (uint32_t)block_run_meet(MEET_VOTE, join_vote, value, 0, file, line);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static void join_mma(simulated_lane *lanes, void (*product)(warp_fragments *const lanes[32]))
 {
@@ -41,7 +45,7 @@ static void join_mma(simulated_lane *lanes, void (*product)(warp_fragments *cons
 static void join_mma_bf16(simulated_lane *lanes) { join_mma(lanes, warp_product_bf16); }
 static void join_mma_int8(simulated_lane *lanes) { join_mma(lanes, warp_product_int8); }
 
-/* What a lane brings; it lies on its stack while the lane waits. */
+/* A lane's operands, on its stack while the lane waits. */
 static warp_fragments bring(const uint32_t *a, const uint32_t *b)
 {
     return (warp_fragments){.a = {a[0], a[1], a[2], a[3]}, .b = {b[0], b[1]}};
@@ -63,9 +67,9 @@ void simt_mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b, const char 
     for (int i = 0; i < 4; i++) d[i] = mine.d.of_int8[i];
 }
 
-/* ---- single threads ----------------------------------------------------------------------------------------------- */
+/* ---- single threads -------------------------------------------------------------------------- */
 
-/* Threads run one at a time, so that these are whole. */
+/* Threads run one at a time, which makes these atomic. */
 static void atomic(const void *at, size_t bytes, const void *code)
 {
     if (access_watch_atomic != NULL) access_watch_atomic(at, bytes, code);
@@ -97,7 +101,7 @@ void simt_raise_uint32(uint32_t *to, uint32_t value)
     if (value > *to) *to = value;
 }
 
-/* Written by other blocks before they counted: no race. */
+/* Written by other blocks before they counted, hence no race. */
 quad simt_load_fresh(const void *from)
 {
     quad q;
@@ -108,6 +112,6 @@ quad simt_load_fresh(const void *from)
 void simt_misaligned(const void *at, int bytes, const char *file, int line)
 {
     const char *slash = strrchr(file, '/');
-    block_run_fail("%d bytes at %p, which is no multiple of that, at %s:%d", bytes, at, slash != NULL ? slash + 1 : file,
-                   line);
+    block_run_fail("%d bytes at %p, which is no multiple of that, at %s:%d", bytes, at,
+                   slash != NULL ? slash + 1 : file, line);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/battery.h"
 
 #include "tests/support/support.h"
@@ -22,7 +23,7 @@ double spec_battery_chi_square(const uint64_t *counts, const double *probability
     return gsl_cdf_chisq_Q(sum, (double)(cells - 1));
 }
 
-/* ---- frequencies ------------------------------------------------------------------------------------------------- */
+/* ---- frequencies ----------------------------------------------------------------------------- */
 
 static double bits(const uint32_t *word, size_t n)
 {
@@ -36,7 +37,8 @@ static double bits(const uint32_t *word, size_t n)
     return gsl_cdf_chisq_Q(sum, 32.0);
 }
 
-/* Tuples of `dimension` words, `width` bits of each from bit `shift` on: all 2^(dimension * width) equally likely. */
+/* Tuples of `dimension` words, `width` bits of each from bit `shift` on: all 2^(dimension * width)
+ * are equally likely. */
 static double tuples(const uint32_t *word, size_t n, int dimension, int width, int shift)
 {
     enum { CELLS_MAX = 4096 };
@@ -46,7 +48,8 @@ static double tuples(const uint32_t *word, size_t n, int dimension, int width, i
     const uint32_t kept = ((uint32_t)1 << width) - 1;
     for (size_t i = 0; i + (size_t)dimension <= n; i += (size_t)dimension) {
         uint32_t cell = 0;
-        for (int j = 0; j < dimension; j++) cell = cell << width | (word[i + (size_t)j] >> shift & kept);
+        for (int j = 0; j < dimension; j++)
+            cell = cell << width | (word[i + (size_t)j] >> shift & kept);
         counts[cell]++;
     }
     for (size_t i = 0; i < cells; i++) probability[i] = 1.0 / (double)cells;
@@ -78,7 +81,7 @@ static double triples_high(const uint32_t *word, size_t n)
     return tuples(word, n, 3, 4, 28);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static double gaps(const uint32_t *word, size_t n)
 {
@@ -100,7 +103,8 @@ static double gaps(const uint32_t *word, size_t n)
     return spec_battery_chi_square(counts, probability, LONGEST + 1);
 }
 
-/* A run of length r has chance 1/r! - 1/(r+1)!, and runs are independent once the word that broke one is left out. */
+/* A run of length r has chance 1/r! - 1/(r+1)!; runs are independent if the word that ends a run is
+ * skipped. */
 static double runs(const uint32_t *word, size_t n)
 {
     enum { LONGEST = 7 };
@@ -132,7 +136,8 @@ static double birthdays(const uint32_t *word, size_t n)
     for (; samples < SAMPLES && (samples + 1) * (size_t)PEOPLE <= n; samples++) {
         for (size_t i = 0; i < PEOPLE; i++) day[i] = word[samples * (size_t)PEOPLE + i];
         gsl_sort_uint(day, 1, PEOPLE);
-        for (size_t i = 0; i < PEOPLE; i++) spacing[i] = day[i] - (i > 0 ? day[i - 1] : day[PEOPLE - 1]);
+        for (size_t i = 0; i < PEOPLE; i++)
+            spacing[i] = day[i] - (i > 0 ? day[i - 1] : day[PEOPLE - 1]);
         gsl_sort_uint(spacing, 1, PEOPLE);
         for (size_t i = 1; i < PEOPLE; i++) equal += spacing[i] == spacing[i - 1];
     }
@@ -140,10 +145,12 @@ static double birthdays(const uint32_t *word, size_t n)
     return gsl_cdf_poisson_Q(equal, mean);
 }
 
-/* ---- correlation ------------------------------------------------------------------------------------------------- */
+/* ---- correlation ----------------------------------------------------------------------------- */
 
-/* z of the mean product of two standardised values, whose mean and variance are known, not fitted. */
-static double product_z(const uint32_t *a, const uint32_t *b, size_t n, double (*standard)(uint32_t))
+/* z of the mean product of two standardised values; their mean and variance are known, not
+ * fitted. */
+static double product_z(const uint32_t *a, const uint32_t *b, size_t n,
+                        double (*standard)(uint32_t))
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) sum += standard(a[i]) * standard(b[i]);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/child.h"
 
 #include "tests/support/folder.h"
@@ -16,9 +17,10 @@ enum { MOST_ARGUMENTS = 24 };
 
 char spec_program[PATH_MAX];
 
-/* ---- running it -------------------------------------------------------------------------------------------------- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
-void spec_child_start(spec_child *c, const char *opt_environment, const char *opt_stdout_path, const char *arguments)
+void spec_child_start(spec_child *c, const char *opt_environment, const char *opt_stdout_path,
+                      const char *arguments)
 {
     int out[2], err[2];
     char *copy = strdup(arguments), *argv[MOST_ARGUMENTS + 2] = {spec_program};
@@ -99,7 +101,8 @@ void spec_child_run(spec_child *c, const char *arguments)
 void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin)
 {
     const char *end = strchr(c->line, '\n');
-    if (c->code != code) fail_msg("%s: exit code %d, not %d: %s", arguments, c->code, code, c->line);
+    if (c->code != code)
+        fail_msg("%s: exit code %d, not %d: %s", arguments, c->code, code, c->line);
     if (strncmp(c->line, begin, strlen(begin)) != 0)
         fail_msg("%s: '%s' does not begin '%s'", arguments, c->line, begin);
     if (end == NULL || end[1] != '\0') fail_msg("%s: not one line: '%s'", arguments, c->line);
@@ -122,7 +125,7 @@ void spec_program_works(const char *arguments)
     spec_child_free(&c);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 void spec_file_write(const char *name, const char *text)
 {
@@ -163,13 +166,14 @@ int spec_program_set_up(void **state)
     if (spec_folder_enter(state) != 0) return -1;
     signal(SIGPIPE, SIG_IGN);
     spec_file_write("one.cfg", "measure = \"predict\"; grid = { alpha = 0.27; K = 3; };");
-    spec_file_write("long.cfg",
-                    "measure = \"acceptance\"; grid = { alpha = \"0.21:0.6:0.01\"; K = 5; }; rounds = 1000000;");
+    spec_file_write("long.cfg", "measure = \"acceptance\"; grid = { alpha = \"0.21:0.6:0.01\"; K = "
+                                "5; }; rounds = 1000000;");
     spec_file_write("empty", "");
     spec_file_write("bad.cfg", "measure = \"predict\";\ngrid = { alpha = ; };\n");
     spec_file_write("binary", "measure\001\002 = 3;");
     spec_file_write("sums.txt", "0.5 0.6\n");
-    spec_file_write("text.txt", "the cat sat on the mat. the dog sat on the log. the cat saw the dog.\n");
+    spec_file_write("text.txt",
+                    "the cat sat on the mat. the dog sat on the log. the cat saw the dog.\n");
     return mkdir("dir", 0777) | mkfifo("fifo", 0666) | symlink("loop", "loop");
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/drawing_backend.h"
 
 #include "sim/verify/verify.h"
@@ -5,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- a generator that says what it is told ----------------------------------------------------------------------- */
+/* -- a generator of given numbers -- */
 
 typedef struct {
     const double *uniform;
@@ -18,17 +19,19 @@ static double next_told(void *state)
     return t->uniform[t->used++];
 }
 
-static const gsl_rng_type told_type = {.name = "told", .size = sizeof(told), .get_double = next_told};
+static const gsl_rng_type told_type = {
+    .name = "told", .size = sizeof(told), .get_double = next_told};
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static drawing_backend *drawing_of(const spec_queue *queue)
 {
     return queue->backend->self;
 }
 
-/* The rows that the host would have: (n, vocab), the caller's. */
-static double *rows_of(spec_queue *queue, const float *logits, const spec_transform *transform, int n)
+/* The rows that the host computes: (n, vocab), which the caller frees. */
+static double *rows_of(spec_queue *queue, const float *logits, const spec_transform *transform,
+                       int n)
 {
     const size_t vocab = (size_t)drawing_of(queue)->vocab;
     double *store = calloc((size_t)n * vocab, sizeof *store);
@@ -38,7 +41,8 @@ static double *rows_of(spec_queue *queue, const float *logits, const spec_transf
     filters.temperature = 1.0;
     for (int i = 0; i < n; i++) row[i] = store + (size_t)i * vocab;
     if (transform->temperature > 0.0)
-        assert_int_equal(spec_backend_cpu.rows(queue, row, logits, transform->temperature, n, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_backend_cpu.rows(queue, row, logits, transform->temperature, n, NULL),
+                         GSL_SUCCESS);
     else
         assert_int_equal(spec_backend_cpu.argmax(queue, token, logits, n, NULL), GSL_SUCCESS);
     for (int i = 0; i < n; i++) {
@@ -49,22 +53,22 @@ static double *rows_of(spec_queue *queue, const float *logits, const spec_transf
     return store;
 }
 
-static int count_rows(spec_queue *queue, double *const *row, const float *logits, double temperature, int n,
-                      spec_error *error)
+static int count_rows(spec_queue *queue, double *const *row, const float *logits,
+                      double temperature, int n, spec_error *error)
 {
     drawing_of(queue)->rows += n;
     return spec_backend_cpu.rows(queue, row, logits, temperature, n, error);
 }
 
-/* ---- what a card does -------------------------------------------------------------------------------------------- */
+/* -- the device's operations -- */
 
 static size_t law_bytes(int vocab)
 {
     return (size_t)vocab * sizeof(double);
 }
 
-static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits, const spec_transform *transform,
-                double uniform, spec_error *error)
+static int draw(spec_queue *queue, int *ret_token, void *law, const float *logits,
+                const spec_transform *transform, double uniform, spec_error *error)
 {
     (void)error;
     drawing_backend *drawing = drawing_of(queue);
@@ -80,32 +84,33 @@ static int draw(spec_queue *queue, int *ret_token, void *law, const float *logit
     return GSL_SUCCESS;
 }
 
-static int verify(spec_queue *queue, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
-                  const float *logits, const spec_transform *transform, void *const *law, const int *token, int n,
-                  const double *uniform, spec_error *error)
+static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
+                  const spec_chain_request *request, spec_error *error)
 {
     drawing_backend *drawing = drawing_of(queue);
-    const int vocab = drawing->vocab;
-    double *store = rows_of(queue, logits, transform, n + 1), *weight = calloc((size_t)vocab, sizeof *weight);
+    const int vocab = drawing->vocab, n = request->n, *token = request->token;
+    double *store = rows_of(queue, logits, request->transform, n + 1),
+           *weight = calloc((size_t)vocab, sizeof *weight);
     const double *row[SPEC_COLUMNS_MAX];
     int tokens[SPEC_COLUMNS_MAX], nodes[SPEC_COLUMNS_MAX];
     spec_draft draft;
     spec_round round = {.token = tokens, .node = nodes};
-    told state = {.uniform = uniform};
+    told state = {.uniform = request->uniform};
     gsl_rng rng = {.type = &told_type, .state = &state};
     spec_chance chance = spec_chance_sampled(&rng);
     assert_int_equal(spec_draft_init(&draft, n, vocab, error), GSL_SUCCESS);
     for (int i = 0; i <= n; i++) row[i] = store + (size_t)i * (size_t)vocab;
     for (int i = 0; i < n; i++) {
-        const double *drawn = law[i];
+        const double *drawn = request->law[i];
         spec_draft_append(&draft, token[i], i - 1, drawn, true);
-        ret_chance[i] = row[i][token[i]] < drawn[token[i]] ? row[i][token[i]] / drawn[token[i]] : 1.0;
+        outcome->chance[i] =
+            row[i][token[i]] < drawn[token[i]] ? row[i][token[i]] / drawn[token[i]] : 1.0;
     }
     spec_verify_token.verify(&round, &spec_verify_token, &draft, row, weight, &chance);
-    *ret_n_accepted = round.n_accepted;
-    *ret_token = round.token[round.n_emitted - 1];
-    *ret_used = state.used;
-    for (int i = round.n_tested; i < n; i++) ret_chance[i] = 0.0;
+    outcome->n_accepted = round.n_accepted;
+    outcome->token = round.token[round.n_emitted - 1];
+    outcome->used = state.used;
+    for (int i = round.n_tested; i < n; i++) outcome->chance[i] = 0.0;
     spec_draft_free(&draft);
     free(store);
     free(weight);

@@ -1,6 +1,7 @@
-/* drawing_backend: the processor as a device that draws and verifies: a stand-in for a card.
- * What it draws and decides is what the host does with the processor's rows. A model is put on it after it was opened
- * and before it has sessions. It counts what it was asked for. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* drawing_backend: a stand-in for a GPU that draws and verifies tokens, on the CPU.
+ * Its draws and decisions are the host's, with the CPU's rows. A model moves to it after it is
+ * opened and before its first session. It counts its calls. */
 #ifndef SPECLAB_TESTS_DRAWING_BACKEND_H
 #define SPECLAB_TESTS_DRAWING_BACKEND_H
 
@@ -9,12 +10,12 @@
 typedef struct {
     spec_backend backend;
     int vocab;
-    int draws, verifications, rows; /* so often; rows one by one */
+    int draws, verifications, rows; /* numbers of calls; rows one by one */
 } drawing_backend;
 
 void drawing_backend_init(drawing_backend *drawing, int vocab);
 
-/* The model inside the filters computes on it from now on. */
+/* Moves the model inside the filters to it. */
 void drawing_backend_take(drawing_backend *drawing, spec_model *model);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/folder.h"
 
 #include "tests/support/support.h"
@@ -16,7 +17,8 @@ int spec_folder_enter(void **state)
     char whole[PATH_MAX];
     if (data != NULL && realpath(data, whole) != NULL) setenv("SPECLAB_DATA", whole, 1);
     strcpy(folder, "/tmp/speclab-test-XXXXXX");
-    if (getcwd(spec_folder_before, sizeof spec_folder_before) == NULL || mkdtemp(folder) == NULL) return -1;
+    if (getcwd(spec_folder_before, sizeof spec_folder_before) == NULL || mkdtemp(folder) == NULL)
+        return -1;
     return chdir(folder);
 }
 

@@ -1,12 +1,13 @@
-/* folder: a temporary folder of its own for a test program, so that its files collide with nobody's and none is left.
- * Set-up and tear-down of a group of tests, or of one test: in between the working folder is the temporary one. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* folder: a temporary folder for a test program's files, removed at the end.
+ * Set-up and tear-down of a group of tests, or of one test: in between it is the working folder. */
 #ifndef SPECLAB_TESTS_FOLDER_H
 #define SPECLAB_TESTS_FOLDER_H
 
-/* Where the program was before: the root of the source. */
+/* The previous working folder: the root of the source tree. */
 extern char spec_folder_before[];
 
 int spec_folder_enter(void **state);
-int spec_folder_leave(void **state); /* removes it with all that is in it */
+int spec_folder_leave(void **state); /* removes it with its contents */
 
 #endif

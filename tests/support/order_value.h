@@ -1,4 +1,5 @@
-/* order_value: a function of a sorted pair of rows, for the rows themselves; and pairs whose values are known. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* order_value: a function of a sorted pair of rows, applied to unsorted rows; known pairs. */
 #ifndef SPECLAB_TESTS_ORDER_VALUE_H
 #define SPECLAB_TESTS_ORDER_VALUE_H
 
@@ -11,7 +12,7 @@ static const double target2[3] = {0.3, 0.4, 0.3}, draft2[3] = {0.6, 0.3, 0.1};
 
 typedef double acceptance(const spec_ratio_order *order, int n);
 
-/* Of rows that cannot be sorted it is the function's own NaN. */
+/* For rows that cannot be sorted: the function's own NaN. */
 static inline double value(acceptance *of, const double *target, const double *draft, int V, int n)
 {
     spec_ratio_order order;

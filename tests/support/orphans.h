@@ -1,4 +1,5 @@
-/* orphans: tests of child processes adopt whatever is left behind, so that they see it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* orphans: detects leftover child processes, by adopting them. */
 #ifndef SPECLAB_TESTS_ORPHANS_H
 #define SPECLAB_TESTS_ORPHANS_H
 
@@ -9,21 +10,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A group's set-up: orphans become children of this process, instead of init's. */
+/* Set-up of a group: orphans become children of this process instead of init's. */
 static inline int orphans_adopt(void **state)
 {
     (void)state;
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* No child is left, alive or a zombie. */
+/* Asserts that no child is left, alive or a zombie. */
 static inline void orphans_none(void)
 {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
 }
 
-/* Within 5 s at least so many have ended, and no child is left. */
+/* Asserts that within 5 s at least `least` children have ended and no child is left. */
 static inline void orphans_end(int least)
 {
     int ended = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/paced_model.h"
 
 #include <assert.h>
@@ -24,14 +25,16 @@ static void session_free(const spec_model *head, void *session)
     free(session);
 }
 
-static int score(const spec_model *head, void *session, const int *context, size_t n, const int *token,
-                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
+static int score(const spec_model *head, void *session, const spec_score_request *request,
+                 spec_error *error)
 {
     const paced_model *model = (const paced_model *)head;
     kept_text *kept = session;
-    assert(parent == NULL && n + (size_t)n_nodes <= TEXT_MAX);
-    (void)parent;
-    /* Token n + first - 1 of context and draft is the first whose row is wanted. */
+    const int *context = request->context, *token = request->token;
+    const size_t n = request->n_context;
+    const int n_nodes = request->n_nodes, first = request->first;
+    assert(request->opt_parent == NULL && n + (size_t)n_nodes <= TEXT_MAX);
+    /* Token n + first - 1 of context and draft is the first with a wanted row. */
     const int most = (int)n + first - 1, text = (int)n + n_nodes;
     int held = 0;
     while (held < kept->n && held < most &&
@@ -43,19 +46,20 @@ static int score(const spec_model *head, void *session, const int *context, size
     if (n_nodes > 0) memcpy(kept->token + n, token, (size_t)n_nodes * sizeof *token);
     kept->n = text;
     for (int i = first; i <= n_nodes; i++) {
-        ret_row[i] = model->base->kind->row(model->base, NULL, kept->token, n + (size_t)i,
-                                            scratch + (size_t)i * (size_t)head->vocab, error);
-        if (ret_row[i] == NULL) return GSL_EFAILED;
+        request->ret_row[i] =
+            model->base->kind->row(model->base, NULL, kept->token, n + (size_t)i,
+                                   request->scratch + (size_t)i * (size_t)head->vocab, error);
+        if (request->ret_row[i] == NULL) return GSL_EFAILED;
     }
     return GSL_SUCCESS;
 }
 
-static int begin(const spec_model *head, void *session, const int *context, size_t n, const int *token,
-                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch, spec_error *error)
+static int begin(const spec_model *head, void *session, const spec_score_request *request,
+                 spec_error *error)
 {
     paced_model *model = (paced_model *)head;
     const double now = *model->now;
-    const int status = score(head, session, context, n, token, parent, n_nodes, first, ret_row, scratch, error);
+    const int status = score(head, session, request, error);
     model->ready = *model->now;
     *model->now = now;
     return status;
@@ -69,20 +73,34 @@ static int end(const spec_model *head, void *session, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static const double *row(const spec_model *head, void *session, const int *context, size_t n, double *scratch,
-                         spec_error *error)
+static const double *row(const spec_model *head, void *session, const int *context, size_t n,
+                         double *scratch, spec_error *error)
 {
     const double *only;
-    return score(head, session, context, n, NULL, NULL, 0, 0, &only, scratch, error) == GSL_SUCCESS ? only : NULL;
+    const spec_score_request request = {
+        .context = context, .n_context = n, .ret_row = &only, .scratch = scratch};
+    return score(head, session, &request, error) == GSL_SUCCESS ? only : NULL;
 }
 
-static const spec_model_kind paced_kind = {.name = "paced", .usage = "paced", .summary = "", .reference = "",
-                                           .row = row, .session_init = session_init, .session_free = session_free,
+static const spec_model_kind paced_kind = {.name = "paced",
+                                           .usage = "paced",
+                                           .summary = "",
+                                           .reference = "",
+                                           .row = row,
+                                           .session_init = session_init,
+                                           .session_free = session_free,
                                            .score = score};
 
-static const spec_model_kind alone_kind = {.name = "paced", .usage = "paced", .summary = "", .reference = "",
-                                           .row = row, .session_init = session_init, .session_free = session_free,
-                                           .score = score, .score_begin = begin, .score_end = end};
+static const spec_model_kind alone_kind = {.name = "paced",
+                                           .usage = "paced",
+                                           .summary = "",
+                                           .reference = "",
+                                           .row = row,
+                                           .session_init = session_init,
+                                           .session_free = session_free,
+                                           .score = score,
+                                           .score_begin = begin,
+                                           .score_end = end};
 
 const spec_model *paced_model_alone(paced_model *model)
 {
@@ -90,11 +108,18 @@ const spec_model *paced_model_alone(paced_model *model)
     return &model->head;
 }
 
-const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first, double more, double *now)
+const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first,
+                                   double more, double *now)
 {
-    *model = (paced_model){.head = {.kind = &paced_kind, .spec = "paced", .vocab = base->vocab, .order = -1,
+    *model = (paced_model){.head = {.kind = &paced_kind,
+                                    .spec = "paced",
+                                    .vocab = base->vocab,
+                                    .order = -1,
                                     .end_of_text = base->end_of_text},
-                           .base = base, .first = first, .more = more, .now = now};
+                           .base = base,
+                           .first = first,
+                           .more = more,
+                           .now = now};
     return &model->head;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/rule_case.h"
 
 #include "tests/support/support.h"
@@ -33,8 +34,9 @@ void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n
     assert_int_equal(run->round.n_drafted, run->draft.n_nodes);
     assert_int_equal(run->round.n_emitted, run->round.n_accepted + 1);
 
-    /* What is below the last accepted node was put to the test. */
-    const int n_accepted = run->round.n_accepted, last = n_accepted > 0 ? run->node[n_accepted - 1] : -1;
+    /* The children of the last accepted node were tested. */
+    const int n_accepted = run->round.n_accepted,
+              last = n_accepted > 0 ? run->node[n_accepted - 1] : -1;
     bool goes_on = false;
     for (int i = 0; i < run->draft.n_nodes; i++) goes_on = goes_on || run->draft.parent[i] == last;
     assert_int_equal(run->round.n_tested, n_accepted + (goes_on ? 1 : 0));

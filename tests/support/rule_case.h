@@ -1,5 +1,6 @@
-/* rule_case: one draft, the target's rows, and a rule run on them under a script of decisions.
- * Fill draft (spec_draft_append) and target, run, and look at round and asked. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rule_case: one draft, the target's rows, and a rule run on them with scripted decisions.
+ * Fill draft (spec_draft_append) and target, run, and check round and asked. */
 #ifndef SPECLAB_TESTS_RULE_CASE_H
 #define SPECLAB_TESTS_RULE_CASE_H
 
@@ -20,10 +21,10 @@ typedef struct {
 void rule_case_init(rule_case *run, int vocab);
 void rule_case_free(rule_case *run);
 
-/* Run the rule; fails the test unless every answer was possible and all n were used. */
+/* Runs the rule; fails the test unless every answer was possible and all n were used. */
 void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n);
 
-/* A whole chain of sampled nodes: tokens, each from the row beside it. */
+/* Fills a chain of sampled nodes: tokens, each from its row. */
 void rule_case_chain(rule_case *run, const int *token, const double *const *row, int n);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/sampled_rows.h"
 
 #include "base/noise.h"
@@ -6,9 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double unit(uint64_t key, uint64_t i) { return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53; }
+static double unit(uint64_t key, uint64_t i)
+{
+    return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53;
+}
 
-/* The sum of three is near enough to a normal variable. */
+/* The sum of three uniforms, close to a normal variable. */
 static double spread(uint64_t key, uint64_t i)
 {
     return 2.0 * (unit(key, 3 * i) + unit(key, 3 * i + 1) + unit(key, 3 * i + 2) - 1.5);
@@ -30,7 +34,8 @@ static float logit_of(sampled_family family, uint64_t key, uint64_t i)
 
 void sampled_logits(float *ret_logits, int vocab, sampled_family family, uint64_t key)
 {
-    for (int i = 0; i < vocab; i++) ret_logits[i] = logit_of(family, spec_noise_mix(key), (uint64_t)i);
+    for (int i = 0; i < vocab; i++)
+        ret_logits[i] = logit_of(family, spec_noise_mix(key), (uint64_t)i);
 }
 
 spec_transform sampled_transform(int vocab, uint64_t key)
@@ -55,7 +60,8 @@ void sampled_row(double *ret_row, const float *logits, int vocab, const spec_tra
     spec_transform filters = *transform;
     if (order == NULL) abort();
     const double heat = transform->temperature > 0.0 ? transform->temperature : 1.0;
-    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, false, NULL) != GSL_SUCCESS)
+    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, false, NULL) !=
+        GSL_SUCCESS)
         abort();
     if (transform->temperature > 0.0) filters.temperature = 1.0;
     spec_transform_apply(ret_row, vocab, &filters, order);

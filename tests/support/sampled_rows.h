@@ -1,5 +1,6 @@
-/* sampled_rows: logits of many shapes, filters of many kinds, and the row that the processor makes of them: what the
- * tests of sampling on a card are held against. All by hash of a key. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sampled_rows: logits of many shapes, filters of many kinds, and the CPU's rows of them.
+ * The reference for tests of sampling on a GPU. Everything is a hash of a key. */
 #ifndef SPECLAB_TESTS_SAMPLED_ROWS_H
 #define SPECLAB_TESTS_SAMPLED_ROWS_H
 
@@ -8,19 +9,19 @@
 typedef enum {
     SAMPLED_NORMAL,
     SAMPLED_PEAKED,
-    SAMPLED_FLAT,  /* within a thousandth */
-    SAMPLED_TIES,  /* few whole numbers, both zeros among them */
-    SAMPLED_EQUAL, /* all the same */
-    SAMPLED_FAR,   /* so far apart that probabilities vanish, and beyond */
+    SAMPLED_FLAT,  /* equal to within a thousandth */
+    SAMPLED_TIES,  /* few integers, both zeros among them */
+    SAMPLED_EQUAL, /* all equal */
+    SAMPLED_FAR,   /* so far apart that probabilities underflow */
     SAMPLED_FAMILIES
 } sampled_family;
 
 void sampled_logits(float *ret_logits, int vocab, sampled_family family, uint64_t key);
 
-/* Temperature 0 in one of 8; each filter in one of 2, at values that ties make borders of. */
+/* Temperature 0 in one of 8; each filter in one of 2, at values where ties decide. */
 spec_transform sampled_transform(int vocab, uint64_t key);
 
-/* What backend->rows and the filters make of logits: row (V). */
+/* The result of backend->rows and the filters for these logits: row (V). */
 void sampled_row(double *ret_row, const float *logits, int vocab, const spec_transform *transform);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/simulated_card.h"
 
 #include "tests/support/support.h"
@@ -19,7 +20,8 @@ const char *spec_simulator_path(const char *name)
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n < 0) return name;
     program[n] = '\0';
-    char *tests = NULL; /* the last folder of that name: .../build/<config>/tests/models/gpu/test_card */
+    char *tests =
+        NULL; /* the last folder of that name: .../build/<config>/tests/models/gpu/test_card */
     for (char *at = program; (at = strstr(at, "/tests/")) != NULL; at++) tests = at;
     if (tests != NULL) *tests = '\0';
     snprintf(path, sizeof path, "%s/tests/simulator/%s", program, name);
@@ -29,5 +31,6 @@ const char *spec_simulator_path(const char *name)
 void spec_simulated_card(void)
 {
     const char *name = getenv("SIM_LIBRARY");
-    if (!spec_card_is_real()) setenv("SPECLAB_LIBCUDA", spec_simulator_path(name != NULL ? name : "libcuda.so"), 1);
+    if (!spec_card_is_real())
+        setenv("SPECLAB_LIBCUDA", spec_simulator_path(name != NULL ? name : "libcuda.so"), 1);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/stage.h"
 
 #include "sim/chance/rng.h"
@@ -5,7 +6,8 @@
 
 const char *const stage_rules[3] = {"token", "match", "greedy"};
 const char *const stage_draftings[3] = {"chain", "greedy", "lookup"};
-const char *const stage_policies[6] = {"fixed", "heuristic", "confidence", "cumulative", "peak", "oracle"};
+const char *const stage_policies[6] = {"fixed",      "heuristic", "confidence",
+                                       "cumulative", "peak",      "oracle"};
 
 void stage_init(stage *s, int V, pair_family family, uint64_t seed)
 {

@@ -1,5 +1,7 @@
-/* stage: a random pair of table models, and what a decoder over them needs, for tests of the decoding loop.
- * Defaults are the decoder's; a test changes ->config and opens. The stage owns its models and its generator. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* stage: a random pair of table models with the state of a decoder, for decoding tests.
+ * Defaults are the decoder's; a test changes ->config and opens. The stage owns its models and its
+ * generator. */
 #ifndef SPECLAB_TESTS_STAGE_H
 #define SPECLAB_TESTS_STAGE_H
 
@@ -16,7 +18,7 @@ typedef struct {
 void stage_init(stage *s, int V, pair_family family, uint64_t seed);
 void stage_free(stage *s);
 
-/* Open a decoder, or fail the test with its line. */
+/* Opens a decoder, or fails the test with its error. */
 void stage_open_decoder(spec_decoder *decoder, const spec_decoder_config *config);
 
 /* The lossless rules, the strategies and the policies, for loops over all of them. */

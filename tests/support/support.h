@@ -1,6 +1,7 @@
-/* support: what test programs share: their seed, their sample sizes, and one way to skip.
- * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names a folder of outside
- * data. The one threshold of the suite for a p-value is SPEC_TEST_P. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* support: the shared test settings: seed, sample sizes, outside data, and skipping.
+ * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names
+ * a folder of outside data. SPEC_TEST_P is the suite's only threshold for p-values. */
 #ifndef SPECLAB_TESTS_SUPPORT_H
 #define SPECLAB_TESTS_SUPPORT_H
 
@@ -13,6 +14,13 @@
 #include <stdlib.h>
 
 #define SPEC_TEST_P 1e-6
+
+/* clang has another name for the macro of gcc. */
+#if defined __has_feature && !defined __SANITIZE_ADDRESS__
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 
 static inline uint64_t spec_test_seed(void)
 {
@@ -28,14 +36,15 @@ static inline uint64_t spec_test_samples(uint64_t n)
     return text != NULL ? n * strtoull(text, NULL, 10) : n;
 }
 
-/* The path of a file of SPECLAB_DATA in `buffer`; skips the test, saying so, where the variable is unset. */
-#define spec_test_data(buffer, size, file)                                                                             \
-    do {                                                                                                               \
-        if (getenv("SPECLAB_DATA") == NULL) {                                                                          \
-            printf("skipped: %s: SPECLAB_DATA is not set\n", __func__);                                                \
-            skip();                                                                                                    \
-        }                                                                                                              \
-        snprintf(buffer, size, "%s/%s", getenv("SPECLAB_DATA"), file);                                                 \
+/* Puts the path of a file in SPECLAB_DATA into `buffer`; without the variable, skips the test with
+ * a message. */
+#define spec_test_data(buffer, size, file)                                                         \
+    do {                                                                                           \
+        if (getenv("SPECLAB_DATA") == NULL) {                                                      \
+            printf("skipped: %s: SPECLAB_DATA is not set\n", __func__);                            \
+            skip();                                                                                \
+        }                                                                                          \
+        snprintf(buffer, size, "%s/%s", getenv("SPECLAB_DATA"), file);                             \
     } while (0)
 
 #endif

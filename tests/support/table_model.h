@@ -1,11 +1,12 @@
-/* table_model: models for tests whose rows stand in a table, one for each context of at most two tokens.
- * A text shorter than two tokens has rows of its own, so every place of a short text has another law. The model owns
- * its table. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* table_model: a test model whose rows are in a table, one per context of at most two tokens.
+ * A text shorter than two tokens has rows of its own, so every position of a short text has another
+ * law. The model owns its table. */
 #ifndef SPECLAB_TESTS_TABLE_MODEL_H
 #define SPECLAB_TESTS_TABLE_MODEL_H
 
-#include "models/synthetic/cases.h"
 #include "models/model.h"
+#include "models/synthetic/cases.h"
 
 #include <stdint.h>
 
@@ -13,14 +14,14 @@ typedef struct {
     spec_model head;
     int n_rows;
     double *row;     /* (n_rows, V) */
-    int fails_after; /* a row after a context of at least this many tokens fails; -1: never */
+    int fails_after; /* contexts of at least this many tokens fail; -1: never */
 } table_model;
 
 /* An order-2 model whose rows are all uniform. Returns &model->head. */
 const spec_model *table_model_init(table_model *model, int vocab);
 void table_model_free(table_model *model);
 
-/* Give every context this row (V): an order-0 law. */
+/* Gives every context this row (V): an order-0 law. */
 void table_model_fill(table_model *model, const double *row);
 
 /* The row after a context, by another route than the session's. */
@@ -41,8 +42,9 @@ typedef enum {
 
 #define pair_family_names spec_cases_families
 
-/* Fill both tables at random; `state` is the state of a SplitMix64 sequence. */
-void table_pair_randomize(table_model *target, table_model *draft, pair_family family, uint64_t *state);
+/* Fills both tables at random; `state` is the state of a SplitMix64 sequence. */
+void table_pair_randomize(table_model *target, table_model *draft, pair_family family,
+                          uint64_t *state);
 
 double table_uniform(uint64_t *state); /* in (0,1) */
 

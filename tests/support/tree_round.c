@@ -1,13 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/tree_round.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-spec_decoder_config tree_round_config(const spec_model *target, const spec_model *draft, const char *rule,
-                                      const char *drafting, int K)
+spec_decoder_config tree_round_config(const spec_model *target, const spec_model *draft,
+                                      const char *rule, const char *drafting, int K)
 {
-    return (spec_decoder_config){.target = target, .opt_draft = draft, .drafting = drafting, .policy = "fixed",
-                                 .rule = rule, .K = K, .costs = SPEC_COSTS_DEFAULT};
+    return (spec_decoder_config){.target = target,
+                                 .opt_draft = draft,
+                                 .drafting = drafting,
+                                 .policy = "fixed",
+                                 .rule = rule,
+                                 .K = K,
+                                 .costs = SPEC_COSTS_DEFAULT};
 }
 
 void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config)
@@ -45,7 +51,7 @@ double tree_round_tv(const tree_round *law, const table_model *target, int lengt
     for (int text = 0; text < texts; text++) {
         int token[TREE_ROUND_LENGTH];
         for (int i = length - 1, rest = text; i >= 0; i--, rest /= V) token[i] = rest % V;
-        double emitted = 0.0, tail = 1.0; /* tail: of the tokens from n on */
+        double emitted = 0.0, tail = 1.0; /* tail: mass of the tokens from n on */
         for (int n = length, prefix = text; n > 0; n--, prefix /= V) {
             emitted += law->prefix[n][prefix] * tail;
             tail *= table_model_row(target, token, (size_t)n - 1)[token[n - 1]];

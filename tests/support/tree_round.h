@@ -1,6 +1,7 @@
-/* tree_round: the exact law of one round, by enumeration of all drafts and decisions from no context, and its distance
- * from the target: what the round emits is continued by the target to a text of full length. Cheaper than texts that
- * take several rounds. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tree_round: the exact law of one round, by enumeration of all drafts and decisions.
+ * The round starts from no context; its distance from the target is that of texts which the target
+ * continues to full length. Cheaper than texts that take several rounds. */
 #ifndef SPECLAB_TESTS_TREE_ROUND_H
 #define SPECLAB_TESTS_TREE_ROUND_H
 
@@ -9,7 +10,8 @@
 
 enum { TREE_ROUND_LENGTH = 4, TREE_ROUND_TEXTS = 256, TREE_ROUND_LIMIT = 20000000 };
 
-/* prefix[n][i]: the probability that a round emits just the n tokens that are the digits of i. */
+/* prefix[n][i]: the probability that a round emits exactly the n tokens that are the digits of
+ * i. */
 typedef struct {
     double prefix[TREE_ROUND_LENGTH + 1][TREE_ROUND_TEXTS];
     double accepted; /* expected n_accepted */
@@ -17,13 +19,13 @@ typedef struct {
 } tree_round;
 
 /* A decoder's settings: the fixed policy. */
-spec_decoder_config tree_round_config(const spec_model *target, const spec_model *draft, const char *rule,
-                                      const char *drafting, int K);
+spec_decoder_config tree_round_config(const spec_model *target, const spec_model *draft,
+                                      const char *rule, const char *drafting, int K);
 
 /* A case that cannot be enumerated fails the test. */
 void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config);
 
-/* Total variation between the target and what the round emits, continued to `length` tokens. */
+/* Total variation between the target and the round's output, continued to `length` tokens. */
 double tree_round_tv(const tree_round *law, const table_model *target, int length);
 
 #endif

@@ -1,6 +1,7 @@
-/* tuples: every tuple of draft tokens with its chance, for small vocabularies, and rows to draw them from.
- * What rules accept, and could accept, of several drafts is summed over these in tests; nothing here is shared with
- * what is tested. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tuples: every tuple of draft tokens with its probability, for small vocabularies.
+ * Tests sum a rule's acceptance, and the optimum, over these. The code shares nothing with the code
+ * under test. */
 #ifndef SPECLAB_TESTS_TUPLES_H
 #define SPECLAB_TESTS_TUPLES_H
 
@@ -25,7 +26,8 @@ static inline void tuples_add(tuples *all, const int *token, int n, double chanc
     all->n = n;
 }
 
-static inline void tuples_iid_from(tuples *all, const double *draft, int V, int n, int *token, int k, double chance)
+static inline void tuples_iid_from(tuples *all, const double *draft, int V, int n, int *token,
+                                   int k, double chance)
 {
     if (k == n || k == TUPLES_N) {
         tuples_add(all, token, k, chance);
@@ -44,8 +46,8 @@ static inline void tuples_iid(tuples *all, const double *draft, int V, int n)
     tuples_iid_from(all, draft, V, n, token, 0, 1);
 }
 
-/* The law of the next draft without replacement after k tokens: the draft on the others, even on them where it has no
- * mass there. */
+/* The law of the next draft without replacement after k tokens: the draft on the other tokens, or
+ * uniform on them where it has no mass there. */
 static inline void tuples_next(double *ret_law, const double *draft, int V, const int *token, int k)
 {
     double left = 0;
@@ -64,7 +66,8 @@ static inline void tuples_next(double *ret_law, const double *draft, int V, cons
     }
 }
 
-static inline void tuples_without_from(tuples *all, const double *draft, int V, int n, int *token, int k, double chance)
+static inline void tuples_without_from(tuples *all, const double *draft, int V, int n, int *token,
+                                       int k, double chance)
 {
     double law[TUPLES_V];
     if (k == n || k == V || k == TUPLES_N) {
@@ -85,7 +88,7 @@ static inline void tuples_without_replacement(tuples *all, const double *draft, 
     tuples_without_from(all, draft, V, n, token, 0, 1);
 }
 
-/* The most probable token outside token (k), of equal ones the first. */
+/* The most probable token outside token (k); among equal ones the first. */
 static inline int tuples_top(const double *draft, int V, const int *token, int k)
 {
     int best = -1;
@@ -125,8 +128,8 @@ static inline void tuples_hub(tuples *all, const double *draft, int V)
     }
 }
 
-/* A random row (V). kind 0: smooth; 1: peaked, spread over many orders; 2: small whole weights, so that ties and zeros
- * are common; 3: one or two tokens only. */
+/* A random row (V). kind 0: smooth; 1: peaked, spread over many orders; 2: small whole weights, so
+ * that ties and zeros are common; 3: one or two tokens only. */
 static inline void tuples_row(double *ret_row, int V, int kind, gsl_rng *rng)
 {
     double sum = 0;
@@ -134,7 +137,11 @@ static inline void tuples_row(double *ret_row, int V, int kind, gsl_rng *rng)
         sum = 0;
         for (int x = 0; x < V; x++) {
             double u = gsl_rng_uniform_pos(rng);
-            ret_row[x] = kind == 0 ? -log(u) : kind == 1 ? pow(u, 12) : kind == 2 ? floor(4 * u) : u < 1.5 / V ? u : 0;
+            ret_row[x] = kind == 0     ? -log(u)
+                         : kind == 1   ? pow(u, 12)
+                         : kind == 2   ? floor(4 * u)
+                         : u < 1.5 / V ? u
+                                       : 0;
             sum += ret_row[x];
         }
     } while (sum <= 0);

@@ -1,5 +1,6 @@
-/* whole_model: a model for tests whose rows depend on the whole text and that scores trees itself, as a transformer
- * does. It counts what it is asked: calls, and rows in all. Its head is the caller's to open sessions of. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* whole_model: a test model whose rows depend on the whole text, and which scores trees itself.
+ * It counts calls, and rows in total. The caller opens sessions of its head. */
 #ifndef SPECLAB_TESTS_WHOLE_MODEL_H
 #define SPECLAB_TESTS_WHOLE_MODEL_H
 

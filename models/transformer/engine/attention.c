@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/attention.h"
 
-#include "base/least.h"
-#include "base/team.h"
+#include "base/int_math.h"
+#include "base/thread_pool.h"
 #include "speclab/round.h"
 
 #include <assert.h>
@@ -14,20 +15,21 @@
 enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     LANES = SPEC_VECTOR_LANES,
-    QUERIES = 8,          /* that are multiplied with a block's keys while these are in the caches */
-    UNITS_SPLIT = 32,     /* where there are no more units, their blocks are computed one by one */
-    PART_UNITS = 3,       /* of which a chunk then has so many, whose keys lie behind one another */
-    CHUNK_WORK = 1 << 15  /* floats of keys, times queries, that are worth a chunk */
+    QUERIES = 8, /* queries multiplied with a block of keys while the block is in the caches */
+    UNITS_SPLIT = 32,    /* with at most this many units, their blocks become jobs of their own */
+    PART_UNITS = 3,      /* units of a chunk in that case; their keys are adjacent in memory */
+    CHUNK_WORK = 1 << 15 /* the least size of a chunk: floats of keys, times queries */
 };
 
-/* ---- keys and values --------------------------------------------------------------------------------------------- */
+/* ---- keys and values ------------------------------------------------------------------------- */
 
 static int width_of(int head_dim)
 {
-    return spec_least_pieces(head_dim, LANES) * LANES;
+    return spec_int_ceil_div(head_dim, LANES) * LANES;
 }
 
-/* Rows of all layers and heads, BLOCK of keys and then BLOCK of values for each: from a block of slots to the next. */
+/* The number of rows from one block of slots to the next: BLOCK keys, then BLOCK values, for each
+ * layer and head. */
 static size_t rows_of_block(const spec_kv *kv)
 {
     return (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * BLOCK;
@@ -35,19 +37,21 @@ static size_t rows_of_block(const spec_kv *kv)
 
 static size_t kv_bytes(const spec_kv *kv)
 {
-    const size_t blocks = (size_t)spec_least_pieces(kv->slots, BLOCK);
+    const size_t blocks = (size_t)spec_int_ceil_div(kv->slots, BLOCK);
     return blocks * rows_of_block(kv) * (size_t)width_of(kv->head_dim) * sizeof(float);
 }
 
 static float *keys_of(const spec_kv *kv, int layer, int head, int block)
 {
     const size_t region = ((size_t)layer * (size_t)kv->n_kv_heads + (size_t)head) * 2 * BLOCK;
-    return (float *)kv->data + ((size_t)block * rows_of_block(kv) + region) * (size_t)width_of(kv->head_dim);
+    return (float *)kv->data +
+           ((size_t)block * rows_of_block(kv) + region) * (size_t)width_of(kv->head_dim);
 }
 
 static spec_kv kv_of(const spec_shape *shape, int slots)
 {
-    return (spec_kv){shape->n_layers, slots, shape->n_kv_heads, shape->head_dim, SPEC_TENSOR_F32, NULL};
+    return (spec_kv){shape->n_layers, slots,           shape->n_kv_heads,
+                     shape->head_dim, SPEC_TENSOR_F32, NULL};
 }
 
 size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
@@ -57,20 +61,24 @@ size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, i
     return kv_bytes(&kv);
 }
 
-int spec_attention_kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape, spec_tensor_type type,
-                           int slots, spec_error *error)
+int spec_attention_kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape,
+                           spec_tensor_type type, int slots, spec_error *error)
 {
     (void)backend;
     assert(type == SPEC_TENSOR_F32);
     *kv = kv_of(shape, slots);
     const size_t bytes = kv_bytes(kv);
     if (rows_of_block(kv) > INT_MAX / 8) /* a path is at most SPEC_NODES_MAX slots away */
-        return spec_fail(error, GSL_ENOMEM, "keys and values of %d layers with %d heads are too large", kv->layers,
+        return spec_fail(error, GSL_ENOMEM,
+                         "keys and values of %d layers with %d heads are too large", kv->layers,
                          kv->n_kv_heads);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for keys and values of %d tokens (%zu bytes)", slots, bytes);
-    madvise(memory, bytes, MADV_HUGEPAGE); /* where there are large pages, memory is read faster */
+        return spec_fail(error, GSL_ENOMEM,
+                         "out of memory for keys and values of %d tokens (%zu bytes)", slots,
+                         bytes);
+    madvise(memory, bytes, MADV_HUGEPAGE); /* large pages make reads faster */
     kv->data = memory;
     return GSL_SUCCESS;
 }
@@ -90,29 +98,34 @@ void spec_attention_keep(spec_kv *kv, const int *from, int to, int n)
         for (int layer = 0; layer < kv->layers; layer++)
             for (int head = 0; head < kv->n_kv_heads; head++) {
                 float *row = keys_of(kv, layer, head, to / BLOCK) + (size_t)(to % BLOCK) * width;
-                const float *old = keys_of(kv, layer, head, from[i] / BLOCK) + (size_t)(from[i] % BLOCK) * width;
+                const float *old =
+                    keys_of(kv, layer, head, from[i] / BLOCK) + (size_t)(from[i] % BLOCK) * width;
                 memcpy(row, old, width * sizeof *row);
                 memcpy(row + values, old + values, width * sizeof *row);
             }
     }
 }
 
-void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads, const spec_batch *batch)
+void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
+                          const spec_batch *batch)
 {
     const size_t head_dim = (size_t)kv->head_dim, width = (size_t)width_of(kv->head_dim);
     for (int u = 0; u < batch->n; u++, qkv += (size_t)(n_heads + 2 * kv->n_kv_heads) * head_dim) {
-        const float *key = qkv + (size_t)n_heads * head_dim, *value = key + (size_t)kv->n_kv_heads * head_dim;
+        const float *key = qkv + (size_t)n_heads * head_dim,
+                    *value = key + (size_t)kv->n_kv_heads * head_dim;
         for (int h = 0; h < kv->n_kv_heads; h++, key += head_dim, value += head_dim) {
-            float *row = keys_of(kv, layer, h, batch->slot[u] / BLOCK) + (size_t)(batch->slot[u] % BLOCK) * width;
+            float *row = keys_of(kv, layer, h, batch->slot[u] / BLOCK) +
+                         (size_t)(batch->slot[u] % BLOCK) * width;
             memcpy(row, key, head_dim * sizeof *row);
             memcpy(row + BLOCK * width, value, head_dim * sizeof *row);
         }
     }
 }
 
-/* ---- attention --------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
-/* Units are a few columns, a kv head, and a few of the heads that read it: at most QUERIES queries of the same keys. */
+/* A unit is a few columns, a kv head, and a few of the heads that read it: at most QUERIES queries
+ * of the same keys. */
 typedef struct {
     const spec_attention *a;
     float *o;
@@ -120,27 +133,29 @@ typedef struct {
     const spec_kv *kv;
     int layer;
     const spec_batch *batch;
-    int group, width;         /* heads of a kv head */
+    int group, width;         /* heads per kv head */
     int columns, heads;       /* of a unit, at most */
     int units, units_a_chunk;
-    int blocks;               /* of the longest text */
+    int blocks;               /* for the longest sequence of a column */
 } work;
 
 typedef struct {
-    int first, columns, kv_head, head, heads; /* columns from `first`, heads from `head` of the group's */
+    int first, columns, kv_head, head,
+        heads; /* the unit's columns begin at `first`, its heads at `head` of the group */
 } unit;
 
-/* What a unit's queries have mixed, each of its blocks so far or of one of them. */
+/* The partial result of a unit's queries: over its blocks so far, or over one of them. */
 typedef struct {
     float mixed[QUERIES * SPEC_HEAD_DIM_MAX], largest[QUERIES], sum[QUERIES];
 } mixture;
 
 static unit unit_of(const work *w, int i)
 {
-    const int parts = spec_least_pieces(w->group, w->heads), head = i % parts * w->heads;
-    const int kv_head = i / parts % w->a->n_kv_heads, first = i / parts / w->a->n_kv_heads * w->columns;
-    return (unit){first, spec_least(w->columns, w->batch->n - first), kv_head, head,
-                  spec_least(w->heads, w->group - head)};
+    const int parts = spec_int_ceil_div(w->group, w->heads), head = i % parts * w->heads;
+    const int kv_head = i / parts % w->a->n_kv_heads,
+              first = i / parts / w->a->n_kv_heads * w->columns;
+    return (unit){first, spec_int_min(w->columns, w->batch->n - first), kv_head, head,
+                  spec_int_min(w->heads, w->group - head)};
 }
 
 static int n_seen(const spec_batch *batch, int u)
@@ -150,7 +165,7 @@ static int n_seen(const spec_batch *batch, int u)
 
 static int n_blocks(const spec_batch *batch, int u)
 {
-    return spec_least_pieces(n_seen(batch, u), BLOCK);
+    return spec_int_ceil_div(n_seen(batch, u), BLOCK);
 }
 
 static int blocks_of(const work *w, const unit *of)
@@ -161,11 +176,13 @@ static int blocks_of(const work *w, const unit *of)
     return most;
 }
 
-/* Positions begin..end-1 of what column u sees, as rows behind block b's region. */
+/* Positions begin..end-1 of the sequence that column u attends to, as rows after block b's region.
+ */
 static void list_rows(int *row, const work *w, int u, int b, int begin, int end)
 {
     const spec_batch *batch = w->batch;
-    const int past = batch->past[u], path = batch->path_begin[u], next_block = (int)rows_of_block(w->kv);
+    const int past = batch->past[u], path = batch->path_begin[u],
+              next_block = (int)rows_of_block(w->kv);
     for (int t = begin; t < end; t++) {
         const int slot = t < past ? t : batch->path[path + t - past];
         row[t - begin] = slot % BLOCK + (slot / BLOCK - b) * next_block;
@@ -177,49 +194,57 @@ static void take_queries(float *query, const work *w, const unit *of)
     const int head_dim = w->a->head_dim, heads = w->a->n_heads;
     const float scale = (float)(1.0 / sqrt(head_dim));
     for (int u = of->first; u < of->first + of->columns; u++) {
-        const float *from = w->qkv + (size_t)u * (size_t)(heads + 2 * w->a->n_kv_heads) * (size_t)head_dim +
+        const float *from = w->qkv +
+                            (size_t)u * (size_t)(heads + 2 * w->a->n_kv_heads) * (size_t)head_dim +
                             (size_t)(of->kv_head * w->group + of->head) * (size_t)head_dim;
         for (int h = 0; h < of->heads; h++, query += w->width, from += head_dim)
             for (int d = 0; d < w->width; d++) query[d] = d < head_dim ? from[d] * scale : 0.0f;
     }
 }
 
-/* Block b: positions that all columns have in the same slots together, the others column by column. */
+/* Block b: positions that share one slot in all columns are computed together, the others column by
+ * column. */
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
     const spec_vector_kernels *k = w->a->kernels;
-    const float *keys = keys_of(w->kv, w->layer, of->kv_head, b), *values = keys + (size_t)(BLOCK * w->width);
+    const float *keys = keys_of(w->kv, w->layer, of->kv_head, b),
+                *values = keys + (size_t)(BLOCK * w->width);
     const int begin = b * BLOCK, width = w->width, queries = of->columns * of->heads;
     float weight[QUERIES * BLOCK];
     int row[BLOCK], own[QUERIES][BLOCK], n_own[QUERIES], common = begin + BLOCK;
 
-    for (int i = 0; i < of->columns; i++) common = spec_least(common, w->batch->past[of->first + i]);
+    for (int i = 0; i < of->columns; i++)
+        common = spec_int_min(common, w->batch->past[of->first + i]);
     if (common < begin) common = begin;
     list_rows(row, w, of->first, b, begin, common);
     k->score(weight, query, queries, width, keys, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
-        const int end = spec_least(n_seen(w->batch, of->first + i), begin + BLOCK), q = i * of->heads;
+        const int end = spec_int_min(n_seen(w->batch, of->first + i), begin + BLOCK),
+                  q = i * of->heads;
         n_own[i] = end > common ? end - common : 0;
         list_rows(own[i], w, of->first + i, b, common, end);
-        k->score(weight + q * BLOCK + (common - begin), query + q * width, of->heads, width, keys, own[i], n_own[i]);
+        k->score(weight + q * BLOCK + (common - begin), query + q * width, of->heads, width, keys,
+                 own[i], n_own[i]);
     }
     for (int q = 0; q < queries; q++)
-        k->weigh(&to->largest[q], &to->sum[q], weight + q * BLOCK, common - begin + n_own[q / of->heads]);
+        k->weigh(&to->largest[q], &to->sum[q], weight + q * BLOCK,
+                 common - begin + n_own[q / of->heads]);
     memset(to->mixed, 0, (size_t)(queries * width) * sizeof to->mixed[0]);
     k->mix(to->mixed, weight, queries, width, values, row, common - begin);
     for (int i = 0; i < of->columns; i++) {
         const int q = i * of->heads;
-        k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width, values, own[i],
-               n_own[i]);
+        k->mix(to->mixed + q * width, weight + q * BLOCK + (common - begin), of->heads, width,
+               values, own[i], n_own[i]);
     }
 }
 
-/* The next block of a query joins those before it. */
-static void join(float *mixed, float *largest, float *sum, const float *block, float block_largest, float block_sum,
-                 int width)
+/* Merge the next block of a query into those before it. */
+static void join(float *mixed, float *largest, float *sum, const float *block, float block_largest,
+                 float block_sum, int width)
 {
     const float both = block_largest > *largest ? block_largest : *largest;
-    const float before = spec_vector_exp(*largest - both), now = spec_vector_exp(block_largest - both);
+    const float before = spec_vector_exp(*largest - both),
+                now = spec_vector_exp(block_largest - both);
     for (int d = 0; d < width; d++) mixed[d] = mixed[d] * before + block[d] * now;
     *sum = *sum * before + block_sum * now;
     *largest = both;
@@ -227,7 +252,8 @@ static void join(float *mixed, float *largest, float *sum, const float *block, f
 
 static void put(const work *w, const unit *of, int q, const float *mixed, float sum)
 {
-    const int u = of->first + q / of->heads, head = of->kv_head * w->group + of->head + q % of->heads;
+    const int u = of->first + q / of->heads,
+              head = of->kv_head * w->group + of->head + q % of->heads;
     float *o = w->o + ((size_t)u * (size_t)w->a->n_heads + (size_t)head) * (size_t)w->a->head_dim;
     const float factor = 1.0f / sum;
     for (int d = 0; d < w->a->head_dim; d++) o[d] = mixed[d] * factor;
@@ -237,7 +263,8 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
 static void attend_units(void *job, int chunk)
 {
     const work *w = job;
-    for (int i = chunk * w->units_a_chunk; i < spec_least((chunk + 1) * w->units_a_chunk, w->units); i++) {
+    for (int i = chunk * w->units_a_chunk;
+         i < spec_int_min((chunk + 1) * w->units_a_chunk, w->units); i++) {
         const unit of = unit_of(w, i);
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, block;
@@ -247,17 +274,19 @@ static void attend_units(void *job, int chunk)
             attend_block(w, &of, query, &block, b);
             for (int q = 0; q < of.columns * of.heads; q++)
                 if (b < n_blocks(w->batch, of.first + q / of.heads))
-                    join(so_far.mixed + q * w->width, &so_far.largest[q], &so_far.sum[q], block.mixed + q * w->width,
-                         block.largest[q], block.sum[q], w->width);
+                    join(so_far.mixed + q * w->width, &so_far.largest[q], &so_far.sum[q],
+                         block.mixed + q * w->width, block.largest[q], block.sum[q], w->width);
         }
-        for (int q = 0; q < of.columns * of.heads; q++) put(w, &of, q, so_far.mixed + q * w->width, so_far.sum[q]);
+        for (int q = 0; q < of.columns * of.heads; q++)
+            put(w, &of, q, so_far.mixed + q * w->width, so_far.sum[q]);
     }
 }
 
-/* Where query q of a unit keeps what block b gave: width floats, the largest, the sum. */
+/* The partial result of query q of a unit for block b: width floats, the largest score, the sum. */
 static float *partial_of(const work *w, int i, int q, int b)
 {
-    return w->a->partial + ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)b) * (size_t)(w->width + 2);
+    return w->a->partial +
+           ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)b) * (size_t)(w->width + 2);
 }
 
 /* One block of unit i. */
@@ -281,8 +310,10 @@ static void attend_part(const work *w, int i, int b)
 static void attend_parts(void *job, int chunk)
 {
     const work *w = job;
-    const int chunks = spec_least_pieces(w->units, w->units_a_chunk), first = chunk % chunks * w->units_a_chunk;
-    for (int i = first; i < spec_least(first + w->units_a_chunk, w->units); i++) attend_part(w, i, chunk / chunks);
+    const int chunks = spec_int_ceil_div(w->units, w->units_a_chunk),
+              first = chunk % chunks * w->units_a_chunk;
+    for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++)
+        attend_part(w, i, chunk / chunks);
 }
 
 static void join_parts(const work *w, int i)
@@ -292,49 +323,56 @@ static void join_parts(const work *w, int i)
         float *so_far = partial_of(w, i, q, 0);
         for (int b = 1; b < n_blocks(w->batch, of.first + q / of.heads); b++) {
             const float *block = partial_of(w, i, q, b);
-            join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width], block[w->width + 1],
-                 w->width);
+            join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width],
+                 block[w->width + 1], w->width);
         }
         put(w, &of, q, so_far, so_far[w->width + 1]);
     }
 }
 
-void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv, int layer,
-                           const spec_batch *batch, bool taken)
+void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv,
+                           int layer, const spec_batch *batch, bool taken)
 {
     work w = {.a = attention, .o = o, .qkv = qkv, .kv = kv, .layer = layer, .batch = batch};
     w.group = attention->n_heads / attention->n_kv_heads;
     w.width = width_of(attention->head_dim);
-    w.heads = spec_least(w.group, QUERIES);
-    w.columns = spec_least(QUERIES / w.heads, batch->n);
-    const int tiles = spec_least_pieces(batch->n, w.columns), parts = spec_least_pieces(w.group, w.heads);
+    w.heads = spec_int_min(w.group, QUERIES);
+    w.columns = spec_int_min(QUERIES / w.heads, batch->n);
+    const int tiles = spec_int_ceil_div(batch->n, w.columns),
+              parts = spec_int_ceil_div(w.group, w.heads);
     w.units = tiles * attention->n_kv_heads * parts;
     int longest = 0;
-    for (int u = 0; u < batch->n; u++) longest = n_seen(batch, u) > longest ? n_seen(batch, u) : longest;
-    w.blocks = spec_least_pieces(longest, BLOCK);
+    for (int u = 0; u < batch->n; u++)
+        longest = n_seen(batch, u) > longest ? n_seen(batch, u) : longest;
+    w.blocks = spec_int_ceil_div(longest, BLOCK);
     const bool split = w.blocks > 1 && w.blocks <= attention->blocks && w.units <= UNITS_SPLIT;
-    const size_t total = (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
-    const int wanted = total / CHUNK_WORK < (size_t)w.units ? 1 + (int)(total / CHUNK_WORK) : w.units;
-    w.units_a_chunk = split ? PART_UNITS : spec_least_pieces(w.units, wanted);
-    const int chunks = spec_least_pieces(w.units, w.units_a_chunk);
+    const size_t total =
+        (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
+    const int wanted =
+        total / CHUNK_WORK < (size_t)w.units ? 1 + (int)(total / CHUNK_WORK) : w.units;
+    w.units_a_chunk = split ? PART_UNITS : spec_int_ceil_div(w.units, wanted);
+    const int chunks = spec_int_ceil_div(w.units, w.units_a_chunk);
     if (!split) {
-        spec_team_run(attend_units, &w, chunks, taken);
+        spec_thread_pool_run(attend_units, &w, chunks, taken);
         return;
     }
-    spec_team_run(attend_parts, &w, chunks * w.blocks, taken);
+    spec_thread_pool_run(attend_parts, &w, chunks * w.blocks, taken);
     for (int i = 0; i < w.units; i++) join_parts(&w, i);
 }
 
-int spec_attention_init(spec_attention *attention, const spec_shape *shape, const spec_vector_kernels *kernels,
-                        spec_error *error)
+int spec_attention_init(spec_attention *attention, const spec_shape *shape,
+                        const spec_vector_kernels *kernels, spec_error *error)
 {
     *attention = (spec_attention){.n_heads = shape->n_heads, .n_kv_heads = shape->n_kv_heads,
                                   .head_dim = shape->head_dim, .kernels = kernels,
                                   .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
-    /* Zeros that nobody writes take no memory: a long window's are written when a text is as long. */
+    /* Pages of zeros that are never written take no memory: a long window costs memory only as the
+     * text grows. */
     const size_t partials = UNITS_SPLIT * QUERIES * (size_t)attention->blocks;
-    attention->partial = calloc(partials, (size_t)(width_of(shape->head_dim) + 2) * sizeof *attention->partial);
-    if (attention->partial == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu partial sums", partials);
+    attention->partial =
+        calloc(partials, (size_t)(width_of(shape->head_dim) + 2) * sizeof *attention->partial);
+    if (attention->partial == NULL)
+        return spec_fail(error, GSL_ENOMEM, "out of memory for %zu partial sums", partials);
     return GSL_SUCCESS;
 }
 

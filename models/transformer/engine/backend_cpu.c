@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/backend.h"
 
-#include "base/least.h"
+#include "base/int_math.h"
+#include "base/thread_pool.h"
 #include "models/transformer/engine/attention.h"
-#include "models/transformer/kernels/bandwidth.h"
 #include "models/transformer/engine/logits.h"
+#include "models/transformer/kernels/bandwidth.h"
 #include "models/transformer/kernels/product.h"
-#include "base/team.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -14,8 +16,8 @@
 #include <sys/mman.h>
 
 enum {
-    CHUNK_BYTES = 1 << 16,   /* of weights, that one thread multiplies with at a time */
-    SHARED_FLOATS = 1 << 13, /* columns of fewer floats are worked at by one thread */
+    CHUNK_BYTES = 1 << 16,   /* bytes of weights in one thread's chunk */
+    SHARED_FLOATS = 1 << 13, /* floats of all columns below which one thread does the work */
     FILL_PIECES = 4,
     LARGE_PAGE = 1 << 21
 };
@@ -26,17 +28,18 @@ typedef struct {
     const spec_product_kernels *products;
     const spec_batch *batch;
     bool taken;
-    void *activation;      /* columns as the products read them */
-    double *frequency;     /* (head_dim/2) radians a position */
+    void *activation;      /* columns in the format of the products */
+    double *frequency;     /* (head_dim/2) radians per position */
     float *cosine, *sine;  /* (SPEC_COLUMNS_MAX, head_dim/2) */
     spec_attention attention;
 } cpu_queue;
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Zeros at a multiple of 64 bytes, which are no memory before they are written; what was allocated is noted in
- * front. */
-static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error)
+/* Zeroed memory, aligned to 64 bytes; untouched pages take no memory. A note in front records the
+ * allocation. */
+static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes,
+                        spec_error *error)
 {
     (void)backend;
     char *memory = calloc(1, bytes + 128);
@@ -67,7 +70,8 @@ static void close_backend(const spec_backend *backend)
 
 static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
 {
-    (void)backend, (void)bytes, (void)error; /* what is mapped and what is free is not known before it is touched */
+    (void)backend, (void)bytes,
+        (void)error; /* free memory is not known before pages are touched */
     return GSL_SUCCESS;
 }
 
@@ -81,7 +85,7 @@ static size_t columns_bytes(int width)
     return (size_t)SPEC_COLUMNS_MAX * (size_t)width * sizeof(float);
 }
 
-/* ---- matrices ---------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
 {
@@ -91,16 +95,18 @@ static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
 static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
 {
     (void)backend;
-    if (matrix->data != NULL) spec_team_release();
+    if (matrix->data != NULL) spec_thread_pool_release();
     free(matrix->data);
     *matrix = (spec_matrix){0};
 }
 
-/* Memory of any content, in large pages where it would fill a good part of one: weights are read faster from these. */
+/* Uninitialised memory, in large pages if it fills a good part of one: weights are then read
+ * faster. */
 static void *alloc_weights(size_t bytes)
 {
     const bool large = bytes >= LARGE_PAGE / 4;
-    const size_t unit = large ? LARGE_PAGE : SPEC_PANEL_ALIGNMENT, size = (bytes + unit - 1) / unit * unit;
+    const size_t unit = large ? LARGE_PAGE : SPEC_PANEL_ALIGNMENT,
+                 size = (bytes + unit - 1) / unit * unit;
     void *memory = aligned_alloc(unit, size);
     if (memory != NULL && large) madvise(memory, size, MADV_HUGEPAGE);
     return memory;
@@ -122,7 +128,8 @@ static int panels_of_chunk(const spec_matrix *matrix)
 static void pack_chunk(void *job, int chunk)
 {
     pack_job *j = job;
-    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->matrix->rows));
+    const int first = chunk * j->panels,
+              end = spec_int_min(first + j->panels, spec_panels_count(j->matrix->rows));
     if (spec_panels_pack(j->matrix, j->part, j->n_parts, first, end, NULL) != GSL_SUCCESS)
         atomic_store(&j->failed, true);
 }
@@ -136,24 +143,25 @@ static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_te
     matrix->bytes = matrix_bytes(type, matrix->rows, matrix->cols);
     matrix->data = alloc_weights(matrix->bytes);
     if (matrix->data == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes", matrix->bytes);
-    spec_team_hold();
+        return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes",
+                         matrix->bytes);
+    spec_thread_pool_retain();
     pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
-    const bool taken = spec_team_take();
-    spec_team_run(pack_chunk, &job, spec_least_pieces(panels, job.panels), taken);
-    if (taken) spec_team_give_back();
+    const bool taken = spec_thread_pool_try_lock();
+    spec_thread_pool_run(pack_chunk, &job, spec_int_ceil_div(panels, job.panels), taken);
+    if (taken) spec_thread_pool_unlock();
     if (!atomic_load(&job.failed)) return GSL_SUCCESS;
     matrix_free(backend, matrix);
     return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
 }
 
-/* ---- queues ------------------------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 static void queue_free(spec_queue *queue)
 {
     cpu_queue *q = queue->state;
     if (q != NULL) {
-        spec_team_release();
+        spec_thread_pool_release();
         free(q->frequency);
         free_memory(queue->backend, q->activation);
         free_memory(queue->backend, q->cosine);
@@ -163,27 +171,29 @@ static void queue_free(spec_queue *queue)
     *queue = (spec_queue){0};
 }
 
-static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape, spec_error *error)
+static int queue_init(const spec_backend *backend, spec_queue *queue, const spec_shape *shape,
+                      spec_error *error)
 {
     int status = GSL_SUCCESS;
     void *memory;
     const size_t half = (size_t)shape->head_dim / 2;
     cpu_queue *q = calloc(1, sizeof *q);
     *queue = (spec_queue){backend, q};
-    if (q == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_team_hold();
+    if (q == NULL) return spec_no_memory(error);
+    spec_thread_pool_retain();
     q->shape = *shape;
     q->kernels = spec_vector_kernels_of(spec_cpu_isa());
     q->products = spec_product_kernels_of(spec_cpu_isa());
     SPEC_TRY(spec_attention_init(&q->attention, shape, q->kernels, error));
     int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
     if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
-    SPEC_TRY(alloc_memory(backend, &q->activation, spec_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
+    SPEC_TRY(alloc_memory(backend, &q->activation,
+                          spec_product_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
     SPEC_TRY(alloc_memory(backend, &memory, 2 * SPEC_COLUMNS_MAX * half * sizeof(float), error));
     q->cosine = memory;
     q->sine = q->cosine + SPEC_COLUMNS_MAX * half;
     q->frequency = malloc(half * sizeof *q->frequency);
-    if (q->frequency == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (q->frequency == NULL) SPEC_TRY(spec_no_memory(error));
     for (size_t i = 0; i < half; i++) {
         q->frequency[i] = pow(shape->rope_base, -2.0 * (double)i / shape->head_dim);
         if (shape->opt_rope_factor != NULL) q->frequency[i] /= (double)shape->opt_rope_factor[i];
@@ -195,17 +205,18 @@ done:
 
 static size_t queue_bytes(const spec_shape *shape)
 {
-    (void)shape; /* nothing next to weights and logits, and nobody asks: check_memory refuses nothing */
+    (void)shape; /* check_memory ignores queues: they are small beside weights and logits */
     return 0;
 }
 
-static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
+static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer,
+                  int n_layers)
 {
     (void)kv, (void)layer, (void)n_layers;
     cpu_queue *q = queue->state;
     const int half = q->shape.head_dim / 2;
     q->batch = batch;
-    q->taken = spec_team_take();
+    q->taken = spec_thread_pool_try_lock();
     for (int u = 0; u < batch->n; u++)
         for (int i = 0; i < half; i++) {
             const double angle = batch->position[u] * q->frequency[i];
@@ -218,7 +229,7 @@ static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
 static void end(spec_queue *queue)
 {
     cpu_queue *q = queue->state;
-    if (q->taken) spec_team_give_back();
+    if (q->taken) spec_thread_pool_unlock();
     q->taken = false;
 }
 
@@ -233,25 +244,26 @@ static int count(const cpu_queue *q, spec_columns columns)
     return columns == SPEC_COLUMNS_ALL ? q->batch->n : q->batch->n - q->batch->first;
 }
 
-/* ---- operations -------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void embed(spec_queue *queue, float *x, const spec_matrix *table)
 {
     const spec_batch *batch = ((cpu_queue *)queue->state)->batch;
-    for (int u = 0; u < batch->n; u++) spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
+    for (int u = 0; u < batch->n; u++)
+        spec_panels_row(x + (size_t)u * (size_t)table->cols, table, batch->token[u]);
 }
 
-/* What is done column by column: y from x. */
+/* An operation on each column: y from x. */
 typedef struct {
     const cpu_queue *q;
     float *y;
     const float *x, *opt_gain;
 } column_job;
 
-/* Shared where it is worth the while; `width` floats a column. */
-static void run_columns(spec_team_work *work, column_job job, int n, size_t width)
+/* Use the thread pool if `width` floats per column are worth it. */
+static void run_columns(spec_thread_pool_work *work, column_job job, int n, size_t width)
 {
-    spec_team_run(work, &job, n, job.q->taken && (size_t)n * width >= SHARED_FLOATS);
+    spec_thread_pool_run(work, &job, n, job.q->taken && (size_t)n * width >= SHARED_FLOATS);
 }
 
 static void norm_column(void *job, int u)
@@ -261,8 +273,8 @@ static void norm_column(void *job, int u)
     j->q->kernels->norm(j->y + at, j->x + at, j->opt_gain, j->q->shape.norm_eps, (int)dim);
 }
 
-static void norm(spec_queue *queue, float *y, const float *x, const float *gain, spec_columns columns,
-                 const spec_matrix *reader)
+static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
+                 spec_columns columns, const spec_matrix *reader)
 {
     (void)reader;
     const cpu_queue *q = queue->state;
@@ -283,26 +295,33 @@ typedef struct {
 static void fill_chunk(void *job, int chunk)
 {
     const product_job *j = job;
-    const int first = chunk * FILL_PIECES, end = spec_least(first + FILL_PIECES, spec_activation_pieces(j->w->cols));
-    spec_activation_fill(j->q->activation, j->q->products, j->w->type, j->x, j->w->cols, j->n, first, end);
+    const int first = chunk * FILL_PIECES,
+              end = spec_int_min(first + FILL_PIECES, spec_product_activation_pieces(j->w->cols));
+    spec_product_activation_fill(j->q->activation, j->q->products, j->w->type, j->x, j->w->cols,
+                                 j->n, first, end);
 }
 
 static void multiply_chunk(void *job, int chunk)
 {
     const product_job *j = job;
-    const int first = chunk * j->panels, end = spec_least(first + j->panels, spec_panels_count(j->w->rows));
-    spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first, end);
+    const int first = chunk * j->panels,
+              end = spec_int_min(first + j->panels, spec_panels_count(j->w->rows));
+    spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first,
+                 end);
 }
 
-static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x, const float *opt_bias, bool add,
-                   spec_columns columns)
+static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x,
+                   const float *opt_bias, bool add, spec_columns columns)
 {
     const cpu_queue *q = queue->state;
     const int n = count(q, columns);
     product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
     const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
-    spec_team_run(fill_chunk, &job, spec_least_pieces(spec_activation_pieces(w->cols), FILL_PIECES), large && q->taken);
-    spec_team_run(multiply_chunk, &job, spec_least_pieces(spec_panels_count(w->rows), job.panels), q->taken);
+    spec_thread_pool_run(fill_chunk, &job,
+                         spec_int_ceil_div(spec_product_activation_pieces(w->cols), FILL_PIECES),
+                         large && q->taken);
+    spec_thread_pool_run(multiply_chunk, &job,
+                         spec_int_ceil_div(spec_panels_count(w->rows), job.panels), q->taken);
 }
 
 static size_t qkv_width(const spec_shape *shape)
@@ -317,7 +336,8 @@ static void rotate_column(void *job, int u)
     const int half = shape->head_dim / 2;
     float *head = j->y + (size_t)u * qkv_width(shape);
     for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
-        j->q->kernels->rotate(head, j->q->cosine + u * half, j->q->sine + u * half, shape->rope_pairs, shape->head_dim);
+        j->q->kernels->rotate(head, j->q->cosine + u * half, j->q->sine + u * half,
+                              shape->rope_pairs, shape->head_dim);
 }
 
 static void rope(spec_queue *queue, float *qkv)
@@ -367,13 +387,14 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
     return spec_logits_argmax(ret_token, logits, n, q->shape.vocab, q->kernels, error);
 }
 
-static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature, int n,
-                spec_error *error)
+static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature,
+                int n, spec_error *error)
 {
     const cpu_queue *q = queue->state;
-    const bool taken = spec_team_take();
-    const int status = spec_logits_rows(row, logits, temperature, n, q->shape.vocab, q->kernels, taken, error);
-    if (taken) spec_team_give_back();
+    const bool taken = spec_thread_pool_try_lock();
+    const int status =
+        spec_logits_rows(row, logits, temperature, n, q->shape.vocab, q->kernels, taken, error);
+    if (taken) spec_thread_pool_unlock();
     return status;
 }
 

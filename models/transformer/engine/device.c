@@ -1,15 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/device.h"
 
-#include "base/bytes.h"
-#include "models/gpu/backend_gpu.h"
-#include "models/gpu/card.h"
 #include "base/settings.h"
+#include "speclab/no_memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A card's backend, and how many have opened it. */
+/* The backend of a GPU, and its number of users. */
 typedef struct device device;
 struct device {
     device *next;
@@ -18,7 +17,7 @@ struct device {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static device *devices; /* that are open */
+static device *devices; /* open devices */
 
 static int open_gpu(const spec_backend **ret_backend, int ordinal, spec_error *error)
 {
@@ -28,8 +27,8 @@ static int open_gpu(const spec_backend **ret_backend, int ordinal, spec_error *e
     while (found != NULL && found->ordinal != ordinal) found = found->next;
     if (found == NULL) {
         fresh = calloc(1, sizeof *fresh);
-        if (fresh == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
-        SPEC_TRY(spec_backend_gpu_open(&fresh->backend, ordinal, error));
+        if (fresh == NULL) SPEC_TRY(spec_no_memory(error));
+        SPEC_TRY(spec_device_nvidia.open(&fresh->backend, ordinal, error));
         fresh->ordinal = ordinal;
         fresh->next = devices;
         devices = found = fresh;
@@ -43,10 +42,10 @@ done:
     return status;
 }
 
-/* The first card that can be used, else the processor. */
+/* The first usable GPU, else the CPU. */
 static void open_auto(const spec_backend **ret_backend)
 {
-    const int count = spec_card_count(NULL);
+    const int count = spec_device_nvidia.count(NULL);
     for (int ordinal = 0; ordinal < count; ordinal++)
         if (open_gpu(ret_backend, ordinal, NULL) == GSL_SUCCESS) return;
     *ret_backend = &spec_backend_cpu;
@@ -58,7 +57,8 @@ static bool is_gpu(int *ret_ordinal, const char *name)
     *ret_ordinal = 0;
     if (strncmp(name, "gpu", 3) != 0) return false;
     if (name[3] == '\0') return true;
-    return name[3] == ':' && name[4] >= '0' && name[4] <= '9' && spec_settings_parse_int(ret_ordinal, name + 4);
+    return name[3] == ':' && name[4] >= '0' && name[4] <= '9' &&
+           spec_settings_parse_int(ret_ordinal, name + 4);
 }
 
 bool spec_device_is_name(const char *name)
@@ -78,7 +78,7 @@ int spec_device_open(const spec_backend **ret_backend, const char *name, spec_er
     else if (is_gpu(&ordinal, name))
         status = open_gpu(ret_backend, ordinal, error);
     else
-        status = spec_fail(error, GSL_EINVAL, "there is no such device; there are %s", SPEC_DEVICE_USAGE);
+        status = spec_fail(error, GSL_EINVAL, "no such device: type one of %s", SPEC_DEVICE_USAGE);
     return status;
 }
 
@@ -99,34 +99,31 @@ void spec_device_close(const spec_backend *backend)
     pthread_mutex_unlock(&lock);
 }
 
-int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings, spec_error *error)
+int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings,
+                     spec_error *error)
 {
     spec_error why = {{0}};
     const char *name = spec_settings_text(settings, "device");
     if (name == NULL) name = "cpu";
     const int status = spec_device_open(ret_backend, name, &why);
-    return status == GSL_SUCCESS ? status : spec_fail(error, status, "device=%.60s: %.430s", name, why.text);
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, status, "device=%.60s: %.430s", name, why.text);
 }
 
 bool spec_device_describe(char *line, size_t size, int index)
 {
     spec_error error = {{0}};
-    spec_card *card = NULL;
-    char memory[SPEC_BYTES_SIZE];
     if (index == 0) {
         snprintf(line, size, "cpu  %s", spec_backend_cpu.device);
         return true;
     }
-    const int count = spec_card_count(&error);
+    const int count = spec_device_nvidia.count(&error);
     if (index > count) {
         snprintf(line, size, "%s", count == 0 ? error.text : "");
         return false;
     }
-    if (spec_card_open(&card, index - 1, &error) == GSL_SUCCESS)
-        snprintf(line, size, "gpu:%d  %s, %s", index - 1, spec_card_name(card),
-                 spec_bytes_text(memory, spec_card_memory(card)));
-    else
-        snprintf(line, size, "gpu:%d  cannot be used: %s", index - 1, error.text);
-    spec_card_close(card);
+    const int used = snprintf(line, size, "gpu:%d  ", index - 1);
+    if (used >= 0 && (size_t)used < size)
+        spec_device_nvidia.describe(line + used, size - (size_t)used, index - 1);
     return true;
 }

@@ -1,28 +1,45 @@
-/* device: where a model computes: cpu, gpu, gpu:N, auto.
- * A device is opened by name and closed by who opened it; opening one twice gives one backend. The cards are found when
- * they are asked for: a machine without any loses no time. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* device: the processor that a model computes on: cpu, gpu, gpu:N, auto.
+ * The caller opens a device by name and closes it; opening one twice gives one backend. GPUs are
+ * searched only on request: a machine without any loses no time. */
 #ifndef SPECLAB_DEVICE_H
 #define SPECLAB_DEVICE_H
 
 #include "models/transformer/engine/backend.h"
 
+/* The table of this machine's GPUs, ordinals 0..count-1, for an engine that includes no GPU code.
+ */
+typedef struct {
+    int (*count)(spec_error *error); /* 0, with the reason, if there are none */
+
+    /* GSL_EINVAL for a GPU that does not exist, GSL_EFAILED for one that cannot be used. The
+     * backend's own close closes it. */
+    int (*open)(const spec_backend **ret_backend, int ordinal, spec_error *error);
+
+    /* Write its name and memory, "NVIDIA H200, 139 GiB", or why it cannot be used. */
+    void (*describe)(char *line, size_t size, int ordinal);
+} spec_device_gpus;
+
+extern const spec_device_gpus spec_device_nvidia; /* models/gpu/device_nvidia.c */
+
 #define SPEC_DEVICE_USAGE "cpu, gpu, gpu:N, auto"
 
 bool spec_device_is_name(const char *name);
 
-/* cpu   the processor
- * gpu   the first NVIDIA card, gpu:N card N
- * auto  the first card if there is one to be used, else the processor
- * GSL_EINVAL for another name, and for a card that there is not: the line says which, and why (no driver, an old
- * driver, no card, a card of an unknown kind, built without nvcc). */
+/* cpu   the CPU
+ * gpu   the first NVIDIA GPU; gpu:N is GPU N
+ * auto  the first usable GPU, else the CPU
+ * GSL_EINVAL for another name or a missing GPU. The line says which, and why: no driver, an old
+ * driver, no GPU, an unsupported GPU, built without nvcc. */
 int spec_device_open(const spec_backend **ret_backend, const char *name, spec_error *error);
 void spec_device_close(const spec_backend *backend); /* NULL is fine */
 
-/* The device that the key `device` of a model's spec names, the processor where it has none. */
-int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings, spec_error *error);
+/* Open the device that the key `device` of a model's spec names; the CPU if there is no key. */
+int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings,
+                     spec_error *error);
 
-/* Device `index` of this machine, the processor being 0, in words: "gpu:0  NVIDIA H200, 139 GiB". false where there
- * are no more: the last line then says why there is no card, where there is none, and is empty else. */
+/* Describe device `index` of this machine, where the CPU is 0: "gpu:0  NVIDIA H200, 139 GiB". false
+ * past the last device; the line then says why there is no GPU, or is empty if there are GPUs. */
 bool spec_device_describe(char *line, size_t size, int index);
 
 #endif

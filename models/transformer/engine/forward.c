@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/forward.h"
 
 #include <string.h>
 
-/* The buffers of a pass, and how wide their columns are. */
+/* The buffers of a pass, and the width of their columns. */
 enum { BUFFERS = 7 };
 typedef struct {
     float **buffer;
@@ -48,7 +49,7 @@ void spec_forward_free(spec_forward *forward)
     const spec_backend *backend = forward->weights->backend;
     wide_buffer buffers[BUFFERS];
     list_buffers(buffers, forward, &forward->weights->shape);
-    /* First, for it waits for what still uses the buffers. */
+    /* first, because it waits for work that uses the buffers */
     if (forward->queue.backend != NULL) backend->queue_free(&forward->queue);
     for (int i = 0; i < BUFFERS; i++) backend->free(backend, *buffers[i].buffer);
     *forward = (spec_forward){0};
@@ -60,11 +61,13 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     wide_buffer buffers[BUFFERS];
     size_t bytes = backend->queue_bytes(shape);
     list_buffers(buffers, &none, shape);
-    for (int i = 0; i < BUFFERS; i++) bytes += backend->piece(backend->columns_bytes(buffers[i].width));
+    for (int i = 0; i < BUFFERS; i++)
+        bytes += backend->piece(backend->columns_bytes(buffers[i].width));
     return bytes;
 }
 
-static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers, bool wanted)
+static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, int n_layers,
+                         bool wanted)
 {
     const spec_weights *weights = forward->weights;
     const spec_backend *on = weights->backend;
@@ -76,24 +79,29 @@ static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *layer, i
         const spec_layer *l = &weights->layer[layer[i]];
 
         on->norm(queue, forward->normed, x, l->attention_norm, SPEC_COLUMNS_ALL, &l->qkv);
-        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false, SPEC_COLUMNS_ALL);
+        on->matmul(queue, forward->qkv, &l->qkv, forward->normed, l->opt_bias, false,
+                   SPEC_COLUMNS_ALL);
         on->rope(queue, forward->qkv);
         on->store(queue, kv, layer[i], forward->qkv);
         on->attend(queue, forward->mixed, forward->qkv, kv, layer[i], &l->attention_output);
         on->matmul(queue, x, &l->attention_output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
 
         on->norm(queue, forward->normed, x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->gate_up);
-        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
+        on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false,
+                   SPEC_COLUMNS_ALL);
         on->gate(queue, forward->gated, forward->hidden, &l->down);
         on->matmul(queue, x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
     }
     if (wanted) {
-        on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED, &weights->output);
-        on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false, SPEC_COLUMNS_WANTED);
+        on->norm(queue, forward->normed, x, weights->final_norm, SPEC_COLUMNS_WANTED,
+                 &weights->output);
+        on->matmul(queue, forward->logits, &weights->output, forward->normed, NULL, false,
+                   SPEC_COLUMNS_WANTED);
     }
 }
 
-void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch, const int *layer, int n_layers)
+void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch,
+                        const int *layer, int n_layers)
 {
     const spec_backend *on = forward->weights->backend;
     if (!on->begin(&forward->queue, batch, kv, layer, n_layers))

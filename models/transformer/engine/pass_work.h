@@ -1,19 +1,24 @@
-/* pass_work: what a pass of a transformer has to do where it is: what is read and multiplied, and how many launches
- * wait for one another. For setting a measured time beside what a device allows (docs/formulas.md#roofline).
- * Norms, biases and activations are left out: they are a thousandth of the rest. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pass_work: the bytes and operations of one pass, and its chain of dependent launches.
+ * For comparing a measured time with a device's limits (docs/formulas.md#roofline). Norms, biases
+ * and activations are omitted: they are a thousandth of the rest. */
 #ifndef SPECLAB_PASS_WORK_H
 #define SPECLAB_PASS_WORK_H
 
 #include "models/transformer/engine/transformer.h"
 
 typedef struct {
-    double weight_bytes;               /* of all matrices of the layers that it runs, as their backend keeps them; of the
-                                          embedding a pass reads single rows */
-    double weights[SPEC_TENSOR_TYPES]; /* how many of each type a token is multiplied with */
-    double kv_bytes;                   /* of the keys and values of one position, in these layers */
-    int launches;                      /* of its backend, one after the other */
+    double weight_bytes; /* bytes of all matrices in its layers, in the backend's format; a pass
+                            reads only single rows of the embedding */
+    double weights[SPEC_TENSOR_TYPES]; /* number of weights of each type that a token is
+                                          multiplied with */
+    double kv_bytes;                   /* bytes of the KV cache for one position, in these layers */
+    int launches;                      /* dependent launches of the backend */
 } spec_pass_work;
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);
+
+/* weight_bytes in the checkpoint's types, before the model is loaded. */
+double spec_pass_work_weight_bytes(const spec_transformer *model);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/placement.h"
 
 #include "models/transformer/engine/device.h"
@@ -14,8 +15,8 @@ static const spec_backend *backend_of(const spec_model *opt_model)
 
 static bool asked_for_auto(const spec_model *opt_model)
 {
-    return opt_model != NULL &&
-           (strstr(opt_model->spec, "?device=auto") != NULL || strstr(opt_model->spec, "&device=auto") != NULL);
+    return opt_model != NULL && (strstr(opt_model->spec, "?device=auto") != NULL ||
+                                 strstr(opt_model->spec, "&device=auto") != NULL);
 }
 
 static bool is_cpu(const spec_backend *opt_backend)
@@ -27,14 +28,14 @@ static void add(char *text, const char *before, const spec_backend *opt_backend)
 {
     const size_t used = strlen(text);
     if (opt_backend == NULL) return;
-    snprintf(text + used, SPEC_PLACEMENT_SIZE - used, "%s%s on %s (%.200s)", used > 0 ? ", " : "", before,
-             opt_backend->name, opt_backend->device);
+    snprintf(text + used, SPEC_PLACEMENT_SIZE - used, "%s%s on %s (%.200s)", used > 0 ? ", " : "",
+             before, opt_backend->name, opt_backend->device);
 }
 
-/* Why there is no card, or why the first one cannot be used. */
+/* Append why there is no GPU, or why the first one cannot be used. */
 static void add_reason(char *text)
 {
-    static const char useless[] = "  cannot be used: "; /* behind its name */
+    static const char useless[] = "  cannot be used: "; /* follows its name */
     char line[600];
     const size_t used = strlen(text);
     spec_device_describe(line, sizeof line, 1);
@@ -49,7 +50,8 @@ bool spec_placement_text(char *text, const spec_model *target, const spec_model 
     text[0] = '\0';
     add(text, "target", of_target);
     add(text, "draft", of_draft);
-    if ((asked_for_auto(target) && is_cpu(of_target)) || (asked_for_auto(opt_draft) && is_cpu(of_draft)))
+    if ((asked_for_auto(target) && is_cpu(of_target)) ||
+        (asked_for_auto(opt_draft) && is_cpu(of_draft)))
         add_reason(text);
     return text[0] != '\0';
 }
@@ -57,6 +59,6 @@ bool spec_placement_text(char *text, const spec_model *target, const spec_model 
 bool spec_placement_is_told(const spec_model *target, const spec_model *opt_draft)
 {
     const spec_backend *of_target = backend_of(target), *of_draft = backend_of(opt_draft);
-    return asked_for_auto(target) || asked_for_auto(opt_draft) || (of_target != NULL && !is_cpu(of_target)) ||
-           (of_draft != NULL && !is_cpu(of_draft));
+    return asked_for_auto(target) || asked_for_auto(opt_draft) ||
+           (of_target != NULL && !is_cpu(of_target)) || (of_draft != NULL && !is_cpu(of_draft));
 }

@@ -1,5 +1,6 @@
-/* placement: on which devices the models of a pair compute, in words.
- * What was asked for may have been `auto`; where that found no card, the words say why. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* placement: the devices of a pair of models, as a line for users.
+ * If `auto` found no GPU, the line says why. */
 #ifndef SPECLAB_PLACEMENT_H
 #define SPECLAB_PLACEMENT_H
 
@@ -7,11 +8,13 @@
 
 enum { SPEC_PLACEMENT_SIZE = 1024 };
 
-/* "target on gpu:0 (NVIDIA H200), draft on cpu (the processor)", into text (SPEC_PLACEMENT_SIZE). A model that is no
- * transformer is left out; false, and no words, where neither is one. */
+/* Write "target on gpu:0 (NVIDIA H200), draft on cpu (the processor)" into text
+ * (SPEC_PLACEMENT_SIZE). Models that are not transformers are left out; false, without a line, if
+ * neither is one. */
 bool spec_placement_text(char *text, const spec_model *target, const spec_model *opt_draft);
 
-/* Whether there is anything to say about it: a card, or `auto`, stands in a spec or was taken from the target's. */
+/* Whether the line is worth printing: a spec names a GPU or `auto`, or inherits it from the target.
+ */
 bool spec_placement_is_told(const spec_model *target, const spec_model *opt_draft);
 
 #endif

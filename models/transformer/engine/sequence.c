@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/sequence.h"
 
 #include <assert.h>
@@ -20,14 +21,16 @@ int spec_sequence_init(spec_sequence *sequence, int capacity, spec_error *error)
 void spec_sequence_free(spec_sequence *sequence)
 {
     free(sequence->token);
-    free(sequence->node); /* parent lies behind */
+    free(sequence->node); /* `parent` is in the same block */
     *sequence = (spec_sequence){0};
 }
 
 static int common_prefix(const spec_sequence *sequence, const int *text, size_t n)
 {
     int common = 0;
-    while (common < sequence->length && (size_t)common < n && sequence->token[common] == text[common]) common++;
+    while (common < sequence->length && (size_t)common < n &&
+           sequence->token[common] == text[common])
+        common++;
     return common;
 }
 
@@ -38,7 +41,8 @@ static int child_with(const spec_sequence *sequence, int parent, int token)
     return -1;
 }
 
-int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text, size_t n)
+int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text,
+                         size_t n)
 {
     assert(n >= 1);
     const int common = common_prefix(sequence, text, n), most = (int)n - 1;
@@ -48,7 +52,8 @@ int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, co
         sequence->length = common < most ? common : most;
     } else {
         int node = -1;
-        while (sequence->length < most && (node = child_with(sequence, node, text[sequence->length])) >= 0) {
+        while (sequence->length < most &&
+               (node = child_with(sequence, node, text[sequence->length])) >= 0) {
             ret_from[kept++] = *ret_to + node;
             sequence->token[sequence->length++] = sequence->node[node];
         }
@@ -67,7 +72,8 @@ void spec_sequence_append(spec_sequence *sequence, const int *token, int n)
     sequence->changes++;
 }
 
-void spec_sequence_grow(spec_sequence *sequence, const int *token, const int *opt_parent, int from, int n_nodes)
+void spec_sequence_grow(spec_sequence *sequence, const int *token, const int *opt_parent, int from,
+                        int n_nodes)
 {
     assert(from <= sequence->n_nodes && n_nodes <= SPEC_NODES_MAX);
     for (int i = from; i < n_nodes; i++) {
@@ -93,8 +99,8 @@ void spec_sequence_follow(spec_sequence *sequence, const spec_sequence *other)
     sequence->changes++;
 }
 
-int spec_sequence_matches(const spec_sequence *sequence, const int *text, size_t n, const int *token,
-                          const int *opt_parent, int n_nodes)
+int spec_sequence_matches(const spec_sequence *sequence, const int *text, size_t n,
+                          const int *token, const int *opt_parent, int n_nodes)
 {
     if ((size_t)sequence->length != n || (size_t)common_prefix(sequence, text, n) != n) return -1;
     int same = 0;

@@ -1,41 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/transformer.h"
 
 #include "models/transformer/engine/device.h"
-#include "models/transformer/engine/room.h"
 #include "models/wrapper.h"
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint, const spec_weights *weights,
-                          spec_settings *settings, spec_error *error)
+int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint,
+                          const spec_weights *weights, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_shape *shape = &checkpoint->shape;
     model->checkpoint = checkpoint;
     model->weights = weights;
     model->context = shape->context;
-    SPEC_TRY(spec_settings_double(&model->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
+    SPEC_TRY(
+        spec_settings_double(&model->temperature, settings, "temperature", 1.0, 0.0, 1e9, error));
     model->head.vocab = shape->vocab;
     model->head.order = -1;
     model->head.end_of_text = checkpoint->end_of_text;
     model->head.window = model->context - (checkpoint->adds_begin ? 1 : 0);
     model->head.one_hot = model->temperature == 0.0;
     model->layer = malloc((size_t)shape->n_layers * sizeof *model->layer);
-    if (model->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
+    if (model->layer == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", shape->n_layers));
     for (int i = 0; i < shape->n_layers; i++) model->layer[i] = i;
     model->n_layers = shape->n_layers;
 done:
     return status;
 }
 
-int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint, spec_tensor_type type,
-                                  const spec_backend *backend, const spec_settings *settings, spec_error *error)
+int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint,
+                                  spec_tensor_type type, const spec_backend *backend,
+                                  const spec_settings *settings, spec_error *error)
 {
     model->own_weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
     model->type = type;
-    return spec_room_choose_kv(&model->kv_type, backend, checkpoint, type, settings, error);
+    return spec_memory_budget_choose_kv(&model->kv_type, backend, checkpoint, type, settings,
+                                        error);
+}
+
+spec_memory_budget_need spec_transformer_memory(const spec_model *opt_model, int texts, int passes,
+                                                int laws)
+{
+    const spec_transformer *model = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
+    if (model == NULL) return (spec_memory_budget_need){0};
+    const spec_backend *backend = model->weights->backend;
+    const spec_shape *shape = &model->checkpoint->shape;
+    const size_t text =
+        backend->piece(backend->kv_bytes(shape, model->kv_type, model->context + SPEC_NODES_MAX));
+    const bool loads = model->weights == &model->own_weights && model->weights->layer == NULL;
+    bool unused;
+    return (spec_memory_budget_need){
+        .backend = backend,
+        .weights = loads ? spec_weights_bytes(&unused, model->checkpoint, model->type, backend) : 0,
+        .texts = (size_t)texts * text,
+        .passes = (size_t)passes * spec_forward_bytes(backend, shape),
+        .laws = laws > 0 && backend->law_bytes != NULL
+                    ? (size_t)laws * backend->piece(backend->law_bytes(shape->vocab))
+                    : 0,
+        .n_texts = texts,
+        .n_passes = passes,
+        .context = model->context,
+    };
 }
 
 int spec_transformer_load(spec_model *head, const spec_model *opt_target, spec_error *error)
@@ -43,11 +73,12 @@ int spec_transformer_load(spec_model *head, const spec_model *opt_target, spec_e
     spec_transformer *model = (spec_transformer *)head;
     int status = GSL_SUCCESS;
     if (model->weights != &model->own_weights || model->own_weights.layer != NULL) return status;
-    const spec_room_need need[] = {{.opt_model = head, .texts = 1, .passes = 1},
-                                   {.opt_model = opt_target, .texts = 1, .passes = 1}};
-    SPEC_TRY(spec_room_check(need, 2, error));
+    const spec_memory_budget_need need[] = {spec_transformer_memory(head, 1, 1, 0),
+                                            spec_transformer_memory(opt_target, 1, 1, 0)};
+    SPEC_TRY(spec_memory_budget_check(need, 2, error));
     if (model->checkpoint == &model->own_checkpoint) spec_checkpoint_draw(&model->own_checkpoint);
-    SPEC_TRY(spec_weights_init(&model->own_weights, model->checkpoint, model->type, model->own_weights.backend, error));
+    SPEC_TRY(spec_weights_init(&model->own_weights, model->checkpoint, model->type,
+                               model->own_weights.backend, error));
 done:
     return status;
 }
@@ -65,24 +96,24 @@ void spec_transformer_close(spec_model *head)
 const spec_transformer *spec_transformer_of(const spec_model *model)
 {
     model = spec_wrapper_innermost(model);
-    return model->kind->session_init == spec_transformer_session_init ? (const spec_transformer *)model : NULL;
+    return model->kind->session_init == spec_transformer_session_init
+               ? (const spec_transformer *)model
+               : NULL;
 }
 
-/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
-/* Keys and values, and the books of whose they are. */
+/* A KV cache and the tokens in it. */
 typedef struct {
     spec_kv kv;
     spec_sequence sequence;
 } cache;
 
-/* What is to be computed: tokens of the text from `text_from` on, then nodes from `node_from` on. Wanted are the rows
- * from `first` on, row 0 being that of the text's last token; they go to ret_row, and lie in scratch; without scratch none are made of the logits. */
+/* A request, and the part of it to compute: tokens of the text from `text_from` on, then nodes from
+ * `node_from` on. Without scratch the logits are not made into rows. */
 typedef struct {
-    const int *token, *opt_parent;
-    int n_nodes, text_from, node_from, first;
-    const double **ret_row;
-    double *scratch;
+    spec_score_request request;
+    int text_from, node_from;
 } work;
 
 typedef struct session_data session_data;
@@ -90,15 +121,16 @@ struct session_data {
     const spec_transformer *model;
     spec_forward forward;
     cache own;
-    session_data *opt_target; /* whose keys and values stand for this session's own; it shares none itself */
-    uint64_t followed;        /* the changes of its books that the books here know of */
-    int *text;                /* (context) the begin of text and the context */
+    session_data
+        *opt_target; /* the session whose KV cache this one uses; it must own its cache */
+    uint64_t followed;        /* the target's sequence.changes when this session last followed it */
+    int *text;                /* (context) the begin-of-text token and the context */
     size_t n_text;
     int *path;                /* of the batch */
     spec_batch batch;
     double **row;             /* (SPEC_COLUMNS_MAX) */
-    work of;                  /* a score that was begun: its last pass may be running */
-    bool running, holds_text; /* the latter: nothing of the text was to be computed */
+    work of;                  /* the score in progress; its last pass may still run */
+    bool running, holds_text; /* holds_text: the whole text was cached */
 };
 
 void spec_transformer_session_free(const spec_model *head, void *data)
@@ -107,10 +139,11 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     session_data *session = data;
     if (session == NULL) return;
     const spec_weights *weights = session->forward.weights;
-    spec_error unheard;
-    if (session->running) (void)spec_forward_wait(&session->forward, &unheard);
-    spec_forward_free(&session->forward); /* waits, also for keys and values that are being moved */
-    if (session->opt_target == NULL && weights != NULL) weights->backend->kv_free(weights->backend, &session->own.kv);
+    spec_error unused;
+    if (session->running) (void)spec_forward_wait(&session->forward, &unused);
+    spec_forward_free(&session->forward); /* waits for keys and values that are being moved */
+    if (session->opt_target == NULL && weights != NULL)
+        weights->backend->kv_free(weights->backend, &session->own.kv);
     spec_sequence_free(&session->own.sequence);
     free(session->text);
     free(session->path);
@@ -118,17 +151,19 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     free(session);
 }
 
-/* They are as large as the longest text: where there is no room, a shorter one may have it. */
+/* The KV cache holds the longest text, so a shorter context may still fit. */
 static int keys_and_values(session_data *session, spec_error *error)
 {
     const spec_transformer *model = session->model;
     const spec_backend *backend = model->weights->backend;
     spec_error why = {{0}};
-    const int status = backend->kv_init(backend, &session->own.kv, &model->weights->shape, model->kv_type,
-                                        session->own.sequence.slots, &why);
-    if (status != GSL_ENOMEM) return status == GSL_SUCCESS ? status : spec_fail(error, status, "%s", why.text);
+    const int status = backend->kv_init(backend, &session->own.kv, &model->weights->shape,
+                                        model->kv_type, session->own.sequence.slots, &why);
+    if (status != GSL_ENOMEM)
+        return status == GSL_SUCCESS ? status : spec_fail(error, status, "%s", why.text);
     return spec_fail(error, status,
-                     "no room for the keys and values of a text of %d tokens: %.350s; a smaller context= needs less",
+                     "no room for the keys and values of a text of %d tokens: %.350s; a smaller "
+                     "context= needs less",
                      model->context, why.text);
 }
 
@@ -138,17 +173,19 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     int status = GSL_SUCCESS;
     session_data *session = calloc(1, sizeof *session);
     *ret_session = NULL;
-    if (session == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (session == NULL) return spec_no_memory(error);
     session->model = model;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    /* One that borrows its weights may be given the keys and values too: its own can wait until it is asked. */
+    /* A session with borrowed weights may later share the KV cache too, so its own is allocated on
+     * demand. */
     if (model->weights == &model->own_weights) SPEC_TRY(keys_and_values(session, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
     session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
     session->row = malloc(SPEC_COLUMNS_MAX * sizeof *session->row);
     if (session->text == NULL || session->path == NULL || session->row == NULL)
-        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for a text of %d tokens", model->context));
+        SPEC_TRY(
+            spec_fail(error, GSL_ENOMEM, "out of memory for a text of %d tokens", model->context));
     session->batch.path = session->path;
     *ret_session = session;
     session = NULL;
@@ -157,13 +194,15 @@ done:
     return status;
 }
 
-bool spec_transformer_session_share(const spec_model *head, void *data, const spec_model *target, void *target_data)
+bool spec_transformer_session_share(const spec_model *head, void *data, const spec_model *target,
+                                    void *target_data)
 {
     const spec_transformer *model = (const spec_transformer *)head;
     session_data *session = data, *other = target_data;
-    if (target->kind->session_init != spec_transformer_session_init || session->opt_target != NULL ||
-        other->opt_target != NULL || model->weights != other->model->weights ||
-        model->context > other->model->context || other->own.kv.data == NULL)
+    if (target->kind->session_init != spec_transformer_session_init ||
+        session->opt_target != NULL || other->opt_target != NULL ||
+        model->weights != other->model->weights || model->context > other->model->context ||
+        other->own.kv.data == NULL)
         return false;
     model->weights->backend->kv_free(model->weights->backend, &session->own.kv);
     session->own.kv = other->own.kv;
@@ -177,15 +216,16 @@ spec_forward *spec_transformer_forward(void *session)
     return &((session_data *)session)->forward;
 }
 
-/* ---- the text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-static int take_text(session_data *session, const spec_transformer *model, const int *context, size_t n,
-                     spec_error *error)
+static int take_text(session_data *session, const spec_transformer *model, const int *context,
+                     size_t n, spec_error *error)
 {
     const spec_checkpoint *checkpoint = model->checkpoint;
     size_t begin = 0;
     if (n > (size_t)model->head.window)
-        return spec_fail(error, GSL_EINVAL, "a text of %zu tokens is too long: the model's context is %d", n,
+        return spec_fail(error, GSL_EINVAL,
+                         "a text of %zu tokens is too long: the model's context is %d", n,
                          model->head.window);
     if (checkpoint->adds_begin || n == 0) session->text[begin++] = checkpoint->begin_of_text;
     if (n > 0) memcpy(session->text + begin, context, n * sizeof *context);
@@ -193,26 +233,29 @@ static int take_text(session_data *session, const spec_transformer *model, const
     return GSL_SUCCESS;
 }
 
-/* Keep of the cache what the text still needs. */
-static void settle(session_data *session, cache *books)
+/* Keep the part of the cache that the text needs. */
+static void settle(session_data *session, cache *cached)
 {
     int from[SPEC_NODES_MAX], to;
-    const int kept = spec_sequence_settle(from, &to, &books->sequence, session->text, session->n_text);
-    if (kept > 0) session->forward.weights->backend->keep(&session->forward.queue, &books->kv, from, to, kept);
+    const int kept =
+        spec_sequence_settle(from, &to, &cached->sequence, session->text, session->n_text);
+    if (kept > 0)
+        session->forward.weights->backend->keep(&session->forward.queue, &cached->kv, from, to,
+                                                kept);
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static int parent_of(const work *of, int node)
 {
-    return of->opt_parent != NULL ? of->opt_parent[node] : node - 1;
+    return of->request.opt_parent != NULL ? of->request.opt_parent[node] : node - 1;
 }
 
-/* The deepest node's depth: tokens on its path. */
+/* The depth of the deepest node: tokens on its path. */
 static int deepest(const work *of)
 {
     int deep = 0;
-    for (int node = 0; node < of->n_nodes; node++) {
+    for (int node = 0; node < of->request.n_nodes; node++) {
         int depth = 0;
         for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
         if (depth > deep) deep = depth;
@@ -236,8 +279,9 @@ static void add_node(session_data *session, const work *of, int node)
     const int u = batch->n++, begin = batch->path_begin[u], past = (int)session->n_text;
     int depth = 0;
     for (int at = node; at >= 0; at = parent_of(of, at)) depth++;
-    for (int at = node, i = depth; at >= 0; at = parent_of(of, at)) session->path[begin + --i] = past + at;
-    batch->token[u] = of->token[node];
+    for (int at = node, i = depth; at >= 0; at = parent_of(of, at))
+        session->path[begin + --i] = past + at;
+    batch->token[u] = of->request.token[node];
     batch->position[u] = past + depth - 1;
     batch->slot[u] = past + node;
     batch->past[u] = past;
@@ -250,7 +294,7 @@ static void one_hot(double *row, int vocab, int token)
     row[token] = 1.0;
 }
 
-/* Turn the pass's logits into rows. */
+/* Turn the logits of the pass into rows. */
 static int take_rows(session_data *session, const spec_transformer *model, int n, spec_error *error)
 {
     const spec_backend *backend = model->weights->backend;
@@ -260,12 +304,14 @@ static int take_rows(session_data *session, const spec_transformer *model, int n
         return backend->rows(queue, session->row, logits, model->temperature, n, error);
     int token[SPEC_COLUMNS_MAX];
     const int status = backend->argmax(queue, token, logits, n, error);
-    for (int i = 0; i < n && status == GSL_SUCCESS; i++) one_hot(session->row[i], model->head.vocab, token[i]);
+    for (int i = 0; i < n && status == GSL_SUCCESS; i++)
+        one_hot(session->row[i], model->head.vocab, token[i]);
     return status;
 }
 
-/* A pass of the work's columns from..until-1 is handed over. */
-static void begin_pass(session_data *session, const spec_transformer *model, const work *of, int from, int until)
+/* Begin a pass for columns from..until-1 of the work. */
+static void begin_pass(session_data *session, const spec_transformer *model, const work *of,
+                       int from, int until)
 {
     spec_batch *batch = &session->batch;
     const int n_text = (int)session->n_text - of->text_from;
@@ -276,28 +322,33 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
         if (i < n_text) add_text(session, of->text_from + i);
         else add_node(session, of, node);
         const int row = i < n_text ? (i == n_text - 1 ? 0 : -1) : node + 1;
-        if (row < of->first) continue;
-        if (of->scratch != NULL)
-            of->ret_row[row] = session->row[n_rows] = of->scratch + (size_t)row * (size_t)model->head.vocab;
+        if (row < of->request.first) continue;
+        if (of->request.scratch != NULL)
+            of->request.ret_row[row] = session->row[n_rows] =
+                of->request.scratch + (size_t)row * (size_t)model->head.vocab;
         n_rows++;
     }
     batch->first = batch->n - n_rows;
     spec_forward_begin(&session->forward, &session->own.kv, batch, model->layer, model->n_layers);
 }
 
-static int end_pass(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
+static int end_pass(session_data *session, const spec_transformer *model, const work *of,
+                    spec_error *error)
 {
-    const int status = spec_forward_wait(&session->forward, error), n_rows = session->batch.n - session->batch.first;
-    const bool wanted = n_rows > 0 && of->scratch != NULL;
+    const int status = spec_forward_wait(&session->forward, error),
+              n_rows = session->batch.n - session->batch.first;
+    const bool wanted = n_rows > 0 && of->request.scratch != NULL;
     return status == GSL_SUCCESS && wanted ? take_rows(session, model, n_rows, error) : status;
 }
 
-/* All of the work, SPEC_COLUMNS_MAX tokens a pass; the last pass may still be running. The first one takes what is left
- * over, so that the rows of a draft are most often wanted of the last alone. */
-static int begin_passes(session_data *session, const spec_transformer *model, const work *of, spec_error *error)
+/* Run all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass takes the
+ * remainder, so that the rows of a draft usually come from the last pass alone. */
+static int begin_passes(session_data *session, const spec_transformer *model, const work *of,
+                        spec_error *error)
 {
-    const int n = (int)session->n_text - of->text_from + of->n_nodes - of->node_from;
-    for (int from = 0, until = (n - 1) % SPEC_COLUMNS_MAX + 1; from < n; from = until, until += SPEC_COLUMNS_MAX) {
+    const int n = (int)session->n_text - of->text_from + of->request.n_nodes - of->node_from;
+    for (int from = 0, until = (n - 1) % SPEC_COLUMNS_MAX + 1; from < n;
+         from = until, until += SPEC_COLUMNS_MAX) {
         const int status = from > 0 ? end_pass(session, model, of, error) : GSL_SUCCESS;
         if (status != GSL_SUCCESS) return status;
         begin_pass(session, model, of, from, until);
@@ -305,47 +356,54 @@ static int begin_passes(session_data *session, const spec_transformer *model, co
     return GSL_SUCCESS;
 }
 
-/* The text but its last token is the target's work, which it does now where it has not: so that it is done once, and
- * rows do not depend on who was asked before. From there on a draft that shares its cache goes on by itself; that lies
- * where the target will write its own. */
+/* The target computes all but the last token of the text, now if it has not done so, and once. Rows
+ * then do not depend on the order of calls. From there the draft, which shares the cache, goes on;
+ * its slots are those that the target will overwrite. */
 static int follow(session_data *session, spec_error *error)
 {
     session_data *target = session->opt_target;
-    spec_sequence *books = &target->own.sequence;
+    spec_sequence *cached = &target->own.sequence;
     memcpy(target->text, session->text, session->n_text * sizeof *session->text);
     target->n_text = session->n_text;
     settle(target, &target->own);
     target->n_text--;
-    const work of = {.text_from = books->length, .first = 1};
+    const work of = {.text_from = cached->length, .request.first = 1};
     int status = begin_passes(target, target->model, &of, error);
-    const bool runs = (int)target->n_text > of.text_from; /* what was only moved must be there, too */
+    const bool runs =
+        (int)target->n_text > of.text_from; /* moved slots must be complete, too */
     if (status == GSL_SUCCESS)
-        status = runs ? end_pass(target, target->model, &of, error) : spec_forward_wait(&target->forward, error);
+        status = runs ? end_pass(target, target->model, &of, error)
+                      : spec_forward_wait(&target->forward, error);
     if (status == GSL_SUCCESS)
-        spec_sequence_append(books, target->text + of.text_from, (int)target->n_text - of.text_from);
+        spec_sequence_append(cached, target->text + of.text_from,
+                             (int)target->n_text - of.text_from);
     else
-        spec_sequence_forget(books);
-    spec_sequence_follow(&session->own.sequence, books);
-    session->followed = books->changes;
+        spec_sequence_forget(cached);
+    spec_sequence_follow(&session->own.sequence, cached);
+    session->followed = cached->changes;
     return status;
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
-/* Begin to compute what the session does not hold yet. */
-static int begin_score(session_data *session, const spec_transformer *model, work *of, spec_error *error)
+/* Begin to compute what is not cached. */
+static int begin_score(session_data *session, const spec_transformer *model, work *of,
+                       spec_error *error)
 {
     spec_sequence *sequence = &session->own.sequence;
     int status = GSL_SUCCESS;
-    const bool in_step = session->opt_target == NULL || session->followed == session->opt_target->own.sequence.changes;
-    const int held = of->first > 0 && in_step ? spec_sequence_matches(sequence, session->text, session->n_text,
-                                                                      of->token, of->opt_parent, of->n_nodes)
-                                              : -1;
+    const bool in_step = session->opt_target == NULL ||
+                         session->followed == session->opt_target->own.sequence.changes;
+    const int held =
+        of->request.first > 0 && in_step
+            ? spec_sequence_matches(sequence, session->text, session->n_text, of->request.token,
+                                    of->request.opt_parent, of->request.n_nodes)
+            : -1;
     if (held < 0 && session->opt_target != NULL) SPEC_TRY(follow(session, error));
     session->holds_text = held >= 0;
     if (held >= 0) {
         of->text_from = (int)session->n_text;
-        of->node_from = held < of->first ? held : of->first - 1;
+        of->node_from = held < of->request.first ? held : of->request.first - 1;
     } else {
         if (session->own.kv.data == NULL) SPEC_TRY(keys_and_values(session, error));
         settle(session, &session->own);
@@ -357,21 +415,24 @@ done:
     return status;
 }
 
-int spec_transformer_score_begin(const spec_model *head, void *data, const int *context, size_t n, const int *token,
-                                 const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
-                                 spec_error *error)
+int spec_transformer_score_begin(const spec_model *head, void *data,
+                                 const spec_score_request *request, spec_error *error)
 {
     const spec_transformer *model = (const spec_transformer *)head;
     session_data *session = data;
-    work of = {.token = token, .opt_parent = parent, .n_nodes = n_nodes, .first = first, .ret_row = ret_row,
-               .scratch = scratch};
+    work of = {.request = *request};
+    const int n_nodes = request->n_nodes;
+    const size_t n = request->n_context;
     int status = GSL_SUCCESS;
-    assert(!session->running && (scratch != NULL || n_nodes - first < SPEC_COLUMNS_MAX));
-    SPEC_TRY(take_text(session, model, context, n, error));
-    for (int i = 0; i < n_nodes; i++) assert(token[i] >= 0 && token[i] < head->vocab && parent_of(&of, i) < i);
+    assert(!session->running &&
+           (request->scratch != NULL || n_nodes - request->first < SPEC_COLUMNS_MAX));
+    SPEC_TRY(take_text(session, model, request->context, n, error));
+    for (int i = 0; i < n_nodes; i++)
+        assert(request->token[i] >= 0 && request->token[i] < head->vocab && parent_of(&of, i) < i);
     if (session->n_text + (size_t)n_nodes > (size_t)model->context &&
         session->n_text + (size_t)deepest(&of) > (size_t)model->context)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "a draft of %d tokens after %zu is too long: the model's context is %d",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "a draft of %d tokens after %zu is too long: the model's context is %d",
                            deepest(&of), n, head->window));
     SPEC_TRY(begin_score(session, model, &of, error));
     session->of = of;
@@ -389,26 +450,31 @@ int spec_transformer_score_end(const spec_model *head, void *data, spec_error *e
     session->running = false;
     const int status = end_pass(session, (const spec_transformer *)head, of, error);
     if (status == GSL_SUCCESS && !session->holds_text)
-        spec_sequence_append(sequence, session->text + of->text_from, (int)session->n_text - of->text_from);
-    if (status == GSL_SUCCESS) spec_sequence_grow(sequence, of->token, of->opt_parent, of->node_from, of->n_nodes);
+        spec_sequence_append(sequence, session->text + of->text_from,
+                             (int)session->n_text - of->text_from);
+    if (status == GSL_SUCCESS)
+        spec_sequence_grow(sequence, of->request.token, of->request.opt_parent, of->node_from,
+                           of->request.n_nodes);
     else spec_sequence_forget(sequence);
     return status;
 }
 
-int spec_transformer_score(const spec_model *head, void *data, const int *context, size_t n, const int *token,
-                           const int *parent, int n_nodes, int first, const double **ret_row, double *scratch,
+int spec_transformer_score(const spec_model *head, void *data, const spec_score_request *request,
                            spec_error *error)
 {
-    const int status = spec_transformer_score_begin(head, data, context, n, token, parent, n_nodes, first, ret_row,
-                                                    scratch, error);
+    const int status = spec_transformer_score_begin(head, data, request, error);
     return status == GSL_SUCCESS ? spec_transformer_score_end(head, data, error) : status;
 }
 
-const double *spec_transformer_row(const spec_model *model, void *session, const int *context, size_t n,
-                                   double *scratch, spec_error *error)
+const double *spec_transformer_row(const spec_model *model, void *session, const int *context,
+                                   size_t n, double *scratch, spec_error *error)
 {
     const double *row;
-    const int status = spec_transformer_score(model, session, context, n, NULL, NULL, 0, 0, &row, scratch, error);
+    const int status = spec_transformer_score(
+        model, session,
+        &(spec_score_request){
+            .context = context, .n_context = n, .ret_row = &row, .scratch = scratch},
+        error);
     return status == GSL_SUCCESS ? row : NULL;
 }
 
@@ -419,7 +485,8 @@ size_t spec_transformer_token_text(const spec_model *head, int token, char *buff
     return (size_t)snprintf(buffer, size, "<%d>", token);
 }
 
-size_t spec_transformer_tokenize(const spec_model *head, const char *text, size_t length, int *token, size_t capacity)
+size_t spec_transformer_tokenize(const spec_model *head, const char *text, size_t length,
+                                 int *token, size_t capacity)
 {
     const spec_tokenizer *tokenizer = ((const spec_transformer *)head)->checkpoint->opt_tokenizer;
     return tokenizer != NULL ? spec_tokenizer_encode(tokenizer, text, length, token, capacity) : 0;

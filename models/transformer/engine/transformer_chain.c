@@ -1,5 +1,6 @@
-/* What transformers do for chains (models/chain.h): passes as for a score, and then the backend's own sampling in the
- * place of rows. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The chain functions of transformers (models/chain.h): passes as in a score, then the backend's
+ * sampling instead of rows. */
 #include "models/chain.h"
 #include "models/transformer/engine/transformer.h"
 
@@ -15,7 +16,7 @@ static const spec_backend *backend_of(const spec_session *session)
     return model_of(session)->weights->backend;
 }
 
-/* The filters, with the temperature that a transformer applies itself. */
+/* The filters, with the temperature that the transformer applies. */
 static spec_transform whole(const spec_session *session, const spec_transform *transform)
 {
     spec_transform all = *transform;
@@ -27,12 +28,14 @@ static int check(const spec_session *target, const spec_session *draft, int K, s
 {
     const spec_backend *backend = backend_of(target);
     if (backend != backend_of(draft))
-        return spec_fail(why, GSL_EUNSUP, "the target's rows are on %s and the draft's on %s", backend->name,
-                         backend_of(draft)->name);
+        return spec_fail(why, GSL_EUNSUP, "the target's rows are on %s and the draft's on %s",
+                         backend->name, backend_of(draft)->name);
     if (backend->draw == NULL || backend->verify == NULL)
-        return spec_fail(why, GSL_EUNSUP, "the models are on %s, where rows are at hand", backend->name);
+        return spec_fail(why, GSL_EUNSUP, "the models are on %s, which does not sample",
+                         backend->name);
     if (K >= SPEC_COLUMNS_MAX)
-        return spec_fail(why, GSL_EUNSUP, "drafts of %d tokens take more than one pass of %d", K, SPEC_COLUMNS_MAX);
+        return spec_fail(why, GSL_EUNSUP, "drafts of %d tokens take more than one pass of %d", K,
+                         SPEC_COLUMNS_MAX);
     return GSL_SUCCESS;
 }
 
@@ -47,46 +50,46 @@ static void law_free(const spec_session *draft, void *law)
     backend_of(draft)->free(backend_of(draft), law);
 }
 
-/* The logits after the last token alone, where they are computed. */
-static int logits(spec_forward **ret_forward, spec_session *session, const int *context, size_t n, const int *token,
-                  int n_nodes, spec_error *error)
+/* Compute the requested logits, which stay in the backend's memory. */
+static int logits(spec_forward **ret_forward, spec_session *session,
+                  const spec_score_request *request, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret_forward = spec_transformer_forward(session->data);
-    SPEC_TRY(spec_transformer_score_begin(session->model, session->data, context, n, token, NULL, n_nodes, n_nodes, NULL,
-                                          NULL, error));
+    SPEC_TRY(spec_transformer_score_begin(session->model, session->data, request, error));
     SPEC_TRY(spec_transformer_score_end(session->model, session->data, error));
 done:
     return status;
 }
 
-static int draw(spec_session *draft, int *ret_token, void *law, const int *context, size_t n, const int *token,
-                int n_nodes, const spec_transform *transform, double uniform, spec_error *error)
+static int draw(spec_session *draft, int *ret_token, void *law, const spec_score_request *chain,
+                const spec_transform *transform, double uniform, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_forward *forward;
     const spec_transform all = whole(draft, transform);
-    SPEC_TRY(logits(&forward, draft, context, n, token, n_nodes, error));
-    SPEC_TRY(backend_of(draft)->draw(&forward->queue, ret_token, law, forward->logits, &all, uniform, error));
+    SPEC_TRY(logits(&forward, draft, chain, error));
+    SPEC_TRY(backend_of(draft)->draw(&forward->queue, ret_token, law, forward->logits, &all,
+                                     uniform, error));
 done:
     return status;
 }
 
-static int guess(spec_session *draft, int *ret_token, const int *context, size_t n, spec_error *error)
+static int guess(spec_session *draft, int *ret_token, const int *context, size_t n,
+                 spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_forward *forward;
-    SPEC_TRY(logits(&forward, draft, context, n, NULL, 0, error));
+    const spec_score_request request = {.context = context, .n_context = n};
+    SPEC_TRY(logits(&forward, draft, &request, error));
     SPEC_TRY(backend_of(draft)->argmax(&forward->queue, ret_token, forward->logits, 1, error));
 done:
     return status;
 }
 
-static int score_begin(spec_session *target, const int *context, size_t n, const int *token, int n_nodes,
-                       spec_error *error)
+static int score_begin(spec_session *target, const spec_score_request *chain, spec_error *error)
 {
-    return spec_transformer_score_begin(target->model, target->data, context, n, token, NULL, n_nodes, 0, NULL, NULL,
-                                        error);
+    return spec_transformer_score_begin(target->model, target->data, chain, error);
 }
 
 static int score_end(spec_session *target, spec_error *error)
@@ -94,14 +97,14 @@ static int score_end(spec_session *target, spec_error *error)
     return spec_transformer_score_end(target->model, target->data, error);
 }
 
-static int verify(spec_session *target, int *ret_n_accepted, int *ret_token, double *ret_chance, int *ret_used,
-                  void *const *law, const int *token, int n_nodes, const spec_transform *transform,
-                  const double *uniform, spec_error *error)
+static int verify(spec_session *target, spec_chain_outcome *outcome,
+                  const spec_chain_request *request, spec_error *error)
 {
     spec_forward *forward = spec_transformer_forward(target->data);
-    const spec_transform all = whole(target, transform);
-    return backend_of(target)->verify(&forward->queue, ret_n_accepted, ret_token, ret_chance, ret_used, forward->logits,
-                                      &all, law, token, n_nodes, uniform, error);
+    const spec_transform all = whole(target, request->transform);
+    spec_chain_request inner = *request;
+    inner.transform = &all;
+    return backend_of(target)->verify(&forward->queue, outcome, forward->logits, &inner, error);
 }
 
 const spec_chain_kind spec_transformer_chain = {

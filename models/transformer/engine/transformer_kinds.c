@@ -1,23 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_kinds.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/self_draft.h"
 #include "models/transformer/engine/transformer.h"
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 
 typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
 
-static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings, spec_error *error)
+static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings,
+                           spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_transformer *model = calloc(1, sizeof *model);
     *ret_model = NULL;
-    if (model == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    if (model == NULL) return spec_no_memory(error);
     SPEC_TRY(spec_device_read(&model->own_device, settings, error));
     SPEC_TRY(load(&model->own_checkpoint, settings, error));
-    SPEC_TRY(spec_transformer_plan_weights(model, &model->own_checkpoint, SPEC_TENSOR_TYPES, model->own_device,
-                                           settings, error));
-    SPEC_TRY(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
+    SPEC_TRY(spec_transformer_plan_weights(model, &model->own_checkpoint, SPEC_TENSOR_TYPES,
+                                           model->own_device, settings, error));
+    SPEC_TRY(
+        spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, settings, error));
     *ret_model = &model->head;
     model = NULL;
 done:
@@ -25,22 +29,22 @@ done:
     return status;
 }
 
-#define OPENS(name)                                                                                                    \
-    static int open_##name(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,              \
-                           spec_error *error)                                                                          \
-    {                                                                                                                  \
-        (void)opt_target;                                                                                              \
-        return open_checkpoint(ret_model, spec_##name##_load, settings, error);                                        \
+#define OPENS(name)                                                                                \
+    static int open_##name(spec_model **ret_model, spec_settings *settings,                        \
+                           const spec_model *opt_target, spec_error *error)                        \
+    {                                                                                              \
+        (void)opt_target;                                                                          \
+        return open_checkpoint(ret_model, spec_checkpoint_load_##name, settings, error);           \
     }
 OPENS(llama2c)
 OPENS(gguf)
 OPENS(random)
 
-#define TRANSFORMER                                                                                                    \
-    .heats = true, .close = spec_transformer_close, .load = spec_transformer_load,                                     \
-    .row = spec_transformer_row, .score = spec_transformer_score,                                                      \
-    .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,                              \
-    .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,                      \
+#define TRANSFORMER                                                                                \
+    .applies_temperature = true, .close = spec_transformer_close, .load = spec_transformer_load,   \
+    .row = spec_transformer_row, .score = spec_transformer_score,                                  \
+    .score_begin = spec_transformer_score_begin, .score_end = spec_transformer_score_end,          \
+    .session_init = spec_transformer_session_init, .session_free = spec_transformer_session_free,  \
     .chain = &spec_transformer_chain, .token_text = spec_transformer_token_text
 
 const spec_model_kind spec_model_llama2c = {
@@ -65,7 +69,8 @@ const spec_model_kind spec_model_gguf = {
 
 const spec_model_kind spec_model_random = {
     .name = "random",
-    .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&vocab=32000&context=1024&type=q8_0&seed=1"
+    .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&vocab=32000&context=1024&type="
+             "q8_0&seed=1"
              "&device=cpu&kv=auto",
     .summary = "a transformer of any shape with random weights, for timing and for proofs",
     .reference = "Touvron23",
@@ -76,10 +81,11 @@ const spec_model_kind spec_model_random = {
 const spec_model_kind spec_model_layers = {
     .name = "layers",
     .usage = "layers?of=target&exit=0&skip=none",
-    .summary = "the target's first layers, or all but some, and its head; shares its weights and its cache",
+    .summary = "the target's first layers, or all but some, and its head; shares its weights and "
+               "its cache",
     .reference = "Elhoushi24",
     .needs_target = true,
-    .open = spec_layers_open,
+    .open = spec_self_draft_layers_open,
     TRANSFORMER,
     .session_share = spec_transformer_session_share,
 };
@@ -90,6 +96,6 @@ const spec_model_kind spec_model_quantised = {
     .summary = "the target's weights in another type: f32, f16, bf16, q8_0, q4_0",
     .reference = "",
     .needs_target = true,
-    .open = spec_quantised_open,
+    .open = spec_self_draft_quantised_open,
     TRANSFORMER,
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/weights.h"
 
 #include <stdlib.h>
@@ -8,25 +9,28 @@ typedef struct {
     spec_error *error;
 } layout;
 
-/* One type for all parts: the one asked for, where their rows can be cut in its blocks; else their own, or floats where
- * they are of several. */
+/* One type for all parts: the requested one if it divides their rows into blocks. Else their own,
+ * or floats if they differ. */
 static spec_tensor_type common_type(spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
 {
-    if (opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part[0].cols) > 0) return opt_type;
+    if (opt_type != SPEC_TENSOR_TYPES && spec_tensor_row_bytes(opt_type, part[0].cols) > 0)
+        return opt_type;
     for (int i = 1; i < n_parts; i++)
         if (part[i].type != part[0].type) return SPEC_TENSOR_F32;
     return part[0].type;
 }
 
-static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part, int n_parts)
+static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tensor *part,
+                      int n_parts)
 {
     const spec_tensor_type type = common_type(to->opt_type, part, n_parts);
-    const int status = to->weights->backend->matrix_init(to->weights->backend, ret_matrix, type, part, n_parts, to->error);
+    const int status = to->weights->backend->matrix_init(to->weights->backend, ret_matrix, type,
+                                                         part, n_parts, to->error);
     to->weights->bytes += ret_matrix->bytes;
     return status;
 }
 
-/* The parts, each one row, behind one another as floats. */
+/* The parts, each one row, concatenated as floats. */
 static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *part, int n_parts)
 {
     const spec_backend *backend = to->weights->backend;
@@ -35,10 +39,12 @@ static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *p
     for (int i = 0; i < n_parts; i++) length += (size_t)part[i].cols;
     float *host = malloc(length * sizeof *host);
     void *memory = NULL;
-    if (host == NULL) return spec_fail(to->error, GSL_ENOMEM, "out of memory for a vector of %zu weights", length);
+    if (host == NULL)
+        return spec_fail(to->error, GSL_ENOMEM, "out of memory for a vector of %zu weights",
+                         length);
     SPEC_TRY(backend->alloc(backend, &memory, length * sizeof *host, to->error));
     float *end = host;
-    for (int i = 0; i < n_parts; end += part[i++].cols) spec_tensor_row(end, &part[i], 0);
+    for (int i = 0; i < n_parts; end += part[i++].cols) spec_tensor_decode_row(end, &part[i], 0);
     backend->put(backend, memory, host, length * sizeof *host);
     *ret_vector = memory;
 done:
@@ -49,7 +55,8 @@ done:
 static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
 {
     int status = GSL_SUCCESS;
-    const spec_tensor qkv[] = {from->query, from->key, from->value}, gate_up[] = {from->gate, from->up};
+    const spec_tensor qkv[] = {from->query, from->key, from->value},
+                      gate_up[] = {from->gate, from->up};
     const spec_tensor bias[] = {from->query_bias, from->key_bias, from->value_bias};
     SPEC_TRY(lay_vector(to, &layer->attention_norm, &from->attention_norm, 1));
     SPEC_TRY(lay_vector(to, &layer->ffn_norm, &from->ffn_norm, 1));
@@ -62,23 +69,25 @@ done:
     return status;
 }
 
-int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
-                      const spec_backend *backend, spec_error *error)
+int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
+                      spec_tensor_type opt_type, const spec_backend *backend, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
     const layout to = {weights, opt_type, error};
     const int n_layers = checkpoint->shape.n_layers;
     weights->layer = calloc((size_t)n_layers, sizeof *weights->layer);
-    if (weights->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", n_layers));
-    for (int i = 0; i < n_layers; i++) SPEC_TRY(lay_layer(&to, &weights->layer[i], &checkpoint->layer[i]));
+    if (weights->layer == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", n_layers));
+    for (int i = 0; i < n_layers; i++)
+        SPEC_TRY(lay_layer(&to, &weights->layer[i], &checkpoint->layer[i]));
     SPEC_TRY(lay_vector(&to, &weights->final_norm, &checkpoint->final_norm, 1));
     SPEC_TRY(lay_matrix(&to, &weights->output, &checkpoint->output, 1));
     if (checkpoint->output.data == checkpoint->embedding.data) {
         weights->embedding = weights->output;
     } else {
         SPEC_TRY(lay_matrix(&to, &weights->embedding, &checkpoint->embedding, 1));
-        weights->bytes -= weights->embedding.bytes; /* a pass reads single rows of it */
+        weights->bytes -= weights->embedding.bytes; /* a pass reads only single rows of it */
     }
 done:
     if (status != GSL_SUCCESS) spec_weights_free(weights);
@@ -101,12 +110,13 @@ void spec_weights_free(spec_weights *weights)
     }
     free(weights->layer);
     backend->free(backend, weights->final_norm);
-    if (weights->embedding.data != weights->output.data) backend->matrix_free(backend, &weights->embedding);
+    if (weights->embedding.data != weights->output.data)
+        backend->matrix_free(backend, &weights->embedding);
     backend->matrix_free(backend, &weights->output);
     *weights = (spec_weights){0};
 }
 
-/* ---- how much they will be --------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 typedef struct {
     const spec_backend *backend;
@@ -131,7 +141,8 @@ static void count_vector(sum *s, int length)
 
 static void count_layer(sum *s, const spec_checkpoint_layer *layer)
 {
-    const spec_tensor qkv[] = {layer->query, layer->key, layer->value}, gate_up[] = {layer->gate, layer->up};
+    const spec_tensor qkv[] = {layer->query, layer->key, layer->value},
+                      gate_up[] = {layer->gate, layer->up};
     count_matrix(s, qkv, 3);
     count_matrix(s, &layer->attention_output, 1);
     count_matrix(s, gate_up, 2);
@@ -142,14 +153,15 @@ static void count_layer(sum *s, const spec_checkpoint_layer *layer)
         count_vector(s, layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols);
 }
 
-size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
-                          const spec_backend *backend)
+size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
+                          spec_tensor_type opt_type, const spec_backend *backend)
 {
     sum s = {backend, opt_type, 0, true};
     count_vector(&s, checkpoint->final_norm.cols);
     for (int i = 0; i < checkpoint->shape.n_layers; i++) count_layer(&s, &checkpoint->layer[i]);
     count_matrix(&s, &checkpoint->output, 1);
-    if (checkpoint->output.data != checkpoint->embedding.data) count_matrix(&s, &checkpoint->embedding, 1);
+    if (checkpoint->output.data != checkpoint->embedding.data)
+        count_matrix(&s, &checkpoint->embedding, 1);
     *ret_all_floats = s.all_floats;
     return s.bytes;
 }

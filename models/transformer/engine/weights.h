@@ -1,5 +1,7 @@
-/* weights: a checkpoint's matrices in a backend's layout, ready for passes; q, k and v stacked in one matrix, gate and
- * up in another. Immutable, shared by sessions. It owns its matrices; the shape's rope factors are the checkpoint's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* weights: a checkpoint's matrices in a backend's layout, ready for passes.
+ * q, k and v are stacked in one matrix, gate and up in another. Immutable, shared by sessions. Owns
+ * its matrices; borrows the shape's rope factors from the checkpoint. */
 #ifndef SPECLAB_WEIGHTS_H
 #define SPECLAB_WEIGHTS_H
 
@@ -17,20 +19,20 @@ typedef struct {
 typedef struct {
     const spec_backend *backend;
     spec_shape shape;
-    spec_matrix embedding, output; /* one matrix twice where they are tied */
+    spec_matrix embedding, output; /* the same matrix if they are tied */
     float *final_norm;
     spec_layer *layer; /* (n_layers) */
-    size_t bytes;      /* that a pass over all layers reads */
+    size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for each as the checkpoint has it. Rows whose length is no
- * multiple of a block stay as they are. */
-int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
-                      const spec_backend *backend, spec_error *error);
+/* opt_type: the type of every matrix, or SPEC_TENSOR_TYPES for the checkpoint's types. Rows that
+ * are not a multiple of a block keep their type. */
+int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
+                      spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
 
-/* What they will take of the backend's memory, and whether every matrix will be of floats. */
-size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
-                          const spec_backend *backend);
+/* The bytes of the weights in the backend's memory, and whether all matrices will be floats. */
+size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
+                          spec_tensor_type opt_type, const spec_backend *backend);
 
 #endif

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/checkpoint.h"
 
 #include "models/model.h"
-#include "models/transformer/files/parts.h"
+#include "models/transformer/files/checkpoint_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What `name` may be; the lines of a bad shape begin with the file. */
+/* Check the bounds of `name`; error lines begin with the file. */
 typedef struct {
     const char *path;
     spec_error *error;
@@ -15,8 +16,8 @@ typedef struct {
 static int check(const asker *to, const char *name, int value, int most)
 {
     if (value >= 1 && value <= most) return GSL_SUCCESS;
-    return spec_fail(to->error, GSL_EINVAL, "%.300s: %s is %d, which is not between 1 and %d", to->path, name, value,
-                     most);
+    return spec_fail(to->error, GSL_EINVAL, "%.300s: %s is %d, which is not between 1 and %d",
+                     to->path, name, value, most);
 }
 
 int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error)
@@ -31,51 +32,64 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     SPEC_TRY(check(&to, "the width of a head", shape->head_dim, SPEC_HEAD_DIM_MAX));
     SPEC_TRY(check(&to, "the vocabulary", shape->vocab, SPEC_VOCAB_MAX));
     if (shape->context < 2 || shape->context > SPEC_CONTEXT_MAX)
-        return spec_fail(error, GSL_EINVAL, "%.300s: the context is %d positions, which is not between 2 and %d", path,
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: the context is %d positions, which is not between 2 and %d", path,
                          shape->context, SPEC_CONTEXT_MAX);
     if (shape->n_heads % shape->n_kv_heads != 0)
-        return spec_fail(error, GSL_EINVAL, "%.300s: %d heads cannot share %d key-value heads evenly", path,
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: %d heads cannot share %d key-value heads evenly", path,
                          shape->n_heads, shape->n_kv_heads);
     if (shape->head_dim % 2 != 0)
-        return spec_fail(error, GSL_EINVAL, "%.300s: the width of a head is %d, which is odd: rotary embedding pairs "
-                         "its dimensions", path, shape->head_dim);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: the width of a head is %d, which is odd: rotary embedding pairs "
+                         "its dimensions",
+                         path, shape->head_dim);
     if (shape->n_heads * shape->head_dim > SPEC_DIM_MAX)
-        return spec_fail(error, GSL_EINVAL, "%.300s: %d heads of width %d are wider than %d", path, shape->n_heads,
-                         shape->head_dim, SPEC_DIM_MAX);
+        return spec_fail(error, GSL_EINVAL, "%.300s: %d heads of width %d are wider than %d", path,
+                         shape->n_heads, shape->head_dim, SPEC_DIM_MAX);
     if (!(shape->norm_eps >= 0.0f && shape->norm_eps <= 1.0f))
-        return spec_fail(error, GSL_EINVAL, "%.300s: the norm's epsilon is %g, which is not between 0 and 1", path,
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: the norm's epsilon is %g, which is not between 0 and 1", path,
                          (double)shape->norm_eps);
     if (!(shape->rope_base >= 1.0 && shape->rope_base <= 1e15))
-        return spec_fail(error, GSL_EINVAL, "%.300s: the base of the rotary embedding is %g, which is not between 1 "
-                         "and 1e15", path, shape->rope_base);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: the base of the rotary embedding is %g, which is not between 1 "
+                         "and 1e15",
+                         path, shape->rope_base);
     for (int i = 0; shape->opt_rope_factor != NULL && i < shape->head_dim / 2; i++) {
         const double factor = (double)shape->opt_rope_factor[i];
         if (!(factor > 0.0 && isfinite(factor)))
-            return spec_fail(error, GSL_EINVAL, "%.300s: factor %d of the rotary embedding is %g, not a positive "
-                             "number", path, i, factor);
+            return spec_fail(error, GSL_EINVAL,
+                             "%.300s: factor %d of the rotary embedding is %g, not a positive "
+                             "number",
+                             path, i, factor);
     }
 done:
     return status;
 }
 
-int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path, spec_error *error)
+int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path,
+                                  spec_error *error)
 {
     for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0; layer < spec_part_copies((spec_part)part, &checkpoint->shape); layer++) {
-            const spec_tensor *tensor = spec_part_tensor_const((spec_part)part, checkpoint, layer);
+        for (int layer = 0;
+             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
+            const spec_tensor *tensor =
+                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer);
             if (part == SPEC_PART_OUTPUT && tensor->data == checkpoint->embedding.data) continue;
             const int row = tensor->data != NULL ? spec_tensor_first_bad_row(tensor) : -1;
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
-            return spec_fail(error, GSL_EINVAL, "%.300s: row %d of %s has a weight that is not finite", path, row,
-                             spec_part_name(name, (spec_part)part, layer));
+            return spec_fail(error, GSL_EINVAL,
+                             "%.300s: row %d of %s has a weight that is not finite", path, row,
+                             spec_checkpoint_parts_name(name, (spec_part)part, layer));
         }
     }
     return GSL_SUCCESS;
 }
 
-int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data, const char *path,
-                              spec_error *error)
+int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data,
+                              const char *path, spec_error *error)
 {
     spec_error reason = {""};
     const int status = spec_tokenizer_init(&checkpoint->opt_tokenizer, data, &reason);
@@ -83,11 +97,14 @@ int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_
     return spec_fail(error, status, "%.200s: %.300s", path, reason.text);
 }
 
-int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings, spec_error *error)
+int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings,
+                            spec_error *error)
 {
     int most;
     const int status = spec_settings_int(&most, settings, "context", 0, 0, SPEC_CONTEXT_MAX, error);
-    if (most == 1) return spec_fail(error, GSL_EINVAL, "%.80s: context=1 leaves no room for a text", settings->name);
+    if (most == 1)
+        return spec_fail(error, GSL_EINVAL, "%.80s: context=1 leaves no room for a text",
+                         settings->name);
     if (most > 0 && most < checkpoint->shape.context) checkpoint->shape.context = most;
     return status;
 }

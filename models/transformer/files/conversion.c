@@ -1,19 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/conversion.h"
 
+#include "base/parallel.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
-#include "models/transformer/files/parts.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { CHUNK_BYTES = 1 << 22, QUANTISATION_VERSION = 2 };
 
-/* What one row lost. */
+/* The quantisation error of one row. */
 typedef struct {
     double squared_error, squared, largest_error, largest;
 } row_loss;
@@ -24,27 +25,28 @@ typedef struct {
     spec_tensor_type type;
     spec_checkpoint model;
     spec_gguf_writer writer;
-    const volatile int *opt_stop;
+    spec_conversion_watch watch;
     spec_error *error;
 } conversion;
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static spec_tensor_type type_after(const conversion *to, spec_part part, const spec_tensor *tensor)
 {
-    if (spec_part_is_vector(part)) return SPEC_TENSOR_F32;
+    if (spec_checkpoint_parts_is_vector(part)) return SPEC_TENSOR_F32;
     return spec_tensor_row_bytes(to->type, tensor->cols) > 0 ? to->type : SPEC_TENSOR_F32;
 }
 
-static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_type type, const spec_tensor *tensor,
-                      int row, float *value, float *back)
+static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_type type,
+                      const spec_tensor *tensor, int row, float *value, float *back)
 {
     *ret_loss = (row_loss){0};
-    spec_tensor_row(value, tensor, row);
+    spec_tensor_decode_row(value, tensor, row);
     spec_tensor_row_write(ret_data, type, value, tensor->cols);
-    spec_tensor_row(back, &(spec_tensor){type, 1, tensor->cols, ret_data}, 0);
+    spec_tensor_decode_row(back, &(spec_tensor){type, 1, tensor->cols, ret_data}, 0);
     for (int i = 0; i < tensor->cols; i++) {
-        const double error = fabs((double)back[i] - (double)value[i]), weight = fabs((double)value[i]);
+        const double error = fabs((double)back[i] - (double)value[i]),
+                     weight = fabs((double)value[i]);
         ret_loss->squared_error += error * error;
         ret_loss->squared += weight * weight;
         ret_loss->largest_error = fmax(ret_loss->largest_error, error);
@@ -52,47 +54,62 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
     }
 }
 
-/* Rows first..first+n-1; each thread has room for two rows of floats. */
-static void write_rows(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_type type, const spec_tensor *tensor,
-                       int first, int n, float *room)
+/* Convert rows first, first + 1, ... of a tensor to another type; each worker has two rows of
+ * floats. */
+typedef struct {
+    unsigned char *data;
+    row_loss *loss;
+    spec_tensor_type type;
+    const spec_tensor *tensor;
+    int first;
+    float *floats; /* (workers, 2, cols) */
+} row_job;
+
+static void write_one(void *self, uint64_t i, int worker)
 {
-    const size_t bytes = spec_tensor_row_bytes(type, tensor->cols), cols = (size_t)tensor->cols;
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < n; i++) {
-        float *value = room + 2 * cols * (size_t)omp_get_thread_num();
-        write_row(ret_data + (size_t)i * bytes, &ret_loss[i], type, tensor, first + i, value, value + cols);
-    }
+    const row_job *j = self;
+    const size_t cols = (size_t)j->tensor->cols,
+                 bytes = spec_tensor_row_bytes(j->type, j->tensor->cols);
+    float *value = j->floats + 2 * cols * (size_t)worker;
+    write_row(j->data + (size_t)i * bytes, &j->loss[i], j->type, j->tensor, j->first + (int)i,
+              value, value + cols);
 }
 
-static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type type, const spec_tensor *tensor)
+static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type type,
+                        const spec_tensor *tensor)
 {
     int status = GSL_SUCCESS;
     const size_t bytes = spec_tensor_row_bytes(type, tensor->cols), cols = (size_t)tensor->cols;
     const size_t rows = (size_t)tensor->rows, chunk = bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1;
     const size_t most = rows < chunk ? rows : chunk;
+    const int workers = spec_parallel_workers(0);
     unsigned char *data = malloc(most * bytes);
     row_loss *loss = malloc(most * sizeof *loss);
-    float *room = malloc((size_t)omp_get_max_threads() * 2 * cols * sizeof *room);
+    float *floats = malloc((size_t)workers * 2 * cols * sizeof *floats);
     *ret_loss = (row_loss){0};
-    if (data == NULL || loss == NULL || room == NULL)
+    if (data == NULL || loss == NULL || floats == NULL)
         SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
     for (int row = 0; row < tensor->rows; row += (int)most) {
         const int n = (size_t)(tensor->rows - row) < most ? tensor->rows - row : (int)most;
-        write_rows(data, loss, type, tensor, row, n, room);
+        spec_parallel_run(write_one, &(row_job){data, loss, type, tensor, row, floats}, (uint64_t)n,
+                          workers);
         spec_gguf_writer_data(&to->writer, data, (size_t)n * bytes);
-        for (int i = 0; i < n; i++) { /* in order, whoever wrote them */
+        for (int i = 0; i < n; i++) { /* in the order of rows, for any number of threads */
             ret_loss->squared_error += loss[i].squared_error;
             ret_loss->squared += loss[i].squared;
             ret_loss->largest_error = fmax(ret_loss->largest_error, loss[i].largest_error);
             ret_loss->largest = fmax(ret_loss->largest, loss[i].largest);
         }
-        if (to->opt_stop != NULL && *to->opt_stop != 0) SPEC_TRY(spec_fail(to->error, GSL_EFAILED, "interrupted"));
+        spec_listener_tell(to->watch.opt_listener,
+                           (double)to->writer.written / (double)to->writer.offset);
+        if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
+            SPEC_TRY(spec_fail(to->error, GSL_EFAILED, "interrupted"));
     }
     SPEC_TRY(spec_gguf_writer_tensor_end(&to->writer, to->error));
 done:
     free(data);
     free(loss);
-    free(room);
+    free(floats);
     return status;
 }
 
@@ -106,10 +123,11 @@ static void count(spec_conversion_count *counted, const spec_tensor *tensor, spe
     counted->bytes_after += rows * spec_tensor_row_bytes(after, tensor->cols);
     counted->squared_error += loss->squared_error;
     counted->squared += loss->squared;
-    if (loss->largest > 0.0) counted->error_max = fmax(counted->error_max, loss->largest_error / loss->largest);
+    if (loss->largest > 0.0)
+        counted->error_max = fmax(counted->error_max, loss->largest_error / loss->largest);
 }
 
-/* Name every tensor that there is, once where it is tied; or, where opt_ret is given, write its data. */
+/* Name every tensor, tied ones once; or, if opt_ret is given, write their data. */
 static int visit_parts(conversion *to, spec_conversion *opt_ret)
 {
     int status = GSL_SUCCESS;
@@ -117,12 +135,12 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (part == SPEC_PART_OUTPUT && model->output.data == model->embedding.data) continue;
-        for (int layer = 0; layer < spec_part_copies(part, &model->shape); layer++) {
-            const spec_tensor *tensor = spec_part_tensor_const(part, model, layer);
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
+            const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
             if (tensor->data == NULL) continue;
             const spec_tensor_type after = type_after(to, part, tensor);
             char name[SPEC_PART_NAME_SIZE];
-            spec_part_name(name, part, layer);
+            spec_checkpoint_parts_name(name, part, layer);
             if (opt_ret == NULL) {
                 spec_gguf_writer_tensor(&to->writer, name, after, tensor->rows, tensor->cols);
                 continue;
@@ -130,8 +148,9 @@ static int visit_parts(conversion *to, spec_conversion *opt_ret)
             row_loss loss;
             SPEC_TRY(write_tensor(to, &loss, after, tensor));
             if (!isfinite(loss.squared_error))
-                SPEC_TRY(spec_fail(to->error, GSL_EINVAL, "%.300s: %s has weights beyond the range of %s", to->path,
-                                   name, spec_tensor_type_names[after]));
+                SPEC_TRY(spec_fail(to->error, GSL_EINVAL,
+                                   "%.300s: %s has weights beyond the range of %s", to->path, name,
+                                   spec_tensor_type_names[after]));
             count(&opt_ret->count[tensor->type][after], tensor, after, &loss);
         }
     }
@@ -139,7 +158,7 @@ done:
     return status;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void write_general(conversion *to)
 {
@@ -151,10 +170,12 @@ static void write_general(conversion *to)
     spec_gguf_writer_u32(&to->writer, "general.quantization_version", QUANTISATION_VERSION);
 }
 
-/* Everything that the file says, but for what is about its own types and layout; and its tensor of rope factors. */
+/* Copy all values of the file except those about its own types and layout, and its tensor of rope
+ * factors. */
 static void write_gguf_values(conversion *to, const spec_gguf *gguf)
 {
-    static const char *const own[] = {"general.file_type", "general.quantization_version", "general.alignment"};
+    static const char *const own[] = {"general.file_type", "general.quantization_version",
+                                      "general.alignment"};
     for (size_t i = 0; i < gguf->n_values; i++) {
         bool is_own = false;
         for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
@@ -163,7 +184,7 @@ static void write_gguf_values(conversion *to, const spec_gguf *gguf)
     }
 }
 
-/* A piece as SentencePiece spells it, U+2581 for a blank. Returns the end of what was written. */
+/* Spell a piece like SentencePiece, with U+2581 for a blank. Returns the end of the output. */
 static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece)
 {
     static const char blank[] = "\xe2\x96\x81";
@@ -185,7 +206,8 @@ static int write_pieces(conversion *to, const spec_tokenizer_data *data)
     for (size_t i = 0; i < n; i++) bytes += 3 * data->piece[i].length;
     char *text = malloc(bytes), *end = text;
     spec_piece *piece = malloc(n * sizeof *piece);
-    if (text == NULL || piece == NULL) SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
+    if (text == NULL || piece == NULL)
+        SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
     for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i]);
     spec_gguf_writer_texts(&to->writer, "tokenizer.ggml.tokens", piece, n);
     spec_gguf_writer_reals(&to->writer, "tokenizer.ggml.scores", data->opt_score, n);
@@ -203,8 +225,9 @@ static int write_llama2c_values(conversion *to, const spec_settings *settings)
     const spec_checkpoint *model = &to->model;
     const spec_shape *shape = &model->shape;
     spec_llama2c_vocabulary vocabulary;
-    SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path, spec_settings_text(settings, "tokenizer"),
-                                          shape->vocab, to->error));
+    SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path,
+                                          spec_settings_text(settings, "tokenizer"), shape->vocab,
+                                          to->error));
     spec_gguf_writer_text(writer, "general.architecture", "llama");
     spec_gguf_writer_u32(writer, "llama.vocab_size", (uint32_t)shape->vocab);
     spec_gguf_writer_u32(writer, "llama.context_length", (uint32_t)shape->context);
@@ -216,32 +239,38 @@ static int write_llama2c_values(conversion *to, const spec_settings *settings)
     spec_gguf_writer_f32(writer, "llama.attention.layer_norm_rms_epsilon", shape->norm_eps);
     spec_gguf_writer_u32(writer, "llama.rope.dimension_count", (uint32_t)shape->head_dim);
     spec_gguf_writer_f32(writer, "llama.rope.freq_base", (float)shape->rope_base);
-    spec_gguf_writer_text(writer, "tokenizer.ggml.model", vocabulary.data.vocab > 0 ? "llama" : "none");
+    spec_gguf_writer_text(writer, "tokenizer.ggml.model",
+                          vocabulary.data.vocab > 0 ? "llama" : "none");
     spec_gguf_writer_u32(writer, "tokenizer.ggml.bos_token_id", (uint32_t)model->begin_of_text);
-    spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id", (uint32_t)model->end_of_text); /* -1: none */
+    spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id",
+                         (uint32_t)model->end_of_text); /* -1: none */
     spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
     if (vocabulary.data.vocab > 0) {
         SPEC_TRY(write_pieces(to, &vocabulary.data));
-        spec_gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix", vocabulary.data.adds_space);
-        spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id", (uint32_t)vocabulary.data.unknown);
+        spec_gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix",
+                              vocabulary.data.adds_space);
+        spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id",
+                             (uint32_t)vocabulary.data.unknown);
     }
 done:
     spec_llama2c_vocabulary_free(&vocabulary);
     return status;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static int refuse_itself(const char *path, const char *model_path, spec_error *error)
 {
     struct stat out, in;
-    if (stat(path, &out) != 0 || stat(model_path, &in) != 0 || out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+    if (stat(path, &out) != 0 || stat(model_path, &in) != 0 || out.st_dev != in.st_dev ||
+        out.st_ino != in.st_ino)
         return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.300s: is the model itself, which is not written over", path);
+    return spec_fail(error, GSL_EINVAL, "%.300s: is the model's own file: type another name", path);
 }
 
-/* `opt_gguf` is the model's own container, NULL where it is llama2.c's. */
-static int write_all(spec_conversion *ret, conversion *to, const spec_settings *settings, const spec_gguf *opt_gguf)
+/* `opt_gguf` is the container of a GGUF model, NULL for llama2.c. */
+static int write_all(spec_conversion *ret, conversion *to, const spec_settings *settings,
+                     const spec_gguf *opt_gguf)
 {
     int status = GSL_SUCCESS;
     const spec_gguf_tensor *factors = NULL;
@@ -255,29 +284,37 @@ static int write_all(spec_conversion *ret, conversion *to, const spec_settings *
     write_general(to);
     SPEC_TRY(visit_parts(to, NULL));
     if (factors != NULL)
-        spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1, factors->tensor.cols);
+        spec_gguf_writer_tensor(&to->writer, "rope_freqs.weight", SPEC_TENSOR_F32, 1,
+                                factors->tensor.cols);
     SPEC_TRY(spec_gguf_writer_open(&to->writer, to->path, to->error));
+    if (to->watch.opt_announce != NULL)
+        SPEC_TRY(to->watch.opt_announce(to->watch.self, to->writer.offset, to->error));
     SPEC_TRY(visit_parts(to, ret));
     if (factors != NULL) {
         row_loss none;
         SPEC_TRY(write_tensor(to, &none, SPEC_TENSOR_F32, &factors->tensor));
-        count(&ret->count[SPEC_TENSOR_F32][SPEC_TENSOR_F32], &factors->tensor, SPEC_TENSOR_F32, &none);
+        count(&ret->count[SPEC_TENSOR_F32][SPEC_TENSOR_F32], &factors->tensor, SPEC_TENSOR_F32,
+              &none);
     }
     SPEC_TRY(spec_gguf_writer_close(&to->writer, to->error));
+    ret->kept = to->writer.file.kept;
 done:
     return status;
 }
 
-int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings, spec_tensor_type type,
-                          const volatile int *opt_stop, spec_error *error)
+int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
+                          spec_tensor_type type, const spec_conversion_watch *opt_watch,
+                          spec_error *error)
 {
     int status = GSL_SUCCESS;
     const bool is_gguf = strcmp(settings->name, "gguf") == 0;
-    conversion to = {.path = path, .type = type, .opt_stop = opt_stop, .error = error};
+    conversion to = {.path = path, .type = type, .error = error};
+    if (opt_watch != NULL) to.watch = *opt_watch;
     spec_gguf gguf = {0};
     *ret = (spec_conversion){0};
     SPEC_TRY(refuse_itself(path, settings->path, error));
-    SPEC_TRY((is_gguf ? spec_gguf_load : spec_llama2c_load)(&to.model, settings, error));
+    SPEC_TRY((is_gguf ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(&to.model,
+                                                                                  settings, error));
     if (is_gguf) SPEC_TRY(spec_gguf_init(&gguf, settings->path, error));
     SPEC_TRY(write_all(ret, &to, settings, is_gguf ? &gguf : NULL));
 done:

@@ -1,29 +1,45 @@
-/* conversion: a model's file, in whichever format, written as GGUF with its matrices in another type.
- * Names, shape, vocabulary and every other value are carried over; vectors stay floats, and so do matrices whose rows
- * are no multiple of a block. What is written reads back as the same model, but for the rounding. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* conversion: a model's file, of any format, as GGUF with its matrices in another type.
+ * Names, shape, vocabulary and every other value are carried over. Vectors stay floats, as do
+ * matrices whose rows are not a multiple of a block. The result reads back as the same model, up to
+ * rounding. */
 #ifndef SPECLAB_CONVERSION_H
 #define SPECLAB_CONVERSION_H
 
 #include "base/settings.h"
 #include "models/transformer/files/tensor.h"
+#include "speclab/listener.h"
 
-/* All tensors that went from one type to another. */
+/* Errors of all tensors converted from one type to another. */
 typedef struct {
     int tensors;
     uint64_t weights, bytes_before, bytes_after;
-    double squared_error, squared; /* sums over the weights: of their errors, and of themselves */
-    double error_max;              /* largest error over the largest weight, of the worst tensor */
+    double squared_error, squared; /* sums over the weights: of squared errors, and of squared
+                                      weights */
+    double error_max;              /* of the worst tensor: largest error over largest weight */
 } spec_conversion_count;
 
 typedef struct {
     spec_conversion_count count[SPEC_TENSOR_TYPES][SPEC_TENSOR_TYPES]; /* [before][after] */
+    int kept; /* the number of the former file at `path`, which was kept (base/new_file.h), or 0 */
 } spec_conversion;
 
-/* Read the model that `settings` name (kinds llama2c and gguf) and write it to `path`, over what was there, when all is
- * done. GSL_EINVAL where `path` is the model's own file, for a model that cannot be read, and for a weight that is
- * beyond the range of its new type; GSL_EFAILED where writing failed; nothing is left behind then. The bytes do not
- * depend on the number of threads. GSL_EFAILED too where *opt_stop became other than 0. */
-int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings, spec_tensor_type type,
-                          const volatile int *opt_stop, spec_error *error);
+/* Hooks of a conversion; each may be NULL. */
+typedef struct {
+    const volatile int *opt_stop;
+    const spec_listener *opt_listener;
+    int (*opt_announce)(void *self, uint64_t bytes,
+                        spec_error *error); /* gets the size of the file before its weights are
+                                               written; a failure ends the conversion */
+    void *self;
+} spec_conversion_watch;
+
+/* Read the model that `settings` name (kinds llama2c and gguf) and write it to `path`, replacing
+ * that file only at the end. GSL_EINVAL if `path` is the model's own file, the model cannot be
+ * read, or a weight exceeds the range of its new type. GSL_EFAILED if writing failed or *opt_stop
+ * became nonzero; no file remains. The bytes do not depend on the number of threads. */
+int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
+                          spec_tensor_type type, const spec_conversion_watch *opt_watch,
+                          spec_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf.h"
 
 #include "models/transformer/files/gguf_value.h"
@@ -8,12 +9,14 @@
 
 enum { ALIGNMENT_MAX = 1 << 20, LEAST_VALUE_BYTES = 14, LEAST_TENSOR_BYTES = 33 };
 
-/* Names of ggml's tensor types, to be told to those who have others than ours. */
+/* Names of ggml's tensor types, to report unsupported ones. */
 static const char *const type_names[] = {
-    "F32",     "F16",   "Q4_0",    "Q4_1",  "Q4_2", "Q4_3",  "Q5_0",   "Q5_1",     "Q8_0",     "Q8_1",
-    "Q2_K",    "Q3_K",  "Q4_K",    "Q5_K",  "Q6_K", "Q8_K",  "IQ2_XXS", "IQ2_XS",  "IQ3_XXS",  "IQ1_S",
-    "IQ4_NL",  "IQ3_S", "IQ2_S",   "IQ4_XS", "I8",  "I16",   "I32",    "I64",      "F64",      "IQ1_M",
-    "BF16",    "Q4_0_4_4", "Q4_0_4_8", "Q4_0_8_8", "TQ1_0", "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",
+    "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
+    "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",
+    "Q6_K",  "Q8_K",       "IQ2_XXS",    "IQ2_XS",     "IQ3_XXS",  "IQ1_S",    "IQ4_NL",
+    "IQ3_S", "IQ2_S",      "IQ4_XS",     "I8",         "I16",      "I32",      "I64",
+    "F64",   "IQ1_M",      "BF16",       "Q4_0_4_4",   "Q4_0_4_8", "Q4_0_8_8", "TQ1_0",
+    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",
 };
 enum { N_TYPE_NAMES = sizeof type_names / sizeof type_names[0] };
 
@@ -34,7 +37,7 @@ spec_tensor_type spec_gguf_tensor_type(uint32_t number)
     return SPEC_TENSOR_TYPES;
 }
 
-/* ---- reading front to back --------------------------------------------------------------------------------------- */
+/* ---- reading front to back ------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
@@ -43,11 +46,13 @@ typedef struct {
     spec_error *error;
 } reader;
 
-#define REFUSE(in, format, ...) spec_fail((in)->error, GSL_EINVAL, "%.300s: " format, (in)->path, __VA_ARGS__)
+#define REFUSE(in, format, ...)                                                                    \
+    spec_fail((in)->error, GSL_EINVAL, "%.300s: " format, (in)->path, __VA_ARGS__)
 
 static int cut_short(const reader *in)
 {
-    return spec_fail(in->error, GSL_EINVAL, "%.300s: is cut short: it ends within its header", in->path);
+    return spec_fail(in->error, GSL_EINVAL, "%.300s: is cut short: it ends within its header",
+                     in->path);
 }
 
 static int skip(reader *in, uint64_t n)
@@ -92,7 +97,7 @@ static int read_name(spec_piece *ret_piece, reader *in, const char *what, size_t
     return status;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static size_t type_bytes(uint32_t type)
 {
@@ -107,7 +112,8 @@ static int read_items(spec_gguf_value *value, reader *in)
     value->bytes = in->bytes + begin;
     if (value->type == SPEC_GGUF_STRING) {
         spec_piece piece;
-        for (uint64_t i = 0; i < value->n; i++) SPEC_TRY(read_string(&piece, in)); /* of 8 bytes at least */
+        for (uint64_t i = 0; i < value->n; i++)
+            SPEC_TRY(read_string(&piece, in)); /* at least 8 bytes each */
     } else {
         const size_t bytes = type_bytes(value->type);
         if (value->n > in->length / bytes) SPEC_TRY(cut_short(in));
@@ -130,17 +136,19 @@ static int read_value(spec_gguf_value *value, reader *in, size_t i)
         SPEC_TRY(read_u32(&type, in));
         SPEC_TRY(read_u64(&value->n, in));
         if (type == SPEC_GGUF_ARRAY)
-            return REFUSE(in, "the value of '%.*s' is an array of arrays", SPEC_GGUF_SHOWN(value->key));
+            return REFUSE(in, "the value of '%.*s' is an array of arrays",
+                          SPEC_GGUF_SHOWN(value->key));
     }
     if (type >= SPEC_GGUF_TYPES)
-        return REFUSE(in, "the value of '%.*s' is of type %u, which is not known", SPEC_GGUF_SHOWN(value->key), type);
+        return REFUSE(in, "the value of '%.*s' is of type %u, which is not known",
+                      SPEC_GGUF_SHOWN(value->key), type);
     value->type = (spec_gguf_type)type;
     SPEC_TRY(read_items(value, in));
 done:
     return status;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static int read_dimensions(spec_gguf_tensor *tensor, reader *in)
 {
@@ -149,8 +157,8 @@ static int read_dimensions(spec_gguf_tensor *tensor, reader *in)
     uint64_t size = 0, rows = 1;
     SPEC_TRY(read_u32(&n, in));
     if (n < 1 || n > SPEC_GGUF_DIMENSIONS_MAX)
-        return REFUSE(in, "tensor '%.*s' has %u dimensions, not 1 to %d", SPEC_GGUF_SHOWN(tensor->name), n,
-                      SPEC_GGUF_DIMENSIONS_MAX);
+        return REFUSE(in, "tensor '%.*s' has %u dimensions, not 1 to %d",
+                      SPEC_GGUF_SHOWN(tensor->name), n, SPEC_GGUF_DIMENSIONS_MAX);
     tensor->n_dimensions = (int)n;
     for (int i = 0; i < SPEC_GGUF_DIMENSIONS_MAX; i++) tensor->dimension[i] = 1;
     for (int i = 0; i < tensor->n_dimensions; i++) {
@@ -181,10 +189,12 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
         char unnamed[16];
         snprintf(unnamed, sizeof unnamed, "%u", number);
         return REFUSE(in, "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0 and Q4_0 can be read",
-                      SPEC_GGUF_SHOWN(tensor->name), number < N_TYPE_NAMES ? type_names[number] : unnamed);
+                      SPEC_GGUF_SHOWN(tensor->name),
+                      number < N_TYPE_NAMES ? type_names[number] : unnamed);
     }
     if (spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols) == 0)
-        return REFUSE(in, "the rows of tensor '%.*s' have %d weights, no multiple of the %d of a block",
+        return REFUSE(in,
+                      "the rows of tensor '%.*s' have %d weights, no multiple of the %d of a block",
                       SPEC_GGUF_SHOWN(tensor->name), tensor->tensor.cols, SPEC_TENSOR_BLOCK);
 done:
     return status;
@@ -192,10 +202,11 @@ done:
 
 static uint64_t tensor_bytes(const spec_gguf_tensor *tensor)
 {
-    return (uint64_t)tensor->tensor.rows * spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols);
+    return (uint64_t)tensor->tensor.rows *
+           spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols);
 }
 
-/* Where the tensors' data lie; they are in the order of their offsets. */
+/* Check where the tensors' data lies, in the order of offsets. */
 static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *error)
 {
     const size_t length = gguf->mapping.length;
@@ -204,14 +215,18 @@ static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *err
         spec_gguf_tensor *tensor = &gguf->tensor[i];
         const uint64_t bytes = tensor_bytes(tensor); /* below 2^31 * 2^33 */
         if (tensor->offset % alignment != 0)
-            return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%.*s' lies off the alignment of %zu bytes", gguf->path,
-                             SPEC_GGUF_SHOWN(tensor->name), alignment);
-        if (data > length || tensor->offset > length - data || bytes > length - data - tensor->offset)
-            return spec_fail(error, GSL_EINVAL, "%.300s: is cut short: tensor '%.*s' ends beyond its %zu bytes",
+            return spec_fail(error, GSL_EINVAL,
+                             "%.300s: tensor '%.*s' lies off the alignment of %zu bytes",
+                             gguf->path, SPEC_GGUF_SHOWN(tensor->name), alignment);
+        if (data > length || tensor->offset > length - data ||
+            bytes > length - data - tensor->offset)
+            return spec_fail(error, GSL_EINVAL,
+                             "%.300s: is cut short: tensor '%.*s' ends beyond its %zu bytes",
                              gguf->path, SPEC_GGUF_SHOWN(tensor->name), length);
         if (tensor->offset < end)
-            return spec_fail(error, GSL_EINVAL, "%.300s: tensors '%.*s' and '%.*s' overlap", gguf->path,
-                             SPEC_GGUF_SHOWN(tensor[-1].name), SPEC_GGUF_SHOWN(tensor->name));
+            return spec_fail(error, GSL_EINVAL, "%.300s: tensors '%.*s' and '%.*s' overlap",
+                             gguf->path, SPEC_GGUF_SHOWN(tensor[-1].name),
+                             SPEC_GGUF_SHOWN(tensor->name));
         end = tensor->offset + bytes;
         tensor->tensor.data = gguf->mapping.bytes + data + tensor->offset;
     }
@@ -222,7 +237,7 @@ static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *err
     return GSL_SUCCESS;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static int compare(const spec_piece *a, const spec_piece *b)
 {
@@ -243,7 +258,8 @@ static int by_name(const void *a, const void *b)
 
 static int by_offset(const void *a, const void *b)
 {
-    const uint64_t x = ((const spec_gguf_tensor *)a)->offset, y = ((const spec_gguf_tensor *)b)->offset;
+    const uint64_t x = ((const spec_gguf_tensor *)a)->offset,
+                   y = ((const spec_gguf_tensor *)b)->offset;
     return (x > y) - (x < y);
 }
 
@@ -252,8 +268,8 @@ static int sort_values(spec_gguf *gguf, spec_error *error)
     qsort(gguf->value, gguf->n_values, sizeof *gguf->value, by_key);
     for (size_t i = 1; i < gguf->n_values; i++) {
         if (compare(&gguf->value[i - 1].key, &gguf->value[i].key) == 0)
-            return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%.*s' is there twice", gguf->path,
-                             SPEC_GGUF_SHOWN(gguf->value[i].key));
+            return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%.*s' occurs twice",
+                             gguf->path, SPEC_GGUF_SHOWN(gguf->value[i].key));
     }
     return GSL_SUCCESS;
 }
@@ -263,7 +279,7 @@ static int sort_tensors(spec_gguf *gguf, spec_error *error)
     qsort(gguf->tensor, gguf->n_tensors, sizeof *gguf->tensor, by_name);
     for (size_t i = 1; i < gguf->n_tensors; i++) {
         if (compare(&gguf->tensor[i - 1].name, &gguf->tensor[i].name) == 0)
-            return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%.*s' is there twice", gguf->path,
+            return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%.*s' occurs twice", gguf->path,
                              SPEC_GGUF_SHOWN(gguf->tensor[i].name));
     }
     return GSL_SUCCESS;
@@ -275,7 +291,7 @@ static int read_counts(spec_gguf *gguf, reader *in)
     uint32_t version = 0;
     uint64_t n_tensors = 0, n_values = 0;
     if (in->length < 4 || memcmp(in->bytes, "GGUF", 4) != 0)
-        return spec_fail(in->error, GSL_EINVAL, "%.300s: is no GGUF file", in->path);
+        return spec_fail(in->error, GSL_EINVAL, "%.300s: is not a GGUF file", in->path);
     in->at = 4;
     SPEC_TRY(read_u32(&version, in));
     if (version != 0 && (version & 0xffff) == 0)
@@ -287,8 +303,10 @@ static int read_counts(spec_gguf *gguf, reader *in)
     const size_t left = in->length - in->at;
     if (n_values > SPEC_GGUF_COUNT_MAX || n_tensors > SPEC_GGUF_COUNT_MAX)
         return REFUSE(in, "claims %llu values and %llu tensors; %d of each can be read",
-                      (unsigned long long)n_values, (unsigned long long)n_tensors, SPEC_GGUF_COUNT_MAX);
-    if (n_values > left / LEAST_VALUE_BYTES || n_tensors > left / LEAST_TENSOR_BYTES) SPEC_TRY(cut_short(in));
+                      (unsigned long long)n_values, (unsigned long long)n_tensors,
+                      SPEC_GGUF_COUNT_MAX);
+    if (n_values > left / LEAST_VALUE_BYTES || n_tensors > left / LEAST_TENSOR_BYTES)
+        SPEC_TRY(cut_short(in));
     gguf->n_values = (size_t)n_values;
     gguf->n_tensors = (size_t)n_tensors;
 done:
@@ -309,10 +327,11 @@ int spec_gguf_init(spec_gguf *gguf, const char *path, spec_error *error)
     for (size_t i = 0; i < gguf->n_values; i++) SPEC_TRY(read_value(&gguf->value[i], &in, i));
     SPEC_TRY(sort_values(gguf, error));
     for (size_t i = 0; i < gguf->n_tensors; i++) SPEC_TRY(read_tensor(&gguf->tensor[i], &in, i));
-    SPEC_TRY(spec_gguf_value_integer(&alignment, gguf, "general.alignment", SPEC_GGUF_ALIGNMENT, 1, ALIGNMENT_MAX,
-                                     error));
+    SPEC_TRY(spec_gguf_value_integer(&alignment, gguf, "general.alignment", SPEC_GGUF_ALIGNMENT, 1,
+                                     ALIGNMENT_MAX, error));
     if ((alignment & (alignment - 1)) != 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: an alignment of %d is no power of two", path, alignment));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: an alignment of %d is no power of two", path,
+                           alignment));
     const size_t step = (size_t)alignment, data = (in.at + step - 1) / step * step;
     qsort(gguf->tensor, gguf->n_tensors, sizeof *gguf->tensor, by_offset);
     SPEC_TRY(place(gguf, data, step, error));

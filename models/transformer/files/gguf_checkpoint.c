@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/checkpoint.h"
 
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
-#include "models/transformer/files/parts.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum { KEY_SIZE = 96 };
 
-/* What a checkpoint of a GGUF file owns. */
+/* The memory that a checkpoint of a GGUF file owns. */
 typedef struct {
     spec_gguf gguf;
     char *path;
@@ -28,10 +29,10 @@ typedef struct {
     spec_error *error;
 } loader;
 
-#define REFUSE(load, format, ...)                                                                                      \
+#define REFUSE(load, format, ...)                                                                  \
     spec_fail((load)->error, GSL_EINVAL, "%.300s: " format, (load)->gguf->path, __VA_ARGS__)
 
-/* A key of the model's architecture: "llama." and the rest. */
+/* A key of the model's architecture: "llama." and the suffix. */
 static const char *key_of(loader *load, const char *rest)
 {
     snprintf(load->key, sizeof load->key, "%s.%s", load->architecture, rest);
@@ -48,7 +49,8 @@ static int need(int *ret_value, loader *load, const char *rest, int most)
 
 static int may(int *ret_value, loader *load, const char *rest, int fallback)
 {
-    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX, load->error);
+    return spec_gguf_value_integer(ret_value, load->gguf, key_of(load, rest), fallback, 0, INT_MAX,
+                                   load->error);
 }
 
 static int real(double *ret_value, loader *load, const char *rest, double fallback)
@@ -56,7 +58,7 @@ static int real(double *ret_value, loader *load, const char *rest, double fallba
     return spec_gguf_value_real(ret_value, load->gguf, key_of(load, rest), fallback, load->error);
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------- */
+/* ---- shape and architecture ------------------------------------------------------------------ */
 
 static int read_architecture(loader *load)
 {
@@ -66,8 +68,10 @@ static int read_architecture(loader *load)
     load->is_qwen2 = spec_tokenizer_piece_is(name, "qwen2");
     load->architecture = load->is_qwen2 ? "qwen2" : "llama";
     if (!spec_tokenizer_piece_is(name, load->architecture))
-        return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read", SPEC_GGUF_SHOWN(name));
-    SPEC_TRY(spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
+        return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read",
+                      SPEC_GGUF_SHOWN(name));
+    SPEC_TRY(
+        spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX, load->error));
     if (parts > 1)
         return REFUSE(load, "is one of %d files that make up a model; merge them first", parts);
     SPEC_TRY(may(&experts, load, "expert_count", 0));
@@ -95,14 +99,18 @@ static int read_shape(loader *load)
     SPEC_TRY(real(&eps, load, "attention.layer_norm_rms_epsilon", -1.0));
     SPEC_TRY(real(&base, load, "rope.freq_base", 10000.0));
     if (eps == -1.0)
-        return REFUSE(load, "lacks the value of '%s.attention.layer_norm_rms_epsilon'", load->architecture);
+        return REFUSE(load, "lacks the value of '%s.attention.layer_norm_rms_epsilon'",
+                      load->architecture);
     if (value_length != key_length)
-        return REFUSE(load, "keys of width %d and values of width %d cannot be read", key_length, value_length);
+        return REFUSE(load, "keys of width %d and values of width %d cannot be read", key_length,
+                      value_length);
     if (rotated != key_length)
-        return REFUSE(load, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
-                      key_length);
+        return REFUSE(load,
+                      "a rotary embedding of %d of the %d dimensions of a head cannot be read",
+                      rotated, key_length);
     if (window > 0 && window < context)
-        return REFUSE(load, "attention through a sliding window of %d tokens cannot be read", window);
+        return REFUSE(load, "attention through a sliding window of %d tokens cannot be read",
+                      window);
     shape->head_dim = key_length;
     shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
     shape->norm_eps = (float)eps;
@@ -131,16 +139,18 @@ static int read_scaling(loader *load)
                                   factor != 1.0 ? "linear" : "none", load->error));
     if (spec_tokenizer_piece_is(type, "none")) factor = 1.0;
     else if (!spec_tokenizer_piece_is(type, "linear"))
-        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can", SPEC_GGUF_SHOWN(type));
+        return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
+                      SPEC_GGUF_SHOWN(type));
     const spec_gguf_tensor *freqs = spec_gguf_find_tensor(load->gguf, "rope_freqs.weight");
     if (freqs == NULL && factor == 1.0) return GSL_SUCCESS;
-    if (freqs != NULL && (freqs->tensor.type != SPEC_TENSOR_F32 || freqs->tensor.rows != 1 || freqs->tensor.cols != n))
+    if (freqs != NULL && (freqs->tensor.type != SPEC_TENSOR_F32 || freqs->tensor.rows != 1 ||
+                          freqs->tensor.cols != n))
         return REFUSE(load, "tensor 'rope_freqs.weight' is not %d weights of type f32", n);
     load->own->rope_factor = malloc((size_t)n * sizeof *load->own->rope_factor);
     if (load->own->rope_factor == NULL)
         return spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", load->gguf->path);
     for (int i = 0; i < n; i++) load->own->rope_factor[i] = 1.0f;
-    if (freqs != NULL) spec_tensor_row(load->own->rope_factor, &freqs->tensor, 0);
+    if (freqs != NULL) spec_tensor_decode_row(load->own->rope_factor, &freqs->tensor, 0);
     for (int i = 0; i < n; i++) load->own->rope_factor[i] *= (float)factor;
     shape->opt_rope_factor = load->own->rope_factor;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->error));
@@ -148,7 +158,7 @@ done:
     return status;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static bool may_lack(spec_part part)
 {
@@ -160,23 +170,25 @@ static int take(loader *load, spec_part part, int layer, bool *taken)
 {
     char name[SPEC_PART_NAME_SIZE];
     int rows, cols;
-    const spec_gguf_tensor *found = spec_gguf_find_tensor(load->gguf, spec_part_name(name, part, layer));
+    const spec_gguf_tensor *found =
+        spec_gguf_find_tensor(load->gguf, spec_checkpoint_parts_name(name, part, layer));
     if (found == NULL && may_lack(part)) return GSL_SUCCESS;
     if (found == NULL) return REFUSE(load, "lacks tensor '%s'", name);
-    spec_part_shape(&rows, &cols, part, &load->to->shape);
+    spec_checkpoint_parts_shape(&rows, &cols, part, &load->to->shape);
     if (found->tensor.rows != rows || found->tensor.cols != cols)
-        return REFUSE(load, "tensor '%s' has %d rows of %d where the model's shape asks for %d of %d", name,
-                      found->tensor.rows, found->tensor.cols, rows, cols);
-    if (spec_part_is_vector(part) && found->tensor.type != SPEC_TENSOR_F32)
+        return REFUSE(load,
+                      "tensor '%s' has %d rows of %d where the model's shape asks for %d of %d",
+                      name, found->tensor.rows, found->tensor.cols, rows, cols);
+    if (spec_checkpoint_parts_is_vector(part) && found->tensor.type != SPEC_TENSOR_F32)
         return REFUSE(load, "tensor '%s' is of type %s where a vector is f32", name,
                       spec_tensor_type_names[found->tensor.type]);
-    *spec_part_tensor(part, load->to, layer) = found->tensor;
+    *spec_checkpoint_parts_tensor(part, load->to, layer) = found->tensor;
     taken[found - load->gguf->tensor] = true;
     return GSL_SUCCESS;
 }
 
-/* Every tensor of the file must be taken: one that is not would be a part of the computation that is not done here, and
- * no answer is better than a wrong one. */
+/* Every tensor of the file must be used: an unused one would be a part of the computation that is
+ * missing here, and a refusal is better than a wrong answer. */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -189,27 +201,29 @@ static int take_all(loader *load)
         SPEC_TRY(spec_fail(load->error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     if (freqs != NULL) taken[freqs - gguf->tensor] = true;
     for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0; layer < spec_part_copies((spec_part)part, &to->shape); layer++)
+        for (int layer = 0; layer < spec_checkpoint_parts_copies((spec_part)part, &to->shape);
+             layer++)
             SPEC_TRY(take(load, (spec_part)part, layer, taken));
     }
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         if (!taken[i])
-            SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a %s model's", SPEC_GGUF_SHOWN(gguf->tensor[i].name),
-                            load->architecture));
+            SPEC_TRY(REFUSE(load, "tensor '%.*s' is not one of a %s model's",
+                            SPEC_GGUF_SHOWN(gguf->tensor[i].name), load->architecture));
     }
     if (to->output.data == NULL) to->output = to->embedding;
     for (int i = 0; i < to->shape.n_layers; i++) {
         const spec_checkpoint_layer *layer = &to->layer[i];
         const bool has = layer->query_bias.data != NULL;
         if (has != (layer->key_bias.data != NULL) || has != (layer->value_bias.data != NULL))
-            SPEC_TRY(REFUSE(load, "block %d has some of the biases of query, key and value, but not all", i));
+            SPEC_TRY(REFUSE(
+                load, "block %d has some of the biases of query, key and value, but not all", i));
     }
 done:
     free(taken);
     return status;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int read_vocabulary(loader *load)
 {
@@ -236,7 +250,7 @@ static void free_source(void *owned)
     free(own);
 }
 
-int spec_gguf_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret = (spec_checkpoint){.free_owned = free_source};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_value.h"
 
 #include <stdlib.h>
@@ -5,12 +6,13 @@
 
 static int refuse(const spec_gguf *gguf, const char *key, const char *what, spec_error *error)
 {
-    return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%s' is not %s", gguf->path, key, what);
+    return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%s' is not %s", gguf->path, key,
+                     what);
 }
 
-/* ---- one value --------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* Any whole number as an int64; false for other types, and beyond it. */
+/* Any integer type as an int64; false for other types, or out of its range. */
 static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
 {
     static const struct {
@@ -26,13 +28,14 @@ static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
     if (value->is_array || bytes == 0) return false;
     memcpy(&bits, value->bytes, bytes);
     const bool is_signed = kinds[value->type].is_signed;
-    if (is_signed && shift > 0 && bits >> (8 * bytes - 1) != 0) bits |= ~UINT64_C(0) << (64 - shift);
+    if (is_signed && shift > 0 && bits >> (8 * bytes - 1) != 0)
+        bits |= ~UINT64_C(0) << (64 - shift);
     memcpy(ret_value, &bits, sizeof bits);
     return is_signed || bits <= INT64_MAX;
 }
 
-int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback, int low, int high,
-                            spec_error *error)
+int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback,
+                            int low, int high, spec_error *error)
 {
     const spec_gguf_value *value = spec_gguf_find(gguf, key);
     int64_t number;
@@ -41,12 +44,14 @@ int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *k
     if (value == NULL) return GSL_SUCCESS;
     *ret_value = 0;
     snprintf(range, sizeof range, "a whole number between %d and %d", low, high);
-    if (!read_integer(&number, value) || number < low || number > high) return refuse(gguf, key, range, error);
+    if (!read_integer(&number, value) || number < low || number > high)
+        return refuse(gguf, key, range, error);
     *ret_value = (int)number;
     return GSL_SUCCESS;
 }
 
-int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback, spec_error *error)
+int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback,
+                         spec_error *error)
 {
     const spec_gguf_value *value = spec_gguf_find(gguf, key);
     float single;
@@ -64,12 +69,14 @@ int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *k
     return GSL_SUCCESS;
 }
 
-int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key, bool fallback, spec_error *error)
+int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key, bool fallback,
+                         spec_error *error)
 {
     const spec_gguf_value *value = spec_gguf_find(gguf, key);
     *ret_value = value == NULL && fallback;
     if (value == NULL) return GSL_SUCCESS;
-    if (value->is_array || value->type != SPEC_GGUF_BOOL) return refuse(gguf, key, "true or false", error);
+    if (value->is_array || value->type != SPEC_GGUF_BOOL)
+        return refuse(gguf, key, "true or false", error);
     *ret_value = value->bytes[0] != 0;
     return GSL_SUCCESS;
 }
@@ -82,23 +89,24 @@ static size_t read_text(spec_piece *ret_piece, const unsigned char *bytes)
     return sizeof length + (size_t)length;
 }
 
-int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key, const char *fallback,
-                         spec_error *error)
+int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key,
+                         const char *fallback, spec_error *error)
 {
     const spec_gguf_value *value = spec_gguf_find(gguf, key);
     *ret_value = (spec_piece){fallback, strlen(fallback)};
     if (value == NULL) return GSL_SUCCESS;
     *ret_value = (spec_piece){"", 0};
-    if (value->is_array || value->type != SPEC_GGUF_STRING) return refuse(gguf, key, "a text", error);
+    if (value->is_array || value->type != SPEC_GGUF_STRING)
+        return refuse(gguf, key, "a text", error);
     read_text(ret_value, value->bytes);
     return GSL_SUCCESS;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* The array and room for its items; NULL where there is none. */
-static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t *ret_n, const spec_gguf *gguf,
-                      const char *key, size_t item_bytes, spec_error *error)
+/* Find the array and allocate its items; NULL if there is none. */
+static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t *ret_n,
+                      const spec_gguf *gguf, const char *key, size_t item_bytes, spec_error *error)
 {
     *ret_item = NULL;
     *ret_n = 0;
@@ -106,20 +114,37 @@ static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t
     if (*ret_value == NULL) return GSL_SUCCESS;
     if (!(*ret_value)->is_array) return refuse(gguf, key, "an array", error);
     if ((*ret_value)->n == 0) return GSL_SUCCESS;
-    *ret_n = (size_t)(*ret_value)->n; /* at least a byte each in the file */
+    *ret_n = (size_t)(*ret_value)->n; /* at least one byte each in the file */
     *ret_item = calloc(*ret_n, item_bytes);
-    return *ret_item != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path);
+    return *ret_item != NULL ? GSL_SUCCESS
+                             : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path);
 }
 
-static int refuse_items(void *items, size_t *ret_n, const spec_gguf *gguf, const char *key, const char *what,
-                        spec_error *error)
+static int refuse_items(void *items, size_t *ret_n, const spec_gguf *gguf, const char *key,
+                        const char *what, spec_error *error)
 {
     free(items);
     *ret_n = 0;
     return refuse(gguf, key, what, error);
 }
 
-int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf,
+                          const char *key, spec_error *error)
+{
+    const spec_gguf_value *value;
+    void *items;
+    *ret_item = NULL;
+    const int status = find_array(&value, &items, ret_n, gguf, key, sizeof **ret_item, error);
+    if (status != GSL_SUCCESS || items == NULL) return status;
+    if (value->type != SPEC_GGUF_STRING)
+        return refuse_items(items, ret_n, gguf, key, "an array of texts", error);
+    *ret_item = items;
+    size_t at = 0;
+    for (size_t i = 0; i < *ret_n; i++) at += read_text(&(*ret_item)[i], value->bytes + at);
+    return GSL_SUCCESS;
+}
+
+int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
                           spec_error *error)
 {
     const spec_gguf_value *value;
@@ -127,26 +152,14 @@ int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf 
     *ret_item = NULL;
     const int status = find_array(&value, &items, ret_n, gguf, key, sizeof **ret_item, error);
     if (status != GSL_SUCCESS || items == NULL) return status;
-    if (value->type != SPEC_GGUF_STRING) return refuse_items(items, ret_n, gguf, key, "an array of texts", error);
-    *ret_item = items;
-    size_t at = 0;
-    for (size_t i = 0; i < *ret_n; i++) at += read_text(&(*ret_item)[i], value->bytes + at);
-    return GSL_SUCCESS;
-}
-
-int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key, spec_error *error)
-{
-    const spec_gguf_value *value;
-    void *items;
-    *ret_item = NULL;
-    const int status = find_array(&value, &items, ret_n, gguf, key, sizeof **ret_item, error);
-    if (status != GSL_SUCCESS || items == NULL) return status;
-    if (value->type != SPEC_GGUF_F32) return refuse_items(items, ret_n, gguf, key, "an array of F32", error);
+    if (value->type != SPEC_GGUF_F32)
+        return refuse_items(items, ret_n, gguf, key, "an array of F32", error);
     *ret_item = memcpy(items, value->bytes, value->length);
     return GSL_SUCCESS;
 }
 
-int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key, spec_error *error)
+int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+                             spec_error *error)
 {
     const spec_gguf_value *value;
     void *items;

@@ -1,24 +1,30 @@
-/* gguf_value: what the values of a GGUF container say, as C's types.
- * A value that is absent is the caller's fallback; one of another kind is refused in a line that names file and key. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gguf_value: the values of a GGUF container as C types.
+ * A missing value becomes the caller's fallback; a value of another type is refused in a line that
+ * names file and key. */
 #ifndef SPECLAB_GGUF_VALUE_H
 #define SPECLAB_GGUF_VALUE_H
 
 #include "models/transformer/files/gguf.h"
 
-/* A whole number of any of the format's types, within [low, high]; F32 or F64; BOOL; STRING. `fallback` where there is
- * no such key (it need not lie within). On failure the value is 0, false or empty. */
-int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback, int low, int high,
-                            spec_error *error);
-int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback, spec_error *error);
-int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key, bool fallback, spec_error *error);
-int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key, const char *fallback,
+/* Any integer type of the format, within [low, high]; F32 or F64; BOOL; STRING. `fallback` if the
+ * key is missing (it may be out of range). On failure the value is 0, false or empty. */
+int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback,
+                            int low, int high, spec_error *error);
+int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback,
                          spec_error *error);
+int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key, bool fallback,
+                         spec_error *error);
+int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key,
+                         const char *fallback, spec_error *error);
 
-/* An array of strings, of F32, of I32 or U32, in a new array that the caller frees; NULL and *ret_n = 0 where there is
- * none, or it is empty. */
-int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+/* An array of strings, of F32, of I32 or U32, in a new array that the caller frees; NULL and *ret_n
+ * = 0 if it is missing or empty. */
+int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf,
+                          const char *key, spec_error *error);
+int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
                           spec_error *error);
-int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key, spec_error *error);
-int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key, spec_error *error);
+int spec_gguf_value_integers(int **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,
+                             spec_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_vocabulary.h"
 
 #include "models/transformer/files/gguf_value.h"
@@ -5,40 +6,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A token's number; 2^32 - 1, a -1 in the field's type, is none. */
-static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab, spec_error *error)
+/* A token number; 2^32 - 1, a -1 in the field's type, means no token. */
+static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab,
+                   spec_error *error)
 {
     const spec_gguf_value *value = spec_gguf_find(gguf, key);
     *ret_token = -1;
-    if (value != NULL && value->length == 4 && memcmp(value->bytes, "\xff\xff\xff\xff", 4) == 0) return GSL_SUCCESS;
-    return spec_gguf_value_integer(ret_token, gguf, key, fallback < vocab ? fallback : -1, 0, vocab - 1, error);
+    if (value != NULL && value->length == 4 && memcmp(value->bytes, "\xff\xff\xff\xff", 4) == 0)
+        return GSL_SUCCESS;
+    return spec_gguf_value_integer(ret_token, gguf, key, fallback < vocab ? fallback : -1, 0,
+                                   vocab - 1, error);
 }
 
-static int read_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab, bool is_spm, bool begins,
-                     spec_error *error)
+static int read_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
+                     bool is_spm, bool begins, spec_error *error)
 {
     int status = GSL_SUCCESS, *end = &vocabulary->end_of_text, *begin = &vocabulary->begin_of_text;
     SPEC_TRY(special(end, gguf, "tokenizer.ggml.eos_token_id", is_spm ? 2 : -1, vocab, error));
     SPEC_TRY(special(begin, gguf, "tokenizer.ggml.bos_token_id", is_spm ? 1 : *end, vocab, error));
     if (*begin < 0) *begin = 0;
-    SPEC_TRY(spec_gguf_value_bool(&vocabulary->adds_begin, gguf, "tokenizer.ggml.add_bos_token", begins, error));
+    SPEC_TRY(spec_gguf_value_bool(&vocabulary->adds_begin, gguf, "tokenizer.ggml.add_bos_token",
+                                  begins, error));
 done:
     return status;
 }
 
-/* The arrays, of one length each. */
-static int read_pieces(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab, spec_error *error)
+/* Read the arrays, all of one length. */
+static int read_pieces(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
+                       spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_tokenizer_data *data = &vocabulary->data;
     size_t n_pieces, n_scores, n_types;
-    SPEC_TRY(spec_gguf_value_texts(&vocabulary->piece, &n_pieces, gguf, "tokenizer.ggml.tokens", error));
-    SPEC_TRY(spec_gguf_value_reals(&vocabulary->score, &n_scores, gguf, "tokenizer.ggml.scores", error));
-    SPEC_TRY(spec_gguf_value_integers(&vocabulary->type, &n_types, gguf, "tokenizer.ggml.token_type", error));
-    SPEC_TRY(spec_gguf_value_texts(&vocabulary->merge, &data->n_merges, gguf, "tokenizer.ggml.merges", error));
+    SPEC_TRY(
+        spec_gguf_value_texts(&vocabulary->piece, &n_pieces, gguf, "tokenizer.ggml.tokens", error));
+    SPEC_TRY(
+        spec_gguf_value_reals(&vocabulary->score, &n_scores, gguf, "tokenizer.ggml.scores", error));
+    SPEC_TRY(spec_gguf_value_integers(&vocabulary->type, &n_types, gguf,
+                                      "tokenizer.ggml.token_type", error));
+    SPEC_TRY(spec_gguf_value_texts(&vocabulary->merge, &data->n_merges, gguf,
+                                   "tokenizer.ggml.merges", error));
     const size_t n = (size_t)vocab;
     if (n_pieces != n || (n_scores != 0 && n_scores != n) || (n_types != 0 && n_types != n))
-        return spec_fail(error, GSL_EINVAL, "%.300s: %zu tokens, %zu scores and %zu types for an embedding of %d rows",
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: %zu tokens, %zu scores and %zu types for an embedding of %d rows",
                          gguf->path, n_pieces, n_scores, n_types, vocab);
     data->piece = vocabulary->piece;
     data->opt_score = vocabulary->score;
@@ -48,7 +59,8 @@ done:
     return status;
 }
 
-int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab, spec_error *error)
+int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
+                              spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_tokenizer_data *data = &vocabulary->data;
@@ -56,21 +68,29 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     *vocabulary = (spec_gguf_vocabulary){0};
     SPEC_TRY(spec_gguf_value_text(&model, gguf, "tokenizer.ggml.model", "none", error));
     SPEC_TRY(spec_gguf_value_text(&pre, gguf, "tokenizer.ggml.pre", "", error));
-    const bool is_spm = spec_tokenizer_piece_is(model, "llama"), is_bpe = spec_tokenizer_piece_is(model, "gpt2");
-    const bool is_llama3 = spec_tokenizer_piece_is(pre, "llama-bpe") || spec_tokenizer_piece_is(pre, "llama3") ||
+    const bool is_spm = spec_tokenizer_piece_is(model, "llama"),
+               is_bpe = spec_tokenizer_piece_is(model, "gpt2");
+    const bool is_llama3 = spec_tokenizer_piece_is(pre, "llama-bpe") ||
+                           spec_tokenizer_piece_is(pre, "llama3") ||
                            spec_tokenizer_piece_is(pre, "llama-v3");
     const bool begins = is_spm || (is_bpe && is_llama3);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
-    if (spec_tokenizer_piece_is(model, "none") || spec_tokenizer_piece_is(model, "no_vocab")) goto done;
+    if (spec_tokenizer_piece_is(model, "none") || spec_tokenizer_piece_is(model, "no_vocab"))
+        goto done;
     if (!is_spm && !is_bpe)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: a tokenizer of model '%.*s' cannot be read; llama (SPM) and "
-                           "gpt2 (BPE) can", gguf->path, SPEC_GGUF_SHOWN(model)));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: a tokenizer of model '%.*s' cannot be read; llama (SPM) and "
+                           "gpt2 (BPE) can",
+                           gguf->path, SPEC_GGUF_SHOWN(model)));
     data->kind = is_spm ? SPEC_TOKENIZER_SPM : SPEC_TOKENIZER_BPE;
     SPEC_TRY(read_pieces(vocabulary, gguf, vocab, error));
-    SPEC_TRY(spec_gguf_value_bool(&data->adds_space, gguf, "tokenizer.ggml.add_space_prefix", is_spm, error));
-    SPEC_TRY(special(&data->unknown, gguf, "tokenizer.ggml.unknown_token_id", is_spm ? 0 : -1, vocab, error));
+    SPEC_TRY(spec_gguf_value_bool(&data->adds_space, gguf, "tokenizer.ggml.add_space_prefix",
+                                  is_spm, error));
+    SPEC_TRY(special(&data->unknown, gguf, "tokenizer.ggml.unknown_token_id", is_spm ? 0 : -1,
+                     vocab, error));
     vocabulary->pre = strndup(pre.bytes, pre.length);
-    if (vocabulary->pre == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
+    if (vocabulary->pre == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     data->pre = vocabulary->pre;
     data->vocab = vocab;
 done:

@@ -1,4 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_writer.h"
+
+#include "speclab/no_memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +31,7 @@ static void put_text(FILE *out, const char *text)
     put_piece(out, (spec_piece){text, strlen(text)});
 }
 
-/* Bytes up to the next multiple of the alignment. */
+/* The padding to the next multiple of the alignment. */
 static size_t padding(uint64_t at)
 {
     return (size_t)(SPEC_GGUF_ALIGNMENT - at % SPEC_GGUF_ALIGNMENT) % SPEC_GGUF_ALIGNMENT;
@@ -37,31 +40,28 @@ static size_t padding(uint64_t at)
 int spec_gguf_writer_init(spec_gguf_writer *writer, spec_error *error)
 {
     *writer = (spec_gguf_writer){0};
-    writer->value_out = open_memstream(&writer->values, &writer->values_bytes);
-    writer->tensor_out = open_memstream(&writer->tensors, &writer->tensors_bytes);
-    if (writer->value_out != NULL && writer->tensor_out != NULL) return GSL_SUCCESS;
+    if (spec_memory_text_open(&writer->values) && spec_memory_text_open(&writer->tensors))
+        return GSL_SUCCESS;
     spec_gguf_writer_free(writer);
-    return spec_fail(error, GSL_ENOMEM, "out of memory");
+    return spec_no_memory(error);
 }
 
 void spec_gguf_writer_free(spec_gguf_writer *writer)
 {
-    if (writer->value_out != NULL) fclose(writer->value_out);
-    if (writer->tensor_out != NULL) fclose(writer->tensor_out);
+    free(spec_memory_text_take(&writer->values, NULL));
+    free(spec_memory_text_take(&writer->tensors, NULL));
     spec_new_file_free(&writer->file);
-    free(writer->values);
-    free(writer->tensors);
     *writer = (spec_gguf_writer){0};
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static FILE *put_key(spec_gguf_writer *writer, const char *key, spec_gguf_type type)
 {
     writer->n_values++;
-    put_text(writer->value_out, key);
-    put_u32(writer->value_out, type);
-    return writer->value_out;
+    put_text(writer->values.out, key);
+    put_u32(writer->values.out, type);
+    return writer->values.out;
 }
 
 static FILE *put_array(spec_gguf_writer *writer, const char *key, spec_gguf_type type, size_t n)
@@ -92,7 +92,8 @@ void spec_gguf_writer_text(spec_gguf_writer *writer, const char *key, const char
     put_text(put_key(writer, key, SPEC_GGUF_STRING), value);
 }
 
-void spec_gguf_writer_texts(spec_gguf_writer *writer, const char *key, const spec_piece *item, size_t n)
+void spec_gguf_writer_texts(spec_gguf_writer *writer, const char *key, const spec_piece *item,
+                            size_t n)
 {
     FILE *out = put_array(writer, key, SPEC_GGUF_STRING, n);
     for (size_t i = 0; i < n; i++) put_piece(out, item[i]);
@@ -110,7 +111,7 @@ void spec_gguf_writer_integers(spec_gguf_writer *writer, const char *key, const 
 
 void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *value)
 {
-    FILE *out = writer->value_out;
+    FILE *out = writer->values.out;
     writer->n_values++;
     put_piece(out, value->key);
     put_u32(out, value->is_array ? SPEC_GGUF_ARRAY : value->type);
@@ -121,11 +122,12 @@ void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *val
     fwrite(value->bytes, 1, value->length, out);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
-void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type, int rows, int cols)
+void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_tensor_type type,
+                             int rows, int cols)
 {
-    FILE *out = writer->tensor_out;
+    FILE *out = writer->tensors.out;
     writer->n_tensors++;
     put_text(out, name);
     put_u32(out, rows == 1 ? 1 : 2);
@@ -137,35 +139,34 @@ void spec_gguf_writer_tensor(spec_gguf_writer *writer, const char *name, spec_te
     writer->offset += padding(writer->offset);
 }
 
-/* The two buffers hold all that was put into them. */
-static int end_buffers(spec_gguf_writer *writer, spec_error *error)
-{
-    const bool whole = !ferror(writer->value_out) && !ferror(writer->tensor_out);
-    const int closed = fclose(writer->value_out) | fclose(writer->tensor_out);
-    writer->value_out = writer->tensor_out = NULL;
-    return whole && closed == 0 ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", writer->file.path);
-}
-
 int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
+    size_t values_bytes, tensors_bytes;
+    char *values = spec_memory_text_take(&writer->values, &values_bytes);
+    char *tensors = spec_memory_text_take(&writer->tensors, &tensors_bytes);
+    if (values == NULL || tensors == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     SPEC_TRY(spec_new_file_open(&writer->file, path, error));
-    SPEC_TRY(end_buffers(writer, error));
     spec_gguf_writer_data(writer, "GGUF", 4);
     spec_gguf_writer_data(writer, &(uint32_t){VERSION}, sizeof(uint32_t));
     spec_gguf_writer_data(writer, &writer->n_tensors, sizeof writer->n_tensors);
     spec_gguf_writer_data(writer, &writer->n_values, sizeof writer->n_values);
-    spec_gguf_writer_data(writer, writer->values, writer->values_bytes);
-    spec_gguf_writer_data(writer, writer->tensors, writer->tensors_bytes);
-    writer->offset += writer->written + padding(writer->written); /* of the end, from now on */
+    spec_gguf_writer_data(writer, values, values_bytes);
+    spec_gguf_writer_data(writer, tensors, tensors_bytes);
+    /* from here on, the offset of the end */
+    writer->offset += writer->written + padding(writer->written);
     SPEC_TRY(spec_gguf_writer_tensor_end(writer, error));
 done:
+    free(values);
+    free(tensors);
     return status;
 }
 
 void spec_gguf_writer_data(spec_gguf_writer *writer, const void *data, size_t bytes)
 {
-    if (fwrite(data, 1, bytes, writer->file.out) != bytes && writer->failure == 0) writer->failure = errno;
+    if (fwrite(data, 1, bytes, writer->file.out) != bytes && writer->failure == 0)
+        writer->failure = errno;
     writer->written += bytes;
 }
 
@@ -174,7 +175,8 @@ int spec_gguf_writer_tensor_end(spec_gguf_writer *writer, spec_error *error)
     static const char zeros[SPEC_GGUF_ALIGNMENT];
     spec_gguf_writer_data(writer, zeros, padding(writer->written));
     if (writer->failure == 0) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->file.path, strerror(writer->failure));
+    return spec_fail(error, GSL_EFAILED, "%.300s: %s", writer->file.path,
+                     strerror(writer->failure));
 }
 
 int spec_gguf_writer_close(spec_gguf_writer *writer, spec_error *error)

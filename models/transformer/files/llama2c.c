@@ -1,7 +1,8 @@
-#include "models/transformer/files/checkpoint.h"
-#include "models/transformer/files/llama2c_vocabulary.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mapping.h"
-#include "models/transformer/files/parts.h"
+#include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/llama2c_vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,51 +15,70 @@ enum {
     END_OF_TEXT = 1
 };
 
-/* A file's header, whichever of the two it is. */
+/* The header of either version. */
 typedef struct {
     size_t bytes;
     bool is_v1, has_output;
     spec_shape shape;
 } header;
 
-/* In the order of the file, which has each for all layers in turn. */
-static const spec_part v0_parts[] = {
-    SPEC_PART_EMBEDDING, SPEC_PART_ATTENTION_NORM,   SPEC_PART_QUERY,    SPEC_PART_KEY,
-    SPEC_PART_VALUE,     SPEC_PART_ATTENTION_OUTPUT, SPEC_PART_FFN_NORM, SPEC_PART_GATE,
-    SPEC_PART_DOWN,      SPEC_PART_UP,               SPEC_PART_FINAL_NORM,
-}, v1_parts[] = {
-    SPEC_PART_ATTENTION_NORM, SPEC_PART_FFN_NORM, SPEC_PART_FINAL_NORM,       SPEC_PART_EMBEDDING,
-    SPEC_PART_QUERY,          SPEC_PART_KEY,      SPEC_PART_VALUE,            SPEC_PART_ATTENTION_OUTPUT,
-    SPEC_PART_GATE,           SPEC_PART_DOWN,     SPEC_PART_UP,
+/* In the order of the file, which stores each part for all layers in turn. */
+static const spec_part v0_parts[] =
+    {
+        SPEC_PART_EMBEDDING, SPEC_PART_ATTENTION_NORM, SPEC_PART_QUERY,
+        SPEC_PART_KEY,       SPEC_PART_VALUE,          SPEC_PART_ATTENTION_OUTPUT,
+        SPEC_PART_FFN_NORM,  SPEC_PART_GATE,           SPEC_PART_DOWN,
+        SPEC_PART_UP,        SPEC_PART_FINAL_NORM,
+},
+                       v1_parts[] = {
+                           SPEC_PART_ATTENTION_NORM,
+                           SPEC_PART_FFN_NORM,
+                           SPEC_PART_FINAL_NORM,
+                           SPEC_PART_EMBEDDING,
+                           SPEC_PART_QUERY,
+                           SPEC_PART_KEY,
+                           SPEC_PART_VALUE,
+                           SPEC_PART_ATTENTION_OUTPUT,
+                           SPEC_PART_GATE,
+                           SPEC_PART_DOWN,
+                           SPEC_PART_UP,
 };
 enum { N_PARTS = sizeof v0_parts / sizeof v0_parts[0] };
 
-/* ---- header ------------------------------------------------------------------------------------------------------ */
+/* ---- header ---------------------------------------------------------------------------------- */
 
-static int read_v1(header *ret_header, const spec_mapping *file, const char *path, spec_error *error)
+static int read_v1(header *ret_header, const spec_mapping *file, const char *path,
+                   spec_error *error)
 {
     int32_t version = 0;
     if (file->length >= V1_HEADER_BYTES) memcpy(&version, file->bytes + 4, sizeof version);
     if (version == 2)
-        return spec_fail(error, GSL_EINVAL, "%.300s: a quantised llama2.c checkpoint (version 2) cannot be read; "
-                         "export version 0 or 1, and quantise that", path);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: a quantised llama2.c checkpoint (version 2) cannot be read; "
+                         "export version 0 or 1, and quantise that",
+                         path);
     if (version != 1)
-        return spec_fail(error, GSL_EINVAL, "%.300s: a llama2.c checkpoint of version %d, or cut short; versions 0 and "
-                         "1 can be read", path, version);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "%.300s: a llama2.c checkpoint of version %d, or cut short; versions 0 and "
+            "1 can be read",
+            path, version);
     ret_header->bytes = V1_HEADER_BYTES;
     ret_header->is_v1 = true;
     ret_header->has_output = file->bytes[36] == 0;
     return GSL_SUCCESS;
 }
 
-static int read_header(header *ret_header, const spec_mapping *file, const char *path, spec_error *error)
+static int read_header(header *ret_header, const spec_mapping *file, const char *path,
+                       spec_error *error)
 {
     int status = GSL_SUCCESS;
     uint32_t magic;
     int32_t number[7];
     *ret_header = (header){.bytes = V0_HEADER_BYTES};
     if (file->length < V0_HEADER_BYTES)
-        return spec_fail(error, GSL_EINVAL, "%.300s: has %zu bytes, fewer than a llama2.c checkpoint's header", path,
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: has %zu bytes, fewer than a llama2.c checkpoint's header", path,
                          file->length);
     memcpy(&magic, file->bytes, sizeof magic);
     if (memcmp(file->bytes, "GGUF", 4) == 0)
@@ -85,47 +105,55 @@ static int read_header(header *ret_header, const spec_mapping *file, const char 
     snprintf(named, sizeof named, "%.300s: no llama2.c checkpoint", path);
     SPEC_TRY(spec_checkpoint_check_shape(&ret_header->shape, named, error));
     if (number[0] % number[3] != 0)
-        return spec_fail(error, GSL_EINVAL, "%s: %d heads do not divide a width of %d", named, number[3], number[0]);
+        return spec_fail(error, GSL_EINVAL, "%s: %d heads do not divide a width of %d", named,
+                         number[3], number[0]);
     if (ret_header->shape.vocab <= BEGIN_OF_TEXT)
-        return spec_fail(error, GSL_EINVAL, "%s: a vocabulary of one has no token to begin a text with", named);
+        return spec_fail(error, GSL_EINVAL,
+                         "%s: a vocabulary of one has no token to begin a text with", named);
 done:
     return status;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static uint64_t weights_of(spec_part part, const spec_shape *shape)
 {
     int rows, cols;
-    spec_part_shape(&rows, &cols, part, shape);
-    return (uint64_t)rows * (uint64_t)cols * (uint64_t)spec_part_copies(part, shape);
+    spec_checkpoint_parts_shape(&rows, &cols, part, shape);
+    return (uint64_t)rows * (uint64_t)cols * (uint64_t)spec_checkpoint_parts_copies(part, shape);
 }
 
-/* The tables of rotary angles that version 0 has before its output matrix, a cosine and a sine for each pair. */
+/* The tables of rotary angles that version 0 has before its output matrix: a cosine and a sine per
+ * pair. */
 static uint64_t table_weights(const header *head)
 {
     return head->is_v1 ? 0 : (uint64_t)head->shape.context * (uint64_t)head->shape.head_dim;
 }
 
-/* Every width and count has been checked, so that the sum is far below 2^64. */
-static int check_length(const header *head, const spec_mapping *file, const char *path, spec_error *error)
+/* Every width and count has been checked, so the sum is far below 2^64. */
+static int check_length(const header *head, const spec_mapping *file, const char *path,
+                        spec_error *error)
 {
     uint64_t weights = table_weights(head);
     for (int i = 0; i < N_PARTS; i++) weights += weights_of(v0_parts[i], &head->shape);
     if (head->has_output) weights += weights_of(SPEC_PART_OUTPUT, &head->shape);
     const uint64_t wanted = head->bytes + weights * sizeof(float);
     if (file->length == wanted) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.300s: has %zu bytes where a llama2.c checkpoint with its header has "
-                     "%llu: %s", path, file->length, (unsigned long long)wanted,
+    return spec_fail(error, GSL_EINVAL,
+                     "%.300s: has %zu bytes where a llama2.c checkpoint with its header has "
+                     "%llu: %s",
+                     path, file->length, (unsigned long long)wanted,
                      file->length < wanted ? "it is cut short" : "something follows it");
 }
 
-static const unsigned char *place(spec_checkpoint *checkpoint, spec_part part, const unsigned char *at)
+static const unsigned char *place(spec_checkpoint *checkpoint, spec_part part,
+                                  const unsigned char *at)
 {
     int rows, cols;
-    spec_part_shape(&rows, &cols, part, &checkpoint->shape);
-    for (int layer = 0; layer < spec_part_copies(part, &checkpoint->shape); layer++) {
-        *spec_part_tensor(part, checkpoint, layer) = (spec_tensor){SPEC_TENSOR_F32, rows, cols, at};
+    spec_checkpoint_parts_shape(&rows, &cols, part, &checkpoint->shape);
+    for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &checkpoint->shape); layer++) {
+        *spec_checkpoint_parts_tensor(part, checkpoint, layer) =
+            (spec_tensor){SPEC_TENSOR_F32, rows, cols, at};
         at += (size_t)rows * (size_t)cols * sizeof(float);
     }
     return at;
@@ -141,7 +169,7 @@ static void place_all(spec_checkpoint *checkpoint, const header *head, const spe
     else checkpoint->output = checkpoint->embedding;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void free_mapping(void *owned)
 {
@@ -149,11 +177,13 @@ static void free_mapping(void *owned)
     free(owned);
 }
 
-static int load_tokenizer(spec_checkpoint *checkpoint, const spec_settings *settings, spec_error *error)
+static int load_tokenizer(spec_checkpoint *checkpoint, const spec_settings *settings,
+                          spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_llama2c_vocabulary vocabulary;
-    SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path, spec_settings_text(settings, "tokenizer"),
+    SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path,
+                                          spec_settings_text(settings, "tokenizer"),
                                           checkpoint->shape.vocab, error));
     if (vocabulary.data.vocab > 0)
         SPEC_TRY(spec_checkpoint_tokenizer(checkpoint, &vocabulary.data, vocabulary.path, error));
@@ -162,7 +192,7 @@ done:
     return status;
 }
 
-int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const char *path = settings->path;
@@ -179,7 +209,8 @@ int spec_llama2c_load(spec_checkpoint *ret, spec_settings *settings, spec_error 
     place_all(ret, &head, file);
     ret->begin_of_text = BEGIN_OF_TEXT;
     ret->adds_begin = true;
-    SPEC_TRY(spec_settings_int(&ret->end_of_text, settings, "end", END_OF_TEXT, -1, head.shape.vocab - 1, error));
+    SPEC_TRY(spec_settings_int(&ret->end_of_text, settings, "end", END_OF_TEXT, -1,
+                               head.shape.vocab - 1, error));
     SPEC_TRY(spec_checkpoint_context(ret, settings, error));
     SPEC_TRY(load_tokenizer(ret, settings, error));
     SPEC_TRY(spec_checkpoint_check_weights(ret, path, error));

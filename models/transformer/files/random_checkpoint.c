@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/checkpoint.h"
 
-#include "models/model.h"
 #include "base/noise.h"
-#include "models/transformer/files/parts.h"
+#include "base/parallel.h"
+#include "models/model.h"
+#include "models/transformer/files/checkpoint_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,22 +13,28 @@
 
 enum { ALIGNMENT = 64 };
 
-/* Standard deviations of what is drawn below, in its own units. */
-static const double normal_sd = 37837.2272372;  /* four uniform numbers of 0..65535: sqrt(4 (2^32 - 1) / 12) */
-static const double byte_sd = 73.8952224863;   /* -127..127, of which -127 has two chances */
-static const double nibble_sd = 4.63680924775; /* -8..7 about 0, since the scale has a random sign: sqrt(344 / 16) */
+/* Standard deviations of the random values below, in their own units. */
+static const double normal_sd =
+    37837.2272372; /* sum of four uniform numbers of 0..65535: sqrt(4 (2^32 - 1) / 12) */
+static const double byte_sd = 73.8952224863;   /* uniform on -127..127, but -127 twice as likely */
+static const double nibble_sd =
+    4.63680924775; /* uniform on -8..7, symmetric because the scale has a random sign: sqrt(344 /
+                      16) */
 
-/* ---- one row ----------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
-/* Nearly normal, and the same on every machine: the sum of four uniform numbers, of deviation `sd`. */
+/* Nearly normal, and the same on every machine: the sum of four uniform numbers, scaled to
+ * deviation `sd`. */
 static float draw_weight(uint64_t key, int i, double sd)
 {
     const uint64_t word = spec_noise_word(key, (uint64_t)i);
-    const int sum = (int)(word & 0xffff) + (int)(word >> 16 & 0xffff) + (int)(word >> 32 & 0xffff) + (int)(word >> 48);
+    const int sum = (int)(word & 0xffff) + (int)(word >> 16 & 0xffff) + (int)(word >> 32 & 0xffff) +
+                    (int)(word >> 48);
     return (float)((double)(sum - 2 * 0xffff) * (sd / normal_sd));
 }
 
-static void draw_floats(unsigned char *row, spec_tensor_type type, int cols, uint64_t key, double sd)
+static void draw_floats(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
+                        double sd)
 {
     const int bytes = (int)spec_tensor_row_bytes(type, 1);
     for (int i = 0; i < cols; i++) {
@@ -35,8 +43,9 @@ static void draw_floats(unsigned char *row, spec_tensor_type type, int cols, uin
     }
 }
 
-/* Blocks whose integers are drawn themselves, with one scale for all; its sign is drawn too. */
-static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key, double sd)
+/* Blocks with random integers and one scale for all, of random sign. */
+static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
+                        double sd)
 {
     const bool bytes = type == SPEC_TENSOR_Q8_0;
     const int n_words = bytes ? 4 : 2;
@@ -49,44 +58,64 @@ static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uin
         for (int w = 0; w < n_words; w++, row += sizeof(uint64_t)) {
             const uint64_t word = spec_noise_word(key, at++);
             memcpy(row, &word, sizeof word);
-            for (int k = 0; bytes && k < 8; k++) row[k] = row[k] == 0x80 ? 0x81 : row[k]; /* -128 is in no such file */
+            for (int k = 0; bytes && k < 8; k++)
+                row[k] = row[k] == 0x80 ? 0x81 : row[k]; /* quantisers never write -128 */
         }
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all tensors ----------------------------------------------------------------------------- */
 
 static int out_of_memory(uint64_t bytes, spec_error *error)
 {
-    return spec_fail(error, GSL_ENOMEM, "random: out of memory: the weights of this shape take %.3g GB, and as much "
-                     "again when they are packed", (double)bytes * 1e-9);
+    return spec_fail(error, GSL_ENOMEM,
+                     "random: out of memory: the weights of this shape take %.3g GB, and as much "
+                     "again when they are packed",
+                     (double)bytes * 1e-9);
 }
 
-static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_part part, int layer, uint64_t seed)
+typedef struct {
+    const spec_tensor *tensor;
+    unsigned char *data;
+    spec_part part;
+    int layer;
+    uint64_t seed;
+    double sd;
+} row_job;
+
+static void draw_row(void *self, uint64_t row, int worker)
 {
-    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
-    if (spec_part_is_vector(part)) {
-        for (int i = 0; i < tensor->cols; i++) memcpy(data + (size_t)i * sizeof(float), &(float){1.0f}, sizeof(float));
+    const row_job *j = self;
+    unsigned char *data =
+        j->data + (size_t)row * spec_tensor_row_bytes(j->tensor->type, j->tensor->cols);
+    const uint64_t key = spec_noise_key(j->seed, (int[]){(int)j->part, j->layer, (int)row}, 3, -1);
+    (void)worker;
+    (spec_tensor_is_quantised(j->tensor->type) ? draw_blocks : draw_floats)(
+        data, j->tensor->type, j->tensor->cols, key, j->sd);
+}
+
+static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_part part, int layer,
+                        uint64_t seed)
+{
+    if (spec_checkpoint_parts_is_vector(part)) {
+        for (int i = 0; i < tensor->cols; i++)
+            memcpy(data + (size_t)i * sizeof(float), &(float){1.0f}, sizeof(float));
         return;
     }
-    /* A product keeps the size of what it takes, and the embedding stands beside what the layers add. */
+    /* A product keeps the scale of its input, and the embedding has the scale of the layers'
+     * outputs. */
     const double sd = part == SPEC_PART_EMBEDDING ? 1.0 : 1.0 / sqrt((double)tensor->cols);
-#pragma omp parallel for schedule(static)
-    for (int row = 0; row < tensor->rows; row++) {
-        const uint64_t key = spec_noise_key(seed, (int[]){(int)part, layer, row}, 3, -1);
-        if (spec_tensor_is_quantised(tensor->type))
-            draw_blocks(data + (size_t)row * bytes, tensor->type, tensor->cols, key, sd);
-        else
-            draw_floats(data + (size_t)row * bytes, tensor->type, tensor->cols, key, sd);
-    }
+    spec_parallel_run(draw_row, &(row_job){tensor, data, part, layer, seed, sd},
+                      (uint64_t)tensor->rows, spec_parallel_workers(0));
 }
 
 static bool is_bias(spec_part part)
 {
-    return part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS || part == SPEC_PART_VALUE_BIAS;
+    return part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
+           part == SPEC_PART_VALUE_BIAS;
 }
 
-/* Lay the tensors out behind one another; data NULL: only count the bytes. */
+/* Lay out the tensors one after another; data NULL: only count the bytes. */
 static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_tensor_type type)
 {
     const spec_shape *shape = &checkpoint->shape;
@@ -95,11 +124,13 @@ static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_t
         const spec_part part = (spec_part)i;
         int rows, cols;
         if (is_bias(part)) continue;
-        spec_part_shape(&rows, &cols, part, shape);
-        const spec_tensor_type own = spec_part_is_vector(part) ? SPEC_TENSOR_F32 : type;
+        spec_checkpoint_parts_shape(&rows, &cols, part, shape);
+        const spec_tensor_type own = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
         const uint64_t bytes = (uint64_t)rows * spec_tensor_row_bytes(own, cols);
-        for (int layer = 0; layer < spec_part_copies(part, shape); layer++) {
-            if (data != NULL) *spec_part_tensor(part, checkpoint, layer) = (spec_tensor){own, rows, cols, data + at};
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, shape); layer++) {
+            if (data != NULL)
+                *spec_checkpoint_parts_tensor(part, checkpoint, layer) =
+                    (spec_tensor){own, rows, cols, data + at};
             at += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         }
     }
@@ -110,51 +141,67 @@ static void draw_all(spec_checkpoint *checkpoint)
 {
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
-        for (int layer = 0; !is_bias(part) && layer < spec_part_copies(part, &checkpoint->shape); layer++) {
-            const spec_tensor *tensor = spec_part_tensor_const(part, checkpoint, layer);
-            const ptrdiff_t at = (const unsigned char *)tensor->data - (const unsigned char *)checkpoint->owned;
-            draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer, checkpoint->seed);
+        for (int layer = 0;
+             !is_bias(part) && layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
+             layer++) {
+            const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
+            const ptrdiff_t at =
+                (const unsigned char *)tensor->data - (const unsigned char *)checkpoint->owned;
+            draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer,
+                        checkpoint->seed);
         }
     }
 }
 
-static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_settings *settings, spec_error *error)
+static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_settings *settings,
+                      spec_error *error)
 {
     int status = GSL_SUCCESS, type;
-    *shape = (spec_shape){.norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT};
+    *shape =
+        (spec_shape){.norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT};
     SPEC_TRY(spec_settings_int(&shape->dim, settings, "dim", 768, 2, SPEC_DIM_MAX, error));
-    SPEC_TRY(spec_settings_int(&shape->n_layers, settings, "layers", 12, 1, SPEC_LAYERS_MAX, error));
+    SPEC_TRY(
+        spec_settings_int(&shape->n_layers, settings, "layers", 12, 1, SPEC_LAYERS_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->n_heads, settings, "heads", 12, 1, SPEC_DIM_MAX, error));
-    SPEC_TRY(spec_settings_int(&shape->n_kv_heads, settings, "kv_heads", 0, 0, SPEC_DIM_MAX, error));
+    SPEC_TRY(
+        spec_settings_int(&shape->n_kv_heads, settings, "kv_heads", 0, 0, SPEC_DIM_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->ffn_dim, settings, "ffn", 2048, 1, SPEC_DIM_MAX, error));
     SPEC_TRY(spec_settings_int(&shape->vocab, settings, "vocab", 32000, 2, SPEC_VOCAB_MAX, error));
-    SPEC_TRY(spec_settings_int(&shape->context, settings, "context", 1024, 2, SPEC_CONTEXT_MAX, error));
-    SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names, error));
+    SPEC_TRY(
+        spec_settings_int(&shape->context, settings, "context", 1024, 2, SPEC_CONTEXT_MAX, error));
+    SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names,
+                                  error));
     if (shape->n_kv_heads == 0) shape->n_kv_heads = shape->n_heads;
     if (shape->dim % shape->n_heads != 0)
-        return spec_fail(error, GSL_EINVAL, "random: heads=%d do not divide dim=%d", shape->n_heads, shape->dim);
+        return spec_fail(error, GSL_EINVAL, "random: heads=%d do not divide dim=%d", shape->n_heads,
+                         shape->dim);
     shape->head_dim = shape->dim / shape->n_heads;
     *ret_type = (spec_tensor_type)type;
     SPEC_TRY(spec_checkpoint_check_shape(shape, "random", error));
     if (spec_tensor_is_quantised(*ret_type) &&
         (shape->dim % SPEC_TENSOR_BLOCK != 0 || shape->ffn_dim % SPEC_TENSOR_BLOCK != 0))
-        return spec_fail(error, GSL_EINVAL, "random: type=%s needs dim and ffn to be multiples of %d",
+        return spec_fail(error, GSL_EINVAL,
+                         "random: type=%s needs dim and ffn to be multiples of %d",
                          spec_tensor_type_names[type], SPEC_TENSOR_BLOCK);
 done:
     return status;
 }
 
-int spec_random_load(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_tensor_type type = SPEC_TENSOR_Q8_0;
-    *ret = (spec_checkpoint){
-        .free_owned = free, .opt_draw = draw_all, .begin_of_text = 1, .adds_begin = true, .end_of_text = -1};
+    *ret = (spec_checkpoint){.free_owned = free,
+                             .opt_draw = draw_all,
+                             .begin_of_text = 1,
+                             .adds_begin = true,
+                             .end_of_text = -1};
     SPEC_TRY(spec_settings_u64(&ret->seed, settings, "seed", 1, error));
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would promise it all the same */
+    if (bytes > memory / 2)
+        SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */
     ret->layer = calloc((size_t)ret->shape.n_layers, sizeof *ret->layer);
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
     if (ret->layer == NULL || ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));

@@ -1,4 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/tensor.h"
+
+#include "base/parallel.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,7 +13,8 @@ enum {
     Q4_0_BYTES = HALF_BYTES + SPEC_TENSOR_BLOCK / 2
 };
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little endian, and are mapped as they are");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "files are little endian, and are mapped as they are");
 
 const char *const spec_tensor_type_names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", NULL};
 
@@ -35,9 +39,10 @@ static inline uint16_t half_at(const unsigned char *data)
     return half;
 }
 
-/* ---- one value --------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* Without branches, for loops over rows. The exponents' biases differ by 112; the product makes denormals normal. */
+/* Branch-free, for loops over rows. The exponent biases differ by 112; the product normalises
+ * denormals. */
 static inline float from_f16(uint16_t half)
 {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
@@ -56,8 +61,9 @@ uint16_t spec_tensor_to_f16(float value)
     const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
     uint32_t half;
     if (magnitude > 0x7f800000) half = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    else if (magnitude >= 0x477ff000) half = 0x7c00; /* from 65520 on */
-    else if (magnitude < 0x38800000) half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000; /* in units of 2^-24 */
+    else if (magnitude >= 0x477ff000) half = 0x7c00; /* 65520 and above */
+    else if (magnitude < 0x38800000)
+        half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000; /* in units of 2^-24 */
     else half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
     return (uint16_t)(half | (bits >> 16 & 0x8000));
 }
@@ -74,7 +80,7 @@ uint16_t spec_tensor_to_bf16(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 bool spec_tensor_is_quantised(spec_tensor_type type)
 {
@@ -96,7 +102,7 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols)
     return 0;
 }
 
-void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row)
+void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row)
 {
     assert(row >= 0 && row < tensor->rows);
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
@@ -108,7 +114,8 @@ void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row)
         for (int i = 0; i < cols; i++) ret_value[i] = from_f16(half_at(data + HALF_BYTES * i));
         break;
     case SPEC_TENSOR_BF16:
-        for (int i = 0; i < cols; i++) ret_value[i] = float_of((uint32_t)half_at(data + HALF_BYTES * i) << 16);
+        for (int i = 0; i < cols; i++)
+            ret_value[i] = float_of((uint32_t)half_at(data + HALF_BYTES * i) << 16);
         break;
     case SPEC_TENSOR_Q8_0:
         for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES) {
@@ -131,7 +138,8 @@ void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row)
     }
 }
 
-/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`: it is infinite or no number. */
+/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`, so that it is
+ * infinite or NaN. */
 static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
 {
     int bad = 0;
@@ -164,19 +172,42 @@ static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
     return false;
 }
 
-int spec_tensor_first_bad_row(const spec_tensor *tensor)
+/* Rows are checked in stretches, each by one thread. */
+enum { STRETCHES = 64 };
+
+typedef struct {
+    const spec_tensor *tensor;
+    int bad[STRETCHES]; /* the first bad row of a stretch, or -1 */
+} search;
+
+static void search_stretch(void *self, uint64_t stretch, int worker)
 {
-    const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
-    const unsigned char *data = tensor->data;
-    int first = tensor->rows;
-#pragma omp parallel for reduction(min : first) schedule(static) if ((size_t)tensor->rows * bytes > 1 << 20)
-    for (int i = 0; i < tensor->rows; i++) {
-        if (i < first && is_bad(tensor->type, data + (size_t)i * bytes, tensor->cols)) first = i;
+    search *s = self;
+    const int64_t rows = s->tensor->rows;
+    const size_t bytes = spec_tensor_row_bytes(s->tensor->type, s->tensor->cols);
+    const unsigned char *data = s->tensor->data;
+    (void)worker;
+    s->bad[stretch] = -1;
+    for (int64_t i = rows * (int64_t)stretch / STRETCHES;
+         i < rows * (int64_t)(stretch + 1) / STRETCHES; i++) {
+        if (!is_bad(s->tensor->type, data + (size_t)i * bytes, s->tensor->cols)) continue;
+        s->bad[stretch] = (int)i;
+        return;
     }
-    return first < tensor->rows ? first : -1;
 }
 
-/* The weight of largest magnitude, the first of equals; NaN where one is not finite. */
+int spec_tensor_first_bad_row(const spec_tensor *tensor)
+{
+    search s = {.tensor = tensor};
+    const bool small =
+        (size_t)tensor->rows * spec_tensor_row_bytes(tensor->type, tensor->cols) <= 1 << 20;
+    spec_parallel_run(search_stretch, &s, STRETCHES, small ? 1 : spec_parallel_workers(0));
+    for (int i = 0; i < STRETCHES; i++)
+        if (s.bad[i] >= 0) return s.bad[i];
+    return -1;
+}
+
+/* The weight of largest magnitude, the first among equals; NaN if a weight is not finite. */
 static float largest(const float *value)
 {
     float most = 0.0f;
@@ -187,8 +218,8 @@ static float largest(const float *value)
     return most;
 }
 
-/* A block's scale into its first bytes; returns 1 / scale, or 0 for a block of zeros (also where it would overflow:
- * the scale is 0 in F16 long before), or of what is not finite. */
+/* Write a block's scale into its first bytes; returns 1 / scale. 0 for a block of zeros or of
+ * non-finite values, and if 1 / scale overflows (the scale is 0 in F16 long before). */
 static float write_scale(unsigned char *data, float scale)
 {
     const uint16_t half = spec_tensor_to_f16(scale);
@@ -212,7 +243,8 @@ static void write_q4_0(unsigned char *data, const float *value)
     for (int j = 0; j < SPEC_TENSOR_BLOCK / 2; j++) {
         int q[2];
         for (int k = 0; k < 2; k++) {
-            const float weight = inverse != 0.0f ? value[j + k * SPEC_TENSOR_BLOCK / 2] * inverse : 0.0f;
+            const float weight =
+                inverse != 0.0f ? value[j + k * SPEC_TENSOR_BLOCK / 2] * inverse : 0.0f;
             const int rounded = (int)(weight + 8.5f);
             q[k] = rounded < 15 ? rounded : 15;
         }
@@ -235,10 +267,12 @@ void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *v
         }
         break;
     case SPEC_TENSOR_Q8_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES) write_q8_0(data, value + i);
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q8_0_BYTES)
+            write_q8_0(data, value + i);
         break;
     case SPEC_TENSOR_Q4_0:
-        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES) write_q4_0(data, value + i);
+        for (int i = 0; i < cols; i += SPEC_TENSOR_BLOCK, data += Q4_0_BYTES)
+            write_q4_0(data, value + i);
         break;
     case SPEC_TENSOR_TYPES: break;
     }

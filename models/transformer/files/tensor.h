@@ -1,7 +1,8 @@
-/* tensor: weights as files hold them: a matrix of rows in one of five types, and the conversion of a row.
- * Quantised types are those of ggml: blocks of 32 weights along a row with one F16 scale. A tensor borrows its data,
- * which may lie in a mapped file, at any alignment and from a hostile hand: its size has been checked, its values have
- * not. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tensor: a matrix of weights in one of a file's five types, and decoding of its rows of weights.
+ * Quantised types are ggml's: blocks of 32 weights along a row with one F16 scale. A tensor borrows
+ * its data, which may be in a mapped, untrusted file, at any alignment: its size has been checked,
+ * its values have not. */
 #ifndef SPECLAB_TENSOR_H
 #define SPECLAB_TENSOR_H
 
@@ -15,38 +16,38 @@ typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
     SPEC_TENSOR_BF16,
-    SPEC_TENSOR_Q8_0, /* scale (F16), 32 x int8: w = scale * q; 34 bytes a block */
-    SPEC_TENSOR_Q4_0, /* scale (F16), 16 bytes: weight j in the low, j + 16 in the high nibble of byte j:
-                         w = scale * (q - 8); 18 bytes a block */
+    SPEC_TENSOR_Q8_0, /* scale (F16), 32 x int8: w = scale * q; 34 bytes per block */
+    SPEC_TENSOR_Q4_0, /* scale (F16), 16 bytes: weight j in the low, j + 16 in the high nibble of
+                         byte j: w = scale * (q - 8); 18 bytes per block */
     SPEC_TENSOR_TYPES
 } spec_tensor_type;
 
-enum { SPEC_TENSOR_BLOCK = 32 }; /* weights that share a scale, in the quantised types */
+enum { SPEC_TENSOR_BLOCK = 32 }; /* weights per scale in the quantised types */
 
 extern const char *const spec_tensor_type_names[]; /* "f32", "f16", "bf16", "q8_0", "q4_0", NULL */
 
 typedef struct {
     spec_tensor_type type;
     int rows, cols;   /* a vector is one row; quantised: cols is a multiple of SPEC_TENSOR_BLOCK */
-    const void *data; /* (rows, cols), row after row without gaps; NULL: there is no such tensor */
+    const void *data; /* (rows, cols), row after row without gaps; NULL: the tensor is absent */
 } spec_tensor;
 
-/* Do its weights come in blocks with a scale? */
+/* Whether its weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-/* Bytes of a row of `cols` weights; 0 where the type cannot hold so many (no multiple of the block). */
+/* Bytes of a row of `cols` weights; 0 if `cols` is not a multiple of the type's block. */
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 
-/* Row `row` as floats: (cols). Exact for every type. */
-void spec_tensor_row(float *ret_value, const spec_tensor *tensor, int row);
+/* Convert row `row` to floats (cols). Exact for every type. */
+void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
-/* The first row with a weight that is not finite (quantised: with a scale that is not), or -1. Uses all threads. */
+/* The first row with a non-finite weight (quantised: scale), or -1. Uses all threads. */
 int spec_tensor_first_bad_row(const spec_tensor *tensor);
 
-/* Write a row of `cols` floats in another type: rounding to nearest (ties to even), F16 beyond its range to infinity.
- * Q8_0: scale = max|w| / 127, w / scale rounded (ties away from zero); Q4_0: scale = the weight of largest magnitude
- * / -8, w / scale + 8 rounded (ties up): the bytes of ggml's reference. A block with a weight that is not finite has a
- * NaN for its scale. */
+/* Write a row of `cols` floats in another type. Rounding is to nearest (ties to even); F16
+ * overflows to infinity. Q8_0: scale = max|w| / 127, w / scale rounded (ties away from zero). Q4_0:
+ * scale = the weight of largest magnitude / -8, w / scale + 8 rounded (ties up). These are the
+ * bytes of ggml's reference. A block with a non-finite weight has a NaN for its scale. */
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
 
 /* The conversions of one value. */

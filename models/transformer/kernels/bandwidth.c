@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/bandwidth.h"
 
-#include "base/team.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 15 /* words */, LANES = 32, PAGE = 1 << 21, MEASURED = 1 << 28, REPEATS = 5 };
@@ -18,12 +19,12 @@ void spec_bandwidth_init(spec_bandwidth *bandwidth, size_t bytes)
     if (bandwidth->memory == NULL) return;
     madvise(bandwidth->memory, bytes, MADV_HUGEPAGE);
     memset(bandwidth->memory, 1, bytes);
-    spec_team_hold();
+    spec_thread_pool_retain();
 }
 
 void spec_bandwidth_free(spec_bandwidth *bandwidth)
 {
-    if (bandwidth->memory != NULL) spec_team_release();
+    if (bandwidth->memory != NULL) spec_thread_pool_release();
     free(bandwidth->memory);
     *bandwidth = (spec_bandwidth){0};
 }
@@ -49,17 +50,11 @@ static void read_chunk(void *job, int chunk)
 uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth)
 {
     reading r = {.memory = bandwidth->memory};
-    const bool taken = spec_team_take();
-    spec_team_run(read_chunk, &r, (int)(bandwidth->bytes / sizeof *bandwidth->memory / CHUNK), taken);
-    if (taken) spec_team_give_back();
+    const bool taken = spec_thread_pool_try_lock();
+    spec_thread_pool_run(read_chunk, &r,
+                         (int)(bandwidth->bytes / sizeof *bandwidth->memory / CHUNK), taken);
+    if (taken) spec_thread_pool_unlock();
     return atomic_load(&r.all);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 double spec_bandwidth_measure(void)
@@ -71,9 +66,9 @@ double spec_bandwidth_measure(void)
     spec_bandwidth bandwidth;
     spec_bandwidth_init(&bandwidth, MEASURED);
     for (int i = 0; i < REPEATS && bandwidth.memory != NULL; i++) {
-        const double begun = now();
+        const double begun = spec_clock_monotonic();
         seen |= spec_bandwidth_read(&bandwidth);
-        const double rate = (double)bandwidth.bytes / (now() - begun);
+        const double rate = (double)bandwidth.bytes / (spec_clock_monotonic() - begun);
         if (rate > best) best = rate;
     }
     spec_bandwidth_free(&bandwidth);

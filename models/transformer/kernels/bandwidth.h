@@ -1,6 +1,7 @@
-/* bandwidth: how fast all threads together read memory, the yardstick of what is bound by that.
- * The memory is in large pages where the system has them. Each thread reads a part of it front to back and then what
- * others have left, as it would weights, with loads that wait for nothing. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* bandwidth: the memory bandwidth of all threads together, the limit of memory-bound passes.
+ * The memory uses large pages if the system has them. Each thread reads one part front to back and
+ * then the rest of other parts, as it reads weights, with independent loads. */
 #ifndef SPECLAB_BANDWIDTH_H
 #define SPECLAB_BANDWIDTH_H
 
@@ -12,15 +13,15 @@ typedef struct {
     size_t bytes;
 } spec_bandwidth;
 
-/* Memory of so many bytes, all written; NULL memory where there is not so much. */
+/* Allocate and write this many bytes; NULL memory if they are not available. */
 void spec_bandwidth_init(spec_bandwidth *bandwidth, size_t bytes);
 void spec_bandwidth_free(spec_bandwidth *bandwidth);
 
-/* Read all of it once; returns what was read, in some way, so that it must be. */
+/* Read all of it once; returns a value of what was read, so that the compiler keeps the reads. */
 uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth);
 
-/* Bytes a second, the best of a few times over 256 MiB, which is several times what a core's caches hold; some tenths
- * of a second. 0 where that is more than a quarter of what is free. */
+/* Bytes per second, the best of a few reads of 256 MiB, several times the caches of a core; takes
+ * some tenths of a second. 0 if that is more than a quarter of the free memory. */
 double spec_bandwidth_measure(void);
 
 #endif

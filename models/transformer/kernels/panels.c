@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/panels.h"
 
-#include "base/least.h"
+#include "base/int_math.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum { ROWS = SPEC_PANEL_ROWS, TILE = SPEC_TENSOR_BLOCK, HALF = 2, WORD = 4 };
 
 int spec_panels_count(int rows)
 {
-    return spec_least_pieces(rows, ROWS);
+    return spec_int_ceil_div(rows, ROWS);
 }
 
 size_t spec_panels_bytes(spec_tensor_type type, int cols)
@@ -18,16 +19,17 @@ size_t spec_panels_bytes(spec_tensor_type type, int cols)
     return ROWS * spec_tensor_row_bytes(type, cols);
 }
 
-/* Move `size` bytes, a constant, between where row r of a panel has them and the row itself. */
+/* Move `size` bytes, a constant, from row r of a panel to the row, or back. */
 static inline void move(unsigned char *panel, unsigned char *row, size_t size, bool out)
 {
     if (out) memcpy(row, panel, size);
     else memcpy(panel, row, size);
 }
 
-/* Row r of a panel and the same row as a file has it: columns k..end-1, at most TILE of them, into the row (out) or
- * from it. In Q8_0 the signs of the bytes change, which is adding 128. */
-static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k, int end, bool out)
+/* Copy columns k..end-1, at most TILE, of row r of a panel to the row in file format (out), or
+ * back. In Q8_0 the sign bit of each byte flips, which adds 128. */
+static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k,
+                      int end, bool out)
 {
     const size_t at = (size_t)k / TILE;
     switch (type) {
@@ -48,7 +50,8 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
         panel += at * (size_t)(ROWS * (HALF + bytes));
         move(panel + HALF * r, row, HALF, out);
         for (int j = 0; j < bytes; j += WORD) {
-            unsigned char *const in_panel = panel + HALF * ROWS + ROWS * j + WORD * r, *const in_row = row + HALF + j;
+            unsigned char *const in_panel = panel + HALF * ROWS + ROWS * j + WORD * r,
+                                 *const in_row = row + HALF + j;
             uint32_t word;
             memcpy(&word, out ? in_panel : in_row, WORD);
             word ^= flip;
@@ -60,7 +63,8 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
     }
 }
 
-/* The tensor that row `row` of all parts lies in, and its row there; NULL after the last. */
+/* The tensor that contains row `row` of all parts, and the row's number there; NULL after the last.
+ */
 static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n_parts, int row)
 {
     for (; n_parts > 0 && row >= part->rows; part++, n_parts--) row -= part->rows;
@@ -68,11 +72,14 @@ static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n
     return n_parts > 0 ? part : NULL;
 }
 
-int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, int first, int end, spec_error *error)
+int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, int first, int end,
+                     spec_error *error)
 {
     const int cols = matrix->cols;
-    const size_t bytes = spec_panels_bytes(matrix->type, cols), row_bytes = spec_tensor_row_bytes(matrix->type, cols);
-    unsigned char *const converted = malloc(bytes), *panel = (unsigned char *)matrix->data + (size_t)first * bytes;
+    const size_t bytes = spec_panels_bytes(matrix->type, cols),
+                 row_bytes = spec_tensor_row_bytes(matrix->type, cols);
+    unsigned char *const converted = malloc(bytes),
+                         *panel = (unsigned char *)matrix->data + (size_t)first * bytes;
     float *const value = malloc((size_t)cols * sizeof *value);
     int status = GSL_SUCCESS;
     if (converted == NULL || value == NULL) {
@@ -88,18 +95,19 @@ int spec_panels_pack(spec_matrix *matrix, const spec_tensor *part, int n_parts, 
             if (tensor == NULL) break;
             assert(tensor->cols == cols);
             if (tensor->type == matrix->type) {
-                /* Only read: move_tile writes to the panel. */
+                /* move_tile only reads it when packing. */
                 row[rows] = (unsigned char *)(uintptr_t)tensor->data + (size_t)at * row_bytes;
             } else {
                 row[rows] = converted + (size_t)rows * row_bytes;
-                spec_tensor_row(value, tensor, at);
+                spec_tensor_decode_row(value, tensor, at);
                 spec_tensor_row_write(row[rows], matrix->type, value, cols);
             }
         }
         if (rows < ROWS) memset(panel, 0, bytes);
         for (int k = 0; k < cols; k += TILE) {
             const int tile_end = cols - k < TILE ? cols : k + TILE;
-            for (int r = 0; r < rows; r++) move_tile(panel, row[r], matrix->type, r, k, tile_end, false);
+            for (int r = 0; r < rows; r++)
+                move_tile(panel, row[r], matrix->type, r, k, tile_end, false);
         }
     }
 done:
@@ -112,7 +120,8 @@ void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
 {
     const int cols = matrix->cols, r = row % ROWS;
     const bool blocks = spec_tensor_is_quantised(matrix->type);
-    unsigned char *panel = (unsigned char *)matrix->data + (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
+    unsigned char *panel = (unsigned char *)matrix->data +
+                           (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
     assert(row >= 0 && row < matrix->rows);
     /* Tile after tile through a row of one tile. */
     unsigned char tile[TILE * sizeof(float)];
@@ -120,7 +129,7 @@ void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
         const int n = cols - k < TILE ? cols - k : TILE;
         const spec_tensor part = {.type = matrix->type, .rows = 1, .cols = n, .data = tile};
         move_tile(panel, tile, matrix->type, r, 0, n, true);
-        spec_tensor_row(ret_value + k, &part, 0);
+        spec_tensor_decode_row(ret_value + k, &part, 0);
         panel += ROWS * spec_tensor_row_bytes(matrix->type, blocks ? TILE : n);
     }
 }

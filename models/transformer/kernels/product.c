@@ -1,31 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product.h"
 
-#include "base/least.h"
+#include "base/int_math.h"
 #include "models/transformer/kernels/product_kernels.h"
 
 enum {
     COLUMNS = SPEC_PRODUCT_COLUMNS,
     BLOCK = SPEC_TENSOR_BLOCK,
-    CUT = 1 << 17 /* bytes that the second cache keeps */
+    CUT = 1 << 17 /* bytes that stay in the second-level cache */
 };
 
-static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref,
-                                                  spec_product_q8_0_ref, spec_product_q4_0_ref},
+static const spec_product_kernels kernels_ref = {{spec_product_f32_ref, spec_product_f16_ref,
+                                                  spec_product_bf16_ref, spec_product_q8_0_ref,
+                                                  spec_product_q4_0_ref},
                                                  spec_product_quantise_ref};
 #if defined(__x86_64__)
 static const spec_product_kernels kernels_avx2 = {
     {spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2, spec_product_q8_0_avx2,
      spec_product_q4_0_avx2},
     spec_product_quantise_avx2};
-/* Without VNNI wider vectors have no byte product of their own that is exact for all weights. */
+/* Without VNNI, wider vectors have no byte product that is exact for all weights. */
 static const spec_product_kernels kernels_avx512 = {
-    {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512, spec_product_q8_0_avx2,
-     spec_product_q4_0_avx2},
+    {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512,
+     spec_product_q8_0_avx2, spec_product_q4_0_avx2},
     spec_product_quantise_avx512};
-static const spec_product_kernels kernels_vnni = {
-    {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512, spec_product_q8_0_vnni,
-     spec_product_q4_0_vnni},
-    spec_product_quantise_avx512};
+static const spec_product_kernels kernels_vnni = {{spec_product_f32_avx512, spec_product_f16_avx512,
+                                                   spec_product_bf16_avx512, spec_product_q8_0_vnni,
+                                                   spec_product_q4_0_vnni},
+                                                  spec_product_quantise_avx512};
 #endif
 
 const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
@@ -40,36 +42,39 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
     }
 }
 
-/* Bytes of one column. */
+/* The bytes of one column. */
 static size_t column_bytes(spec_tensor_type type, int cols)
 {
-    return spec_tensor_is_quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X : (size_t)cols * sizeof(float);
+    return spec_tensor_is_quantised(type) ? (size_t)cols / BLOCK * SPEC_PRODUCT_X
+                                          : (size_t)cols * sizeof(float);
 }
 
-size_t spec_activation_bytes(int cols, int n)
+size_t spec_product_activation_bytes(int cols, int n)
 {
-    return (size_t)n * (size_t)cols * sizeof(float); /* blocks of 8 bits take less */
+    return (size_t)n * (size_t)cols * sizeof(float); /* blocks of 8 bits are smaller */
 }
 
-int spec_activation_pieces(int cols)
+int spec_product_activation_pieces(int cols)
 {
-    return spec_least_pieces(cols, BLOCK);
+    return spec_int_ceil_div(cols, BLOCK);
 }
 
-void spec_activation_fill(void *ret_activation, const spec_product_kernels *kernels, spec_tensor_type type,
-                          const float *x, int cols, int n, int first, int end)
+void spec_product_activation_fill(void *ret_activation, const spec_product_kernels *kernels,
+                                  spec_tensor_type type, const float *x, int cols, int n, int first,
+                                  int end)
 {
     unsigned char *group = ret_activation;
     for (int begin = 0; begin < n; begin += COLUMNS) {
-        const int N = spec_least(n - begin, COLUMNS);
+        const int N = spec_int_min(n - begin, COLUMNS);
         if (spec_tensor_is_quantised(type)) {
             unsigned char *const block = group + (size_t)first * (size_t)(SPEC_PRODUCT_X * N);
             for (int u = 0; u < N; u++) {
-                kernels->quantise(block, u, N, x + (size_t)(begin + u) * (size_t)cols + (size_t)first * BLOCK,
+                kernels->quantise(block, u, N,
+                                  x + (size_t)(begin + u) * (size_t)cols + (size_t)first * BLOCK,
                                   end - first, type == SPEC_TENSOR_Q8_0 ? -128 : -8);
             }
         } else {
-            for (int k = first * BLOCK; k < spec_least(end * BLOCK, cols); k++) {
+            for (int k = first * BLOCK; k < spec_int_min(end * BLOCK, cols); k++) {
                 for (int u = 0; u < N; u++) {
                     memcpy(group + sizeof *x * ((size_t)k * (size_t)N + (size_t)u),
                            x + (size_t)(begin + u) * (size_t)cols + k, sizeof *x);
@@ -80,21 +85,23 @@ void spec_activation_fill(void *ret_activation, const spec_product_kernels *kern
     }
 }
 
-void spec_product(float *y, const spec_product_kernels *kernels, const spec_matrix *w, const void *activation,
-                  const float *opt_bias, bool add, int n, int first, int end)
+void spec_product(float *y, const spec_product_kernels *kernels, const spec_matrix *w,
+                  const void *activation, const float *opt_bias, bool add, int n, int first,
+                  int end)
 {
     const size_t bytes = spec_panels_bytes(w->type, w->cols), rows = (size_t)w->rows;
-    /* Where the weights are read again for the columns after the first 16, they come from the second cache. */
+    /* Weights that are read again for the columns after the first 16 come from the second-level
+     * cache. */
     const int run = n <= COLUMNS || bytes == 0 ? end - first : 1 + (int)(CUT / bytes);
     for (int p = first; p < end; p += run) {
-        const int row = p * SPEC_PANEL_ROWS, p_end = spec_least(p + run, end);
+        const int row = p * SPEC_PANEL_ROWS, p_end = spec_int_min(p + run, end);
         const unsigned char *x = activation;
         for (int begin = 0; begin < n; begin += COLUMNS) {
             const spec_product_task task = {
                 .y = y + (size_t)begin * rows + row, .stride = rows,
                 .panel = (const unsigned char *)w->data + (size_t)p * bytes, .bytes = bytes,
-                .x = x, .cols = w->cols, .R = spec_least(w->rows, p_end * SPEC_PANEL_ROWS) - row,
-                .N = spec_least(n - begin, COLUMNS),
+                .x = x, .cols = w->cols, .R = spec_int_min(w->rows, p_end * SPEC_PANEL_ROWS) - row,
+                .N = spec_int_min(n - begin, COLUMNS),
                 .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = add};
             kernels->product[w->type](&task);
             x += (size_t)task.N * column_bytes(w->type, w->cols);

@@ -1,19 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-/* 16 registers hold the sums of fewer columns: a panel is read from the first caches again for those that are left. */
+/* 16 registers hold the sums of fewer columns, so a panel is read again from the first-level cache
+ * for the other columns. */
 enum {
-    STRETCH = 512, /* bytes between two looks ahead */
-    LATENCY = 4,   /* cycles that a sum waits for its next term */
+    STRETCH = 512, /* bytes between two prefetches */
+    LATENCY = 4,   /* cycles of latency of a sum */
     FLOATS = 6,
     BLOCKS = 4,
-    HALF = 8 /* rows of a vector */
+    HALF = 8 /* rows per vector */
 };
 
-/* Unrolled, gcc does these loops' products first and their sums at the end, for which there are not enough
- * registers. */
+/* If unrolled, gcc moves all products of these loops before the sums and runs out of registers. */
 #if defined(__clang__)
 #define KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
@@ -32,7 +33,7 @@ INLINE __m256i four(const unsigned char *at)
     return _mm256_set1_epi32(spec_product_int_at(at));
 }
 
-/* Sums of a panel's rows for column u, from row r on, into y. */
+/* Add the sums of a panel's rows for column u, from row r on, to y. */
 INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 high)
 {
     if (task->R - r < SPEC_PANEL_ROWS) {
@@ -55,14 +56,14 @@ INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 
     _mm256_storeu_ps(y + HALF, high);
 }
 
-/* Columns of the next pass, where `left` are left and `most` fit: passes are about equal. */
+/* The columns of the next pass, of `left` in total and at most `most`: passes are about equal. */
 INLINE int share(int left, int most)
 {
     const int passes = (left + most - 1) / most;
     return (left + passes - 1) / passes;
 }
 
-/* ---- floats ------------------------------------------------------------------------------------------------------ */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 INLINE __m256 load_floats(const unsigned char *at, spec_tensor_type type)
 {
@@ -70,14 +71,15 @@ INLINE __m256 load_floats(const unsigned char *at, spec_tensor_type type)
     switch (type) {
     case SPEC_TENSOR_F16: return _mm256_cvtph_ps(_mm_loadu_si128(halves));
     case SPEC_TENSOR_BF16:
-        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(halves)), 16));
+        return _mm256_castsi256_ps(
+            _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(halves)), 16));
     default: return _mm256_castsi256_ps(load(at));
     }
 }
 
 /* Columns c..c+n-1 of a panel whose first row is r. */
-INLINE void floats(const spec_product_task *task, const unsigned char *w, int r, int c, spec_tensor_type type,
-                   const int n)
+INLINE void floats(const spec_product_task *task, const unsigned char *w, int r, int c,
+                   spec_tensor_type type, const int n)
 {
     const int bytes = SPEC_PANEL_ROWS * (type == SPEC_TENSOR_F32 ? 4 : 2);
     const float *x = (const float *)(const void *)task->x + c;
@@ -123,11 +125,12 @@ void spec_product_f32_avx2(const spec_product_task *task) { all_floats(task, SPE
 void spec_product_f16_avx2(const spec_product_task *task) { all_floats(task, SPEC_TENSOR_F16); }
 void spec_product_bf16_avx2(const spec_product_task *task) { all_floats(task, SPEC_TENSOR_BF16); }
 
-/* ---- blocks of 8 bits -------------------------------------------------------------------------------------------- */
+/* ---- blocks of 8 bits ------------------------------------------------------------------------ */
 
-/* Dot products of a block's rows with n columns: |w| times x with the sign of w, two of which fit into 16 bits,
- * 2 * 128 * 127, even where w is -128. */
-INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x, const int n)
+/* Dot products of a block's rows with n columns: |w| times x with the sign of w. Two such products
+ * fit into 16 bits, 2 * 128 * 127, even for w = -128. */
+INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
+                      const int n)
 {
     const __m256i ones = _mm256_set1_epi16(1), top = _mm256_set1_epi8(-128);
     SPEC_UNROLL
@@ -135,7 +138,8 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     KEEP_LOOP
     for (int j = 0; j < SPEC_TENSOR_BLOCK; j += 4, w += 4 * SPEC_PANEL_ROWS) {
         const __m256i low = _mm256_xor_si256(load(w), top), low_most = _mm256_abs_epi8(low);
-        const __m256i high = _mm256_xor_si256(load(w + 4 * HALF), top), high_most = _mm256_abs_epi8(high);
+        const __m256i high = _mm256_xor_si256(load(w + 4 * HALF), top),
+                      high_most = _mm256_abs_epi8(high);
         SPEC_UNROLL
         for (int u = 0; u < n; u++) {
             const __m256i v = four(x + SPEC_TENSOR_BLOCK * u + j);
@@ -147,7 +151,8 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     }
 }
 
-/* The same for weights 0..15 of which 8 is to be taken: sums of 16 bits hold the block, 16 * 15 * 127. */
+/* The same for weights 0..15, from which 8 is subtracted: sums of 16 bits hold the block, 16 * 15 *
+ * 127. */
 INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
                       const unsigned char *start, const int n)
 {
@@ -181,8 +186,8 @@ INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
 }
 
 /* Columns c..c+n-1 of a panel whose first row is r. */
-INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c, spec_tensor_type type,
-                   const int n)
+INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c,
+                   spec_tensor_type type, const int n)
 {
     const int bytes = type == SPEC_TENSOR_Q8_0 ? SPEC_PRODUCT_Q8_0 : SPEC_PRODUCT_Q4_0, N = task->N;
     const unsigned char *x = task->x;
@@ -190,19 +195,23 @@ INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r,
     SPEC_UNROLL
     for (int u = 0; u < n; u++) sum[u][0] = sum[u][1] = _mm256_setzero_ps();
     for (int k = 0; k < task->cols; k += SPEC_TENSOR_BLOCK, w += bytes, x += SPEC_PRODUCT_X * N) {
-        const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start = x_scale + 4 * N;
+        const unsigned char *const x_scale = x + SPEC_TENSOR_BLOCK * N + 4 * c, *const start =
+                                                                                    x_scale + 4 * N;
         const __m128i *const scales = (const __m128i *)(const void *)w;
         if (c == 0) spec_product_fetch(w, bytes, SPEC_TENSOR_BLOCK * n);
         __m256i dot[BLOCKS][2];
-        if (type == SPEC_TENSOR_Q8_0) dots_q8_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, n);
+        if (type == SPEC_TENSOR_Q8_0)
+            dots_q8_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, n);
         else dots_q4_0(dot, w + SPEC_PRODUCT_SCALES, x + SPEC_TENSOR_BLOCK * c, start, n);
         const __m256 low = _mm256_cvtph_ps(_mm_loadu_si128(scales));
         const __m256 high = _mm256_cvtph_ps(_mm_loadu_si128(scales + 1));
         SPEC_UNROLL
         for (int u = 0; u < n; u++) {
             const __m256 scale = _mm256_set1_ps(spec_product_float_at(x_scale + 4 * u));
-            sum[u][0] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][0]), _mm256_mul_ps(low, scale), sum[u][0]);
-            sum[u][1] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][1]), _mm256_mul_ps(high, scale), sum[u][1]);
+            sum[u][0] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][0]), _mm256_mul_ps(low, scale),
+                                        sum[u][0]);
+            sum[u][1] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[u][1]), _mm256_mul_ps(high, scale),
+                                        sum[u][1]);
         }
     }
     SPEC_UNROLL
@@ -228,7 +237,7 @@ INLINE void all_blocks(const spec_product_task *task, spec_tensor_type type)
 void spec_product_q8_0_avx2(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q8_0); }
 void spec_product_q4_0_avx2(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q4_0); }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 INLINE int32_t lanes_max(__m256i v)
 {
@@ -244,23 +253,28 @@ INLINE int32_t lanes_sum(__m256i v)
     return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
 }
 
-void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero)
+void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float *x, int n_blocks,
+                                int zero)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
     for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += SPEC_TENSOR_BLOCK) {
         __m256i most = _mm256_setzero_si256(), q[4];
         for (int i = 0; i < 4; i++)
-            most = _mm256_max_epi32(most, _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(x + 8 * i)), magnitude));
+            most = _mm256_max_epi32(
+                most, _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(x + 8 * i)), magnitude));
         const spec_product_step step = spec_product_step_of((uint32_t)lanes_max(most));
-        /* What is not finite would be NaN times an inverse of 0. */
+        /* A non-finite value would give NaN times an inverse of 0. */
         const __m256i some = _mm256_set1_epi32(step.inverse > 0.0f ? -1 : 0);
         for (int i = 0; i < 4; i++) {
-            const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(step.inverse));
+            const __m256 scaled =
+                _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(step.inverse));
             q[i] = _mm256_and_si256(_mm256_cvtps_epi32(scaled), some);
         }
-        const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
-        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
-        /* Packing took fours of each half in turn. */
+        const __m256i sum =
+            _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
+        const __m256i bytes =
+            _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+        /* Packing interleaved groups of four from both halves. */
         const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         _mm256_storeu_si256((__m256i *)(void *)(block + SPEC_TENSOR_BLOCK * u),
                             _mm256_permutevar8x32_epi32(bytes, order));
@@ -268,5 +282,5 @@ void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float 
     }
 }
 #else
-typedef int spec_product_avx2_is_empty; /* ISO C wants a declaration */
+typedef int spec_product_avx2_is_empty; /* ISO C requires a declaration */
 #endif

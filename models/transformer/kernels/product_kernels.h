@@ -1,7 +1,9 @@
-/* product_kernels: products of some panels with at most 16 columns; internal to models/transformer/product*.
- * Columns are laid out as the kernels read them. Floats: (cols, n). Quantised: for each block of 32 the columns' 32
- * bytes (n, 32), their scales (n), and -128 (Q8_0) or -8 (Q4_0) times the sum of their bytes (n, int32), from which the
- * dot products with unsigned weights start. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* product_kernels: products of some panels with at most 16 columns.
+ * Internal to models/transformer/kernels/product*. Columns are laid out for the kernels. Floats:
+ * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and
+ * -128 (Q8_0) or -8 (Q4_0) times the sum of their bytes (n, int32), where the dot products with
+ * unsigned weights start. */
 #ifndef SPECLAB_PRODUCT_KERNELS_H
 #define SPECLAB_PRODUCT_KERNELS_H
 
@@ -14,19 +16,22 @@ enum {
     SPEC_PRODUCT_COLUMNS = 16,
     SPEC_PRODUCT_AHEAD = 8192, /* bytes */
     SPEC_PRODUCT_LINE = 64,
-    SPEC_PRODUCT_SPEED = 13, /* bytes that memory gives in a cycle, about */
+    SPEC_PRODUCT_SPEED = 13,                   /* approximate bytes per cycle from memory */
     SPEC_PRODUCT_SCALES = SPEC_PANEL_ROWS * 2, /* bytes of a block's scales */
-    SPEC_PRODUCT_Q8_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* of a block in a panel */
+    SPEC_PRODUCT_Q8_0 =
+        SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK, /* bytes of a block in a panel */
     SPEC_PRODUCT_Q4_0 = SPEC_PRODUCT_SCALES + SPEC_PANEL_ROWS * SPEC_TENSOR_BLOCK / 2,
-    SPEC_PRODUCT_X = SPEC_TENSOR_BLOCK + (int)sizeof(float) + (int)sizeof(int32_t) /* and of a block of a column */
+    SPEC_PRODUCT_X = SPEC_TENSOR_BLOCK + (int)sizeof(float) +
+                     (int)sizeof(int32_t) /* bytes of a block of a column */
 };
 
-#define SPEC_PRODUCT_LEAST 0x1p-100f /* blocks with all |x| below are zeros */
+#define SPEC_PRODUCT_LEAST 0x1p-100f /* blocks with all |x| below this are zeros */
 
-/* Letters: N columns, R rows from the first panel on (the last panel may be short), u a column, r a row.
+/* Letters: N columns, R rows from the first panel on (the last panel may be short), u a column, r a
+ * row.
  *   y      y[u * stride + r]
  *   panel  the first of the panels, bytes each
- *   x      N columns, laid out as above
+ *   x      N columns, in the layout above
  *   bias   (R), or NULL */
 typedef struct {
     float *y;
@@ -41,21 +46,24 @@ typedef struct {
 
 typedef void spec_product_panels(const spec_product_task *task);
 
-/* Blocks of column u of N from `block` on, of x (n_blocks, 32): bytes, scale, and `zero` times the sum. */
-typedef void spec_product_quantise(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero);
+/* Fill blocks of column u of N, from `block` on, of x (n_blocks, 32): bytes, scale, and `zero`
+ * times the sum. */
+typedef void spec_product_quantise(unsigned char *block, int u, int N, const float *x, int n_blocks,
+                                   int zero);
 
 struct spec_product_kernels {
     spec_product_panels *product[SPEC_TENSOR_TYPES];
     spec_product_quantise *quantise;
 };
 
-spec_product_panels spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref, spec_product_q8_0_ref,
-    spec_product_q4_0_ref;
-spec_product_panels spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2, spec_product_q8_0_avx2,
-    spec_product_q4_0_avx2;
+spec_product_panels spec_product_f32_ref, spec_product_f16_ref, spec_product_bf16_ref,
+    spec_product_q8_0_ref, spec_product_q4_0_ref;
+spec_product_panels spec_product_f32_avx2, spec_product_f16_avx2, spec_product_bf16_avx2,
+    spec_product_q8_0_avx2, spec_product_q4_0_avx2;
 spec_product_panels spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512;
 spec_product_panels spec_product_q8_0_vnni, spec_product_q4_0_vnni;
-spec_product_quantise spec_product_quantise_ref, spec_product_quantise_avx2, spec_product_quantise_avx512;
+spec_product_quantise spec_product_quantise_ref, spec_product_quantise_avx2,
+    spec_product_quantise_avx512;
 
 static inline float spec_product_float_at(const unsigned char *at)
 {
@@ -71,8 +79,8 @@ static inline int32_t spec_product_int_at(const unsigned char *at)
     return value;
 }
 
-/* The step of a block of bytes: from the largest magnitude's bits, which order all floats, infinity and then NaN
- * last. */
+/* The quantisation step of a block from the bits of its largest magnitude, which order all floats:
+ * finite, infinite, NaN. */
 typedef struct {
     float scale, inverse; /* inverse 0: all bytes are 0 */
 } spec_product_step;
@@ -86,55 +94,60 @@ static inline spec_product_step spec_product_step_of(uint32_t largest)
     return (spec_product_step){most / 127.0f, 127.0f / most};
 }
 
-static inline void spec_product_put_step(unsigned char *block, int u, int N, float scale, int32_t start)
+static inline void spec_product_put_step(unsigned char *block, int u, int N, float scale,
+                                         int32_t start)
 {
     memcpy(block + SPEC_TENSOR_BLOCK * N + 4 * u, &scale, sizeof scale);
     memcpy(block + (SPEC_TENSOR_BLOCK + 4) * N + 4 * u, &start, sizeof start);
 }
 
-/* Before a loop over columns, which must not remain: an array stays in registers where its indices are constants. */
+/* Put before a loop over columns that must be unrolled: an array stays in registers if its indices
+ * are constants. */
 #if defined(__clang__)
 #define SPEC_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define SPEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Ask for what will be read some kB later than `bytes` at `at`, whose sums take about `cycles`; the panels lie one
- * after the other, and past the last it is no access. Where memory takes longer than the sums, processors see the
- * stream, and keep up with it best undisturbed: a line now and then leads them over the ends of pages. Else every line
- * is asked for. */
-static inline __attribute__((always_inline)) void spec_product_fetch(const unsigned char *at, const int bytes,
+/* Prefetch memory some kB beyond `bytes` at `at`, whose sums take about `cycles`. Panels are
+ * contiguous, and past the last one a prefetch has no effect. If memory is slower than the sums,
+ * the hardware prefetcher follows the stream best undisturbed, except at page ends, which an
+ * occasional prefetch crosses. Else every line is prefetched. */
+static inline __attribute__((always_inline)) void spec_product_fetch(const unsigned char *at,
+                                                                     const int bytes,
                                                                      const int cycles)
 {
     const uintptr_t ahead = (uintptr_t)at + SPEC_PRODUCT_AHEAD;
     const int end = bytes > SPEC_PRODUCT_SPEED * cycles ? 1 : bytes;
     SPEC_UNROLL
-    for (int i = 0; i < end; i += SPEC_PRODUCT_LINE) __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
+    for (int i = 0; i < end; i += SPEC_PRODUCT_LINE)
+        __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* body(a, N) with N a constant, so that sums stay in registers. */
-#define SPEC_PRODUCT_BY_COLUMNS(body, a)                                                                               \
-    switch (task->N) {                                                                                                 \
-    case 1: body(a, 1); break;                                                                                         \
-    case 2: body(a, 2); break;                                                                                         \
-    case 3: body(a, 3); break;                                                                                         \
-    case 4: body(a, 4); break;                                                                                         \
-    case 5: body(a, 5); break;                                                                                         \
-    case 6: body(a, 6); break;                                                                                         \
-    case 7: body(a, 7); break;                                                                                         \
-    case 8: body(a, 8); break;                                                                                         \
-    case 9: body(a, 9); break;                                                                                         \
-    case 10: body(a, 10); break;                                                                                       \
-    case 11: body(a, 11); break;                                                                                       \
-    case 12: body(a, 12); break;                                                                                       \
-    case 13: body(a, 13); break;                                                                                       \
-    case 14: body(a, 14); break;                                                                                       \
-    case 15: body(a, 15); break;                                                                                       \
-    default: body(a, 16); break;                                                                                       \
+/* body(a, N) with N a constant, so that the sums stay in registers. */
+#define SPEC_PRODUCT_BY_COLUMNS(body, a)                                                           \
+    switch (task->N) {                                                                             \
+    case 1: body(a, 1); break;                                                                     \
+    case 2: body(a, 2); break;                                                                     \
+    case 3: body(a, 3); break;                                                                     \
+    case 4: body(a, 4); break;                                                                     \
+    case 5: body(a, 5); break;                                                                     \
+    case 6: body(a, 6); break;                                                                     \
+    case 7: body(a, 7); break;                                                                     \
+    case 8: body(a, 8); break;                                                                     \
+    case 9: body(a, 9); break;                                                                     \
+    case 10: body(a, 10); break;                                                                   \
+    case 11: body(a, 11); break;                                                                   \
+    case 12: body(a, 12); break;                                                                   \
+    case 13: body(a, 13); break;                                                                   \
+    case 14: body(a, 14); break;                                                                   \
+    case 15: body(a, 15); break;                                                                   \
+    default: body(a, 16); break;                                                                   \
     }
 
-/* The sums of a panel's rows for one column, from row r on, into y. */
-static inline void spec_product_put(const spec_product_task *task, int u, int r, const float sum[SPEC_PANEL_ROWS])
+/* Add the sums of a panel's rows for one column, from row r on, to y. */
+static inline void spec_product_put(const spec_product_task *task, int u, int r,
+                                    const float sum[SPEC_PANEL_ROWS])
 {
     float *restrict y = task->y + (size_t)u * task->stride + r;
     const int rows = task->R - r < SPEC_PANEL_ROWS ? task->R - r : SPEC_PANEL_ROWS;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product_kernels.h"
 
 #include <math.h>
@@ -27,8 +28,10 @@ static void floats(const spec_product_task *task, spec_tensor_type type)
         for (int u = 0; u < task->N; u++) {
             float sum[ROWS] = {0.0f};
             for (int k = 0; k < task->cols; k++) {
-                const float x = spec_product_float_at(task->x + sizeof x * ((size_t)k * (size_t)task->N + (size_t)u));
-                for (int r = 0; r < ROWS; r++) sum[r] = fmaf(weight(panel, type, (size_t)(k * ROWS + r)), x, sum[r]);
+                const float x = spec_product_float_at(
+                    task->x + sizeof x * ((size_t)k * (size_t)task->N + (size_t)u));
+                for (int r = 0; r < ROWS; r++)
+                    sum[r] = fmaf(weight(panel, type, (size_t)(k * ROWS + r)), x, sum[r]);
             }
             spec_product_put(task, u, first, sum);
         }
@@ -46,19 +49,22 @@ static int32_t unsigned_weight(const unsigned char *block, spec_tensor_type type
 
 static void quantised(const spec_product_task *task, spec_tensor_type type)
 {
-    const int block_bytes = type == SPEC_TENSOR_Q8_0 ? SPEC_PRODUCT_Q8_0 : SPEC_PRODUCT_Q4_0, N = task->N;
+    const int block_bytes = type == SPEC_TENSOR_Q8_0 ? SPEC_PRODUCT_Q8_0 : SPEC_PRODUCT_Q4_0,
+              N = task->N;
     const unsigned char *panel = task->panel;
     for (int first = 0; first < task->R; first += ROWS, panel += task->bytes) {
         for (int u = 0; u < N; u++) {
             float sum[ROWS] = {0.0f};
             const unsigned char *block = panel, *x = task->x;
-            for (int k = 0; k < task->cols; k += BLOCK, block += block_bytes, x += SPEC_PRODUCT_X * N) {
+            for (int k = 0; k < task->cols;
+                 k += BLOCK, block += block_bytes, x += SPEC_PRODUCT_X * N) {
                 const float scale = spec_product_float_at(x + BLOCK * N + GROUP * u);
                 for (int r = 0; r < ROWS; r++) {
                     int32_t dot = spec_product_int_at(x + (BLOCK + GROUP) * N + GROUP * u);
                     for (int j = 0; j < BLOCK; j++)
                         dot += unsigned_weight(block, type, r, j) * (signed char)x[BLOCK * u + j];
-                    sum[r] = fmaf((float)dot, spec_tensor_from_f16(half_at(block + HALF * r)) * scale, sum[r]);
+                    sum[r] = fmaf((float)dot,
+                                  spec_tensor_from_f16(half_at(block + HALF * r)) * scale, sum[r]);
                 }
             }
             spec_product_put(task, u, first, sum);
@@ -66,7 +72,8 @@ static void quantised(const spec_product_task *task, spec_tensor_type type)
     }
 }
 
-void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *x, int n_blocks, int zero)
+void spec_product_quantise_ref(unsigned char *block, int u, int N, const float *x, int n_blocks,
+                               int zero)
 {
     for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += BLOCK) {
         uint32_t largest = 0;

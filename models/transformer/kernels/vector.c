@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/vector.h"
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa)

@@ -1,7 +1,8 @@
-/* vector: the operations of a pass besides its matrix products, on plain arrays: one definition, and kernels for vector
- * instructions that are equal to it bit for bit.
- * Sums run in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8 apart are added, 4, 2 and 1 apart.
- * Exponentials are polynomials of our own, the same everywhere. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vector: the operations of a pass other than matrix products, on plain arrays.
+ * One definition, and kernels for vector instructions that equal it bit for bit. Sums run in 16
+ * lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8 apart are added, 4, 2 and 1
+ * apart. Exponentials use own polynomials, the same everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
@@ -12,52 +13,58 @@
 
 enum {
     SPEC_VECTOR_LANES = 16,
-    SPEC_VECTOR_BLOCK = 256, /* positions whose scores make a row */
-    SPEC_VECTOR_EXPS = 512   /* most exponentials in one sum */
+    SPEC_VECTOR_BLOCK = 256, /* positions whose scores form one row */
+    SPEC_VECTOR_EXPS = 512   /* the most exponentials in one sum */
 };
 
 typedef struct {
-    /* y_i = (x_i s) gain_i with s = float of 1 / sqrt(mean(x^2) + eps), the mean in double. All (n); y may be x. */
+    /* y_i = (x_i s) gain_i with s = float of 1 / sqrt(mean(x^2) + eps), the mean in double. All
+     * (n); y may be x. */
     void (*norm)(float *y, const float *x, const float *gain, float eps, int n);
 
-    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(b, cos_i, a sin_i).
-     * cosine, sine (head_dim/2). */
-    void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim);
+    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(b, cos_i, a
+     * sin_i). cosine, sine (head_dim/2). */
+    void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
+                   int head_dim);
 
-    /* The three steps of attention, of `heads` queries to n positions in slots, with fused products:
-     *     score_t = sum_d query_d key[slot_t]_d
-     *     weight_t = exp(score_t - largest), in the scores' place; sum = sum_t weight_t
-     *     mixed += sum_t weight_t value[slot_t], t ascending
-     * The largest is of those scores that are numbers.
-     *   score, weight (heads, SPEC_VECTOR_BLOCK), n <= SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value
-     *   (slots, width); slot (n); width a multiple of 16
-     * The rows of the block that follows, SPEC_VECTOR_BLOCK rows further on, are wanted next: they are fetched
-     * meanwhile if there is such memory. */
-    void (*score)(float *score, const float *query, int heads, int width, const float *key, const int *slot, int n);
+    /* The three steps of attention, of `heads` queries to n positions in slots, with fused
+     * products:
+     *   score_t = sum_d query_d key[slot_t]_d
+     *   weight_t = exp(score_t - largest), in place of the scores; sum = sum_t weight_t
+     *   mixed += sum_t weight_t value[slot_t], t ascending
+     * The largest ignores scores that are NaN. score, weight (heads, SPEC_VECTOR_BLOCK), n <=
+     * SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value (slots, width); slot (n); width a
+     * multiple of 16. The rows of the next block, SPEC_VECTOR_BLOCK rows further on, are prefetched
+     * if that memory exists. */
+    void (*score)(float *score, const float *query, int heads, int width, const float *key,
+                  const int *slot, int n);
     void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);
-    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n);
+    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value,
+                const int *slot, int n);
 
     /* y_i = a_i / (1 + exp(-a_i)) * b_i. All (n). */
     void (*gate)(float *y, const float *a, const float *b, int n);
 
-    /* The largest of n >= 1 values; false where one of them is not finite. */
+    /* The largest of n >= 1 values; false if one of them is not finite. */
     bool (*largest)(float *ret_largest, const float *x, int n);
 
-    /* The first of n values that is equal to `value`; there is one. */
+    /* The index of the first of n values that equals `value`, which must occur. */
     int (*find)(const float *x, float value, int n);
 
-    /* e_i = exp((x_i - largest) * factor), in double, to 4e-16 of itself; returns their sum. n <= SPEC_VECTOR_EXPS. */
+    /* e_i = exp((x_i - largest) * factor), in double, to a relative error of 4e-16; returns their
+     * sum. n <= SPEC_VECTOR_EXPS. */
     double (*exps)(double *e, const float *x, float largest, double factor, int n);
 
     /* x_i *= factor. */
     void (*scale)(double *x, double factor, int n);
 } spec_vector_kernels;
 
-extern const spec_vector_kernels spec_vector_kernels_ref, spec_vector_kernels_avx2, spec_vector_kernels_avx512;
+extern const spec_vector_kernels spec_vector_kernels_ref, spec_vector_kernels_avx2,
+    spec_vector_kernels_avx512;
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa);
 
-/* exp(x), to 1.2e-7 of itself; 0 below -87, infinite above 88.8. */
+/* exp(x), to a relative error of 1.2e-7; 0 below -87, infinite above 88.8. */
 float spec_vector_exp(float x);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/vector_parts.h"
 
 #if defined(__AVX512F__)
@@ -15,7 +16,7 @@ typedef __m512d doubles;
 #define minus _mm512_sub_ps
 #define times _mm512_mul_ps
 #define over _mm512_div_ps
-#define larger _mm512_max_ps  /* the second where one is no number */
+#define larger _mm512_max_ps  /* returns the second operand if one is NaN */
 #define smaller _mm512_min_ps
 #define load_double _mm512_loadu_pd
 #define store_double _mm512_storeu_pd
@@ -63,7 +64,7 @@ static inline floats half_power(floats shifted)
     return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 23));
 }
 
-/* 2^(K/8), K in the low bits; see vector_ref.c. The permutation looks at the low three bits alone. */
+/* 2^(K/8), K in the low bits; see vector_ref.c. The permutation uses the low three bits only. */
 static inline doubles eighth_power(doubles shifted)
 {
     const __m512i bits = _mm512_castpd_si512(shifted);

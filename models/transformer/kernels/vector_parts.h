@@ -1,6 +1,7 @@
-/* vector_parts: what the vector kernels of all instruction sets have in common; internal to models/transformer/vector*.
- * The constants of the exponentials, which vector_ref.c explains, and loops that compilers turn into vector
- * instructions by themselves, each element being computed on its own. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vector_parts: the code shared by the vector kernels of all instruction sets.
+ * Internal to models/transformer/kernels/vector*. The constants of the exponentials, explained in
+ * vector_ref.c, and elementwise loops that compilers vectorise by themselves. */
 #ifndef SPECLAB_VECTOR_PARTS_H
 #define SPECLAB_VECTOR_PARTS_H
 
@@ -12,18 +13,19 @@
 #define SPEC_EXP_LEAST (-87.0f)
 #define SPEC_EXP_MOST 89.0f
 #define SPEC_EXP_ROUND 0x1.8p+23f
-#define SPEC_EXP_STEPS 0x1.715476p+0f /* in 1 */
-#define SPEC_EXP_STEP 0x1.62e43p-1f   /* log(2) as the sum of two */
+#define SPEC_EXP_STEPS 0x1.715476p+0f /* steps in 1 */
+#define SPEC_EXP_STEP 0x1.62e43p-1f   /* log(2), as a sum of two */
 #define SPEC_EXP_STEP_REST -0x1.05c61p-29f
 enum { SPEC_EXP_TERMS = 5 };
-static const float spec_exp_term[] = {0x1.6a249p-10f, 0x1.1239f2p-7f, 0x1.5558fp-5f, 0x1.555492p-3f, 0x1.fffffcp-2f};
+static const float spec_exp_term[] = {0x1.6a249p-10f, 0x1.1239f2p-7f, 0x1.5558fp-5f, 0x1.555492p-3f,
+                                      0x1.fffffcp-2f};
 
 static const double spec_exp_double_term[] = {SPEC_EXP_DOUBLE_TERM_LIST};
 static const double spec_exp_eighth[] = {SPEC_EXP_DOUBLE_EIGHTHS};
 
 /* Pairs from `first` on. */
-static inline void spec_vector_rotate_from(int first, float *head, const float *cosine, const float *sine,
-                                           spec_rope_pairs pairs, int head_dim)
+static inline void spec_vector_rotate_from(int first, float *head, const float *cosine,
+                                           const float *sine, spec_rope_pairs pairs, int head_dim)
 {
     const int half = head_dim / 2, step = pairs == SPEC_ROPE_ADJACENT ? 2 : 1;
     float *const a = head, *const b = pairs == SPEC_ROPE_ADJACENT ? head + 1 : head + half;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/vector_parts.h"
 
 #include <stdint.h>
@@ -19,9 +20,10 @@ static double tree_double(double *lane)
     return lane[0];
 }
 
-/* exp(x) = 2^k exp(r), |r| <= log(2)/2: adding 1.5 * 2^23 rounds x / log(2) to the integer k and leaves it in the low
- * bits, from where it is shifted into an exponent. 2^k is made as 2^(k-1) * 2, so that k = 128 overflows and k = -126
- * vanishes. The terms are those of the polynomial (exp(r) - 1 - r) / r^2 of least relative error of exp(r), 4e-9. */
+/* exp(x) = 2^k exp(r), |r| <= log(2)/2. Adding 1.5 * 2^23 rounds x / log(2) to the integer k and
+ * leaves it in the low bits, to be shifted into an exponent. 2^k is computed as 2^(k-1) * 2, so
+ * that k = 128 overflows and k = -126 underflows to 0. The terms are those of the polynomial
+ * (exp(r) - 1 - r) / r^2 with the least relative error of exp(r), 4e-9. */
 float spec_vector_exp(float x)
 {
     x = x < SPEC_EXP_LEAST ? SPEC_EXP_LEAST : x;
@@ -37,12 +39,13 @@ float spec_vector_exp(float x)
     return (fmaf(sum, r * r, r) + 1.0f) * half * 2.0f;
 }
 
-/* The same in double for x <= 0, in steps of log(2)/8: the low 3 bits choose 2^(j/8), and the rest is added to its
- * exponent. 3e-18 for the polynomial, then roundings. */
+/* The same in double for x <= 0, in steps of log(2)/8: the low 3 bits select 2^(j/8), and the other
+ * bits are added to its exponent. The polynomial's error is 3e-18; then come roundings. */
 static double exp_double(double x)
 {
     if (x < SPEC_EXP_DOUBLE_LEAST) return 0.0;
-    const double shifted = fma(x, SPEC_EXP_DOUBLE_STEPS, SPEC_EXP_DOUBLE_ROUND), k = shifted - SPEC_EXP_DOUBLE_ROUND;
+    const double shifted = fma(x, SPEC_EXP_DOUBLE_STEPS, SPEC_EXP_DOUBLE_ROUND),
+                 k = shifted - SPEC_EXP_DOUBLE_ROUND;
     const double r = fma(k, -SPEC_EXP_DOUBLE_STEP_REST, fma(k, -SPEC_EXP_DOUBLE_STEP, x));
     uint64_t steps, bits;
     memcpy(&steps, &shifted, sizeof steps);
@@ -62,12 +65,14 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
     for (int i = 0; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
-static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim)
+static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
+                   int head_dim)
 {
     spec_vector_rotate_from(0, head, cosine, sine, pairs, head_dim);
 }
 
-static void score(float *ret_score, const float *query, int heads, int width, const float *key, const int *slot, int n)
+static void score(float *ret_score, const float *query, int heads, int width, const float *key,
+                  const int *slot, int n)
 {
     for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_BLOCK)
         for (int t = 0; t < n; t++) {
@@ -90,7 +95,8 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = tree(lane);
 }
 
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value,
+                const int *slot, int n)
 {
     for (int h = 0; h < heads; h++, mixed += width, weight += SPEC_VECTOR_BLOCK)
         for (int t = 0; t < n; t++) {
@@ -133,5 +139,5 @@ static double exps(double *e, const float *x, float largest, double factor, int 
     return tree_double(lane);
 }
 
-const spec_vector_kernels spec_vector_kernels_ref = {norm, rotate, score, weigh, mix, gate, largest_of, find,
-                                                     exps, spec_vector_scale};
+const spec_vector_kernels spec_vector_kernels_ref = {
+    norm, rotate, score, weigh, mix, gate, largest_of, find, exps, spec_vector_scale};

@@ -1,6 +1,8 @@
-/* vector_wide: the vector kernels in terms of vectors of FLOATS floats and DOUBLES doubles, whose operations the file
- * that includes this defines; internal to models/transformer/kernels/vector_avx2.c and vector_avx512.c.
- * The 16 lanes of a sum are 16 / FLOATS vectors (PARTS), or 16 / DOUBLES (PARTS_DOUBLE). */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vector_wide: the vector kernels, for vectors of FLOATS floats and DOUBLES doubles.
+ * The including file defines the operations; internal to models/transformer/kernels/vector_avx2.c
+ * and vector_avx512.c. The 16 lanes of a sum are 16 / FLOATS vectors (PARTS), or 16 / DOUBLES
+ * (PARTS_DOUBLE). */
 #include "models/transformer/kernels/vector_parts.h"
 
 #include <stdint.h>
@@ -10,16 +12,17 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
-    KEYS = 4,         /* that a query is multiplied with at a time */
-    AHEAD = 64,       /* rows that are fetched before they are read, */
-    AHEAD_OF_ONE = 8, /* by one query */
-    TILE = 32,        /* positions whose values stay in the first cache while all heads mix them */
-    GROUPS = 4        /* of 16 values, that are mixed in registers */
+    KEYS = 4,         /* keys that a query is multiplied with at a time */
+    AHEAD = 64,       /* rows of prefetch distance, */
+    AHEAD_OF_ONE = 8, /* for one query */
+    TILE = 32, /* positions whose values stay in the first-level cache while all heads mix them */
+    GROUPS = 4        /* groups of 16 values mixed in registers */
 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What is left of a sum's lanes, whose eight or four come from the including file: lanes 8 apart, 4, 2, 1 apart. */
+/* Reduce a sum's lanes, eight or four of which the including file adds: lanes 8 apart, then 4, 2, 1
+ * apart. */
 static inline __m128 added_to_four(const floats *sum)
 {
     const __m256 lanes = eight(sum);
@@ -35,7 +38,8 @@ static inline float added(const floats *sum)
 /* Four sums at once. */
 static inline void added4(float *ret_sum, floats (*sum)[PARTS])
 {
-    __m128 a = added_to_four(sum[0]), b = added_to_four(sum[1]), c = added_to_four(sum[2]), d = added_to_four(sum[3]);
+    __m128 a = added_to_four(sum[0]), b = added_to_four(sum[1]), c = added_to_four(sum[2]),
+           d = added_to_four(sum[3]);
     a = _mm_add_ps(_mm_movelh_ps(a, b), _mm_movehl_ps(b, a));
     c = _mm_add_ps(_mm_movelh_ps(c, d), _mm_movehl_ps(d, c));
     const __m128 even = _mm_shuffle_ps(a, c, _MM_SHUFFLE(2, 0, 2, 0));
@@ -50,7 +54,7 @@ static inline double added_double(const doubles *sum)
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-/* x[0..n-1], n < 16, and `fill` behind them. */
+/* x[0..n-1], n < 16, followed by `fill`. */
 INLINE const float *padded(float *room, const float *x, int n, float fill)
 {
     for (int i = 0; i < LANES; i++) room[i] = i < n ? x[i] : fill;
@@ -60,7 +64,8 @@ INLINE const float *padded(float *room, const float *x, int n, float fill)
 INLINE floats exp_floats(floats x)
 {
     x = smaller(all(SPEC_EXP_MOST), larger(all(SPEC_EXP_LEAST), x));
-    const floats shifted = fused(x, all(SPEC_EXP_STEPS), all(SPEC_EXP_ROUND)), k = minus(shifted, all(SPEC_EXP_ROUND));
+    const floats shifted = fused(x, all(SPEC_EXP_STEPS), all(SPEC_EXP_ROUND)),
+                 k = minus(shifted, all(SPEC_EXP_ROUND));
     const floats r = fused(k, all(-SPEC_EXP_STEP_REST), fused(k, all(-SPEC_EXP_STEP), x));
     floats sum = all(spec_exp_term[0]);
     for (int i = 1; i < SPEC_EXP_TERMS; i++) sum = fused(sum, r, all(spec_exp_term[i]));
@@ -70,13 +75,15 @@ INLINE floats exp_floats(floats x)
 
 INLINE doubles exp_doubles(doubles x)
 {
-    const doubles shifted = fused_double(x, all_double(SPEC_EXP_DOUBLE_STEPS), all_double(SPEC_EXP_DOUBLE_ROUND));
+    const doubles shifted =
+        fused_double(x, all_double(SPEC_EXP_DOUBLE_STEPS), all_double(SPEC_EXP_DOUBLE_ROUND));
     const doubles k = minus_double(shifted, all_double(SPEC_EXP_DOUBLE_ROUND));
     const doubles r = fused_double(k, all_double(-SPEC_EXP_DOUBLE_STEP_REST),
                                    fused_double(k, all_double(-SPEC_EXP_DOUBLE_STEP), x));
     const doubles scale = eighth_power(shifted);
     doubles sum = all_double(spec_exp_double_term[0]);
-    for (int i = 1; i < SPEC_EXP_DOUBLE_TERMS; i++) sum = fused_double(sum, r, all_double(spec_exp_double_term[i]));
+    for (int i = 1; i < SPEC_EXP_DOUBLE_TERMS; i++)
+        sum = fused_double(sum, r, all_double(spec_exp_double_term[i]));
     return unless_less(x, all_double(SPEC_EXP_DOUBLE_LEAST),
                        fused_double(scale, fused_double(sum, times_double(r, r), r), scale));
 }
@@ -95,22 +102,26 @@ static void norm(float *y, const float *x, const float *gain, float eps, int n)
         }
     }
     const float s = (float)(1.0 / sqrt(added_double(sum) / n + (double)eps));
-    for (i = 0; i + FLOATS <= n; i += FLOATS) store(y + i, times(times(load(x + i), all(s)), load(gain + i)));
+    for (i = 0; i + FLOATS <= n; i += FLOATS)
+        store(y + i, times(times(load(x + i), all(s)), load(gain + i)));
     for (; i < n; i++) y[i] = x[i] * s * gain[i];
 }
 
-static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs, int head_dim)
+static void rotate(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
+                   int head_dim)
 {
     const int half = head_dim / 2;
     int i = 0;
     if (pairs == SPEC_ROPE_ADJACENT) {
         for (; i + FLOATS / 2 <= half; i += FLOATS / 2) {
             const floats x = load(head + 2 * i);
-            store(head + 2 * i, fused_minus_plus(x, twice(cosine + i), times(exchanged(x), twice(sine + i))));
+            store(head + 2 * i,
+                  fused_minus_plus(x, twice(cosine + i), times(exchanged(x), twice(sine + i))));
         }
     } else {
         for (; i + FLOATS <= half; i += FLOATS) {
-            const floats a = load(head + i), b = load(head + half + i), c = load(cosine + i), s = load(sine + i);
+            const floats a = load(head + i), b = load(head + half + i), c = load(cosine + i),
+                         s = load(sine + i);
             store(head + i, fused(a, c, minus(all(-0.0f), times(b, s))));
             store(head + half + i, fused(b, c, times(a, s)));
         }
@@ -118,23 +129,26 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* How far ahead rows are fetched, in rows, as measured from memory; where there are few, from one block to the next. */
+/* The prefetch distance in rows, as measured from memory; from one block to the next if there are
+ * few rows. */
 INLINE int fetched_ahead(int heads, int n)
 {
     return n <= AHEAD ? n : heads == 1 ? AHEAD_OF_ONE : AHEAD;
 }
 
-/* How many rows behind the t-th of n is the one to be fetched: behind the last come those of the block that follows. */
+/* The distance from row t of n to the row to prefetch: past the last row come those of the next
+ * block. */
 INLINE size_t rows_behind(int t, int n, int ahead)
 {
     return (size_t)(t + ahead < n ? ahead : SPEC_VECTOR_BLOCK - n + ahead);
 }
 
-/* Into the second cache; there may be no such memory. */
+/* Prefetch into the second-level cache; the address may be invalid. */
 INLINE void fetch(const float *row, size_t rows, size_t width, int groups)
 {
     const uintptr_t from = (uintptr_t)row + rows * width * sizeof *row;
-    for (int g = 0; g < groups; g++) _mm_prefetch((const char *)(from + (size_t)g * LANES * sizeof *row), _MM_HINT_T1);
+    for (int g = 0; g < groups; g++)
+        _mm_prefetch((const char *)(from + (size_t)g * LANES * sizeof *row), _MM_HINT_T1);
 }
 
 /* Scores of KEYS keys by one query. */
@@ -146,13 +160,14 @@ INLINE void score_keys(float *score, const float *query, const float *const *key
     for (int at = 0; at < groups * LANES; at += LANES)
         for (int p = 0; p < PARTS; p++) {
             const floats q = load(query + at + p * FLOATS);
-            for (int i = 0; i < KEYS; i++) sum[i][p] = fused(q, load(key[i] + at + p * FLOATS), sum[i][p]);
+            for (int i = 0; i < KEYS; i++)
+                sum[i][p] = fused(q, load(key[i] + at + p * FLOATS), sum[i][p]);
         }
     added4(score, sum);
 }
 
-INLINE void score_all(float *ret_score, const float *query, int heads, int groups, const float *keys, const int *slot,
-                      int n)
+INLINE void score_all(float *ret_score, const float *query, int heads, int groups,
+                      const float *keys, const int *slot, int n)
 {
     const int width = groups * LANES, ahead = fetched_ahead(heads, n);
     for (int t = 0; t < n; t += KEYS) {
@@ -173,9 +188,10 @@ INLINE void score_all(float *ret_score, const float *query, int heads, int group
     }
 }
 
-static void score(float *ret_score, const float *query, int heads, int width, const float *key, const int *slot, int n)
+static void score(float *ret_score, const float *query, int heads, int width, const float *key,
+                  const int *slot, int n)
 {
-    switch (width / LANES) { /* known widths are unrolled */
+    switch (width / LANES) { /* known widths unroll */
     case 4: score_all(ret_score, query, heads, 4, key, slot, n); break;
     case 8: score_all(ret_score, query, heads, 8, key, slot, n); break;
     default: score_all(ret_score, query, heads, width / LANES, key, slot, n); break;
@@ -203,9 +219,11 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = added(sum);
 }
 
-/* Positions begin..end-1 of n, and `groups` groups of 16 values, in registers. Fetches behind positions from..to-1. */
-INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width, const int *slot, int n,
-                       int begin, int end, int groups, int from, int to, int ahead)
+/* Mix positions begin..end-1 of n for `groups` groups of 16 values, in registers. Prefetches after
+ * positions from..to-1. */
+INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width,
+                       const int *slot, int n, int begin, int end, int groups, int from, int to,
+                       int ahead)
 {
     floats sum[GROUPS * PARTS];
     for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
@@ -213,12 +231,14 @@ INLINE void mix_groups(float *mixed, const float *weight, const float *values, s
         const float *value = values + (size_t)slot[t] * width;
         const floats w = all(weight[t]);
         if (from <= t && t < to) fetch(value, rows_behind(t, n, ahead), width, groups);
-        for (int g = 0; g < groups * PARTS; g++) sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
+        for (int g = 0; g < groups * PARTS; g++)
+            sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
     }
     for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
 }
 
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value, const int *slot, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value,
+                const int *slot, int n)
 {
     const int ahead = fetched_ahead(heads, n);
     for (int begin = 0; begin < n; begin += TILE) {
@@ -229,9 +249,11 @@ static void mix(float *mixed, const float *weight, int heads, int width, const f
             const int from = begin + tile * h / heads, to = begin + tile * (h + 1) / heads;
             int at = 0;
             for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS, from, to, ahead);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS,
+                           from, to, ahead);
             for (; at < width; at += LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to, ahead);
+                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to,
+                           ahead);
         }
     }
 }
@@ -255,7 +277,7 @@ static void gate(float *y, const float *a, const float *b, int n)
 
 static bool largest_of(float *ret_largest, const float *x, int n)
 {
-    floats largest[4], zero[4]; /* x - x is no number where x is infinite or none */
+    floats largest[4], zero[4]; /* x - x is NaN if x is infinite or NaN */
     float room[LANES], found[LANES], zeros[LANES];
     for (int k = 0; k < 4; k++) {
         largest[k] = all(x[0]);
@@ -294,7 +316,8 @@ static int find(const float *x, float value, int n)
 
 INLINE doubles exps_of(const float *x, float largest, double factor)
 {
-    return exp_doubles(times_double(minus_double(widened(x), all_double((double)largest)), all_double(factor)));
+    return exp_doubles(
+        times_double(minus_double(widened(x), all_double((double)largest)), all_double(factor)));
 }
 
 static double exps(double *e, const float *x, float largest, double factor, int n)
@@ -316,7 +339,8 @@ static double exps(double *e, const float *x, float largest, double factor, int 
             store_double(rest + p * DOUBLES, exps_of(room + p * DOUBLES, largest, factor));
         memset(rest + (n - i), 0, (size_t)(LANES - (n - i)) * sizeof *rest);
         memcpy(e + i, rest, (size_t)(n - i) * sizeof *e);
-        for (int p = 0; p < PARTS_DOUBLE; p++) sum[p] = plus_double(sum[p], load_double(rest + p * DOUBLES));
+        for (int p = 0; p < PARTS_DOUBLE; p++)
+            sum[p] = plus_double(sum[p], load_double(rest + p * DOUBLES));
     }
     return added_double(sum);
 }

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/tokenizer/merge_table.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1024, FEW = 32 /* symbols that are searched rather than kept in a heap */ };
+enum { SLOTS = 1024, FEW = 32 /* up to this many symbols a search is faster than a heap */ };
 
 static const uint32_t none = UINT32_MAX; /* a rank, or a place in the row */
 
@@ -32,7 +33,7 @@ void spec_merge_table_free(spec_merge_table *table)
     *table = (spec_merge_table){0};
 }
 
-/* The slot of a pair, or the free one where it belongs. */
+/* The slot of a pair, or the free slot for it. */
 static spec_merge *slot_of(spec_merge *slot, size_t n_slots, int left, int right)
 {
     uint64_t hash = (uint64_t)(unsigned)left << 32 | (unsigned)right;
@@ -77,7 +78,7 @@ done:
     return status;
 }
 
-/* What the pair becomes, and its rank, or `none`. */
+/* The result of merging a pair, and its rank, or `none`. */
 static uint32_t rank_of(const spec_merge_table *table, int left, int right, int *ret_symbol)
 {
     const spec_merge *merge = spec_merge_table_find(table, left, right);
@@ -90,7 +91,8 @@ static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
 {
     uint32_t rank[FEW]; /* of the pair that begins at i; the last symbol begins none */
     int merged[FEW];
-    for (size_t i = 0; i + 1 < n; i++) rank[i] = rank_of(table, symbol[i], symbol[i + 1], &merged[i]);
+    for (size_t i = 0; i + 1 < n; i++)
+        rank[i] = rank_of(table, symbol[i], symbol[i + 1], &merged[i]);
     rank[n - 1] = none;
     for (;;) {
         size_t best = 0;
@@ -104,17 +106,19 @@ static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
         memmove(symbol + best + 1, symbol + best + 2, after * sizeof *symbol);
         memmove(merged + best + 1, merged + best + 2, after * sizeof *merged);
         memmove(rank + best + 1, rank + best + 2, after * sizeof *rank);
-        if (best > 0) rank[best - 1] = rank_of(table, symbol[best - 1], symbol[best], &merged[best - 1]);
-        rank[best] = best + 1 < n ? rank_of(table, symbol[best], symbol[best + 1], &merged[best]) : none;
+        if (best > 0)
+            rank[best - 1] = rank_of(table, symbol[best - 1], symbol[best], &merged[best - 1]);
+        rank[best] =
+            best + 1 < n ? rank_of(table, symbol[best], symbol[best + 1], &merged[best]) : none;
     }
 }
 
-/* A row as a linked list, with a heap of its pairs: rank in the upper half of a key, place in the lower. A key that
- * does not say the rank that its place has now is out of date. */
+/* A row as a linked list, with a heap of its pairs. A key has the rank in its upper half and the
+ * place in its lower half; it is stale if the rank differs from the current one of its place. */
 typedef struct {
     const spec_merge_table *table;
     int *symbol;
-    uint64_t *heap; /* (2n): every merge adds two pairs and has used up one */
+    uint64_t *heap; /* (2n): every merge adds two pairs and removes one */
     size_t n_heap;
     uint32_t *next, *before, *rank;
     int *merged;
@@ -144,11 +148,12 @@ static uint64_t pop(row *r)
     return least;
 }
 
-/* Look at the pair that begins at a place; true where there is one to merge. */
+/* Find the rank of the pair that begins at a place; true if the pair can merge. */
 static bool look(row *r, uint32_t at)
 {
     const uint32_t next = r->next[at];
-    r->rank[at] = next == none ? none : rank_of(r->table, r->symbol[at], r->symbol[next], &r->merged[at]);
+    r->rank[at] =
+        next == none ? none : rank_of(r->table, r->symbol[at], r->symbol[next], &r->merged[at]);
     return r->rank[at] != none;
 }
 
@@ -193,7 +198,8 @@ void spec_merger_free(spec_merger *merger)
     *merger = (spec_merger){0};
 }
 
-int spec_merge_table_apply(const spec_merge_table *table, int *symbol, size_t n, size_t *ret_n, spec_merger *merger)
+int spec_merge_table_apply(const spec_merge_table *table, int *symbol, size_t n, size_t *ret_n,
+                           spec_merger *merger)
 {
     assert(n < none);
     *ret_n = n;
@@ -205,7 +211,8 @@ int spec_merge_table_apply(const spec_merge_table *table, int *symbol, size_t n,
     if (n > merger->capacity) {
         const size_t capacity = 2 * n;
         spec_merger_free(merger);
-        merger->memory = malloc(capacity * (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + sizeof(int)));
+        merger->memory =
+            malloc(capacity * (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + sizeof(int)));
         if (merger->memory == NULL) return GSL_ENOMEM;
         merger->capacity = capacity;
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include "models/transformer/tokenizer/tokenizer_parts.h"
@@ -30,7 +31,7 @@ int spec_tokenizer_piece_byte(spec_piece piece)
     return high < 0 || low < 0 ? -1 : 16 * high + low;
 }
 
-/* What a piece looks like, where the file does not say. */
+/* The type of a piece, if the file does not say. */
 static spec_piece_type looks(const spec_tokenizer_data *data, int token)
 {
     static const char *const control[] = {"<s>", "</s>", "\n<s>\n", "\n</s>\n", "<pad>", NULL};
@@ -52,44 +53,55 @@ static int check(const spec_tokenizer_data *data, size_t *ret_bytes, spec_error 
         }
         bytes += data->piece[i].length;
         if (data->opt_score != NULL && !isfinite(data->opt_score[i])) {
-            return spec_fail(error, GSL_EINVAL, "tokenizer: the score of token %d is not finite", i);
+            return spec_fail(error, GSL_EINVAL, "tokenizer: the score of token %d is not finite",
+                             i);
         }
-        if (data->opt_type != NULL && (data->opt_type[i] < SPEC_PIECE_NORMAL || data->opt_type[i] > SPEC_PIECE_BYTE)) {
-            return spec_fail(error, GSL_EINVAL, "tokenizer: token %d has the unknown type %d", i, data->opt_type[i]);
+        if (data->opt_type != NULL &&
+            (data->opt_type[i] < SPEC_PIECE_NORMAL || data->opt_type[i] > SPEC_PIECE_BYTE)) {
+            return spec_fail(error, GSL_EINVAL, "tokenizer: token %d has the unknown type %d", i,
+                             data->opt_type[i]);
         }
     }
     *ret_bytes = bytes;
     return GSL_SUCCESS;
 }
 
-/* Types, and the bytes that tokens stand for: control tokens and the user's as they are spelled, the latter with blanks
- * for U+2581 in SPM. */
-static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_t bytes, spec_error *error)
+/* Set types, and the bytes of tokens. Control and user-defined tokens keep their spelling, the
+ * latter with blanks for U+2581 in SPM. */
+static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_t bytes,
+                       spec_error *error)
 {
     t->store = malloc(bytes + 1);
     t->piece = malloc((size_t)t->vocab * sizeof *t->piece);
     t->type = malloc((size_t)t->vocab * sizeof *t->type);
     t->user = malloc((size_t)t->vocab * sizeof *t->user);
-    if (t->store == NULL || t->piece == NULL || t->type == NULL || t->user == NULL) return out_of_memory(error);
+    if (t->store == NULL || t->piece == NULL || t->type == NULL || t->user == NULL)
+        return out_of_memory(error);
     char *to = t->store;
     for (int i = 0; i < t->vocab; i++) {
         const spec_piece spelling = data->piece[i];
-        spec_piece_type type = data->opt_type != NULL ? (spec_piece_type)data->opt_type[i] : looks(data, i);
+        spec_piece_type type =
+            data->opt_type != NULL ? (spec_piece_type)data->opt_type[i] : looks(data, i);
         size_t length = SIZE_MAX;
         if (type == SPEC_PIECE_BYTE) {
             const int byte = spec_tokenizer_piece_byte(spelling);
-            if (byte < 0) return spec_fail(error, GSL_EINVAL, "tokenizer: byte token %d is not spelled <0x0A>", i);
+            if (byte < 0)
+                return spec_fail(error, GSL_EINVAL,
+                                 "tokenizer: byte token %d is not spelled <0x0A>", i);
             *to = (char)byte;
             length = 1;
-            if (data->kind == SPEC_TOKENIZER_SPM && t->byte_token[byte] < 0) t->byte_token[byte] = i;
-        } else if (data->kind == SPEC_TOKENIZER_SPM && type != SPEC_PIECE_CONTROL && type != SPEC_PIECE_UNKNOWN) {
+            if (data->kind == SPEC_TOKENIZER_SPM && t->byte_token[byte] < 0)
+                t->byte_token[byte] = i;
+        } else if (data->kind == SPEC_TOKENIZER_SPM && type != SPEC_PIECE_CONTROL &&
+                   type != SPEC_PIECE_UNKNOWN) {
             length = spec_tokenizer_spm_decode(to, spelling);
             t->escapes |= length < spelling.length;
         } else if (type == SPEC_PIECE_NORMAL || type == SPEC_PIECE_UNUSED) {
             length = spec_tokenizer_bpe_decode(to, spelling);
-            if (length == SIZE_MAX) type = SPEC_PIECE_CONTROL; /* no text can be merged to it */
+            if (length == SIZE_MAX) type = SPEC_PIECE_CONTROL; /* no text can merge to it */
         }
-        if (length == SIZE_MAX && (length = spelling.length) > 0) memcpy(to, spelling.bytes, length);
+        if (length == SIZE_MAX && (length = spelling.length) > 0)
+            memcpy(to, spelling.bytes, length);
         t->piece[i] = (spec_piece){to, length};
         t->type[i] = type;
         to += length;
@@ -102,26 +114,28 @@ static bool merges(spec_piece_type type)
     return type == SPEC_PIECE_NORMAL || type == SPEC_PIECE_UNUSED;
 }
 
-/* The pieces that text can be made of: those that merge, then the user's where they are not the same. */
+/* Add the pieces that text can consist of: those that merge, then user-defined ones that differ
+ * from them. */
 static int fill_table(spec_tokenizer *t, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_piece_table_init(&t->table, error));
+    SPEC_TRY(spec_token_table_init(&t->table, error));
     for (int i = 0; i < t->vocab; i++) {
         if (!merges(t->type[i]) || t->piece[i].length == 0) continue;
-        const int same = spec_piece_table_find(&t->table, t->piece[i]);
+        const int same = spec_token_table_find(&t->table, t->piece[i]);
         if (same >= 0) {
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: tokens %d and %d are the same piece \"%.*s\"", same, i,
-                               t->piece[i].length < 40 ? (int)t->piece[i].length : 40, t->piece[i].bytes));
+            SPEC_TRY(spec_fail(
+                error, GSL_EINVAL, "tokenizer: tokens %d and %d are the same piece \"%.*s\"", same,
+                i, t->piece[i].length < 40 ? (int)t->piece[i].length : 40, t->piece[i].bytes));
         }
-        SPEC_TRY(spec_piece_table_add(&t->table, t->piece[i], i, error));
+        SPEC_TRY(spec_token_table_add(&t->table, t->piece[i], i, error));
     }
     for (int i = 0; i < t->vocab; i++) {
         if (t->type[i] != SPEC_PIECE_USER || t->piece[i].length == 0) continue;
         t->user[t->n_user++] = i;
         t->begins_user[(unsigned char)t->piece[i].bytes[0]] = true;
-        if (spec_piece_table_find(&t->table, t->piece[i]) < 0) {
-            SPEC_TRY(spec_piece_table_add(&t->table, t->piece[i], i, error));
+        if (spec_token_table_find(&t->table, t->piece[i]) < 0) {
+            SPEC_TRY(spec_token_table_add(&t->table, t->piece[i], i, error));
         }
     }
 done:
@@ -138,7 +152,8 @@ static int by_bytes(const void *left, const void *right, void *pieces)
     return l < r ? -1 : 1;
 }
 
-int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data, spec_error *error)
+int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,
+                        spec_error *error)
 {
     int status = GSL_SUCCESS;
     size_t bytes = 0;
@@ -155,7 +170,8 @@ int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_dat
     SPEC_TRY(fill_table(t, error));
     qsort_r(t->user, (size_t)t->n_user, sizeof *t->user, by_bytes, t->piece);
     SPEC_TRY(spec_merge_table_init(&t->merges, error));
-    SPEC_TRY((t->kind == SPEC_TOKENIZER_SPM ? spec_tokenizer_spm_open : spec_tokenizer_bpe_open)(t, data, error));
+    SPEC_TRY((t->kind == SPEC_TOKENIZER_SPM ? spec_tokenizer_spm_open
+                                            : spec_tokenizer_bpe_open)(t, data, error));
 done:
     if (status != GSL_SUCCESS) {
         spec_tokenizer_free(t);
@@ -169,7 +185,7 @@ void spec_tokenizer_free(spec_tokenizer *tokenizer)
 {
     if (tokenizer == NULL) return;
     spec_tokenizer_bpe_close(tokenizer);
-    spec_piece_table_free(&tokenizer->table);
+    spec_token_table_free(&tokenizer->table);
     spec_merge_table_free(&tokenizer->merges);
     free(tokenizer->store);
     free(tokenizer->piece);
@@ -189,7 +205,8 @@ void spec_tokenizer_emit_bytes(spec_encoder *encoder, spec_piece bytes)
 {
     const spec_tokenizer *t = encoder->tokenizer;
     bool all = true;
-    for (size_t i = 0; i < bytes.length; i++) all &= t->byte_token[(unsigned char)bytes.bytes[i]] >= 0;
+    for (size_t i = 0; i < bytes.length; i++)
+        all &= t->byte_token[(unsigned char)bytes.bytes[i]] >= 0;
     if (!all) {
         if (t->unknown >= 0) spec_tokenizer_emit(encoder, t->unknown);
         return;
@@ -203,7 +220,8 @@ void spec_tokenizer_push(spec_encoder *encoder, int symbol)
 {
     if (encoder->n_symbols == encoder->symbols) {
         const size_t symbols = 2 * encoder->symbols + 1024;
-        int *grown = symbols >= UINT32_MAX / 2 ? NULL : realloc(encoder->symbol, symbols * sizeof *grown);
+        int *grown =
+            symbols >= UINT32_MAX / 2 ? NULL : realloc(encoder->symbol, symbols * sizeof *grown);
         if (grown == NULL) {
             encoder->failed = true;
             encoder->n_symbols = 0;
@@ -219,7 +237,8 @@ void spec_tokenizer_flush(spec_encoder *encoder)
 {
     const spec_tokenizer *t = encoder->tokenizer;
     size_t n;
-    if (spec_merge_table_apply(&t->merges, encoder->symbol, encoder->n_symbols, &n, &encoder->merger) != GSL_SUCCESS) {
+    if (spec_merge_table_apply(&t->merges, encoder->symbol, encoder->n_symbols, &n,
+                               &encoder->merger) != GSL_SUCCESS) {
         encoder->failed = true;
     }
     for (size_t i = 0; i < n; i++) {
@@ -230,8 +249,8 @@ void spec_tokenizer_flush(spec_encoder *encoder)
     encoder->n_symbols = 0;
 }
 
-/* The pieces that share the first `depth` bytes with the text are a range of the sorted ones, in which the one of just
- * these bytes comes first. */
+/* The sorted pieces that share the first `depth` bytes with the text are contiguous, and the piece
+ * of just these bytes comes first. */
 int spec_tokenizer_user(const spec_tokenizer *tokenizer, const char *text, size_t length)
 {
     if (length == 0 || !tokenizer->begins_user[(unsigned char)text[0]]) return -1;
@@ -263,15 +282,15 @@ int spec_tokenizer_user(const spec_tokenizer *tokenizer, const char *text, size_
     return found;
 }
 
-size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length, int *token,
-                             size_t capacity)
+size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length,
+                             int *token, size_t capacity)
 {
     spec_encoder encoder = {.tokenizer = tokenizer, .token = token, .capacity = capacity};
     if (tokenizer->kind == SPEC_TOKENIZER_SPM) spec_tokenizer_spm_encode(&encoder, text, length);
     else spec_tokenizer_bpe_encode(&encoder, text, length);
     free(encoder.symbol);
     spec_merger_free(&encoder.merger);
-    return encoder.failed ? 0 : encoder.n;
+    return encoder.failed ? SIZE_MAX : encoder.n;
 }
 
 size_t spec_tokenizer_text(const spec_tokenizer *tokenizer, int token, char *buffer, size_t size)

@@ -1,7 +1,8 @@
-/* tokenizer: text to tokens and back, by the vocabulary that a checkpoint carries.
- * SPM merges the best-scored pair first (SentencePiece's BPE [Kudo18], llama); BPE merges by rank within the pieces of
- * a regular expression (GPT-2, Llama 3, Qwen). Any bytes can be encoded. Immutable, shared by threads; it owns its
- * strings. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tokenizer: text to tokens and back, by the vocabulary of a checkpoint.
+ * SPM merges the best-scored pair first (SentencePiece's BPE [Kudo18], llama). BPE merges by rank
+ * within the pieces of a regular expression (GPT-2, Llama 3, Qwen). Any bytes can be encoded.
+ * Immutable, shared by threads; owns its strings. */
 #ifndef SPECLAB_TOKENIZER_H
 #define SPECLAB_TOKENIZER_H
 
@@ -12,7 +13,7 @@
 
 typedef enum { SPEC_TOKENIZER_SPM, SPEC_TOKENIZER_BPE } spec_tokenizer_kind;
 
-/* What a token is; the numbers are GGUF's. */
+/* The type of a token, numbered as in GGUF. */
 typedef enum {
     SPEC_PIECE_NORMAL = 1,
     SPEC_PIECE_UNKNOWN = 2,
@@ -28,44 +29,52 @@ typedef struct {
     size_t length;
 } spec_piece;
 
-/* Is it this text? And which byte is it the name of, as "<0x0A>" (-1: of none)? */
+/* _is: whether it is this text. _byte: the byte of a name such as "<0x0A>", or -1. */
 bool spec_tokenizer_piece_is(spec_piece piece, const char *text);
 int spec_tokenizer_piece_byte(spec_piece piece);
 
-/* What a file says of its vocabulary; borrowed, and hostile but for the arrays' lengths. */
+/* The vocabulary as a file states it; borrowed. Only the lengths of its arrays are trusted. */
 typedef struct {
     spec_tokenizer_kind kind;
     int vocab;
-    const spec_piece *piece;   /* (vocab) as the file spells them: SPM with U+2581 (or a blank) for the blank and <0x0A>
-                                  for bytes, BPE in GPT-2's printable alphabet of bytes */
+    const spec_piece
+        *piece; /* (vocab) as spelled in the file. SPM: U+2581 (or a blank) for the blank, <0x0A>
+                   for bytes. BPE: GPT-2's printable alphabet of bytes */
     const float *opt_score;    /* (vocab) SPM: higher merges first; NULL: all 0 */
-    const int *opt_type;       /* (vocab) spec_piece_type; NULL: by their looks */
+    const int *opt_type;       /* (vocab) spec_piece_type; NULL: guessed from the spelling */
     const spec_piece *merge;   /* (n_merges) BPE: "left right", the best first */
     size_t n_merges;
-    const char *pre;           /* BPE: which regular expression, GGUF's tokenizer.ggml.pre; "", "default": GPT-2's */
-    bool adds_space;           /* SPM: a text begins as if a blank stood before it */
+    const char
+        *pre; /* BPE: the regular expression, by GGUF's tokenizer.ggml.pre; "", "default":
+                 GPT-2's */
+    bool adds_space;           /* SPM: a text is encoded as if it began with a blank */
     int unknown;               /* the unknown token, or -1 */
 } spec_tokenizer_data;
 
 typedef struct spec_tokenizer spec_tokenizer;
 
-/* GSL_EINVAL with one line for what cannot be: duplicate or empty pieces that matter, merges of unknown pieces, an
- * unknown `pre` (the known ones are listed), scores that are not finite. */
-int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data, spec_error *error);
-void spec_tokenizer_free(spec_tokenizer *tokenizer); /* NULL is fine */
+/* GSL_EINVAL with one line for an invalid vocabulary: duplicate or empty pieces that matter, merges
+ * of unknown pieces, an unknown `pre` (the known ones are listed), non-finite scores. */
+int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,
+                        spec_error *error);
+void spec_tokenizer_free(spec_tokenizer *tokenizer); /* may be NULL */
 
-/* Tokens of a text, at most `capacity` into token; returns how many the text has. No begin or end of text is added, and
- * control tokens are not looked for in the text; user-defined pieces are, before all else, the longest from the left.
- * SPM: as SentencePiece and llama.cpp. llama2.c's encoder differs where a piece has a character that is no piece, which
- * it never merges. A character without a piece becomes its bytes' tokens, or else the unknown token, or nothing where
- * there is none. Where pieces spell the blank as U+2581, that reads back as a blank.
- * BPE: bytes that are no UTF-8 are pieces of their own; what letters are, Unicode says, by the tables of PCRE2.
- * Time O(length log length). 0 where memory runs out. */
-size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length, int *token,
-                             size_t capacity);
+/* Tokenize a text into at most `capacity` tokens; returns the number of tokens of the whole text.
+ * No begin or end of text is added, and control tokens are not searched in the text. User-defined
+ * pieces are found first, the longest from the left.
+ *
+ * SPM: as SentencePiece and llama.cpp. llama2.c's encoder differs: it never merges a piece that
+ * contains a character that is no piece. A character without a piece becomes its bytes' tokens, or
+ * else the unknown token, or nothing if there is none. If pieces spell the blank as U+2581, that
+ * character decodes as a blank.
+ *
+ * BPE: invalid UTF-8 bytes are pieces of their own; Unicode defines the letters, by the tables of
+ * PCRE2. Time O(length log length). SIZE_MAX if out of memory. */
+size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length,
+                             int *token, size_t capacity);
 
-/* The bytes a token stands for, into `buffer` (NUL-terminated, cut at `size`); returns their number. Control tokens
- * stand for what the file spells. */
+/* Write the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their number.
+ * Control tokens keep their spelling in the file. */
 size_t spec_tokenizer_text(const spec_tokenizer *tokenizer, int token, char *buffer, size_t size);
 
 #endif

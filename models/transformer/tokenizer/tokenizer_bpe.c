@@ -1,24 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "models/transformer/tokenizer/tokenizer_parts.h"
 
-#include "models/ngram/piece.h"
+#include "base/utf8.h"
 
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* White space is Unicode's property of that name, which is not all that PCRE calls \s. */
+/* White space is Unicode's property of that name, of which \s in PCRE covers only a part. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define BLANKS "[" SPACE "]+(?![^" SPACE "])|[" SPACE "]+"
 #define OTHERS " ?[^" SPACE "\\p{L}\\p{N}]++"
 #define SHORT_FORMS "'(?:s|t|re|ve|m|ll|d)"
-#define WORDS(numbers)                                                                                                 \
-    "(?i:" SHORT_FORMS ")|[^\\r\\n\\p{L}\\p{N}]?\\p{L}++|" numbers "|" OTHERS                                          \
-    "[\\r\\n]*+|[" SPACE "]*[\\r\\n]++|" BLANKS
+#define WORDS(numbers)                                                                             \
+    "(?i:" SHORT_FORMS ")|[^\\r\\n\\p{L}\\p{N}]?\\p{L}++|" numbers "|" OTHERS "[\\r\\n]*+|[" SPACE \
+    "]*[\\r\\n]++|" BLANKS
 
-/* Expressions that cut a text into pieces, nothing of which is left over. Repetitions are possessive where giving back
- * could not help, so that time is linear. The digits of `digits` go one by one, before all else, so that blanks before
- * them stay together. */
+/* Regular expressions that split a text into pieces without gaps. Repetitions are possessive if
+ * backtracking cannot help, so that time is linear. The digits of `digits` are split off one by one
+ * first, so that blanks before them stay together. */
 static const char gpt2[] = SHORT_FORMS "| ?\\p{L}++| ?\\p{N}++|" OTHERS "|" BLANKS;
 static const char llama3[] = WORDS("\\p{N}{1,3}+");
 static const char qwen2[] = WORDS("\\p{N}");
@@ -43,8 +44,8 @@ static const struct {
 
 enum { PRES = sizeof pres / sizeof *pres };
 
-/* GPT-2 writes bytes as printable characters: those of Latin-1 that are, as themselves; the others, in their order,
- * from U+0100 on. */
+/* GPT-2's alphabet of bytes: printable Latin-1 characters represent themselves; the other bytes, in
+ * order, start at U+0100. */
 static bool printable(int byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
@@ -63,7 +64,8 @@ size_t spec_tokenizer_bpe_decode(char *bytes, spec_piece spelling)
     size_t n = 0;
     for (size_t i = 0; i < spelling.length; n++) {
         uint32_t code;
-        i += spec_piece_character(&code, (const unsigned char *)spelling.bytes + i, spelling.length - i);
+        i +=
+            spec_utf8_decode(&code, (const unsigned char *)spelling.bytes + i, spelling.length - i);
         const int byte = byte_of(code);
         if (byte < 0) return SIZE_MAX;
         bytes[n] = (char)byte;
@@ -71,11 +73,11 @@ size_t spec_tokenizer_bpe_decode(char *bytes, spec_piece spelling)
     return n;
 }
 
-/* A half of a merge: the token that is spelled so, or -1. */
+/* The token with the spelling of one half of a merge, or -1. */
 static int token_of(const spec_tokenizer *t, char *bytes, spec_piece spelling)
 {
     const size_t length = spec_tokenizer_bpe_decode(bytes, spelling);
-    return length == SIZE_MAX ? -1 : spec_piece_table_find(&t->table, (spec_piece){bytes, length});
+    return length == SIZE_MAX ? -1 : spec_token_table_find(&t->table, (spec_piece){bytes, length});
 }
 
 static int read_merges(spec_tokenizer *t, const spec_tokenizer_data *data, spec_error *error)
@@ -83,7 +85,8 @@ static int read_merges(spec_tokenizer *t, const spec_tokenizer_data *data, spec_
     int status = GSL_SUCCESS;
     size_t longest = 0;
     char *bytes = NULL;
-    if (data->n_merges >= UINT32_MAX) SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: more than 2^32 merges"));
+    if (data->n_merges >= UINT32_MAX)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: more than 2^32 merges"));
     for (size_t i = 0; i < data->n_merges; i++) {
         if (data->merge[i].length > longest) longest = data->merge[i].length;
     }
@@ -101,14 +104,16 @@ static int read_merges(spec_tokenizer *t, const spec_tokenizer_data *data, spec_
         if (left >= 0 && right >= 0) {
             memcpy(bytes, t->piece[left].bytes, t->piece[left].length);
             memcpy(bytes + t->piece[left].length, t->piece[right].bytes, t->piece[right].length);
-            symbol = spec_piece_table_find(&t->table,
-                                           (spec_piece){bytes, t->piece[left].length + t->piece[right].length});
+            symbol = spec_token_table_find(
+                &t->table, (spec_piece){bytes, t->piece[left].length + t->piece[right].length});
         }
         if (symbol < 0) {
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokenizer: merge %zu, \"%.*s\", is not of two tokens into a third",
+            SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                               "tokenizer: merge %zu, \"%.*s\", is not of two tokens into a third",
                                i, merge.length < 80 ? (int)merge.length : 80, merge.bytes));
         }
-        SPEC_TRY(spec_merge_table_add(&t->merges, (spec_merge){left, right, symbol, (uint32_t)i}, error));
+        SPEC_TRY(spec_merge_table_add(&t->merges, (spec_merge){left, right, symbol, (uint32_t)i},
+                                      error));
     }
 done:
     free(bytes);
@@ -123,7 +128,8 @@ static int compile(spec_tokenizer *t, const char *pre, spec_error *error)
     for (int i = 0; i < PRES; i++) {
         if (strcmp(pres[i].name, pre) != 0) {
             const size_t n = strlen(names);
-            if (i > 0) snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", pres[i].name);
+            if (i > 0)
+                snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", pres[i].name);
             continue;
         }
         t->whole_first = pres[i].whole_first;
@@ -133,11 +139,15 @@ static int compile(spec_tokenizer *t, const char *pre, spec_error *error)
         if (t->limits == NULL || t->expression == NULL) {
             return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
         }
-        pcre2_set_match_limit(t->limits, UINT32_MAX); /* giving back a long run of blanks is many steps, but linear */
-        pcre2_jit_compile(t->expression, PCRE2_JIT_COMPLETE); /* where there is none, it is interpreted */
+        pcre2_set_match_limit(
+            t->limits, UINT32_MAX); /* backtracking over a long run of blanks takes many steps,
+                                       but linear time */
+        pcre2_jit_compile(t->expression,
+                          PCRE2_JIT_COMPLETE); /* without JIT, PCRE2 interprets the expression */
         return GSL_SUCCESS;
     }
-    return spec_fail(error, GSL_EINVAL, "tokenizer: unknown pre-tokenizer '%.60s'; known are %s", pre, names);
+    return spec_fail(error, GSL_EINVAL, "tokenizer: unknown pre-tokenizer '%.60s'; known are %s",
+                     pre, names);
 }
 
 int spec_tokenizer_bpe_open(spec_tokenizer *t, const spec_tokenizer_data *data, spec_error *error)
@@ -145,7 +155,7 @@ int spec_tokenizer_bpe_open(spec_tokenizer *t, const spec_tokenizer_data *data, 
     int status = GSL_SUCCESS;
     for (int i = 0; i < 256; i++) {
         const char byte = (char)i;
-        t->byte_token[i] = spec_piece_table_find(&t->table, (spec_piece){&byte, 1});
+        t->byte_token[i] = spec_token_table_find(&t->table, (spec_piece){&byte, 1});
     }
     SPEC_TRY(read_merges(t, data, error));
     SPEC_TRY(compile(t, data->pre, error));
@@ -159,11 +169,11 @@ void spec_tokenizer_bpe_close(spec_tokenizer *tokenizer)
     pcre2_match_context_free(tokenizer->limits);
 }
 
-/* A piece of the expression, or a byte that is no character. */
+/* Add a piece of the expression, or an invalid byte. */
 static void encode_piece(spec_encoder *encoder, spec_piece piece)
 {
     const spec_tokenizer *t = encoder->tokenizer;
-    const int whole = t->whole_first ? spec_piece_table_find(&t->table, piece) : -1;
+    const int whole = t->whole_first ? spec_token_table_find(&t->table, piece) : -1;
     if (whole >= 0) {
         spec_tokenizer_emit(encoder, whole);
         return;
@@ -180,14 +190,16 @@ static void encode_piece(spec_encoder *encoder, spec_piece piece)
     spec_tokenizer_flush(encoder);
 }
 
-/* A run of whole characters. Every expression matches at least one, unless memory runs out. */
-static void encode_run(spec_encoder *encoder, const char *text, size_t length, pcre2_match_data *match)
+/* Encode a run of valid characters. Every expression matches at least one, unless memory runs out.
+ */
+static void encode_run(spec_encoder *encoder, const char *text, size_t length,
+                       pcre2_match_data *match)
 {
     const spec_tokenizer *t = encoder->tokenizer;
     const size_t *const end = pcre2_get_ovector_pointer(match) + 1;
     for (size_t at = 0; at < length && !encoder->failed; at = *end) {
-        encoder->failed = pcre2_match(t->expression, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, match,
-                                      t->limits) < 0;
+        encoder->failed = pcre2_match(t->expression, (PCRE2_SPTR)text, length, at,
+                                      PCRE2_NO_UTF_CHECK, match, t->limits) < 0;
         if (!encoder->failed) encode_piece(encoder, (spec_piece){text + at, *end - at});
     }
 }
@@ -200,12 +212,12 @@ void spec_tokenizer_bpe_encode(spec_encoder *encoder, const char *text, size_t l
         encoder->failed = true;
         return;
     }
-    size_t run = 0; /* where the characters begin that have not been encoded */
+    size_t run = 0; /* start of the characters not encoded yet */
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        size_t n = spec_piece_character(&code, (const unsigned char *)text + at, length - at);
+        size_t n = spec_utf8_decode(&code, (const unsigned char *)text + at, length - at);
         const int user = spec_tokenizer_user(t, text + at, length - at);
-        if (user < 0 && code != SPEC_PIECE_INVALID) {
+        if (user < 0 && code != SPEC_UTF8_INVALID) {
             at += n;
             continue;
         }

@@ -1,4 +1,5 @@
-/* Tokens that happen to be among the drafts: the formulas against every tuple of drafts. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Independent tokens that are among the drafts: the formulas against every tuple of drafts. */
 #include "analysis/rules/coincidence.h"
 
 #include "tests/support/order_value.h"
@@ -6,7 +7,7 @@
 
 #include <gsl/gsl_rng.h>
 
-/* A chance is never above 1, whatever rounding does. */
+/* A chance is never above 1, also after rounding. */
 static double at_most_one(acceptance *of, const double *target, const double *draft, int V, int n)
 {
     const double accepted = value(of, target, draft, V, n);
@@ -34,24 +35,27 @@ static double mass_on(const double *law, int V, const int *token, int from, int 
 static double match_by_tuples(const tuples *all, const double *target, int V)
 {
     double sum = 0;
-    for (int i = 0; i < all->size; i++) sum += all->chance[i] * mass_on(target, V, all->token[i], 0, all->n);
+    for (int i = 0; i < all->size; i++)
+        sum += all->chance[i] * mass_on(target, V, all->token[i], 0, all->n);
     return sum;
 }
 
-static double naive_tree_by_tuples(const tuples *all, const double *target, const double *draft, int V)
+static double naive_tree_by_tuples(const tuples *all, const double *target, const double *draft,
+                                   int V)
 {
-    double residual[TUPLES_V], excess = 0, sum = 0;
-    for (int x = 0; x < V; x++) excess += residual[x] = fmax(0, target[x] - draft[x]);
+    double residual[TUPLES_V], left = 0, sum = 0;
+    for (int x = 0; x < V; x++) left += residual[x] = fmax(0, target[x] - draft[x]);
     for (int i = 0; i < all->size; i++) {
         const int first = all->token[i][0];
         const double passes = fmin(1, target[first] / draft[first]);
-        const double kept = excess > 0 ? mass_on(residual, V, all->token[i], 1, all->n) / excess : 0;
+        const double kept =
+            left > 0 ? mass_on(residual, V, all->token[i], 1, all->n) / left : 0;
         sum += all->chance[i] * (passes + (1 - passes) * kept);
     }
     return sum;
 }
 
-/* Peaks, ties, zeros and one-token rows, of both sides. */
+/* Peaks, ties, zeros and one-token rows, of both models. */
 static void formulas_are_the_sums_over_every_tuple(void **state)
 {
     static tuples all;
@@ -64,30 +68,30 @@ static void formulas_are_the_sums_over_every_tuple(void **state)
         tuples_row(target, V, i / 20 % 4, rng);
         tuples_row(draft, V, i / 80 % 4, rng);
         tuples_without_replacement(&all, draft, V, n);
-        assert_within(at_most_one(spec_match_without_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
-                      1e-13);
+        assert_within(at_most_one(spec_coincidence_match_without, target, draft, V, n),
+                      match_by_tuples(&all, target, V), 1e-13);
         if (n <= 2 || n >= V)
-            assert_within(at_most_one(spec_naive_tree_without_acceptance, target, draft, V, n),
+            assert_within(at_most_one(spec_coincidence_naive_tree_without, target, draft, V, n),
                           naive_tree_by_tuples(&all, target, draft, V), 1e-13);
-        else assert_nan(at_most_one(spec_naive_tree_without_acceptance, target, draft, V, n));
+        else assert_nan(at_most_one(spec_coincidence_naive_tree_without, target, draft, V, n));
         if (n <= V) {
             tuples_greedy(&all, draft, V, n);
-            assert_within(at_most_one(spec_match_greedy_acceptance, target, draft, V, n), match_by_tuples(&all, target, V),
-                          1e-13);
+            assert_within(at_most_one(spec_coincidence_match_greedy, target, draft, V, n),
+                          match_by_tuples(&all, target, V), 1e-13);
         }
-        assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, draft, V, 1),
+        assert_within(at_most_one(spec_coincidence_naive_tree_hub, target, draft, V, 1),
                       at_most_one(overlap, target, draft, V, 1), 0);
         tuples_hub(&all, draft, V);
-        assert_within(at_most_one(spec_match_greedy_acceptance, target, draft, V, 2), match_by_tuples(&all, target, V),
-                      1e-13);
-        assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, draft, V, 2),
+        assert_within(at_most_one(spec_coincidence_match_greedy, target, draft, V, 2),
+                      match_by_tuples(&all, target, V), 1e-13);
+        assert_within(at_most_one(spec_coincidence_naive_tree_hub, target, draft, V, 2),
                       naive_tree_by_tuples(&all, target, draft, V), 1e-13);
     }
     gsl_rng_free(rng);
 }
 
-/* Where tuples are too many: two drafts by the sum and by the race, rows spread over many orders; and an even draft, of
- * which each token is among n of V with chance n/V. */
+/* For too many tuples: two drafts by the sum and by the race, rows over many orders of magnitude;
+ * and a uniform draft, of which each token is among n of V with chance n/V. */
 static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **state)
 {
     enum { V = 300 };
@@ -99,13 +103,14 @@ static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **s
     for (int kind = 0; kind < 3; kind++) {
         tuples_row(target, V, 0, rng);
         tuples_row(draft, V, kind, rng);
-        assert_within(at_most_one(spec_match_race_acceptance, target, draft, V, 2),
-                      at_most_one(spec_match_without_acceptance, target, draft, V, 2), 1e-13);
-        assert_within(at_most_one(spec_match_race_acceptance, target, draft, V, 1),
-                      at_most_one(spec_match_acceptance, target, draft, V, 1), 1e-13);
+        assert_within(at_most_one(spec_coincidence_match_race, target, draft, V, 2),
+                      at_most_one(spec_coincidence_match_without, target, draft, V, 2), 1e-13);
+        assert_within(at_most_one(spec_coincidence_match_race, target, draft, V, 1),
+                      at_most_one(spec_multi_draft_match, target, draft, V, 1), 1e-13);
         const int n[] = {3, 6, 7, 24, 25, 64};
         for (size_t i = 0; i < sizeof n / sizeof n[0]; i++)
-            assert_within(at_most_one(spec_match_without_acceptance, target, even, V, n[i]), n[i] / (double)V, 1e-13);
+            assert_within(at_most_one(spec_coincidence_match_without, target, even, V, n[i]),
+                          n[i] / (double)V, 1e-13);
     }
     gsl_rng_free(rng);
 }
@@ -113,14 +118,16 @@ static void the_race_agrees_with_the_sum_for_two_and_with_an_even_draft(void **s
 /* Draft probabilities that add nothing to 1, and that no time of the race reaches. */
 static void the_least_draft_probabilities_do_no_harm(void **state)
 {
-    const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074}, one[] = {1, 0x1p-1074, 0};
+    const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074},
+                 one[] = {1, 0x1p-1074, 0};
     (void)state;
-    assert_within(at_most_one(spec_match_race_acceptance, target, two, 3, 2), 0.8, 1e-14);
-    assert_within(at_most_one(spec_match_without_acceptance, target, two, 3, 2), 0.8, 1e-15);
-    assert_within(at_most_one(spec_naive_tree_hub_acceptance, target, one, 3, 2), 0.8, 1e-15); /* .5 + .5 .3/.5 */
+    assert_within(at_most_one(spec_coincidence_match_race, target, two, 3, 2), 0.8, 1e-14);
+    assert_within(at_most_one(spec_coincidence_match_without, target, two, 3, 2), 0.8, 1e-15);
+    assert_within(at_most_one(spec_coincidence_naive_tree_hub, target, one, 3, 2), 0.8,
+                  1e-15); /* .5 + .5 .3/.5 */
 }
 
-/* What a function leaves in the order's scratch is nothing to the next one. */
+/* The order's workspace after one function does not affect the next one. */
 static void one_order_serves_all(void **state)
 {
     const double target[] = {0.25, 0.25, 0.5}, drafts[][3] = {{0.5, 0.25, 0.25}, {1, 0, 0}};
@@ -128,12 +135,13 @@ static void one_order_serves_all(void **state)
     (void)state;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     for (int i = 0; i < 2; i++) {
-        static acceptance *const all[] = {spec_match_without_acceptance, spec_naive_tree_without_acceptance,
-                                          spec_naive_tree_hub_acceptance};
+        static acceptance *const all[] = {spec_coincidence_match_without,
+                                          spec_coincidence_naive_tree_without,
+                                          spec_coincidence_naive_tree_hub};
         assert_int_equal(spec_ratio_order_sort(&order, target, drafts[i]), GSL_SUCCESS);
         for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
-            assert_within(spec_match_greedy_acceptance(&order, 2),
-                          at_most_one(spec_match_greedy_acceptance, target, drafts[i], 3, 2), 0);
+            assert_within(spec_coincidence_match_greedy(&order, 2),
+                          at_most_one(spec_coincidence_match_greedy, target, drafts[i], 3, 2), 0);
             assert_within(all[k](&order, 2), at_most_one(all[k], target, drafts[i], 3, 2), 0);
         }
     }
@@ -142,9 +150,9 @@ static void one_order_serves_all(void **state)
 
 static void outside_of_the_domain_there_is_no_number(void **state)
 {
-    static acceptance *const all[] = {spec_match_without_acceptance, spec_match_race_acceptance,
-                                      spec_match_greedy_acceptance, spec_naive_tree_without_acceptance,
-                                      spec_naive_tree_hub_acceptance};
+    static acceptance *const all[] = {
+        spec_coincidence_match_without, spec_coincidence_match_race, spec_coincidence_match_greedy,
+        spec_coincidence_naive_tree_without, spec_coincidence_naive_tree_hub};
     const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.27, 0.73, 0};
     spec_ratio_order order;
     (void)state;
@@ -156,14 +164,15 @@ static void outside_of_the_domain_there_is_no_number(void **state)
         assert_nan(all[i](&order, 1));
         spec_ratio_order_free(&order);
     }
-    assert_nan(at_most_one(spec_match_race_acceptance, target, draft, 3, 2)); /* the race has two clocks alone */
-    assert_nan(at_most_one(spec_naive_tree_hub_acceptance, target, draft, 3, 3));
+    assert_nan(at_most_one(spec_coincidence_match_race, target, draft, 3,
+                           2)); /* the race has only two clocks */
+    assert_nan(at_most_one(spec_coincidence_naive_tree_hub, target, draft, 3, 3));
     const double one[] = {1};
     for (int n = 1; n < 3; n++) {
-        assert_within(at_most_one(spec_match_without_acceptance, one, one, 1, n), 1, 0);
-        assert_within(at_most_one(spec_match_greedy_acceptance, one, one, 1, n), 1, 0);
-        assert_within(at_most_one(spec_naive_tree_without_acceptance, one, one, 1, n), 1, 0);
-        assert_within(at_most_one(spec_naive_tree_hub_acceptance, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_coincidence_match_without, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_coincidence_match_greedy, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_coincidence_naive_tree_without, one, one, 1, n), 1, 0);
+        assert_within(at_most_one(spec_coincidence_naive_tree_hub, one, one, 1, n), 1, 0);
     }
 }
 

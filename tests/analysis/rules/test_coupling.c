@@ -1,4 +1,5 @@
-/* How often coupled draws agree: sums over pairs of tokens, and races and darts thrown. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How often coupled draws agree: sums over pairs of tokens, and simulated races and darts. */
 #include "analysis/rules/coupling.h"
 
 #include "analysis/rules/overlap.h"
@@ -18,19 +19,22 @@ static double agreement(coupling *of, const double *target, const double *draft,
     return agrees;
 }
 
-static coupling *const all_forms[] = {spec_coupling_gumbel, spec_coupling_minhash, spec_coupling_bound};
+static coupling *const all_forms[] = {spec_coupling_gumbel, spec_coupling_minhash,
+                                      spec_coupling_bound};
 
 static void known_vectors(void **state)
 {
     (void)state;
     static const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
-    assert_within(agreement(spec_coupling_minhash, target, draft, 3), 42.0 / 65, 1e-15); /* (.7 + .06 + .06 + .02)/1.3 */
+    assert_within(agreement(spec_coupling_minhash, target, draft, 3), 42.0 / 65,
+                  1e-15); /* (.7 + .06 + .06 + .02)/1.3 */
     assert_within(agreement(spec_coupling_bound, target, draft, 3), 7.0 / 13, 1e-15);
-    assert_within(agreement(spec_coupling_gumbel, target, draft, 3), 43.0 / 62, 1e-15); /* `python3 misc.py` */
+    assert_within(agreement(spec_coupling_gumbel, target, draft, 3), 43.0 / 62,
+                  1e-15); /* tests/oracle/misc.py, part (f) */
 }
 
-/* The chain bound <= MinHash <= Gumbel <= overlap; MinHash is above its bound wherever two rows share a token without
- * agreeing on it. */
+/* The chain bound <= MinHash <= Gumbel <= overlap; MinHash is above its bound wherever two rows
+ * share a token without agreeing on it. */
 static void gumbel_is_between_minhash_and_the_overlap(void **state)
 {
     (void)state;
@@ -45,7 +49,8 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
         tuples_row(draft, V, i % 4, rng);
         for (int x = 0; x < V; x++) {
             double sum = 0;
-            /* a dart below one row alone, and then another below the other row, at the same token */
+            /* a dart below one row alone, and then another below the other row, at the same token
+             */
             darts += fmin(target[x], draft[x]) + fmax(draft[x] - target[x], 0) * target[x] +
                      fmax(target[x] - draft[x], 0) * draft[x];
             if (target[x] == 0 || draft[x] == 0) continue;
@@ -54,20 +59,21 @@ static void gumbel_is_between_minhash_and_the_overlap(void **state)
             direct += 1 / sum;
         }
         double gumbel = agreement(spec_coupling_gumbel, target, draft, V),
-               tv = spec_total_variation(target, draft, (size_t)V);
+               tv = spec_overlap_total_variation(target, draft, (size_t)V);
         double minhash = agreement(spec_coupling_minhash, target, draft, V),
                bound = agreement(spec_coupling_bound, target, draft, V);
         assert_within(gumbel, direct, 1e-14);
         assert_within(minhash, darts / (1 + tv), 1e-14);
         assert_within(bound, (1 - tv) / (1 + tv), 1e-15);
-        assert_true(bound <= minhash + 1e-15 && minhash <= gumbel + 1e-15 && gumbel <= 1 - tv + 1e-15);
+        assert_true(bound <= minhash + 1e-15 && minhash <= gumbel + 1e-15 &&
+                    gumbel <= 1 - tv + 1e-15);
         if (above) assert_true(minhash > bound + 1e-7);
     }
     gsl_rng_free(rng);
 }
 
-/* 100,000 races of shared exponential clocks: a standard error of .0015, which parts the overlap, MinHash and Gumbel of
- * these rows by 27 of them or more. */
+/* 100,000 races of shared exponential clocks: a standard error of .0015, which separates the
+ * overlap, MinHash and Gumbel of these rows by 27 of them or more. */
 static void gumbel_is_a_race_of_shared_clocks(void **state)
 {
     (void)state;
@@ -85,16 +91,19 @@ static void gumbel_is_a_race_of_shared_clocks(void **state)
         }
         agree += first == second;
     }
-    double expected = agreement(spec_coupling_gumbel, target, draft, 4), share = (double)agree / (double)rounds;
-    assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
+    double expected = agreement(spec_coupling_gumbel, target, draft, 4),
+           share = (double)agree / (double)rounds;
+    assert_within(share, expected,
+                  4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
     double overlap = spec_overlap(target, draft, 4),
            minhash = agreement(spec_coupling_minhash, target, draft, 4);
     assert_true(overlap - expected > 0.015 && expected - minhash > 0.015);
     gsl_rng_free(rng);
 }
 
-/* 100,000 times the first dart below either row, of darts that both share: .0015 again. (1-TV)/(1+TV), the chance that
- * one dart serves both, is 43 standard errors off, Gumbel 27. */
+/* 100,000 times the first dart below either row, of darts that both share: .0015 again.
+ * (1-TV)/(1+TV), the chance that one dart decides for both, is 43 standard errors off, Gumbel
+ * 27. */
 static void minhash_is_a_throw_of_shared_darts(void **state)
 {
     (void)state;
@@ -112,8 +121,10 @@ static void minhash_is_a_throw_of_shared_darts(void **state)
         }
         agree += first == second;
     }
-    double expected = agreement(spec_coupling_minhash, target, draft, 4), share = (double)agree / (double)rounds;
-    assert_within(share, expected, 4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
+    double expected = agreement(spec_coupling_minhash, target, draft, 4),
+           share = (double)agree / (double)rounds;
+    assert_within(share, expected,
+                  4.9 * sqrt(expected * (1 - expected) / (double)rounds)); /* p = 1e-6 */
     double gumbel = agreement(spec_coupling_gumbel, target, draft, 4),
            bound = agreement(spec_coupling_bound, target, draft, 4);
     assert_true(gumbel - expected > 0.015 && expected - bound > 0.015);
@@ -155,7 +166,8 @@ static void tiny_chances_keep_their_digits(void **state)
 static void rows_that_are_none_give_no_number(void **state)
 {
     (void)state;
-    static const double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1}, row[3] = {0.5, 0.3, 0.2};
+    static const double bad[3] = {0.5, NAN, 0.5}, short_row[3] = {0.5, 0.3, 0.1},
+                        row[3] = {0.5, 0.3, 0.2};
     for (int f = 0; f < 3; f++) {
         assert_nan(agreement(all_forms[f], bad, row, 3));
         assert_nan(agreement(all_forms[f], row, short_row, 3));

@@ -1,5 +1,6 @@
-/* The most that any rule accepts: prefixes against all subsets and against the largest flow from tuples of drafts to
- * their tokens. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The most that any rule accepts: prefixes against all subsets and against the largest flow from
+ * tuples of drafts to their tokens. */
 #include "analysis/rules/optimal.h"
 
 #include "analysis/rules/overlap.h"
@@ -12,7 +13,8 @@
 
 enum { V_MAX = TUPLES_V };
 
-/* `python3 vectors.py`, as exact fractions; `python3 single.py` finds them by subsets and by flow. */
+/* tests/oracle/vectors.py prints exact fractions; tests/oracle/single.py finds them by subsets and
+ * by flow. */
 static void known_vectors(void **state)
 {
     (void)state;
@@ -24,12 +26,13 @@ static void known_vectors(void **state)
     assert_within(value(spec_optimal_without_replacement, target1, draft1, 3, 1), 0.7, 1e-15);
     assert_within(value(spec_optimal_without_replacement, target1, draft1, 3, 2), 69.0 / 70, 1e-15);
     assert_within(value(spec_optimal_without_replacement, target2, draft2, 3, 1), 0.7, 1e-15);
-    assert_within(value(spec_optimal_without_replacement, target2, draft2, 3, 2), 139.0 / 140, 1e-15);
+    assert_within(value(spec_optimal_without_replacement, target2, draft2, 3, 2), 139.0 / 140,
+                  1e-15);
     assert_same(value(spec_optimal_without_replacement, target1, draft1, 3, 3), 1);
     assert_same(value(spec_optimal_without_replacement, target1, draft1, 3, 4), 1);
 }
 
-/* ---- second routes ----------------------------------------------------------------------------------------------- */
+/* ---- second routes --------------------------------------------------------------------------- */
 
 static int tokens_of(const tuples *all, int i)
 {
@@ -45,14 +48,16 @@ static double by_subsets(const double *target, int V, const tuples *all)
     for (int set = 0; set < 1 << V; set++) {
         double gap = 0;
         for (int x = 0; x < V; x++) gap += set >> x & 1 ? target[x] : 0;
-        for (int i = 0; i < all->size; i++) gap -= (tokens_of(all, i) & ~set) == 0 ? all->chance[i] : 0;
+        for (int i = 0; i < all->size; i++)
+            gap -= (tokens_of(all, i) & ~set) == 0 ? all->chance[i] : 0;
         least = fmin(least, gap);
     }
     return 1 + least;
 }
 
-/* The largest flow from sets of drafted tokens to tokens, by augmenting along shortest paths [Edmonds72]. Nodes: set s
- * (of 2^V), then token x; supply[s] and demand[x] are what is left, flow[s][x] what is sent. */
+/* The largest flow from sets of drafted tokens to tokens, by augmenting along shortest paths
+ * [Edmonds72]. Nodes: set s (of 2^V), then token x; supply[s] and demand[x] are the remainders,
+ * flow[s][x] the flow. */
 static double by_flow(const double *target, int V, const tuples *all)
 {
     static double supply[1 << V_MAX], flow[1 << V_MAX][V_MAX];
@@ -119,36 +124,42 @@ static void prefixes_reach_the_best_subset_and_the_largest_flow(void **state)
         if (i % 19 == 0) memcpy(draft, target, sizeof draft);
         tuples_iid(&all, draft, V, n);
         assert_within(by_flow(target, V, &all), by_subsets(target, V, &all), 1e-13);
-        assert_within(value(spec_optimal_iid, target, draft, V, n), by_subsets(target, V, &all), 1e-14);
+        assert_within(value(spec_optimal_iid, target, draft, V, n), by_subsets(target, V, &all),
+                      1e-14);
         tuples_without_replacement(&all, draft, V, n);
         assert_within(by_flow(target, V, &all), by_subsets(target, V, &all), 1e-13);
-        assert_within(value(spec_optimal_without_replacement, target, draft, V, n), by_subsets(target, V, &all), 1e-13);
+        assert_within(value(spec_optimal_without_replacement, target, draft, V, n),
+                      by_subsets(target, V, &all), 1e-13);
         if (n <= V) {
             tuples_greedy(&all, draft, V, n);
             double most = by_subsets(target, V, &all);
             assert_within(by_flow(target, V, &all), most, 1e-13);
-            assert_within(value(spec_greedy_drafting_acceptance, target, draft, V, n), most, 1e-14);
+            assert_within(value(spec_multi_draft_greedy, target, draft, V, n), most, 1e-14);
         }
         if (V > 1) {
             tuples_hub(&all, draft, V);
-            assert_within(value(spec_spechub_acceptance, target, draft, V, 2), by_subsets(target, V, &all), 1e-14);
+            assert_within(value(spec_multi_draft_spechub, target, draft, V, 2),
+                          by_subsets(target, V, &all), 1e-14);
         }
     }
     gsl_rng_free(rng);
 }
 
-/* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4 (1 - .25^2) + .3
- * (1 - (2/3)^2). One ratio wherever both are positive, and it is the optimum. `python3 spectrgbv.py` finds it below the
- * optimum in 299 of 300 cases and above it in none. */
+/* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4
+ * (1 - .25^2) + .3 (1 - (2/3)^2). One ratio wherever both are positive, and it is the optimum.
+ * tests/oracle/spectrgbv.py finds it below the optimum in 299 of 300 cases, and never above it. */
 static void the_quoted_optimum_is_a_lower_bound(void **state)
 {
     (void)state;
     assert_within(value(spec_optimal_quoted, target1, draft1, 3, 1), 0.7, 1e-15);
     assert_within(value(spec_optimal_quoted, target1, draft1, 3, 2), 0.82, 1e-15);
-    assert_within(value(spec_optimal_quoted, target2, draft2, 3, 2), 0.3 + 0.4 * 15.0 / 16 + 0.3 * 5.0 / 9, 1e-15);
+    assert_within(value(spec_optimal_quoted, target2, draft2, 3, 2),
+                  0.3 + 0.4 * 15.0 / 16 + 0.3 * 5.0 / 9, 1e-15);
     static const double part[] = {0.27, 0.73, 0}, all[] = {0.162, 0.438, 0.4};
-    assert_within(value(spec_optimal_quoted, all, part, 3, 2), value(spec_optimal_iid, all, part, 3, 2), 1e-15);
-    assert_within(value(spec_optimal_quoted, part, all, 3, 2), value(spec_optimal_iid, part, all, 3, 2), 1e-15);
+    assert_within(value(spec_optimal_quoted, all, part, 3, 2),
+                  value(spec_optimal_iid, all, part, 3, 2), 1e-15);
+    assert_within(value(spec_optimal_quoted, part, all, 3, 2),
+                  value(spec_optimal_iid, part, all, 3, 2), 1e-15);
     assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, 0)));
     assert_true(isnan(value(spec_optimal_quoted, target1, draft1, 3, SPEC_DRAFTS_MAX + 1)));
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -171,8 +182,7 @@ static void the_quoted_optimum_is_a_lower_bound(void **state)
     gsl_rng_free(rng);
 }
 
-/* What the literature orders, on rows of every kind: without replacement against iid is an observation, not a theorem.
- */
+/* The orders that are proved (docs/formulas.md#orders), on rows of every kind. */
 static void rules_and_optima_stand_in_order(void **state)
 {
     (void)state;
@@ -185,11 +195,11 @@ static void rules_and_optima_stand_in_order(void **state)
         int n = 1 + (int)(i % 3);
         tuples_row(target, V, (int)(i / 3 % 4), rng);
         tuples_row(draft, V, (int)(i / 12 % 4), rng);
-        double match = value(spec_match_acceptance, target, draft, V, n),
-               naive = value(spec_naive_tree_acceptance, target, draft, V, n);
-        double rrs = value(spec_rrs_acceptance, target, draft, V, n),
+        double match = value(spec_multi_draft_match, target, draft, V, n),
+               naive = value(spec_multi_draft_naive_tree, target, draft, V, n);
+        double rrs = value(spec_multi_draft_rrs, target, draft, V, n),
                rrsw = value(spec_rrsw_acceptance, target, draft, V, n);
-        double kseq = value(spec_kseq_acceptance, target, draft, V, n),
+        double kseq = value(spec_multi_draft_kseq, target, draft, V, n),
                iid = value(spec_optimal_iid, target, draft, V, n);
         double without = value(spec_optimal_without_replacement, target, draft, V, n);
         assert_true(match <= naive + slack && naive <= iid + slack);
@@ -199,13 +209,14 @@ static void rules_and_optima_stand_in_order(void **state)
         assert_true(iid <= 1 && without <= 1 + slack);
         if (n > 1) {
             assert_true(iid >= value(spec_optimal_iid, target, draft, V, n - 1) - slack);
-            assert_true(without >= value(spec_optimal_without_replacement, target, draft, V, n - 1) - slack);
+            assert_true(without >=
+                        value(spec_optimal_without_replacement, target, draft, V, n - 1) - slack);
         }
     }
     gsl_rng_free(rng);
 }
 
-/* ---- the race ---------------------------------------------------------------------------------------------------- */
+/* ---- the race -------------------------------------------------------------------------------- */
 
 static void race_integral_is_the_sum_over_tuples(void **state)
 {
@@ -228,7 +239,8 @@ static void race_integral_is_the_sum_over_tuples(void **state)
             for (int k = 1, set = 0; k <= V; k++) {
                 double sum = 0;
                 set |= 1 << order.token[k - 1];
-                for (int j = 0; j < all.size; j++) sum += (tokens_of(&all, j) & ~set) == 0 ? all.chance[j] : 0;
+                for (int j = 0; j < all.size; j++)
+                    sum += (tokens_of(&all, j) & ~set) == 0 ? all.chance[j] : 0;
                 assert_within(inside[k], sum, 5e-15);
             }
         }
@@ -237,7 +249,8 @@ static void race_integral_is_the_sum_over_tuples(void **state)
     gsl_rng_free(rng);
 }
 
-/* n of V equally likely tokens are all among the first j with the hypergeometric chance C(j, n) / C(V, n). */
+/* n of V equally likely tokens are all among the first j with the hypergeometric chance C(j, n) /
+ * C(V, n). */
 static void race_of_equal_clocks_is_hypergeometric(void **state)
 {
     (void)state;
@@ -294,17 +307,21 @@ static void nearly_certain_drafts_keep_their_digits(void **state)
     (void)state;
     double rests[3] = {4e-13, 4e-25, 4e-90};
     for (int i = 0; i < 3; i++) {
-        double rest = rests[i], draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0.05, 0.75, 0.2};
-        /* Two drafts are token 0 and one of the others, 1 to 3, but for terms of the size of rest: .05 + 1/4 + .2. */
+        double rest = rests[i], draft[3] = {1 - rest, rest / 4, rest * 3 / 4},
+               target[3] = {0.05, 0.75, 0.2};
+        /* Two drafts are token 0 and one of the others, 1 to 3, except for terms of the size of
+         * rest: .05 + 1/4 + .2. */
         assert_within(value(spec_optimal_without_replacement, target, draft, 3, 2), 0.5, 1e-12);
-        double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4}, target4[4] = {0.02, 0.9, 0.05, 0.03};
+        double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4},
+               target4[4] = {0.02, 0.9, 0.05, 0.03};
         /* Three: token 0 and two of .27, .33, .4; token 1 is drafted unless they are 2 and 3. */
         double both = 0.33 * 0.4 / 0.67 + 0.4 * 0.33 / 0.6;
-        assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3), 0.1 + 1 - both, 1e-12);
+        assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3),
+                      0.1 + 1 - both, 1e-12);
     }
 }
 
-/* The race to a token that is all but impossible ends before the largest double. */
+/* The race to a token of nearly zero probability ends before the largest double. */
 static void a_clock_too_slow_for_a_double_never_rings(void **state)
 {
     (void)state;
@@ -319,7 +336,7 @@ static void a_clock_too_slow_for_a_double_never_rings(void **state)
     spec_ratio_order_free(&order);
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static void the_scratch_of_an_order_is_its_own(void **state)
 {
@@ -330,7 +347,8 @@ static void the_scratch_of_an_order_is_its_own(void **state)
         spec_ratio_order order;
         assert_int_equal(spec_ratio_order_init(&order, 5), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
-        double *const rows[4] = {order.target_below, order.draft_below, order.target_above, order.draft_above};
+        double *const rows[4] = {order.target_below, order.draft_below, order.target_above,
+                                 order.draft_above};
         for (int r = 0; r < 4; r++) memcpy(sums[r], rows[r], sizeof sums[r]);
         assert_true(spec_optimal_without_replacement(&order, n) > 0);
         for (int r = 0; r < 4; r++) assert_memory_equal(sums[r], rows[r], sizeof sums[r]);
@@ -359,7 +377,8 @@ static void edges_of_the_domain(void **state)
 {
     (void)state;
     acceptance *const optima[2] = {spec_optimal_iid, spec_optimal_without_replacement};
-    double bad[3] = {0.5, NAN, 0.5}, left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6}, certain[1] = {1};
+    double bad[3] = {0.5, NAN, 0.5}, left[4] = {0.27, 0.73, 0, 0}, right[4] = {0, 0, 0.4, 0.6},
+           certain[1] = {1};
     for (int i = 0; i < 2; i++) {
         assert_nan(value(optima[i], target1, draft1, 3, 0));
         assert_nan(value(optima[i], target1, draft1, 3, -1));

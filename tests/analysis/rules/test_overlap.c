@@ -1,4 +1,5 @@
-/* What a rule accepts and how far two rows are apart, against integer arithmetic, expansions and known answers. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Acceptance and distance of two rows, against integer arithmetic, expansions and known answers. */
 #include "analysis/rules/overlap.h"
 
 #include "tests/support/near.h"
@@ -13,26 +14,29 @@ static void known_rows_give_known_distances(void **state)
 {
     (void)state;
     assert_within(spec_overlap(target, draft, 3), 0.7, 1e-16);
-    assert_within(spec_match_probability(target, draft, 3), 0.31, 1e-16);
-    assert_within(spec_total_variation(target, draft, 3), 0.3, 1e-16);
-    assert_within(spec_max_difference(target, draft, 3), 0.3, 1e-16);
-    assert_within(spec_max_difference(draft, target, 3), 0.3, 1e-16);
+    assert_within(spec_overlap_match_probability(target, draft, 3), 0.31, 1e-16);
+    assert_within(spec_overlap_total_variation(target, draft, 3), 0.3, 1e-16);
+    assert_within(spec_overlap_max_difference(target, draft, 3), 0.3, 1e-16);
+    assert_within(spec_overlap_max_difference(draft, target, 3), 0.3, 1e-16);
     /* python3: .5*log(2.5)+.3*log(.6)+.2*log(2/3), and the entropy; the reversed divergence. */
-    assert_within(spec_kl_divergence(target, draft, 3), 0.22380465718564746, 1e-15);
-    assert_within(spec_kl_divergence(draft, target, 3), 0.19379419794061364, 1e-15);
-    assert_within(spec_entropy(target, 3), 1.0296530140645737, 1e-15);
+    assert_within(spec_overlap_kl_divergence(target, draft, 3), 0.22380465718564746, 1e-15);
+    assert_within(spec_overlap_kl_divergence(draft, target, 3), 0.19379419794061364, 1e-15);
+    assert_within(spec_overlap_entropy(target, 3), 1.0296530140645737, 1e-15);
 }
 
 static void empty_rows_give_zero(void **state)
 {
     (void)state;
-    assert_true(spec_overlap(target, draft, 0) == 0 && spec_match_probability(target, draft, 0) == 0);
-    assert_true(spec_total_variation(target, draft, 0) == 0 && spec_max_difference(target, draft, 0) == 0);
-    assert_true(spec_kl_divergence(target, draft, 0) == 0 && spec_entropy(target, 0) == 0);
+    assert_true(spec_overlap(target, draft, 0) == 0 &&
+                spec_overlap_match_probability(target, draft, 0) == 0);
+    assert_true(spec_overlap_total_variation(target, draft, 0) == 0 &&
+                spec_overlap_max_difference(target, draft, 0) == 0);
+    assert_true(spec_overlap_kl_divergence(target, draft, 0) == 0 &&
+                spec_overlap_entropy(target, 0) == 0);
 }
 
-/* 17 grains of 2^-58 beside 1/2 make more than half a unit in its last place, 16 make a tie that rounds to 1/2: one grain lost shows. The
- * half comes second, so that both orders of size occur. */
+/* 17 grains of 2^-58 beside 1/2 make more than half a unit in its last place, 16 make a tie that
+ * rounds to 1/2: one lost grain shows. The half comes second, so both orders of size occur. */
 static void no_grain_is_lost_beside_a_large_term(void **state)
 {
     (void)state;
@@ -40,7 +44,7 @@ static void no_grain_is_lost_beside_a_large_term(void **state)
     for (int i = 0; i < 18; i++) row[i] = i == 1 ? 0.5 : ldexp(1, -58);
     assert_true(spec_overlap(row, row, 18) == 0.5 + ldexp(1, -53));
     double zero[18] = {0};
-    assert_true(spec_total_variation(row, zero, 18) == (0.5 + ldexp(1, -53)) / 2);
+    assert_true(spec_overlap_total_variation(row, zero, 18) == (0.5 + ldexp(1, -53)) / 2);
 }
 
 static void long_rows_are_exact(void **state)
@@ -50,7 +54,8 @@ static void long_rows_are_exact(void **state)
     static double a[V], b[V];
     uint64_t lcg = spec_test_seed(), least = 0, distance = 0;
     double naive = 0;
-    for (int x = 0; x < V; x++) { /* probabilities are multiples of 2^-57, so that integers sum them exactly */
+    for (int x = 0; x < V;
+         x++) { /* probabilities are multiples of 2^-57, so that integers sum them exactly */
         lcg = lcg * 6364136223846793005u + 1442695040888963407u;
         uint64_t i = x == 0 ? (uint64_t)1 << 56 : lcg >> 24;
         lcg = lcg * 6364136223846793005u + 1442695040888963407u;
@@ -63,9 +68,9 @@ static void long_rows_are_exact(void **state)
     }
     double exact = ldexp((double)least, -57);
     assert_within(spec_overlap(a, b, V), exact, exact * DBL_EPSILON);
-    assert_true(fabs(naive - exact) > 2 * exact * DBL_EPSILON); /* a plain sum would not pass */
+    assert_true(fabs(naive - exact) > 2 * exact * DBL_EPSILON); /* a plain sum would fail */
     exact = ldexp((double)distance, -58);
-    assert_within(spec_total_variation(a, b, V), exact, exact * DBL_EPSILON);
+    assert_within(spec_overlap_total_variation(a, b, V), exact, exact * DBL_EPSILON);
 }
 
 static void divergence_of_near_rows_does_not_cancel(void **state)
@@ -79,9 +84,9 @@ static void divergence_of_near_rows_does_not_cancel(void **state)
             vp *= -v / 0.73;
             series -= (up * u + vp * v) / (j * (j - 1));
         }
-        assert_within(spec_kl_divergence(a, b, 2), series, 1e-13 * series);
+        assert_within(spec_overlap_kl_divergence(a, b, 2), series, 1e-13 * series);
     }
-    assert_true(spec_kl_divergence(target, target, 3) == 0);
+    assert_true(spec_overlap_kl_divergence(target, target, 3) == 0);
 }
 
 static void divergence_is_the_plain_sum_for_distant_rows(void **state)
@@ -91,7 +96,7 @@ static void divergence_is_the_plain_sum_for_distant_rows(void **state)
         for (double v = 0.01; v < 1; v += 0.01) {
             double a[2] = {u, 1 - u}, b[2] = {v, 1 - v};
             double plain = u * log(u / v) + (1 - u) * log((1 - u) / (1 - v));
-            assert_within(spec_kl_divergence(a, b, 2), plain, 2e-15);
+            assert_within(spec_overlap_kl_divergence(a, b, 2), plain, 2e-15);
         }
     }
 }
@@ -100,37 +105,41 @@ static void divergence_knows_zeros_and_infinity(void **state)
 {
     (void)state;
     double a[3] = {0, 0.4, 0.6}, b[3] = {0.2, 0.2, 0.6}, c[3] = {0, 0, 1};
-    assert_within(spec_kl_divergence(a, b, 3), 0.4 * log(2), 1e-16);
-    assert_true(isinf(spec_kl_divergence(b, a, 3)) && spec_kl_divergence(b, a, 3) > 0);
-    assert_true(spec_kl_divergence(c, c, 3) == 0);
-    assert_within(spec_kl_divergence(c, b, 3), log(1 / 0.6), 1e-15);
-    double even[2] = {0.5, 0.5}, thin[2] = {1e-320, 1}; /* the ratio overflows one way, underflows the other */
+    assert_within(spec_overlap_kl_divergence(a, b, 3), 0.4 * log(2), 1e-16);
+    assert_true(isinf(spec_overlap_kl_divergence(b, a, 3)) &&
+                spec_overlap_kl_divergence(b, a, 3) > 0);
+    assert_true(spec_overlap_kl_divergence(c, c, 3) == 0);
+    assert_within(spec_overlap_kl_divergence(c, b, 3), log(1 / 0.6), 1e-15);
+    double even[2] = {0.5, 0.5},
+           thin[2] = {1e-320, 1}; /* the ratio overflows one way, underflows the other */
     double logarithm = log(1e-320);
-    assert_within(spec_kl_divergence(even, thin, 2), log(0.5) - 0.5 * logarithm, 1e-12);
-    assert_within(spec_kl_divergence(thin, even, 2), log(2), 1e-15);
+    assert_within(spec_overlap_kl_divergence(even, thin, 2), log(0.5) - 0.5 * logarithm, 1e-12);
+    assert_within(spec_overlap_kl_divergence(thin, even, 2), log(2), 1e-15);
 }
 
 static void entropy_knows_zeros(void **state)
 {
     (void)state;
     double certain[3] = {0, 1, 0}, even[4] = {0.25, 0.25, 0.25, 0.25};
-    assert_true(spec_entropy(certain, 3) == 0);
-    assert_within(spec_entropy(even, 4), log(4), 1e-15);
+    assert_true(spec_overlap_entropy(certain, 3) == 0);
+    assert_within(spec_overlap_entropy(even, 4), log(4), 1e-15);
 }
 
 static void not_a_number_propagates(void **state)
 {
     (void)state;
     double (*const distances[])(const double *, const double *, size_t) = {
-        spec_overlap, spec_match_probability, spec_total_variation, spec_max_difference, spec_kl_divergence};
+        spec_overlap, spec_overlap_match_probability, spec_overlap_total_variation,
+        spec_overlap_max_difference, spec_overlap_kl_divergence};
     for (int x = 0; x < 3; x++) {
         double bad[3] = {0.5, 0.3, 0.2}, certain[3] = {0, 0, 1};
         bad[x] = NAN;
         for (int i = 0; i < 5; i++) {
             assert_true(isnan(distances[i](bad, draft, 3)) && isnan(distances[i](draft, bad, 3)));
-            assert_true(isnan(distances[i](bad, certain, 3)) && isnan(distances[i](certain, bad, 3)));
+            assert_true(isnan(distances[i](bad, certain, 3)) &&
+                        isnan(distances[i](certain, bad, 3)));
         }
-        assert_true(isnan(spec_entropy(bad, 3)));
+        assert_true(isnan(spec_overlap_entropy(bad, 3)));
     }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/rules/ratio_order.h"
 
 #include "analysis/rules/overlap.h"
@@ -21,13 +22,15 @@ static void tokens_stand_by_ratio_then_token_and_undrafted_ones_last_by_target(v
         assert_int_equal(order.token[i], expected[i]);
         assert_within(order.target[i], target[expected[i]], 1e-17);
         assert_within(order.draft[i], draft[expected[i]], 1e-17);
-        assert_same(order.ratio[i], order.draft[i] > 0 ? order.target[i] / order.draft[i] : INFINITY);
+        assert_same(order.ratio[i],
+                    order.draft[i] > 0 ? order.target[i] / order.draft[i] : INFINITY);
     }
     assert_int_equal(order.n_drafted, 4);
     assert_true(order.sorted);
     double counts[7] = {0, 1e-300, 0.5, 0.6, 2, 2.1, INFINITY};
     int below[7] = {0, 1, 1, 2, 2, 4, 4};
-    for (int i = 0; i < 7; i++) assert_int_equal(spec_ratio_order_count(&order, counts[i]), below[i]);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(spec_ratio_order_count(&order, counts[i]), below[i]);
     spec_ratio_order_free(&order);
 }
 
@@ -58,18 +61,19 @@ static void sums_of_prefixes_are_those_of_the_rows(void **state)
             t += order.target[i];
             d += order.draft[i];
         }
-        assert_true(order.target_above[V] == 0 && order.draft_above[V] == 0 && order.draft_above[order.n_drafted] == 0);
+        assert_true(order.target_above[V] == 0 && order.draft_above[V] == 0 &&
+                    order.draft_above[order.n_drafted] == 0);
         double overlap = spec_overlap(target, draft, V);
         assert_near(spec_ratio_order_common(&order, 1), overlap, 1e-14);
         double scales[] = {0, 1e-9, 0.27, 1, 2.385, 40, 1e12};
         for (int s = 0; s < 7; s++) {
-            long double common = 0, excess = 0;
+            long double common = 0, residual = 0;
             for (int x = 0; x < V; x++) {
                 common += fmin(target[x], scales[s] * draft[x]);
-                excess += fmax(0, target[x] - scales[s] * draft[x]);
+                residual += fmax(0, target[x] - scales[s] * draft[x]);
             }
             assert_near(spec_ratio_order_common(&order, scales[s]), (double)common, 1e-14);
-            assert_within(spec_ratio_order_excess(&order, scales[s]), (double)excess, 1e-15);
+            assert_within(spec_ratio_order_residual(&order, scales[s]), (double)residual, 1e-15);
         }
     }
     spec_ratio_order_free(&order);
@@ -84,26 +88,27 @@ static void extreme_scales_are_limits(void **state)
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_int_equal(spec_ratio_order_sort(&order, target, draft), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 0), 0);
-    assert_same(spec_ratio_order_excess(&order, 0), 1);
+    assert_same(spec_ratio_order_residual(&order, 0), 1);
     assert_within(spec_ratio_order_common(&order, INFINITY), 0.77, 1e-15);
-    assert_within(spec_ratio_order_excess(&order, INFINITY), 0.23, 1e-15);
-    assert_within(spec_ratio_order_excess(&order, DBL_MAX), 0.23, 1e-15);
+    assert_within(spec_ratio_order_residual(&order, INFINITY), 0.23, 1e-15);
+    assert_within(spec_ratio_order_residual(&order, DBL_MAX), 0.23, 1e-15);
     assert_nan(spec_ratio_order_common(&order, NAN));
-    assert_nan(spec_ratio_order_excess(&order, NAN));
+    assert_nan(spec_ratio_order_residual(&order, NAN));
     assert_nan(spec_ratio_order_common(&order, -1e-300));
-    assert_nan(spec_ratio_order_excess(&order, -1e-300));
-    /* equal rows: all in common, nothing in excess, at once */
+    assert_nan(spec_ratio_order_residual(&order, -1e-300));
+    /* equal rows: all in common, a residual of 0, at once */
     assert_int_equal(spec_ratio_order_sort(&order, draft, draft), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 1), 1);
-    assert_same(spec_ratio_order_excess(&order, 1), 0);
-    assert_same(spec_ratio_order_excess(&order, 3), 0);
+    assert_same(spec_ratio_order_residual(&order, 1), 0);
+    assert_same(spec_ratio_order_residual(&order, 3), 0);
     spec_ratio_order_free(&order);
 }
 
 static void the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero(void **state)
 {
     (void)state;
-    double step = 0x1p-54, target[4] = {0.25 + step, 0.25, 0.25, 0.25 - step}, even[4] = {0.25, 0.25, 0.25, 0.25};
+    double step = 0x1p-54, target[4] = {0.25 + step, 0.25, 0.25, 0.25 - step},
+           even[4] = {0.25, 0.25, 0.25, 0.25};
     double minus[4] = {0.5, -0.0, 0.5, 0};
     int last_bit[4] = {3, 1, 2, 0}, zeros[4] = {1, 3, 0, 2};
     spec_ratio_order order;
@@ -115,17 +120,18 @@ static void the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero(void **stat
         for (int i = 0; i < 4; i++) assert_int_equal(order.token[i], zeros[i]);
         assert_int_equal(order.n_drafted, 4);
     }
-    for (int i = 0; i <= 4; i++) order.work[i] = 42; /* the scratch is no other row */
+    for (int i = 0; i <= 4; i++) order.work[i] = 42; /* the workspace is not another row */
     for (int i = 0; i <= 4; i++) {
         assert_within(order.draft_above[i], 1 - i / 4.0, 1e-16);
-        assert_true(order.target_above[i] <= 1 && order.target_below[i] <= 1 && order.draft_below[i] <= 1);
+        assert_true(order.target_above[i] <= 1 && order.target_below[i] <= 1 &&
+                    order.draft_below[i] <= 1);
     }
     spec_ratio_order_free(&order);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
     enum { V = 50 };
     assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
-    for (int i = 0; i < 100; i++) { /* sums of shares round to either side of 1 */
+    for (int i = 0; i < 100; i++) { /* sums of shares round to both sides of 1 */
         double row[V];
         tuples_row(row, V, 0, rng);
         assert_int_equal(spec_ratio_order_sort(&order, row, row), GSL_SUCCESS);
@@ -146,21 +152,22 @@ static void what_is_no_law_is_refused_and_gives_nan_until_the_next_sort(void **s
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
     assert_nan(spec_ratio_order_common(&order, 1));
-    assert_nan(spec_ratio_order_excess(&order, 1));
+    assert_nan(spec_ratio_order_residual(&order, 1));
     for (int i = 0; i < 4; i++) {
         assert_int_equal(spec_ratio_order_sort(&order, good, good), GSL_SUCCESS);
         assert_int_equal(spec_ratio_order_sort(&order, bad[i], good), GSL_EDOM);
         assert_nan(spec_ratio_order_common(&order, 1));
         assert_int_equal(spec_ratio_order_sort(&order, good, bad[i]), GSL_EDOM);
-        assert_nan(spec_ratio_order_excess(&order, 1));
+        assert_nan(spec_ratio_order_residual(&order, 1));
     }
-    assert_int_equal(spec_ratio_order_sort(&order, near, good), GSL_SUCCESS); /* and is divided by its sum */
+    assert_int_equal(spec_ratio_order_sort(&order, near, good),
+                     GSL_SUCCESS); /* is divided by its sum */
     assert_within(order.target_below[3], 1, 1e-15);
     assert_within(order.target[2], (0.2 + 5e-10) / (1 + 5e-10), 1e-16);
     assert_int_equal(spec_ratio_order_sort(&order, good, near), GSL_SUCCESS);
     assert_within(order.draft[0], (0.2 + 5e-10) / (1 + 5e-10), 1e-16);
     spec_ratio_order_free(&order);
-    spec_ratio_order_free(&order); /* a freed order is a zeroed one */
+    spec_ratio_order_free(&order); /* a freed order is zeroed */
     assert_int_equal(spec_ratio_order_init(&order, 0), GSL_EDOM);
     spec_ratio_order_free(&order);
     assert_int_equal(spec_ratio_order_init(&order, 1), GSL_SUCCESS);

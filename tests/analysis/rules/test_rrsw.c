@@ -1,4 +1,6 @@
-/* Recursive rejection without replacement: the rule played over every tuple of drafts, and over whole rows. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recursive rejection without replacement: the rule applied to every tuple of drafts, and to whole
+ * rows. */
 #include "analysis/rules/rrsw.h"
 
 #include "tests/support/order_value.h"
@@ -8,7 +10,7 @@
 
 enum { V_MAX = TUPLES_V };
 
-/* `python3 vectors.py`. */
+/* Printed by tests/oracle/vectors.py. */
 static void known_vectors(void **state)
 {
     (void)state;
@@ -34,24 +36,25 @@ static void without_replacement_covers_all_with_as_many_drafts_as_tokens(void **
     gsl_rng_free(rng);
 }
 
-/* A draft that is all but certain: what is left beside it must not come from a subtraction. Token 0, then one of the
- * others, whose proportions are 1 to 3: by hand, as 1 - draft(0) is 4e-13. */
+/* A draft with nearly all probability on token 0: the rest must not come from a subtraction. Token
+ * 0, then one of the others, in proportions 1 to 3: by hand, because 1 - draft(0) is 4e-13. */
 static void without_replacement_keeps_the_digits_of_a_small_rest(void **state)
 {
     (void)state;
     double rest = 4e-13, draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0, 0.5, 0.5};
-    /* round 1 accepts rest; the residual is (1/2, 1/2) but for it, the draft (1/4, 3/4): overlap 3/4. Terms of the size
-     * of rest remain. */
+    /* round 1 accepts rest; the residual is (1/2, 1/2) except for it, the draft (1/4, 3/4): overlap
+     * 3/4. Terms of the size of rest remain. */
     assert_within(value(spec_rrsw_acceptance, target, draft, 3, 2), 0.75, 1e-12);
-    double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4}, target4[4] = {0, 0.5, 0.25, 0.25};
-    /* then 1/2, 1/4, 1/4 against .27, .33, .4: .77; if token 2 goes (.08), the residual is token 1 alone, draft
-     * .27/.67; if 3 (.15), .27/.6 */
+    double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4},
+           target4[4] = {0, 0.5, 0.25, 0.25};
+    /* then 1/2, 1/4, 1/4 against .27, .33, .4: .77; without token 2 (.08) the residual is token 1
+     * alone, draft .27/.67; without 3 (.15), .27/.6 */
     double third = 0.08 * 0.27 / 0.67 + 0.15 * 0.27 / 0.6;
     assert_within(value(spec_rrsw_acceptance, target4, draft4, 4, 3), 0.77 + third, 1e-12);
 }
 
-/* Dense sums over tuples of distinct tokens for a vocabulary beyond enumeration by tuples.h, in the rule's own terms.
- */
+/* Sums over tuples of distinct tokens in the rule's own terms, for a vocabulary beyond the
+ * enumeration of tuples.h. */
 static double rrsw_by_rows(const double *target, const double *draft, int V, int n)
 {
     double next[64], law[64], left = 0, sum = 0, accepted = 0;
@@ -84,7 +87,8 @@ static void without_replacement_is_the_recursion_over_rows(void **state)
         int V = sizes[i % 5].V, n = sizes[i % 5].n;
         tuples_row(target, V, i / 5 % 2, rng);
         tuples_row(draft, V, i / 10 % 2, rng);
-        assert_within(value(spec_rrsw_acceptance, target, draft, V, n), rrsw_by_rows(target, draft, V, n), 1e-13);
+        assert_within(value(spec_rrsw_acceptance, target, draft, V, n),
+                      rrsw_by_rows(target, draft, V, n), 1e-13);
     }
     gsl_rng_free(rng);
 }
@@ -95,14 +99,15 @@ static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
     double target[9] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.02, 0.1, 0.08}, even[9],
            one[9] = {0, 0, 0, 0, 0, 0, 1, 0, 0};
     for (int x = 0; x < 9; x++) even[x] = 1. / 9;
-    double scale = 1; /* which tokens went does not matter: c_{k+1} = c_k + excess / (1 - k/9) */
+    /* it does not matter which tokens were drawn: c_{k+1} = c_k + sum / (1 - k/9) */
+    double scale = 1;
     for (int n = 1; n <= 6; n++) {
-        double excess = 0;
-        for (int x = 0; x < 9; x++) excess += fmax(0, target[x] - scale / 9);
-        assert_within(value(spec_rrsw_acceptance, target, even, 9, n), 1 - excess, 1e-14);
-        scale += excess / (1 - n / 9.);
+        double sum = 0;
+        for (int x = 0; x < 9; x++) sum += fmax(0, target[x] - scale / 9);
+        assert_within(value(spec_rrsw_acceptance, target, even, 9, n), 1 - sum, 1e-14);
+        scale += sum / (1 - n / 9.);
     }
-    /* a draft of one token: it goes or stays, and the others follow evenly */
+    /* a draft of one token: it is accepted or not, and the others follow uniformly */
     double others[8] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.1, 0.08}, even8[8];
     for (int x = 0; x < 8; x++) {
         others[x] /= 0.98;
@@ -115,7 +120,8 @@ static void without_replacement_from_an_even_draft_needs_no_paths(void **state)
     }
 }
 
-/* Where the target is what the draft is without one token, the rule takes that token for nothing, and then all else. */
+/* If the target equals the draft without one token, the rule never accepts that token, and then
+ * accepts all others. */
 static void a_residual_that_is_what_is_left_of_the_draft_is_accepted(void **state)
 {
     (void)state;
@@ -129,14 +135,14 @@ static void a_residual_that_is_what_is_left_of_the_draft_is_accepted(void **stat
         for (int x = 1; x < 8; x++) rest += draft[x];
         for (int x = 0; x < 8; x++) target[x] = x > 0 ? draft[x] / rest : 0;
         assert_within(value(spec_rrsw_acceptance, target, draft, 8, n), 1, 1e-14);
-        /* of a draft of one token the others follow evenly */
+        /* after a draft of one token the others follow uniformly */
         int size = 3 + i % (V - 2);
         for (int x = 0; x < size; x++) {
             target[x] = x > 0 ? 0.73 / (size - 1) : 0.27;
             draft[x] = x == 0;
         }
         assert_within(value(spec_rrsw_acceptance, target, draft, size, 2), 1, 1e-14);
-        /* and nothing is accepted of what the target never gives */
+        /* tokens that the target excludes are never accepted */
         tuples_row(target, 8, 0, rng);
         tuples_row(draft + 8, 8, 0, rng);
         for (int x = 0; x < 8; x++) draft[x] = target[x + 8] = 0;
@@ -159,7 +165,7 @@ static void too_many_paths_are_refused(void **state)
     assert_nan(value(spec_rrsw_acceptance, large, large, 1260, 4));
     tuples_row(large, 1259, 0, rng);
     assert_within(value(spec_rrsw_acceptance, large, large, 1259, 4), 1,
-                  1e-15); /* equal rows: the first is accepted, and no path walked */
+                  1e-15); /* equal rows: the first is accepted, without a walk over paths */
     gsl_rng_free(rng);
 }
 

@@ -1,4 +1,5 @@
-/* The closed form of khisti's acceptance against the tournament played on every tuple of drafts. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The closed form of khisti's acceptance against the tournament on every tuple of drafts. */
 #include "analysis/rules/tournament.h"
 
 #include "analysis/rules/optimal.h"
@@ -15,14 +16,16 @@ static bool beats(const double *target, const double *law, int challenger, int i
     return target[challenger] / law[challenger] > target[incumbent] / law[incumbent] * (1 + 1e-9);
 }
 
-static double common(const double *target, const double *law, const double *prevailed, double share, int V)
+static double common(const double *target, const double *law, const double *prevailed, double share,
+                     int V)
 {
     double sum = 0;
     for (int x = 0; x < V; x++) sum += fmin(target[x], (1 - share) * law[x] + share * prevailed[x]);
     return sum;
 }
 
-/* The least best share: the sum is linear between the shares at which some token has just its target. */
+/* The least best share: the sum is linear between the shares at which some token has exactly its
+ * target. */
 static double best_share(const double *target, const double *law, const double *prevailed, int V)
 {
     double best = 0, most = common(target, law, prevailed, 0, V);
@@ -37,9 +40,10 @@ static double best_share(const double *target, const double *law, const double *
     return best;
 }
 
-/* win[i][x]: how often x is the winner on tuple i. Returns the chance that what is emitted is drafted, and what the
- * judgement alone accepts. */
-static double play(double *ret_judged, const double *target, const double *draft, int V, const tuples *all)
+/* win[i][x]: how often x is the winner on tuple i. Returns the chance that the emitted token is
+ * drafted, and the acceptance of the judgement alone. */
+static double play(double *ret_judged, const double *target, const double *draft, int V,
+                   const tuples *all)
 {
     static double win[TUPLES_MAX][V_MAX];
     double law[V_MAX] = {0}, lack = 0, accepted = 0;
@@ -49,7 +53,8 @@ static double play(double *ret_judged, const double *target, const double *draft
     for (int round = 1; round < all->n; round++) {
         double prevailed[V_MAX] = {0};
         for (int x = 0; x < V; x++)
-            for (int y = 0; y < V; y++) prevailed[law[x] > 0 && beats(target, law, y, x) ? y : x] += law[x] * draft[y];
+            for (int y = 0; y < V; y++)
+                prevailed[law[x] > 0 && beats(target, law, y, x) ? y : x] += law[x] * draft[y];
         double share = best_share(target, law, prevailed, V), next[V_MAX] = {0};
         for (int i = 0; i < all->size; i++) {
             int y = all->token[i][round];
@@ -71,9 +76,11 @@ static double play(double *ret_judged, const double *target, const double *draft
         double rejected = 0;
         bool drafted[V_MAX] = {false};
         for (int k = 0; k < all->n; k++) drafted[all->token[i][k]] = true;
-        for (int x = 0; x < V; x++) rejected += win[i][x] * (law[x] > target[x] ? 1 - target[x] / law[x] : 0);
         for (int x = 0; x < V; x++)
-            if (drafted[x] && lack > 0) accepted += all->chance[i] * rejected * fmax(0, target[x] - law[x]) / lack;
+            rejected += win[i][x] * (law[x] > target[x] ? 1 - target[x] / law[x] : 0);
+        for (int x = 0; x < V; x++)
+            if (drafted[x] && lack > 0)
+                accepted += all->chance[i] * rejected * fmax(0, target[x] - law[x]) / lack;
     }
     return *ret_judged + accepted;
 }
@@ -96,16 +103,18 @@ static void the_closed_form_is_the_game_on_every_tuple(void **state)
         double accepted = play(&judged, target, draft, V, &all);
         assert_int_equal(spec_ratio_order_init(&order, V), GSL_SUCCESS);
         spec_ratio_order_sort(&order, target, draft);
-        assert_within(spec_khisti_judged(&order, n), judged, 1e-12);
-        assert_within(spec_khisti_acceptance(&order, n), accepted, 1e-12);
+        assert_within(spec_tournament_khisti_judged(&order, n), judged, 1e-12);
+        assert_within(spec_tournament_khisti(&order, n), accepted, 1e-12);
         assert_true(judged > spec_ratio_order_common(&order, 1) - 1e-12);
         assert_true(accepted < spec_optimal_iid(&order, n) + 1e-12);
-        assert_true(spec_khisti_acceptance(&order, n) <= 1 && spec_khisti_judged(&order, n) <= 1);
+        assert_true(spec_tournament_khisti(&order, n) <= 1 &&
+                    spec_tournament_khisti_judged(&order, n) <= 1);
         by_chance += accepted > judged + 1e-6;
         spec_ratio_order_free(&order);
     }
     gsl_rng_free(rng);
-    print_message("%llu of %llu with coincidences\n", (unsigned long long)by_chance, (unsigned long long)cases);
+    print_message("%llu of %llu with coincidences\n", (unsigned long long)by_chance,
+                  (unsigned long long)cases);
     assert_true(by_chance > cases / 100);
 }
 
@@ -117,17 +126,18 @@ static void the_domain_has_edges(void **state)
     const double target[3] = {0.5, 0.3, 0.2}, draft[3] = {0.2, 0.5, 0.3};
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 3), GSL_SUCCESS);
-    assert_nan(spec_khisti_acceptance(&order, 2)); /* not sorted */
-    assert_nan(spec_khisti_judged(&order, 2));
+    assert_nan(spec_tournament_khisti(&order, 2)); /* not sorted */
+    assert_nan(spec_tournament_khisti_judged(&order, 2));
     spec_ratio_order_sort(&order, target, draft);
-    assert_nan(spec_khisti_acceptance(&order, 0));
-    assert_nan(spec_khisti_acceptance(&order, SPEC_DRAFTS_MAX + 1));
-    assert_nan(spec_khisti_judged(&order, 0));
-    assert_nan(spec_khisti_judged(&order, SPEC_DRAFTS_MAX + 1));
-    assert_within(spec_khisti_acceptance(&order, 1), 0.7, 1e-15);
-    assert_within(spec_khisti_judged(&order, 1), 0.7, 1e-15);
-    assert_within(spec_khisti_acceptance(&order, SPEC_DRAFTS_MAX), 1, 1e-12);
-    assert_within(spec_khisti_judged(&order, 2), 0.828, 1e-14); /* by hand: share .8, law (.328, .3, .372) */
+    assert_nan(spec_tournament_khisti(&order, 0));
+    assert_nan(spec_tournament_khisti(&order, SPEC_DRAFTS_MAX + 1));
+    assert_nan(spec_tournament_khisti_judged(&order, 0));
+    assert_nan(spec_tournament_khisti_judged(&order, SPEC_DRAFTS_MAX + 1));
+    assert_within(spec_tournament_khisti(&order, 1), 0.7, 1e-15);
+    assert_within(spec_tournament_khisti_judged(&order, 1), 0.7, 1e-15);
+    assert_within(spec_tournament_khisti(&order, SPEC_DRAFTS_MAX), 1, 1e-12);
+    assert_within(spec_tournament_khisti_judged(&order, 2), 0.828,
+                  1e-14); /* by hand: share .8, law (.328, .3, .372) */
     spec_ratio_order_free(&order);
 
     for (int vocab = MAX; vocab <= V; vocab++) {
@@ -135,16 +145,20 @@ static void the_domain_has_edges(void **state)
         for (int x = 0; x < vocab; x++) skew[x] = 2.0 * (x + 1) / vocab / (vocab + 1);
         assert_int_equal(spec_ratio_order_init(&order, vocab), GSL_SUCCESS);
         spec_ratio_order_sort(&order, skew, row);
-        const double judged = spec_khisti_judged(&order, 2), optimal = spec_optimal_iid(&order, 2);
+        const double judged = spec_tournament_khisti_judged(&order, 2),
+                     optimal = spec_optimal_iid(&order, 2);
         assert_true(judged > 0.99 * optimal);
-        if (vocab > MAX) assert_nan(spec_khisti_acceptance(&order, 2));
-        else assert_true(spec_khisti_acceptance(&order, 2) >= judged && spec_khisti_acceptance(&order, 2) <= optimal);
+        if (vocab > MAX) assert_nan(spec_tournament_khisti(&order, 2));
+        else
+            assert_true(spec_tournament_khisti(&order, 2) >= judged &&
+                        spec_tournament_khisti(&order, 2) <= optimal);
         spec_ratio_order_free(&order);
     }
 }
 
-/* Token 1 ties with token 0, so that its law falls below the least double: (.04, 0, .77, .19), then (.008, 0, .721,
- * .271). A draft of token 3 wins, so that the correction, which is token 3, is never one that lost. */
+/* Token 1 ties with token 0, so its law falls below the least double: (.04, 0, .77, .19), then
+ * (.008, 0, .721, .271). A draft of token 3 wins, so the correction, token 3, is never a draft that
+ * lost. */
 static void a_law_that_underflows_has_no_ratio(void **state)
 {
     (void)state;
@@ -152,9 +166,9 @@ static void a_law_that_underflows_has_no_ratio(void **state)
     spec_ratio_order order;
     assert_int_equal(spec_ratio_order_init(&order, 4), GSL_SUCCESS);
     spec_ratio_order_sort(&order, target, draft);
-    assert_within(spec_khisti_acceptance(&order, 2), 0.29, 1e-15);
-    assert_within(spec_khisti_judged(&order, 3), 0.371, 1e-15);
-    assert_within(spec_khisti_acceptance(&order, 3), 0.371, 1e-15);
+    assert_within(spec_tournament_khisti(&order, 2), 0.29, 1e-15);
+    assert_within(spec_tournament_khisti_judged(&order, 3), 0.371, 1e-15);
+    assert_within(spec_tournament_khisti(&order, 3), 0.371, 1e-15);
     spec_ratio_order_free(&order);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/evalue.h"
 
 #include "tests/support/near.h"
@@ -5,7 +6,7 @@
 
 static const double row[3] = {0.27, 0.61, 0.12};
 
-/* One draw after another, each bet on with the share that the prior and the draws before it give. */
+/* One draw after another, each bet on with the share that the prior and the earlier draws give. */
 static double one_by_one(const int *draw, int n, const uint64_t *before, double weight)
 {
     double gain = 0.0, seen[3], all = weight;
@@ -32,7 +33,8 @@ static void a_batch_gains_what_its_draws_gain_one_by_one(void **state)
         }
 }
 
-/* Every sequence of draws that can come, by its chance: the mean capital is exactly 1, whatever went before. */
+/* Every possible sequence of draws, by its chance: the mean capital is exactly 1, for any earlier
+ * counts. */
 static void under_the_null_the_mean_capital_is_one(void **state)
 {
     (void)state;
@@ -55,7 +57,8 @@ static void under_the_null_the_mean_capital_is_one(void **state)
     }
 }
 
-/* Draws of another law: the capital grows by the divergence of the two laws a draw, less about (df/2) log n in all. */
+/* Draws of another law: the capital grows per draw by the divergence of the two laws, less about
+ * (df/2) log n in total. */
 static void a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence(void **state)
 {
     (void)state;
@@ -70,7 +73,7 @@ static void a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence(vo
     }
     const double gain = spec_evalue_dirichlet(next, none, row, 3, 3.0);
     assert_true(gain < n * rate && gain > n * rate - log(n) - 5.0);
-    /* And against the null's own counts it is lost, slowly. */
+    /* Against the null's own counts it is lost, slowly. */
     for (int i = 0; i < 3; i++) next[i] = (uint64_t)(n * row[i] + 0.5);
     const double lost = spec_evalue_dirichlet(next, none, row, 3, 3.0);
     assert_true(lost < 0.0 && lost > -log(n) - 5.0);
@@ -112,7 +115,8 @@ static void a_row_may_be_off_by_rounding(void **state)
 {
     (void)state;
     static const uint64_t some[2] = {1, 1};
-    assert_true(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 9e-10}, 2, 1.0) > -1.0);
+    assert_true(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 9e-10}, 2, 1.0) >
+                -1.0);
     assert_nan(spec_evalue_dirichlet(some, some, (double[2]){0.385, 0.615 + 2e-9}, 2, 1.0));
 }
 
@@ -135,6 +139,44 @@ static void outside_the_domain_there_is_no_number(void **state)
     assert_nan(spec_evalue_p(NAN));
 }
 
+/* The chance of the next event depends on the last one. Every sequence, by its chance. */
+static void bets_on_events_of_changing_chances_are_fair(void **state)
+{
+    (void)state;
+    enum { N = 12 };
+    static const double chances[4][2] = {{0.99, 0.995}, {0.01, 0.02}, {0.5, 0.9}, {0.999, 0.2}};
+    for (int c = 0; c < 4; c++) {
+        double mean = 0.0;
+        for (unsigned s = 0; s < 1u << N; s++) {
+            double all = 1.0, excess = 0.0, variance = 0.0;
+            for (int i = 0, last = 0; i < N; i++) {
+                const int hit = (int)(s >> i & 1);
+                const double p = chances[c][last];
+                all *= hit ? p : 1.0 - p;
+                excess += hit - p;
+                variance += p * (1.0 - p);
+                last = hit;
+            }
+            mean += all * exp(spec_evalue_events(excess, variance));
+        }
+        assert_true(mean <= 1.0 && mean > 0.5);
+    }
+}
+
+/* Three rejections where 0.27 are expected: 5.3 standard errors, and a chance of .003. Of many
+ * tokens, 7 are evidence. */
+static void few_almost_certain_events_are_no_evidence(void **state)
+{
+    (void)state;
+    const double three = spec_evalue_events(-2.73, 0.27);
+    assert_true(three > 0.0 && three < 5.8);
+    assert_true(spec_evalue_events(7.0 * sqrt(210.0), 210.0) > 14.4);
+    assert_true(spec_evalue_events(-7.0 * sqrt(210.0), 210.0) > 14.4);
+    assert_true(spec_evalue_events(0.0, 210.0) < 0.0);
+    assert_nan(spec_evalue_events(NAN, 1.0));
+    assert_nan(spec_evalue_events(1.0, -1.0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +188,8 @@ int main(void)
         cmocka_unit_test(certain_events_are_bet_on_for_nothing),
         cmocka_unit_test(a_row_may_be_off_by_rounding),
         cmocka_unit_test(outside_the_domain_there_is_no_number),
+        cmocka_unit_test(bets_on_events_of_changing_chances_are_fair),
+        cmocka_unit_test(few_almost_certain_events_are_no_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,13 @@
-/* Running moments against hand-worked samples and against the moments of counts. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Running moments against hand-computed samples and against the moments of counts. */
 #include "analysis/statistics/moments.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
 #include <math.h>
 
 /* Mean 5, squared differences 9+1+1+1+0+0+4+16 = 32. */
@@ -31,7 +35,8 @@ static void a_large_offset_does_not_cancel(void **state)
 {
     (void)state;
     spec_moments moments = moments_of(sample, 8, 1e9);
-    assert_within(spec_moments_variance(&moments), 32.0 / 7, 1e-6); /* mean of squares less square of mean: 0 or 128 */
+    assert_within(spec_moments_variance(&moments), 32.0 / 7,
+                  1e-6); /* mean of squares less square of mean: 0 or 128 */
 }
 
 static void few_observations_have_no_variance(void **state)
@@ -49,9 +54,11 @@ static void merging_is_adding_in_any_order(void **state)
     spec_moments whole = moments_of(sample, 8, 0.27), empty = {0};
     for (int a = 0; a <= 8; a++) {
         for (int b = a; b <= 8; b++) {
-            spec_moments part[3] = {moments_of(sample, a, 0.27), moments_of(sample + a, b - a, 0.27),
+            spec_moments part[3] = {moments_of(sample, a, 0.27),
+                                    moments_of(sample + a, b - a, 0.27),
                                     moments_of(sample + b, 8 - b, 0.27)};
-            static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+            static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                             {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
             for (int o = 0; o < 6; o++) {
                 spec_moments merged = empty;
                 for (int i = 0; i < 3; i++) spec_moments_merge(&merged, &part[orders[o][i]]);
@@ -95,7 +102,8 @@ static void moments_of_counts_are_those_of_the_sample(void **state)
     assert_within(variance, spec_moments_variance(&moments), 1e-14);
 }
 
-/* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of which squares of k would leave five digits. */
+/* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of
+ * which squares of k would keep five digits. */
 static void moments_of_counts_do_not_cancel(void **state)
 {
     (void)state;
@@ -123,19 +131,97 @@ static void counts_of_nothing_and_of_one(void **state)
     assert_true(mean == 0 && variance == 0);
 }
 
-static void z_counts_standard_errors(void **state)
+/* With a known standard error. */
+static double known_z(double estimate, double theory, double se)
+{
+    return spec_moments_z(estimate, theory, se, INFINITY);
+}
+
+static void z_counts_known_standard_errors(void **state)
 {
     (void)state;
-    assert_within(spec_z(2.5, 2, 0.25), 2, 0);
-    assert_within(spec_z(2, 2.5, 0.25), -2, 0);
-    assert_true(spec_z(2, 2, 0.25) == 0 && spec_z(2, 2, 0) == 0 && spec_z(INFINITY, INFINITY, 0) == 0);
-    assert_true(spec_z(3, 2, 0) == INFINITY && spec_z(2, 3, 0) == -INFINITY);
-    assert_true(spec_z(3, 3 + 0x1p-39, 0) == 0 && spec_z(3, 3 + 0x1p-38, 0) == -INFINITY); /* 1/2^40 of it is allowed */
-    assert_true(spec_z(-3, -3 - 0x1p-39, 0) == 0 && spec_z(-3, -3 - 0x1p-38, 0) == INFINITY);
-    assert_true(spec_z(INFINITY, 1, 0) == INFINITY && spec_z(1, INFINITY, 0) == -INFINITY);
-    assert_true(spec_z(-1, -1, 0) == 0 && spec_z(0, 1, INFINITY) == 0);
-    assert_true(isnan(spec_z(NAN, 1, 0)) && isnan(spec_z(1, NAN, 0)) && isnan(spec_z(1, 1, NAN)));
-    assert_true(isnan(spec_z(1, 1, -1)) && isnan(spec_z(2, 1, -1)));
+    assert_within(known_z(2.5, 2, 0.25), 2, 0);
+    assert_within(known_z(2, 2.5, 0.25), -2, 0);
+    assert_true(known_z(2, 2, 0.25) == 0 && known_z(2, 2, 0) == 0 &&
+                known_z(INFINITY, INFINITY, 0) == 0);
+    assert_true(known_z(3, 2, 0) == INFINITY && known_z(2, 3, 0) == -INFINITY);
+    /* 1/2^40 of it is allowed. */
+    assert_true(known_z(3, 3 + 0x1p-39, 0) == 0 && known_z(3, 3 + 0x1p-38, 0) == -INFINITY);
+    assert_true(known_z(-3, -3 - 0x1p-39, 0) == 0 && known_z(-3, -3 - 0x1p-38, 0) == INFINITY);
+    assert_true(known_z(INFINITY, 1, 0) == INFINITY && known_z(1, INFINITY, 0) == -INFINITY);
+    assert_true(known_z(-1, -1, 0) == 0 && known_z(0, 1, INFINITY) == 0);
+    assert_true(isnan(known_z(NAN, 1, 0)) && isnan(known_z(1, NAN, 0)) &&
+                isnan(known_z(1, 1, NAN)));
+    assert_true(isnan(known_z(1, 1, -1)) && isnan(known_z(2, 1, -1)));
+}
+
+/* Second route: Student's tails by the incomplete beta function. */
+static void z_has_the_tails_of_students_t(void **state)
+{
+    (void)state;
+    static const double dfs[] = {1, 2, 7, 31, 63, 99, 1023, 20000};
+    for (int i = 0; i < 8; i++)
+        for (double t = 0.27; t < 30; t *= 1.31) {
+            const double df = dfs[i], tails = gsl_cdf_beta_P(df / (df + t * t), 0.5 * df, 0.5),
+                         z = spec_moments_z(2 + 0.25 * t, 2, 0.25, df);
+            assert_near(2 * gsl_cdf_ugaussian_Q(z), tails, 2e-6);
+            assert_near(spec_moments_z(2 - 0.25 * t, 2, 0.25, df), -z, 1e-13);
+            assert_true(z < t);
+        }
+    /* |t| = 5 of 64 batches has 8.5 times the chance that |z| = 5 has. */
+    assert_near(gsl_cdf_tdist_Q(5, 63) / gsl_cdf_ugaussian_Q(5), 8.47, 0.001);
+    assert_within(spec_moments_z(5, 0, 1, 63), 4.57088, 1e-5);
+    assert_true(spec_moments_z(0, 0, 0, 63) == 0 && spec_moments_z(1, 0, 0, 63) == INFINITY);
+    assert_true(isnan(spec_moments_z(1, 0, 1, 0)) && isnan(spec_moments_z(1, 0, 1, NAN)) &&
+                isnan(spec_moments_z(1, 0, 1, -3)));
+    assert_nan(spec_moments_z(1, 1, 0, 0));
+    /* Beyond the smallest double tail, z still rises: to sqrt(20000 log(1.125)). */
+    assert_near(spec_moments_z(50, 0, 1, 20000), 48.53515, 1e-5);
+    for (int i = 0; i < 8; i++) {
+        double before = 0;
+        for (double t = 20; t < 1e300; t *= 1.7) {
+            const double z = spec_moments_z(t, 0, 1, dfs[i]);
+            assert_true(z > before && isfinite(z));
+            before = z;
+        }
+    }
+}
+
+/* Means of 8 values, each by its own standard error: |z| > 3 has the normal chance .0027, where
+ * |t| > 3 has .020. */
+static void z_of_few_batches_is_normal(void **state)
+{
+    (void)state;
+    enum { N = 200000, BATCHES = 8 };
+    unsigned beyond[2] = {0, 0};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, spec_test_seed());
+    for (int i = 0; i < N; i++) {
+        spec_moments batches = {0};
+        for (int b = 0; b < BATCHES; b++)
+            spec_moments_add(&batches, 2.385 + gsl_ran_gaussian_ziggurat(rng, 0.27));
+        const double se = spec_moments_standard_error(&batches);
+        beyond[0] += fabs(spec_moments_z(batches.mean, 2.385, se, BATCHES - 1)) > 3;
+        beyond[1] += fabs(known_z(batches.mean, 2.385, se)) > 3;
+    }
+    const double chance = 2 * gsl_cdf_ugaussian_Q(3);
+    assert_true(gsl_cdf_binomial_P(beyond[0], chance, N) > SPEC_TEST_P);
+    assert_true(gsl_cdf_binomial_Q(beyond[0], chance, N) > SPEC_TEST_P);
+    assert_true(gsl_cdf_binomial_Q(beyond[1], chance, N) < 1e-100);
+    gsl_rng_free(rng);
+}
+
+/* Equal shares have both degrees; a zero share has none. */
+static void two_standard_errors_share_their_degrees_of_freedom(void **state)
+{
+    (void)state;
+    assert_near(spec_moments_welch_df(0.27, 63, 0.27, 31), 4 / (1.0 / 63 + 1.0 / 31), 1e-15);
+    assert_same(spec_moments_welch_df(0.27, 63, 0, 31), 63);
+    assert_same(spec_moments_welch_df(0, 63, 0.27, 31), 31);
+    assert_near(spec_moments_welch_df(3, INFINITY, 4, 9), 9 * 625.0 / 256, 1e-15);
+    assert_same(spec_moments_welch_df(0.27, 63, 0, NAN), 63);
+    assert_same(spec_moments_welch_df(0, NAN, 0, 31), 31);
+    assert_nan(spec_moments_welch_df(NAN, 63, 0.27, 31));
 }
 
 int main(void)
@@ -149,7 +235,10 @@ int main(void)
         cmocka_unit_test(moments_of_counts_are_those_of_the_sample),
         cmocka_unit_test(moments_of_counts_do_not_cancel),
         cmocka_unit_test(counts_of_nothing_and_of_one),
-        cmocka_unit_test(z_counts_standard_errors),
+        cmocka_unit_test(z_counts_known_standard_errors),
+        cmocka_unit_test(z_has_the_tails_of_students_t),
+        cmocka_unit_test(z_of_few_batches_is_normal),
+        cmocka_unit_test(two_standard_errors_share_their_degrees_of_freedom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

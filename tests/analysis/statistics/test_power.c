@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/statistics/power.h"
 
 #include "tests/support/near.h"
@@ -20,10 +21,12 @@ typedef struct {
 static double given_the_rest(double rest, void *params)
 {
     const sum_of_two *s = params;
-    return gsl_ran_chisq_pdf(rest, s->df - 1.0) * one_degree(fmax(s->x - rest, 0.0), s->noncentrality);
+    return gsl_ran_chisq_pdf(rest, s->df - 1.0) *
+           one_degree(fmax(s->x - rest, 0.0), s->noncentrality);
 }
 
-/* df > 2: one degree holds all the noncentrality, the others are a central chi-square; integrated over these. */
+/* df > 2: one degree holds all the noncentrality, the others are a central chi-square; integrated
+ * over these. */
 static double by_integration(double x, double df, double noncentrality)
 {
     sum_of_two s = {x, df, noncentrality};
@@ -38,7 +41,8 @@ static double by_integration(double x, double df, double noncentrality)
 static void one_degree_of_freedom_is_two_normal_tails(void **state)
 {
     (void)state;
-    static const double x[4] = {0.3, 2.385, 23.9, 500.0}, noncentrality[5] = {0.0, 0.27, 4.1, 60.0, 700.0};
+    static const double x[4] = {0.3, 2.385, 23.9, 500.0},
+                        noncentrality[5] = {0.0, 0.27, 4.1, 60.0, 700.0};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++) {
             const double tail = spec_power_noncentral_tail(x[i], 1.0, noncentrality[j]);
@@ -58,22 +62,63 @@ static void more_degrees_add_a_central_law(void **state)
             }
 }
 
+/* The Poisson law's terms within 12 standard deviations and 40, each with its own central tail. */
+static double by_direct_sum(double x, double df, double noncentrality)
+{
+    const double half = 0.5 * noncentrality, reach = 12.0 * sqrt(half) + 40.0;
+    double sum = 0.0;
+    for (double j = fmax(0.0, floor(half - reach)); j <= ceil(half + reach); j++)
+        sum += gsl_ran_poisson_pdf((unsigned)j, half) * gsl_cdf_chisq_Q(x, df + 2.0 * j);
+    return sum;
+}
+
+/* At x = 1480 the first terms of the series are subnormal. Terms computed from them by factors
+ * would keep their few digits, and be off by 1e-7 and more. */
+static void subnormal_terms_are_computed_afresh(void **state)
+{
+    (void)state;
+    static const double x[3] = {1463.0, 1480.0, 1497.0}, noncentrality[2] = {270.0, 427.0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 2; j++)
+            assert_near(spec_power_noncentral_tail(x[i], 3.0, noncentrality[j]),
+                        by_direct_sum(x[i], 3.0, noncentrality[j]), 1e-10);
+}
+
 static void the_noncentrality_gives_the_power(void **state)
 {
     (void)state;
-    static const double df[4] = {1.0, 7.0, 63.0, 1023.0}, alpha[3] = {0.27, 1e-3, 1e-12}, power[2] = {0.28, 0.973};
+    static const double df[4] = {1.0, 7.0, 63.0, 1023.0}, alpha[3] = {0.27, 1e-3, 1e-12},
+                        power[2] = {0.28, 0.973};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 2; k++) {
                 const double noncentrality = spec_power_noncentrality(df[i], alpha[j], power[k]);
-                double low = 0.0, high = 20.0 * df[i] + 500.0; /* the critical value, by halving the central tail */
+                double low = 0.0,
+                       high = 20.0 * df[i] +
+                              500.0; /* the critical value, by halving the central tail */
                 for (int h = 0; h < 100; h++) {
                     const double middle = 0.5 * (low + high);
                     if (gsl_cdf_chisq_Q(middle, df[i]) > alpha[j]) low = middle;
                     else high = middle;
                 }
-                assert_within(spec_power_noncentral_tail(low, df[i], noncentrality), power[k], 1e-9);
+                assert_within(spec_power_noncentral_tail(low, df[i], noncentrality), power[k],
+                              1e-9);
             }
+}
+
+static void any_critical_value_has_its_noncentrality(void **state)
+{
+    (void)state;
+    static const double df[3] = {1.0, 7.0, 300.0}, critical[3] = {40.0, 93.0, 480.0};
+    for (int i = 0; i < 3; i++) {
+        const double noncentrality = spec_power_noncentrality_beyond(critical[i], df[i], 0.9);
+        assert_within(spec_power_noncentral_tail(critical[i], df[i], noncentrality), 0.9, 1e-9);
+    }
+    assert_same(spec_power_noncentrality_beyond(0.01, 7.0, 0.9),
+                0.0); /* the central law is beyond it already */
+    assert_nan(spec_power_noncentrality_beyond(-1.0, 7.0, 0.9));
+    assert_nan(spec_power_noncentrality_beyond(INFINITY, 7.0, 0.9));
+    assert_nan(spec_power_noncentrality_beyond(40.0, 7.0, 1.0));
 }
 
 /* TV = .01 at 1e-6 and power .9; numbers of two digits, from an approximation. */
@@ -92,15 +137,18 @@ static void draws_and_detectable_distance_are_inverse(void **state)
     assert_near(spec_power_detectable(n, 12.0, 1e-6, 0.9), 0.0385, 1e-12);
     assert_near(spec_power_detectable(4.0 * n, 12.0, 1e-6, 0.9), 0.0385 / 2.0, 1e-12);
     assert_same(spec_power_detectable(0.5, 12.0, 1e-6, 0.9), 1.0);
-    assert_near(spec_power_draws(1.0, 3.0, 0.1, 0.9), spec_power_noncentrality(3.0, 0.1, 0.9) / 4.0, 1e-15);
+    assert_near(spec_power_draws(1.0, 3.0, 0.1, 0.9), spec_power_noncentrality(3.0, 0.1, 0.9) / 4.0,
+                1e-15);
 }
 
 static void outside_the_domain_there_is_no_number(void **state)
 {
     (void)state;
-    static const double bad[8][3] = {{0.5, 0.1, 0.9}, {NAN, 0.1, 0.9}, {INFINITY, 0.1, 0.9}, {3, 0.0, 0.9},
-                                     {3, 1.0, 0.9},   {3, 0.1, 0.1},   {3, 0.1, 1.0},        {3, 0.1, NAN}};
-    for (int i = 0; i < 8; i++) assert_nan(spec_power_noncentrality(bad[i][0], bad[i][1], bad[i][2]));
+    static const double bad[8][3] = {{0.5, 0.1, 0.9}, {NAN, 0.1, 0.9}, {INFINITY, 0.1, 0.9},
+                                     {3, 0.0, 0.9},   {3, 1.0, 0.9},   {3, 0.1, 0.1},
+                                     {3, 0.1, 1.0},   {3, 0.1, NAN}};
+    for (int i = 0; i < 8; i++)
+        assert_nan(spec_power_noncentrality(bad[i][0], bad[i][1], bad[i][2]));
     assert_nan(spec_power_draws(0.0, 3.0, 0.1, 0.9));
     assert_nan(spec_power_draws(1.1, 3.0, 0.1, 0.9));
     assert_nan(spec_power_detectable(0.0, 3.0, 0.1, 0.9));
@@ -117,7 +165,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_degree_of_freedom_is_two_normal_tails),
         cmocka_unit_test(more_degrees_add_a_central_law),
+        cmocka_unit_test(subnormal_terms_are_computed_afresh),
         cmocka_unit_test(the_noncentrality_gives_the_power),
+        cmocka_unit_test(any_critical_value_has_its_noncentrality),
         cmocka_unit_test(known_sample_sizes),
         cmocka_unit_test(draws_and_detectable_distance_are_inverse),
         cmocka_unit_test(outside_the_domain_there_is_no_number),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
 #include "models/gpu/launch_product.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Single kernels of a large model, one launch after the other in a recording, by the card's own clock: where a pass
- * that is too slow spends its time. All numbers are zeros. */
+/* Single kernels of a large model, repeated in a recording, by the GPU's clock: where a slow pass
+ * spends its time. All operands are zeros. */
 enum { LAUNCHES = 24, REPEATS = 5, CACHES = 3 };
 
 static const int widths[] = {1, 8, 64};
@@ -23,10 +24,10 @@ typedef struct {
     spec_error *error;
 } bench;
 
-/* What is launched; i counts. */
+/* A launch; i is its index. */
 typedef struct {
     spec_matrix matrix;
-    int copies; /* of it, or of layers, behind one another: more than the cache holds */
+    int copies; /* of the matrix, or of layers, contiguous: more than the cache holds */
     spec_kv kv;
     int n, bucket, text, n_heads;
 } job;
@@ -51,7 +52,7 @@ static int put_batch(const bench *b, int text, int n)
     return GSL_SUCCESS;
 }
 
-/* Seconds of one launch. */
+/* Seconds per launch. */
 static int measure(double *ret, const bench *b, launch *run, const job *j)
 {
     int status = GSL_SUCCESS;
@@ -63,7 +64,8 @@ static int measure(double *ret, const bench *b, launch *run, const job *j)
     spec_recording *recording = spec_stream_recorded(b->stream, &why);
     SPEC_TRY(spec_stream_wait(b->stream, b->error));
     if (recording == NULL)
-        SPEC_TRY(spec_fail(b->error, GSL_EFAILED, "launches could not be recorded: %.250s", why.text));
+        SPEC_TRY(
+            spec_fail(b->error, GSL_EFAILED, "launches could not be recorded: %.250s", why.text));
     for (int r = 0; r < (b->tiny ? 1 : REPEATS); r++) {
         spec_stream_mark(b->stream, 0);
         spec_stream_replay(b->stream, recording);
@@ -89,13 +91,14 @@ done:
     return status;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static void run_product(const bench *b, const job *j, int i)
 {
     spec_matrix matrix = j->matrix;
     matrix.data = (char *)matrix.data + (size_t)(i % j->copies) * matrix.bytes;
-    spec_launch_product(b->stream, b->y, &matrix, b->x, NULL, false, false, b->workspace, b->batch, j->bucket);
+    spec_launch_product(b->stream, b->y, &matrix, b->x, NULL, false, false, b->workspace, b->batch,
+                        j->bucket);
 }
 
 static int measure_product(const bench *b, spec_tensor_type type, int rows, int cols)
@@ -113,7 +116,8 @@ static int measure_product(const bench *b, spec_tensor_type type, int rows, int 
         j.bucket = bucket_of(j.n);
         SPEC_TRY(put_batch(b, 0, j.n));
         SPEC_TRY(measure(&seconds, b, run_product, &j));
-        snprintf(what, sizeof what, "product %s, %d x %d, %d", spec_tensor_type_names[type], rows, cols, j.n);
+        snprintf(what, sizeof what, "product %s, %d x %d, %d", spec_tensor_type_names[type], rows,
+                 cols, j.n);
         SPEC_TRY(tell(b, seconds, (double)j.matrix.bytes, what));
     }
 done:
@@ -121,21 +125,21 @@ done:
     return status;
 }
 
-/* ---- the rest of a layer ----------------------------------------------------------------------------------------- */
+/* ---- the rest of a layer --------------------------------------------------------------------- */
 
 static void run_attend(const bench *b, const job *j, int i)
 {
     int longest = 256;
     while (longest < j->text + j->n) longest *= 2;
-    spec_launch_attend(b->stream, b->y, b->x, &j->kv, i % j->copies, j->n_heads, OPERAND_BF16, b->workspace, longest,
-                       b->batch, j->bucket);
+    spec_launch_attend(b->stream, b->y, b->x, &j->kv, i % j->copies, j->n_heads, OPERAND_BF16,
+                       b->workspace, longest, b->batch, j->bucket);
 }
 
 static void run_norm(const bench *b, const job *j, int i)
 {
     (void)i;
-    spec_launch_norm(b->stream, b->y, b->x, b->workspace, j->matrix.cols, 1e-5f, false, OPERAND_BF16, b->batch,
-                     j->bucket);
+    spec_launch_norm(b->stream, b->y, b->x, b->workspace, j->matrix.cols, 1e-5f, false,
+                     OPERAND_BF16, b->batch, j->bucket);
 }
 
 static void run_gate(const bench *b, const job *j, int i)
@@ -165,7 +169,7 @@ done:
     return status;
 }
 
-/* After a text of some tokens, over keys and values of several layers in turn. */
+/* After a text of `text` tokens, over the KV cache of several layers in turn. */
 static int measure_attention(const bench *b, const gpu_model *model, int text)
 {
     int status = GSL_SUCCESS;
@@ -183,7 +187,8 @@ static int measure_attention(const bench *b, const gpu_model *model, int text)
         j.bucket = bucket_of(j.n);
         SPEC_TRY(put_batch(b, text, j.n));
         SPEC_TRY(measure(&seconds, b, run_attend, &j));
-        snprintf(what, sizeof what, "attention of %d/%d heads after %d, %d", model->heads, model->kv_heads, text, j.n);
+        snprintf(what, sizeof what, "attention of %d/%d heads after %d, %d", model->heads,
+                 model->kv_heads, text, j.n);
         SPEC_TRY(tell(b, seconds, 4.0 * model->kv_heads * head_dim * (text + j.n), what));
     }
 done:
@@ -191,13 +196,18 @@ done:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* -- all kernels -- */
 
 static int open_bench(bench *b, const gpu_model *model)
 {
     int status = GSL_SUCCESS;
-    const spec_shape shape = {.dim = model->dim, .n_layers = 1, .n_heads = model->heads, .n_kv_heads = model->kv_heads,
-                              .head_dim = model->dim / model->heads, .ffn_dim = model->ffn, .vocab = model->vocab,
+    const spec_shape shape = {.dim = model->dim,
+                              .n_layers = 1,
+                              .n_heads = model->heads,
+                              .n_kv_heads = model->kv_heads,
+                              .head_dim = model->dim / model->heads,
+                              .ffn_dim = model->ffn,
+                              .vocab = model->vocab,
                               .context = 2 * (model->text + model->long_text + SPEC_COLUMNS_MAX)};
     size_t workspace = spec_launch_attend_bytes(&shape, 2 * shape.context);
     const size_t vector = (size_t)model->ffn * sizeof(float), product = spec_launch_product_bytes();
@@ -219,7 +229,8 @@ static void close_bench(bench *b)
 {
     if (b->card == NULL) return;
     void *const memory[] = {b->x, b->y, b->workspace, b->batch};
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) spec_card_free(b->card, memory[i]);
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        spec_card_free(b->card, memory[i]);
     spec_stream_free(b->stream);
     spec_card_close(b->card);
 }
@@ -229,11 +240,12 @@ int gpu_measure_kernels(gpu_rows *rows, const gpu_model *model, bool tiny, spec_
     int status = GSL_SUCCESS;
     bench b = {.rows = rows, .tiny = tiny, .error = error};
     enum { LARGEST = 2, SHAPES = 5 };
-    const int shapes[SHAPES][2] = {{(model->heads + 2 * model->kv_heads) * (model->dim / model->heads), model->dim},
-                             {model->dim, model->dim},
-                             {2 * model->ffn, model->dim},
-                             {model->dim, model->ffn},
-                             {model->vocab, model->dim}};
+    const int shapes[SHAPES][2] = {
+        {(model->heads + 2 * model->kv_heads) * (model->dim / model->heads), model->dim},
+        {model->dim, model->dim},
+        {2 * model->ffn, model->dim},
+        {model->dim, model->ffn},
+        {model->vocab, model->dim}};
     SPEC_TRY(open_bench(&b, model));
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const bool promised = type == SPEC_TENSOR_BF16 || type == SPEC_TENSOR_Q8_0;

@@ -1,4 +1,5 @@
-#include "base/least.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/int_math.h"
 #include "models/transformer/engine/forward.h"
 #include "tests/bench/gpu/gpu_rows.h"
 
@@ -8,11 +9,12 @@
 
 static const struct {
     int columns;
-    double asked; /* at most so many times a pass of one; 0: nothing */
+    double asked; /* goal: at most this multiple of a pass of one token; 0: none */
 } widths[] = {{1, 0.0}, {2, 0.0}, {4, 0.0}, {8, 1.1}, {16, 0.0}, {32, 0.0}, {64, 1.6}};
 
 typedef struct {
-    spec_checkpoint layer_of, checkpoint; /* one layer; that layer many times, borrowed */
+    spec_checkpoint layer_of, checkpoint; /* layer_of has one layer; checkpoint borrows it for every
+                                           * layer */
     spec_weights weights;
     spec_forward forward;
     spec_kv kv;
@@ -34,24 +36,26 @@ static void close_bench(bench *b)
     free(b);
 }
 
-/* One layer's weights are drawn on the host, and go to the card for every layer: they take their memory and their
- * bandwidth there, and hardly any here. */
-static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type, const spec_backend *backend,
-                        spec_error *error)
+/* Draws one layer's weights on the host and uploads them for every layer: they take their full
+ * memory and bandwidth on the GPU, and little on the host. */
+static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type,
+                        const spec_backend *backend, spec_error *error)
 {
     int status = GSL_SUCCESS;
     char spec[256];
     spec_settings settings = {0};
-    snprintf(spec, sizeof spec, "random?dim=%d&layers=1&heads=%d&kv_heads=%d&ffn=%d&vocab=%d&type=%s", model->dim,
+    snprintf(spec, sizeof spec,
+             "random?dim=%d&layers=1&heads=%d&kv_heads=%d&ffn=%d&vocab=%d&type=%s", model->dim,
              model->heads, model->kv_heads, model->ffn, model->vocab, spec_tensor_type_names[type]);
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(spec_random_load(&b->layer_of, &settings, error));
+    SPEC_TRY(spec_checkpoint_load_random(&b->layer_of, &settings, error));
     spec_checkpoint_draw(&b->layer_of);
     b->checkpoint = b->layer_of;
     b->checkpoint.shape.n_layers = model->layers;
     b->checkpoint.layer = malloc((size_t)model->layers * sizeof *b->checkpoint.layer);
     b->layer = malloc((size_t)model->layers * sizeof *b->layer);
-    if (b->checkpoint.layer == NULL || b->layer == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    if (b->checkpoint.layer == NULL || b->layer == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     for (int i = 0; i < model->layers; i++) {
         b->checkpoint.layer[i] = b->layer_of.layer[0];
         b->layer[i] = i;
@@ -62,8 +66,8 @@ done:
     return status;
 }
 
-static int open_bench(bench **ret, const gpu_model *model, spec_tensor_type type, const spec_backend *backend,
-                      spec_error *error)
+static int open_bench(bench **ret, const gpu_model *model, spec_tensor_type type,
+                      const spec_backend *backend, spec_error *error)
 {
     int status = GSL_SUCCESS;
     bench *b = calloc(1, sizeof *b);
@@ -75,7 +79,8 @@ static int open_bench(bench **ret, const gpu_model *model, spec_tensor_type type
     if (b->path == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_forward_init(&b->forward, &b->weights, error));
     SPEC_TRY(backend->kv_init(backend, &b->kv, &b->weights.shape,
-                              backend->keeps_bf16 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32, b->slots, error));
+                              backend->keeps_bf16 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32, b->slots,
+                              error));
     *ret = b;
     b = NULL;
 done:
@@ -83,7 +88,7 @@ done:
     return status;
 }
 
-/* Columns for tokens from..from+n-1 of one text, in a chain, which see all before them. */
+/* Columns for tokens from..from+n-1 of one text, a chain that sees all tokens before it. */
 static void set_batch(bench *b, int from, int n)
 {
     b->batch = (spec_batch){.n = n, .path = b->path};
@@ -101,19 +106,20 @@ static int run_pass(void *context, spec_error *error)
     return spec_forward_wait(&b->forward, error);
 }
 
-/* Keys and values of a text, 64 tokens a pass. */
+/* Fills the KV cache for a text, 64 tokens per pass. */
 static int read_text(bench *b, int from, int to, spec_error *error)
 {
     int status = GSL_SUCCESS;
     for (int at = from; at < to; at += b->batch.n) {
-        set_batch(b, at, spec_least(SPEC_COLUMNS_MAX, to - at));
+        set_batch(b, at, spec_int_min(SPEC_COLUMNS_MAX, to - at));
         SPEC_TRY(run_pass(b, error));
     }
 done:
     return status;
 }
 
-int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny, spec_error *error)
+int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny,
+                      spec_error *error)
 {
     int status = GSL_SUCCESS;
     bench *b = NULL;
@@ -121,8 +127,10 @@ int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type t
     char name[48];
     snprintf(name, sizeof name, "%s %s", model->name, spec_tensor_type_names[type]);
     SPEC_TRY(open_bench(&b, model, type, rows->backend, error));
-    const double bytes = (double)b->weights.bytes, read = rows->roofline.read > 0.0 ? rows->roofline.read : NAN;
-    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e-9 * bytes, "GB", "%s: weights that a pass reads", name));
+    const double bytes = (double)b->weights.bytes,
+                 read = rows->roofline.read > 0.0 ? rows->roofline.read : NAN;
+    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e-9 * bytes, "GB", "%s: weights that a pass reads",
+                          name));
     SPEC_TRY(read_text(b, 0, model->text, error));
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         const int n = widths[i].columns;
@@ -134,14 +142,16 @@ int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type t
             SPEC_TRY(gpu_rows_add(rows, GPU_AT_LEAST, model->share, bytes / seconds / read, "",
                                   "%s: pass of 1, share of reading", name));
         else
-            SPEC_TRY(gpu_rows_add(rows, widths[i].asked > 0.0 ? GPU_AT_MOST : GPU_TOLD, widths[i].asked, seconds / one,
-                                  "", "%s: pass of %d over pass of 1", name, n));
+            SPEC_TRY(gpu_rows_add(rows, widths[i].asked > 0.0 ? GPU_AT_MOST : GPU_TOLD,
+                                  widths[i].asked, seconds / one, "",
+                                  "%s: pass of %d over pass of 1", name, n));
     }
     if (model->long_text > 0) {
         SPEC_TRY(read_text(b, model->text, model->text + model->long_text, error));
         set_batch(b, model->text + model->long_text, 1);
         SPEC_TRY(gpu_median_seconds(&seconds, run_pass, b, tiny, error));
-        SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, seconds / one, "", "%s: pass of 1 after %d tokens, over %d", name,
+        SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, seconds / one, "",
+                              "%s: pass of 1 after %d tokens, over %d", name,
                               model->text + model->long_text, model->text));
     }
 done:

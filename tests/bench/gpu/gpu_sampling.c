@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
 #include "models/transform.h"
 #include "tests/bench/gpu/gpu_rows.h"
 
 #include <stdlib.h>
 
-/* Logits of the target for n + 1 rows, of the draft for n, in the card's memory; not far from one another. */
+/* Logits of the target for n + 1 rows and of the draft for n, in GPU memory; both are similar. */
 typedef struct {
     const spec_backend *backend;
     spec_queue queue;
@@ -50,8 +51,8 @@ static void set_uniforms(bench *b, double uniform)
 static int draw_one(bench *b, int i, spec_error *error)
 {
     const spec_transform none = SPEC_TRANSFORM_NONE;
-    return b->backend->draw(&b->queue, &b->token[i], b->law[i], b->draft + (size_t)i * (size_t)b->vocab, &none,
-                            b->uniform[i], error);
+    return b->backend->draw(&b->queue, &b->token[i], b->law[i],
+                            b->draft + (size_t)i * (size_t)b->vocab, &none, b->uniform[i], error);
 }
 
 static int run_draw(void *context, spec_error *error)
@@ -64,9 +65,12 @@ static int run_verify(void *context, spec_error *error)
     bench *b = context;
     const spec_transform none = SPEC_TRANSFORM_NONE;
     double chance[SPEC_COLUMNS_MAX];
-    int token, used;
-    return b->backend->verify(&b->queue, &b->n_accepted, &token, chance, &used, b->target, &none, b->law, b->token,
-                              b->n, b->uniform, error);
+    spec_chain_outcome outcome = {.chance = chance};
+    const spec_chain_request request = {
+        .token = b->token, .n = b->n, .law = b->law, .transform = &none, .uniform = b->uniform};
+    const int status = b->backend->verify(&b->queue, &outcome, b->target, &request, error);
+    b->n_accepted = outcome.n_accepted;
+    return status;
 }
 
 static void close_bench(bench *b)
@@ -82,20 +86,30 @@ int gpu_measure_sampling(gpu_rows *rows, int vocab, int n, bool tiny, spec_error
     int status = GSL_SUCCESS;
     double seconds;
     bench b = {.backend = rows->backend, .vocab = vocab, .n = n};
-    const spec_shape shape = {.dim = 64, .n_layers = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 64, .ffn_dim = 64,
-                              .vocab = vocab, .context = 128, .norm_eps = 1e-5f, .rope_base = 1e4};
-    if (b.backend->verify == NULL) return status; /* whose rows are at hand */
+    const spec_shape shape = {.dim = 64,
+                              .n_layers = 1,
+                              .n_heads = 1,
+                              .n_kv_heads = 1,
+                              .head_dim = 64,
+                              .ffn_dim = 64,
+                              .vocab = vocab,
+                              .context = 128,
+                              .norm_eps = 1e-5f,
+                              .rope_base = 1e4};
+    if (b.backend->verify == NULL) return status; /* a backend whose rows are on the host */
     SPEC_TRY(b.backend->queue_init(b.backend, &b.queue, &shape, error));
     SPEC_TRY(fill(&b, error));
     set_uniforms(&b, 0.271);
     SPEC_TRY(gpu_median_seconds(&seconds, run_draw, &b, tiny, error));
-    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e6 * seconds, "us", "a token drawn, V = %d", vocab));
+    SPEC_TRY(
+        gpu_rows_add(rows, GPU_TOLD, 0.0, 1e6 * seconds, "us", "a token drawn, V = %d", vocab));
     for (int i = 0; i < n; i++) SPEC_TRY(draw_one(&b, i, error));
-    for (int whole = 1; whole >= 0; whole--) { /* every token passes a test with 0, and nearly none one with almost 1 */
+    for (int whole = 1; whole >= 0;
+         whole--) { /* every token passes a test against 0, and almost none one against almost 1 */
         set_uniforms(&b, whole ? 0.0 : 1.0 - 0x1p-40);
         SPEC_TRY(gpu_median_seconds(&seconds, run_verify, &b, tiny, error));
-        SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, 30.0, 1e6 * seconds, "us", "chain of %d, V = %d, %d accepted", n, vocab,
-                              b.n_accepted));
+        SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, 30.0, 1e6 * seconds, "us",
+                              "chain of %d, V = %d, %d accepted", n, vocab, b.n_accepted));
     }
 done:
     close_bench(&b);

@@ -1,13 +1,16 @@
-/* The tests of the table: uniform p-values and capitals of mean 1 under the null; each finds what it is made for. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of tests: under the null p-values are uniform and capitals have mean 1; each test finds
+ * its mistake. */
 #include "tests/conformance/evidence_stand.h"
 
 #include "analysis/statistics/goodness.h"
 
 #include <gsl/gsl_sort.h>
 
-static uint64_t seed; /* of the whole program */
+static uint64_t seed; /* seed of the whole program */
 
-/* 400 small runs of exact tokens. A mean that is off by a tenth of its standard deviation a run would be seen. */
+/* 400 small runs of exact tokens. A mean that is off by a tenth of the standard deviation of a run
+ * would show. */
 static void under_the_null_p_values_are_uniform_and_capitals_have_mean_one(void **state)
 {
     (void)state;
@@ -21,7 +24,8 @@ static void under_the_null_p_values_are_uniform_and_capitals_have_mean_one(void 
         open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
         for (uint64_t b = 0; b < BATCHES; b++) {
             ask(&s, N, (uint64_t)r * BATCHES + b + seed);
-            for (int i = 0; i < N; i++) emit(&s, i, at_share(law_of(&s, root(&s, i)), 4, gsl_rng_uniform(s.rng)));
+            for (int i = 0; i < N; i++)
+                emit(&s, i, at_share(law_of(&s, root(&s, i)), 4, gsl_rng_uniform(s.rng)));
             take(&s, N, b);
         }
         n = spec_evidence_findings(finding, s.evidence);
@@ -39,12 +43,14 @@ static void under_the_null_p_values_are_uniform_and_capitals_have_mean_one(void 
         const double error = sqrt(squares) / RUNS;
         gsl_sort(p[k], 1, RUNS);
         spec_goodness_ks_uniform(&d, &of_d, p[k], RUNS);
-        if (uniform[k] && of_d < SPEC_TEST_P) fail_msg("%s: p-values are off by %g", finding[k].name, d);
-        if (sum / RUNS > 1.0 + 6.0 * error) fail_msg("%s: mean capital %g", finding[k].name, sum / RUNS);
+        if (uniform[k] && of_d < SPEC_TEST_P)
+            fail_msg("%s: p-values are off by %g", finding[k].name, d);
+        if (sum / RUNS > 1.0 + 6.0 * error)
+            fail_msg("%s: mean capital %g", finding[k].name, sum / RUNS);
     }
 }
 
-/* ---- what each test is made for ---------------------------------------------------------------------------------- */
+/* ---- the mistake of each test ---------------------------------------------------------------- */
 
 typedef int planted(const stand *s, int i, double share, double u);
 
@@ -132,7 +138,7 @@ static int as_the_next_drafted(const stand *s, int i, double share, double u)
     return i < ROUNDS - 1 && share < 0.2 ? drafted_by(s, i + 1) : exact(s, i, u);
 }
 
-/* The same u again: of the round before, and of the one sixteen before. */
+/* Repeats u of the previous round, or of the round sixteen before. */
 static double coin_of(const stand *s, int i)
 {
     return s->batch.coin != NULL ? s->batch.coin[i] : 0.0;
@@ -174,17 +180,28 @@ static void each_test_finds_what_it_is_made_for(void **state)
         const char *test, *fixture;
         planted *answer;
     } cases[] = {
-        {"counts", "plain-4", as_drafted},           {"state", "plain-4", wrong_in_one_state},
-        {"again", "vocab-1000", a_few_tokens_more},  {"draft-more", "plain-4", as_drafted},
-        {"kept", "plain-4", as_drafted},             {"tilt", "plain-4", as_drafted},
-        {"target-more", "plain-4", more_of_the_residual}, {"target-mode", "plain-4", more_of_the_mode},
-        {"draft-mode", "plain-4", as_drafted},       {"first-token", "zipf-16", first_token},
-        {"last-token", "zipf-16", last_token},       {"tail", "light-tail-32", without_tail},
-        {"pit-id", "vocab-1000", lower_id},          {"pit-rank", "vocab-1000", more_probable},
-        {"opener", "batch-3", at_the_opening},       {"closer", "batch-3", at_the_close},
-        {"echo", "plain-4", as_before},              {"neighbour", "plain-4", as_the_neighbour_drafted},
-        {"follower", "plain-4", as_the_next_drafted}, {"coins", "plain-4", same_coin},
-        {"mirror", "plain-4", mirrored_coin},        {"seeds", "plain-4", coin_of_the_offset},
+        {"counts", "plain-4", as_drafted},
+        {"state", "plain-4", wrong_in_one_state},
+        {"again", "vocab-1000", a_few_tokens_more},
+        {"draft-more", "plain-4", as_drafted},
+        {"kept", "plain-4", as_drafted},
+        {"tilt", "plain-4", as_drafted},
+        {"target-more", "plain-4", more_of_the_residual},
+        {"target-mode", "plain-4", more_of_the_mode},
+        {"draft-mode", "plain-4", as_drafted},
+        {"first-token", "zipf-16", first_token},
+        {"last-token", "zipf-16", last_token},
+        {"tail", "light-tail-32", without_tail},
+        {"pit-id", "vocab-1000", lower_id},
+        {"pit-rank", "vocab-1000", more_probable},
+        {"opener", "batch-3", at_the_opening},
+        {"closer", "batch-3", at_the_close},
+        {"echo", "plain-4", as_before},
+        {"neighbour", "plain-4", as_the_neighbour_drafted},
+        {"follower", "plain-4", as_the_next_drafted},
+        {"coins", "plain-4", same_coin},
+        {"mirror", "plain-4", mirrored_coin},
+        {"seeds", "plain-4", coin_of_the_offset},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         stand s;
@@ -211,8 +228,9 @@ static void each_test_finds_what_it_is_made_for(void **state)
     }
 }
 
-/* One u for two places; or for a third place what two before it leave: each two of them are independent. */
-static void what_goes_wrong_from_place_to_place_is_found(void **state)
+/* One u for two places; or a third place that repeats a combination of the two before it, pairwise
+ * independent of each. */
+static void dependence_between_places_is_found(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
@@ -225,7 +243,9 @@ static void what_goes_wrong_from_place_to_place_is_found(void **state)
             double u = 0.0, v = 0.0;
             for (int k = 0; k < 64; k++) {
                 if (kind == 0 && k % 2 == 0) u = gsl_rng_uniform(s.rng);
-                if (kind == 1) u = k % 4 == 2 ? fmod(u + v, 1.0) : gsl_rng_uniform(s.rng); /* independent two by two */
+                if (kind == 1)
+                    u = k % 4 == 2 ? fmod(u + v, 1.0)
+                                   : gsl_rng_uniform(s.rng); /* pairwise independent */
                 if (kind == 1 && k % 4 == 0) v = u;
                 text[k] = at_share(law_of(&s, at), 4, u);
                 at = spec_fixture_next(&s.fixture, at, text[k]);
@@ -235,11 +255,40 @@ static void what_goes_wrong_from_place_to_place_is_found(void **state)
             spec_evidence_merge(s.evidence, s.fork);
         }
         const int n = spec_evidence_findings(finding, s.evidence);
-        const spec_finding *pairs = finding_of(finding, n, "pairs"), *blocks = finding_of(finding, n, "blocks");
+        const spec_finding *pairs = finding_of(finding, n, "pairs"),
+                           *blocks = finding_of(finding, n, "blocks");
         assert_true(blocks->log_e > log(2e6) && blocks->p < SPEC_TEST_P);
         if (kind == 1) assert_true(blocks->log_e > pairs->log_e);
         if (kind == 0) assert_true(pairs->log_e > log(2e6) && pairs->p < SPEC_TEST_P);
         if (kind == 0) assert_true(finding_of(finding, n, "places")->log_e > log(2e6));
+        close_stand(&s);
+    }
+}
+
+/* Texts are iid from the target. In scope DV the number that draws a text may also draw the draft
+ * of the previous or of the next round: no test may fail. */
+static void drafts_of_the_sampler_may_share_numbers_with_other_texts(void **state)
+{
+    (void)state;
+    for (int ahead = 0; ahead < 2; ahead++) {
+        stand s;
+        spec_finding finding[SPEC_TESTS_MAX];
+        static double u[ROUNDS + 1];
+        open_stand(&s, "blind-3", SPEC_SCOPE_DRAFT);
+        for (uint64_t b = 0; b < 24; b++) {
+            ask(&s, ROUNDS, b);
+            for (int i = 0; i <= ROUNDS; i++) u[i] = gsl_rng_uniform(s.rng);
+            for (int i = 0; i < ROUNDS; i++) {
+                const double *draft = s.fixture.draft_law + (size_t)root(&s, i) * 3;
+                emit(&s, i, exact(&s, i, u[i + !ahead]));
+                s.batch.token[i] = at_share(draft, 3, u[i + ahead]);
+            }
+            take(&s, ROUNDS, b);
+        }
+        const int n = spec_evidence_findings(finding, s.evidence);
+        for (int k = 0; k < n; k++)
+            if (finding[k].log_e > log(1e3) || finding[k].p < SPEC_TEST_P)
+                fail_msg("%s: log e = %g, p = %g", finding[k].name, finding[k].log_e, finding[k].p);
         close_stand(&s);
     }
 }
@@ -249,7 +298,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(under_the_null_p_values_are_uniform_and_capitals_have_mean_one),
         cmocka_unit_test(each_test_finds_what_it_is_made_for),
-        cmocka_unit_test(what_goes_wrong_from_place_to_place_is_found),
+        cmocka_unit_test(dependence_between_places_is_found),
+        cmocka_unit_test(drafts_of_the_sampler_may_share_numbers_with_other_texts),
     };
     seed = spec_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/mutants.h"
 #include "conformance/validate.h"
 #include "tests/support/near.h"
@@ -5,34 +6,48 @@
 
 #include <string.h>
 
-/* ---- the right sampler, over all coins of a lattice --------------------------------------------------------------- */
+/* ---- the right sampler, over all coins of a lattice ------------------------------------------ */
 
 enum { V = 3, ROUND_MOST = 4 };
 
-static const float target_rows[3][V] = {{0.27f, 0.52f, 0.21f}, {0.61f, 0.09f, 0.3f}, {0.15f, 0.35f, 0.5f}};
-static const float draft_rows[3][V] = {{0.55f, 0.15f, 0.3f}, {0.2f, 0.45f, 0.35f}, {0.4f, 0.3f, 0.3f}};
+static const float target_rows[3][V] = {
+    {0.27f, 0.52f, 0.21f}, {0.61f, 0.09f, 0.3f}, {0.15f, 0.35f, 0.5f}};
+static const float draft_rows[3][V] = {
+    {0.55f, 0.15f, 0.3f}, {0.2f, 0.45f, 0.35f}, {0.4f, 0.3f, 0.3f}};
 
-static const spec_plain_hooks no_hooks = {0};
+static const spec_reference_sampler_hooks no_hooks = {0};
 
-/* One round with these coins; returns n_emitted. */
-static int round_with(int32_t *ret_token, int32_t *opt_draft, const int32_t *opt_token, const int32_t *opt_parent,
-                      int n_nodes, uint32_t drawn, const float *coin, int n_coins)
+/* Runs one round with these coins; returns n_emitted. */
+static int round_with(int32_t *ret_token, int32_t *opt_draft, const int32_t *opt_token,
+                      const int32_t *opt_parent, int n_nodes, uint32_t drawn, const float *coin,
+                      int n_coins)
 {
     void *self = NULL;
     int32_t n_emitted = 0, n_accepted = 0;
-    spec_step step = {.size = sizeof step, .vocab = V, .n_nodes = n_nodes, .token = opt_token, .parent = opt_parent,
-                      .target = target_rows[0], .draft = drawn == SPEC_DRAWN_FIXED ? NULL : draft_rows[0],
-                      .drawn = drawn, .sampling = SPEC_SAMPLING_NONE, .seed = 42, .coin = coin, .n_coins = n_coins,
-                      .ret_token = ret_token, .ret_n_emitted = &n_emitted, .ret_n_accepted = &n_accepted,
+    spec_step step = {.size = sizeof step,
+                      .vocab = V,
+                      .n_nodes = n_nodes,
+                      .token = opt_token,
+                      .parent = opt_parent,
+                      .target = target_rows[0],
+                      .draft = drawn == SPEC_DRAWN_FIXED ? NULL : draft_rows[0],
+                      .drawn = drawn,
+                      .sampling = SPEC_SAMPLING_NONE,
+                      .seed = 42,
+                      .coin = coin,
+                      .n_coins = n_coins,
+                      .ret_token = ret_token,
+                      .ret_n_emitted = &n_emitted,
+                      .ret_n_accepted = &n_accepted,
                       .ret_draft = opt_draft};
-    assert_int_equal(spec_plain_open(&self, &no_hooks), GSL_SUCCESS);
-    assert_int_equal(spec_plain_step(self, &step, 1), GSL_SUCCESS);
+    assert_int_equal(spec_reference_sampler_open(&self, &no_hooks), GSL_SUCCESS);
+    assert_int_equal(spec_reference_sampler_step(self, &step, 1), GSL_SUCCESS);
     assert_int_equal(n_emitted, n_accepted + 1);
-    spec_plain_close(self);
+    spec_reference_sampler_close(self);
     return n_emitted;
 }
 
-/* The middles of cells: coin k of point i of a lattice of side^n. */
+/* The centres of cells: coin k of point i of a lattice of side^n. */
 static void fill_coins(float *coin, int n, int side, int i)
 {
     for (int k = 0; k < n; k++, i /= side) coin[k] = ((float)(i % side) + 0.5f) / (float)side;
@@ -48,8 +63,9 @@ static void expect_target(const double *law, double tolerance)
     for (int x = 0; x < V; x++) assert_within(law[x], (double)target_rows[0][x], tolerance);
 }
 
-/* A threshold moves a lattice's share by half a cell at most; there are three. Rows that follow a node do not depend on
- * its token here, so the second token has the second row's law whenever the first was accepted. */
+/* A threshold changes a lattice's share by at most half a cell, and there are three. Rows do not
+ * depend on the token of a node here: after an acceptance the second token has the law of the
+ * second row. */
 static void the_right_sampler_has_the_targets_law(void **state)
 {
     (void)state;
@@ -69,11 +85,12 @@ static void the_right_sampler_has_the_targets_law(void **state)
         }
     expect_target(first, 0.01);
     assert_within(accepted, 0.27 + 0.15 + 0.21, 0.01);
-    for (int x = 0; x < V; x++) assert_within(second[x] / accepted, (double)target_rows[1][x], 0.01);
+    for (int x = 0; x < V; x++)
+        assert_within(second[x] / accepted, (double)target_rows[1][x], 0.01);
 }
 
 /* In scope DV the first coin draws the draft. */
-static void with_drafts_of_its_own_too(void **state)
+static void the_right_sampler_draws_its_own_drafts_too(void **state)
 {
     (void)state;
     enum { SIDE = 40 };
@@ -100,7 +117,7 @@ static double chance_of_pair(const int32_t *token, uint32_t drawn)
     }
 }
 
-/* Two siblings of each kind; the wrong ones among the mutants are off by .05 and more. */
+/* Two siblings of each kind; the mutants that are wrong are off by at least .05. */
 static void siblings_of_all_kinds_leave_the_law_as_it_is(void **state)
 {
     (void)state;
@@ -124,7 +141,7 @@ static void siblings_of_all_kinds_leave_the_law_as_it_is(void **state)
     }
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void every_line_has_a_name_of_its_own_and_says_what_is_wrong(void **state)
 {
@@ -134,27 +151,30 @@ static void every_line_has_a_name_of_its_own_and_says_what_is_wrong(void **state
         const spec_mutant *found;
         assert_true(strlen(m->name) > 0 && strlen(m->mistake) > 10 && m->where != NULL);
         assert_null(strchr(m->mistake, '"'));
-        assert_true(m->scope == SPEC_SCOPE_VERIFY || m->scope == SPEC_SCOPE_DRAFT || m->scope == SPEC_SCOPE_STREAM);
+        assert_true(m->scope == SPEC_SCOPE_VERIFY || m->scope == SPEC_SCOPE_DRAFT ||
+                    m->scope == SPEC_SCOPE_STREAM);
         assert_int_equal(strncmp(m->mistake, "none:", 5) == 0, m->kind == SPEC_MUTANT_EXACT);
         assert_int_equal(spec_mutants_find(&found, m->name, NULL), GSL_SUCCESS);
-        assert_ptr_equal(found, m); /* the first of that name */
+        assert_ptr_equal(found, m); /* the first one of that name */
         seen += m->where[0] != '\0';
     }
     assert_true(n >= 80);
-    assert_true(seen >= 35); /* mistakes that somebody made */
+    assert_true(seen >= 35); /* mistakes with a known occurrence */
 }
 
-static void a_mistake_that_is_not_there_is_told(void **state)
+static void an_unknown_mistake_is_an_error(void **state)
 {
     (void)state;
     const spec_mutant *m;
     spec_error error;
     assert_int_equal(spec_mutants_find(&m, "acept-all", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "no known mistake is named 'acept-all'; did you mean 'accept-all'?");
+    assert_string_equal(error.text,
+                        "no known mistake is named 'acept-all'; did you mean 'accept-all'?");
     assert_null(m);
 }
 
-/* The nearest bfloat16 numbers: 1 + 1/128 is one, 1 + 1/256 is half way and goes to the even one below. */
+/* The nearest bfloat16 numbers: 1 + 1/128 is one; 1 + 1/256 is half-way, and rounds to the even one
+ * below. */
 static void bf16_has_eight_bits(void **state)
 {
     (void)state;
@@ -164,7 +184,7 @@ static void bf16_has_eight_bits(void **state)
     assert_true(spec_mutants_bf16(0.27) == 0.26953125);
 }
 
-/* ---- as samplers ------------------------------------------------------------------------------------------------- */
+/* ---- as samplers ----------------------------------------------------------------------------- */
 
 static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
 {
@@ -187,31 +207,39 @@ static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
 static void gross_mistakes_fail_at_once(void **state)
 {
     (void)state;
-    static const char *const gross[] = {"accept-all",     "residual-from-target", "residual-softmax", "ratio-inverted",
-                                        "target-argmax",  "row-before",           "block-share",      "coin-again",
-                                        "bonus-left-out", "cache-kept",           NULL};
+    static const char *const gross[] = {
+        "accept-all", "residual-from-target", "residual-softmax", "ratio-inverted", "target-argmax",
+        "row-before", "block-share",          "coin-again",       "bonus-left-out", "cache-kept",
+        NULL};
     for (int i = 0; gross[i] != NULL; i++)
-        if (verdict_of(gross[i], 100000) != SPEC_VERDICT_FAIL) fail_msg("%s was not found", gross[i]);
+        if (verdict_of(gross[i], 100000) != SPEC_VERDICT_FAIL)
+            fail_msg("%s was not found", gross[i]);
     assert_int_equal(verdict_of("typical", 100000), SPEC_VERDICT_LOSSY);
 }
 
 static void exact_algorithms_that_are_taken_for_mistakes_pass(void **state)
 {
     (void)state;
-    static const char *const exact[] = {"sampler-match", "draft-as-certain", "judges-fewer", "block",
-                                        "draft-cache-kept", "right-texts", NULL};
+    static const char *const exact[] = {"sampler-match",
+                                        "draft-as-certain",
+                                        "judges-fewer",
+                                        "block",
+                                        "draft-cache-kept",
+                                        "right-texts",
+                                        NULL};
     for (int i = 0; exact[i] != NULL; i++)
-        if (verdict_of(exact[i], 100000) != SPEC_VERDICT_PASS) fail_msg("%s did not pass", exact[i]);
+        if (verdict_of(exact[i], 100000) != SPEC_VERDICT_PASS)
+            fail_msg("%s did not pass", exact[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_sampler_has_the_targets_law),
-        cmocka_unit_test(with_drafts_of_its_own_too),
+        cmocka_unit_test(the_right_sampler_draws_its_own_drafts_too),
         cmocka_unit_test(siblings_of_all_kinds_leave_the_law_as_it_is),
         cmocka_unit_test(every_line_has_a_name_of_its_own_and_says_what_is_wrong),
-        cmocka_unit_test(a_mistake_that_is_not_there_is_told),
+        cmocka_unit_test(an_unknown_mistake_is_an_error),
         cmocka_unit_test(bf16_has_eight_bits),
         cmocka_unit_test(gross_mistakes_fail_at_once),
         cmocka_unit_test(exact_algorithms_that_are_taken_for_mistakes_pass),

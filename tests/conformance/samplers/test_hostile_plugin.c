@@ -1,47 +1,53 @@
-/* A library that hangs, writes where it may not, or attacks the channel: each is ended or noted at its round. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Libraries that hang, write to forbidden memory, or attack the channel: each is killed, or its
+ * round has a fault. */
+#include "conformance/samplers/supervisor.h"
 #include "tests/conformance/plugin_stand.h"
 
-/* Open it, ready to be run; and ask for a batch. */
-static void open_deed(const char *deed, spec_subject *subject, stand *s, const spec_subject_limits *limits,
-                      uint32_t scope)
+/* Opens the library and asks for a batch. */
+static void open_deed(const char *deed, spec_subject *subject, stand *s,
+                      const spec_subject_limits *limits, uint32_t scope)
 {
     spec_error error = {{0}};
-    setenv("HOSTILE", deed, 1);
+    setenv("SPECLAB_HOSTILE", deed, 1);
     stand_init(s, &chain, scope);
-    if (spec_subject_open(subject, path_of("hostile.so"), limits, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_subject_open(subject, path_of("hostile.so"), limits, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     assert_int_equal(spec_subject_begin(subject, &s->fixture, scope, BATCH, &error), GSL_SUCCESS);
     spec_evidence_ask(s->evidence, &subject->batch, BATCH, 0, 42, s->rng);
-    unsetenv("HOSTILE");
+    unsetenv("SPECLAB_HOSTILE");
 }
 
-static int try_deed(const char *deed, spec_subject *subject, stand *s, const spec_subject_limits *limits,
-                    uint32_t scope, spec_error *error)
+static int try_deed(const char *deed, spec_subject *subject, stand *s,
+                    const spec_subject_limits *limits, uint32_t scope, spec_error *error)
 {
     open_deed(deed, subject, s, limits, scope);
     return spec_subject_run(subject, BATCH, error);
 }
 
-static void whoever_hangs_is_ended(void **state)
+static void a_hanging_child_is_killed(void **state)
 {
     (void)state;
     enum { DEEDS = 5 };
-    static const char *const deeds[DEEDS] = {"hang", "spin", "mask", "group", "stop keeper"};
+    static const char *const deeds[DEEDS] = {"hang", "spin", "mask", "group", "stop supervisor"};
     spec_subject subject[DEEDS];
     spec_error error[DEEDS];
     stand s[DEEDS];
     int status[DEEDS];
-    for (int i = 0; i < DEEDS; i++) open_deed(deeds[i], &subject[i], &s[i], &hasty, SPEC_SCOPE_VERIFY);
+    for (int i = 0; i < DEEDS; i++)
+        open_deed(deeds[i], &subject[i], &s[i], &hasty, SPEC_SCOPE_VERIFY);
 #pragma omp parallel for num_threads(DEEDS) schedule(static, 1)
     for (int i = 0; i < DEEDS; i++) status[i] = spec_subject_run(&subject[i], BATCH, &error[i]);
     for (int i = 0; i < DEEDS; i++) {
-        expect(deeds[i], status[i], &error[i], "in spec_sampler_step, *: it did not answer within 0.4 s");
+        expect(deeds[i], status[i], &error[i],
+               "in spec_sampler_step, *: it did not answer within 0.4 s");
         spec_subject_close(&subject[i]);
         stand_free(&s[i]);
     }
     orphans_none();
 }
 
-static void whoever_does_not_come_back_from_a_call_is_told(void **state)
+static void a_call_that_never_returns_is_one_line_of_error(void **state)
 {
     (void)state;
     static const struct {
@@ -50,35 +56,54 @@ static void whoever_does_not_come_back_from_a_call_is_told(void **state)
         {"crash", "it crashed (signal 11, Segmentation fault)"},
         {"abort", "it crashed (signal 6, Aborted)"},
         {"deep", "it crashed (signal 11, Segmentation fault)"},
-        {"longjmp", "*"}, /* into a frame that is gone: anything, but said in a line */
+        {"longjmp", "*"}, /* into a dead frame: any outcome, but one line of error */
         {"exit", "it exited with code 0"},
         {"exit with words", "it exited with code 3; it said: 'last words'"},
         {"stop", "it stopped itself (signal 19, Stopped (signal))"},
         {"leak", "it took more than 256 MB of memory"},
         {"step fails", "the sampler's step returned 4: no such?luck"},
         {"fork away", "it crashed (signal 11, Segmentation fault)"},
-        {"kill keeper", "it killed its keeper"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_subject subject;
         stand s;
         spec_error error = {{0}};
         char line[300];
-        const int status = try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
-        snprintf(line, sizeof line, "in spec_sampler_step, fixture chain-5, scope V, rounds from seed %llu, "
-                 "offset %llu on: %s", (unsigned long long)subject.batch.seed[0],
+        const int status =
+            try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
+        snprintf(line, sizeof line,
+                 "in spec_sampler_step, fixture chain-5, scope V, rounds from seed %llu, "
+                 "offset %llu on: %s",
+                 (unsigned long long)subject.batch.seed[0],
                  (unsigned long long)subject.batch.offset[0], cases[i].line);
         expect(cases[i].deed, status, &error, line);
-        assert_int_equal(spec_subject_run(&subject, BATCH, &error), GSL_EFAILED); /* it stays dead */
+        assert_int_equal(spec_subject_run(&subject, BATCH, &error),
+                         GSL_EFAILED); /* further calls fail */
         spec_subject_close(&subject);
         spec_subject_close(&subject);
         stand_free(&s);
-        if (strcmp(cases[i].deed, "kill keeper") == 0) orphans_end(1);
-        else orphans_none();
+        orphans_none();
     }
 }
 
-static void the_channel_may_be_attacked(void **state)
+/* In a PID namespace it cannot reach the supervisor, and hangs. */
+static void a_library_that_kills_its_supervisor_is_one_line_of_error(void **state)
+{
+    (void)state;
+    spec_subject subject;
+    stand s;
+    spec_error error = {{0}};
+    const int status = try_deed("kill supervisor", &subject, &s, &hasty, SPEC_SCOPE_VERIFY, &error);
+    const bool killed = strstr(error.text, "killed") != NULL;
+    expect("kill supervisor", status, &error,
+           killed ? "in spec_sampler_step, *: it killed its supervisor"
+                  : "in spec_sampler_step, *: it did not answer within 0.4 s");
+    spec_subject_close(&subject);
+    stand_free(&s);
+    orphans_end(killed);
+}
+
+static void an_attacked_channel_is_one_line_of_error(void **state)
 {
     (void)state;
     static const struct {
@@ -91,7 +116,8 @@ static void the_channel_may_be_attacked(void **state)
         spec_subject subject;
         stand s;
         spec_error error = {{0}};
-        const int status = try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
+        const int status =
+            try_deed(cases[i].deed, &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error);
         expect(cases[i].deed, status, &error, cases[i].line);
         spec_subject_close(&subject);
         stand_free(&s);
@@ -100,7 +126,7 @@ static void the_channel_may_be_attacked(void **state)
 }
 
 /* The second round of every call of 128 does it. */
-static void what_no_sampler_may_do_to_memory_is_noted_at_its_round(void **state)
+static void forbidden_writes_are_recorded_at_their_round(void **state)
 {
     (void)state;
     static const struct {
@@ -144,29 +170,33 @@ static void what_no_sampler_may_do_to_memory_is_noted_at_its_round(void **state)
     }
 }
 
-/* Rows of chains lie in one place for all rounds of a call: a write there spoils them all, and is undone. */
+/* All rounds of a call share the rows of a chain: a write spoils all of them, and is undone. */
 static void a_row_that_is_written_spoils_its_call(void **state)
 {
     (void)state;
     spec_subject subject;
     stand s;
     spec_error error = {{0}};
-    assert_int_equal(try_deed("row written", &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error), GSL_SUCCESS);
+    assert_int_equal(try_deed("row written", &subject, &s, &patient, SPEC_SCOPE_VERIFY, &error),
+                     GSL_SUCCESS);
     for (int i = 0; i < BATCH; i++) assert_int_equal(subject.batch.fault[i], SPEC_FAULT_INPUT);
     spec_subject_close(&subject);
     stand_free(&s);
     orphans_none();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    spec_supervisor_main(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_hangs_is_ended),
-        cmocka_unit_test(whoever_does_not_come_back_from_a_call_is_told),
-        cmocka_unit_test(the_channel_may_be_attacked),
-        cmocka_unit_test(what_no_sampler_may_do_to_memory_is_noted_at_its_round),
+        cmocka_unit_test(a_hanging_child_is_killed),
+        cmocka_unit_test(a_call_that_never_returns_is_one_line_of_error),
+        cmocka_unit_test(a_library_that_kills_its_supervisor_is_one_line_of_error),
+        cmocka_unit_test(an_attacked_channel_is_one_line_of_error),
+        cmocka_unit_test(forbidden_writes_are_recorded_at_their_round),
         cmocka_unit_test(a_row_that_is_written_spoils_its_call),
     };
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0); /* crashes as they are */
+    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
+           0); /* may crash */
     return cmocka_run_group_tests(tests, orphans_adopt, NULL);
 }

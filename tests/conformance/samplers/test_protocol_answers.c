@@ -1,11 +1,13 @@
-/* Answers of both encodings: read as they come, and refused where they make no sense. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The protocol: answers in both encodings, and invalid ones. */
 #include "tests/conformance/protocol_rounds.h"
 
 #include <string.h>
 
-/* Read an answer as the subject does; the status of whatever fails first, or 1 where more is needed. */
-static int take(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes, size_t n,
-                spec_error *error)
+/* Reads an answer as the subject does; returns the first failing status, or 1 if more bytes are
+ * needed. */
+static int take(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes,
+                size_t n, spec_error *error)
 {
     const spec_question q = question_in(scope);
     size_t length;
@@ -17,13 +19,15 @@ static int take(const spec_protocol *protocol, rounds *r, uint32_t scope, const 
 
 static void expect_two_rounds(const rounds *r)
 {
-    static const int32_t n_emitted[] = {0, 3, 1}, n_accepted[] = {0, 2, 0}, emitted[] = {0, 0, 0, 3, 1, 5, 6, 0, 0};
+    static const int32_t n_emitted[] = {0, 3, 1}, n_accepted[] = {0, 2, 0},
+                         emitted[] = {0, 0, 0, 3, 1, 5, 6, 0, 0};
     assert_memory_equal(r->n_emitted, n_emitted, sizeof n_emitted);
     assert_memory_equal(r->n_accepted, n_accepted, sizeof n_accepted);
     assert_memory_equal(r->emitted, emitted, sizeof emitted);
 }
 
-static void expect_answer(const spec_protocol *protocol, rounds *r, uint32_t scope, const void *bytes, size_t n)
+static void expect_answer(const spec_protocol *protocol, rounds *r, uint32_t scope,
+                          const void *bytes, size_t n)
 {
     spec_error error = {{0}};
     if (take(protocol, r, scope, bytes, n, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
@@ -49,7 +53,7 @@ static void answers_of_both_kinds_fill_their_rounds_and_no_others(void **state)
     assert_memory_equal(r.token, token, sizeof token);
 }
 
-/* Cut anywhere, an answer waits for the rest; what comes after it is left alone. */
+/* An answer cut at any byte waits for the rest; bytes after it are left alone. */
 static void an_answer_is_whole_or_waited_for(void **state)
 {
     (void)state;
@@ -60,34 +64,40 @@ static void an_answer_is_whole_or_waited_for(void **state)
     const spec_question q = question_in(SPEC_SCOPE_VERIFY);
     for (size_t n = 0; n < 48; n++)
         assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, n, NULL), 1);
-    assert_int_equal(spec_protocol_binary.extent(&length, &q, (const char *)frame, sizeof frame, NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_protocol_binary.extent(&length, &q, (const char *)frame, sizeof frame, NULL),
+        GSL_SUCCESS);
     assert_int_equal(length, 48);
     for (size_t n = 0; n + 6 < sizeof line - 1; n++)
         assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, n, NULL), 1);
-    assert_int_equal(spec_protocol_json.extent(&length, &q, line, sizeof line - 1, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_protocol_json.extent(&length, &q, line, sizeof line - 1, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(length, sizeof line - 1 - 5);
 }
 
-/* Too many tokens are the sampler's mistake, not the protocol's: as many as fit are kept, and their count. */
-static void too_many_tokens_do_not_leave_their_room(void **state)
+/* Too many tokens are a mistake of the sampler, not of the protocol: as many as fit are kept, with
+ * their count. */
+static void too_many_tokens_do_not_overflow(void **state)
 {
     (void)state;
     rounds r;
     static const int32_t frame[] = {0x43455053, 2, 48, SERIAL, 7, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     static const char line[] = "{\"serial\":7,\"emitted\":[[1,2,3,4,5,6,7],[9999999999]]}\n";
-    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, sizeof frame, NULL), GSL_SUCCESS);
+    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, sizeof frame, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(r.n_emitted[1], 7);
     assert_int_equal(r.emitted[5], 3);
     assert_int_equal(r.emitted[6], 8);
     assert_int_equal(r.emitted[7], 0);
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line - 1, NULL), GSL_SUCCESS);
+    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line - 1, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(r.n_emitted[1], 7);
     assert_int_equal(r.n_accepted[1], 6);
     assert_int_equal(r.emitted[5], 3);
     assert_int_equal(r.emitted[6], INT32_MAX);
 }
 
-static void frames_that_make_no_sense_are_told(void **state)
+static void invalid_frames_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -96,30 +106,57 @@ static void frames_that_make_no_sense_are_told(void **state)
         const char *says;
     } wrong[] = {
         {SPEC_SCOPE_VERIFY, {0x43455052}, "a frame begins with 'SPEC', and 'RPEC"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 3, 0, SERIAL}, "an answer of type 3 came to a question of type 2"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 3, 0, SERIAL},
+         "an answer of type 3 came to a question of type 2"},
         {SPEC_SCOPE_VERIFY, {0x43455053, 2, 0, 8}, "answer 8 came to question 7"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 137, SERIAL}, "an answer of 137 bytes came where at most 136 make sense"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 0, SERIAL}, "an answer of 0 bytes is too short for 2 rounds"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 4, SERIAL, 1}, "an answer of 4 bytes is too short for 2 rounds"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 12, SERIAL, 1, 1, 0}, "an answer of 12 bytes is too short for 2 rounds"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5}, "an answer of 20 bytes is too short"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 20, SERIAL, 2, 0, 0, 0, 5}, "an answer of 20 bytes is too short"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 24, SERIAL, 1, 0, 0, 0, 5, 6}, "an answer of 24 bytes has 4 too many"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 25, SERIAL, 1, 1, 0, 0, 5, 6}, "an answer of 25 bytes has 1 too many"},
-        {SPEC_SCOPE_VERIFY, {0x43455053, 2, 24, SERIAL, 2, -1, 0, 0, 5, 6}, "it says that round 1 emitted -1 tokens"},
-        {SPEC_SCOPE_DRAFT, {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5}, "an answer of 20 bytes is too short"},
-        {SPEC_SCOPE_DRAFT, {0x43455053, 2, 24, SERIAL, 1, 1, 0, 0, 5, 6}, "an answer of 24 bytes is too short"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 137, SERIAL},
+         "an answer of 137 bytes came where at most 136 make sense"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 0, SERIAL},
+         "an answer of 0 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 4, SERIAL, 1},
+         "an answer of 4 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 12, SERIAL, 1, 1, 0},
+         "an answer of 12 bytes is too short for 2 rounds"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5},
+         "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 20, SERIAL, 2, 0, 0, 0, 5},
+         "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 24, SERIAL, 1, 0, 0, 0, 5, 6},
+         "an answer of 24 bytes has 4 too many"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 25, SERIAL, 1, 1, 0, 0, 5, 6},
+         "an answer of 25 bytes has 1 too many"},
+        {SPEC_SCOPE_VERIFY,
+         {0x43455053, 2, 24, SERIAL, 2, -1, 0, 0, 5, 6},
+         "it says that round 1 emitted -1 tokens"},
+        {SPEC_SCOPE_DRAFT,
+         {0x43455053, 2, 20, SERIAL, 1, 1, 0, 0, 5},
+         "an answer of 20 bytes is too short"},
+        {SPEC_SCOPE_DRAFT,
+         {0x43455053, 2, 24, SERIAL, 1, 1, 0, 0, 5, 6},
+         "an answer of 24 bytes is too short"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rounds r;
         spec_error error = {{0}};
-        assert_int_equal(take(&spec_protocol_binary, &r, wrong[i].scope, wrong[i].frame, sizeof wrong[i].frame, &error),
+        assert_int_equal(take(&spec_protocol_binary, &r, wrong[i].scope, wrong[i].frame,
+                              sizeof wrong[i].frame, &error),
                          GSL_EFAILED);
-        if (strstr(error.text, wrong[i].says) == NULL) fail_msg("%s: %s", wrong[i].says, error.text);
+        if (strstr(error.text, wrong[i].says) == NULL)
+            fail_msg("%s: %s", wrong[i].says, error.text);
     }
 }
 
-/* 136 bytes are as many as make sense: round 1 emits all of them. A round that emits none is judged later. */
+/* 136 bytes are the longest valid answer: round 1 emits all of its tokens. A round that emits none
+ * is judged later. */
 static void the_longest_frame_and_the_emptiest_round_are_read(void **state)
 {
     (void)state;
@@ -127,42 +164,50 @@ static void the_longest_frame_and_the_emptiest_round_are_read(void **state)
     int32_t frame[38] = {0x43455053, 2, 136, SERIAL, 30, 0, 29, 0};
     const spec_question q = question_in(SPEC_SCOPE_VERIFY);
     assert_int_equal(q.most, 136);
-    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, sizeof frame, NULL), GSL_SUCCESS);
+    assert_int_equal(take(&spec_protocol_binary, &r, SPEC_SCOPE_VERIFY, frame, sizeof frame, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(r.n_emitted[1], 30);
     assert_int_equal(r.n_emitted[2], 0);
 }
 
-static void lines_that_make_no_sense_are_told(void **state)
+static void invalid_lines_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
-        {"step 1\n", "its answer is no line of JSON, but 'step 1'; standard output is for answers alone"},
+        {"step 1\n",
+         "its answer is no line of JSON, but 'step 1'; standard output is for answers alone"},
         {"\n", "its answer is no line of JSON, but ''"},
         {"[7]\n", "its answer is no line of JSON, but '[7]'"},
         {"{\"emitted\":[[3],[6]]}\n", "its answer has no \"serial\": '{\"emitted\":[[3],[6]]}'"},
         {"{\"serial\":8,\"emitted\":[[3],[6]]}\n", "answer 8 came to question 7"},
         {"{\"serial\":-1,\"emitted\":[[3],[6]]}\n", "answer -1 came to question 7"},
-        {"{\"serial\":7}\n", "its answer's \"emitted\" is to be a list of 2"},
-        {"{\"serial\":7,\"emitted\":[[3]]}\n", "its answer's \"emitted\" is to be a list of 2"},
-        {"{\"serial\":7,\"emitted\":[3,6]}\n", "\"emitted\" of round 0 is to be a list of tokens"},
-        {"{\"serial\":7,\"emitted\":[[3],[6.0]]}\n", "\"emitted\" of round 1 is to be a list of tokens"},
-        {"{\"serial\":7,\"emitted\":[[3],[\"6\"]]}\n", "\"emitted\" of round 1 is to be a list of tokens"},
-        {"{\"serial\":7,\"emitted\":[[3],[6]],\"accepted\":[0]}\n", "its answer's \"accepted\" is to be a list of 2"},
+        {"{\"serial\":7}\n", "its answer's \"emitted\" must be a list of 2"},
+        {"{\"serial\":7,\"emitted\":[[3]]}\n", "its answer's \"emitted\" must be a list of 2"},
+        {"{\"serial\":7,\"emitted\":[3,6]}\n", "\"emitted\" of round 0 must be a list of tokens"},
+        {"{\"serial\":7,\"emitted\":[[3],[6.0]]}\n",
+         "\"emitted\" of round 1 must be a list of tokens"},
+        {"{\"serial\":7,\"emitted\":[[3],[\"6\"]]}\n",
+         "\"emitted\" of round 1 must be a list of tokens"},
+        {"{\"serial\":7,\"emitted\":[[3],[6]],\"accepted\":[0]}\n",
+         "its answer's \"accepted\" must be a list of 2"},
         {"{\"serial\":7,\"emitted\":[[3],[6]],\"accepted\":[0,null]}\n", "\"accepted\" of round 1"},
-        {"{\"serial\":7,\"emitted\":[[3],[6]]}\n", "its answer's \"drafted\" is to be a list of 2"},
+        {"{\"serial\":7,\"emitted\":[[3],[6]]}\n", "its answer's \"drafted\" must be a list of 2"},
         {"{\"serial\":7,\"emitted\":[[3],[6]],\"drafted\":[[1,2],[1,2]]}\n",
-         "\"drafted\" of round 1 has 2 tokens, and 1 were to be drafted"},
+         "\"drafted\" of round 1 has 2 tokens instead of 1"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rounds r;
         spec_error error = {{0}};
-        const uint32_t scope = strstr(wrong[i][1], "drafted") != NULL ? SPEC_SCOPE_DRAFT : SPEC_SCOPE_VERIFY;
-        assert_int_equal(take(&spec_protocol_json, &r, scope, wrong[i][0], strlen(wrong[i][0]), &error), GSL_EFAILED);
+        const uint32_t scope =
+            strstr(wrong[i][1], "drafted") != NULL ? SPEC_SCOPE_DRAFT : SPEC_SCOPE_VERIFY;
+        assert_int_equal(
+            take(&spec_protocol_json, &r, scope, wrong[i][0], strlen(wrong[i][0]), &error),
+            GSL_EFAILED);
         if (strstr(error.text, wrong[i][1]) == NULL) fail_msg("%s: %s", wrong[i][0], error.text);
     }
 }
 
-static void a_line_without_an_end_is_not_waited_for_for_ever(void **state)
+static void an_endless_line_is_refused(void **state)
 {
     (void)state;
     static char line[1 << 16];
@@ -170,41 +215,53 @@ static void a_line_without_an_end_is_not_waited_for_for_ever(void **state)
     spec_error error = {{0}};
     memset(line, 'x', sizeof line);
     assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, 4096, &error), 1);
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error), GSL_EFAILED);
+    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
+                     GSL_EFAILED);
     line[sizeof line - 1] = '\n';
-    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error), GSL_EFAILED);
+    assert_int_equal(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
+                     GSL_EFAILED);
     assert_non_null(strstr(error.text, "where none makes sense: 'xxxx"));
 }
 
 static void texts_and_counters_have_their_length(void **state)
 {
     (void)state;
-    const spec_question text = spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 3, 0);
+    const spec_question text =
+        spec_protocol_question(SPEC_FRAME_GENERATE, 1, SPEC_SCOPE_STREAM, 0, 3, 0);
     const spec_question count = spec_protocol_question(SPEC_FRAME_COUNTERS, 2, 0, 0, 3, 0);
     static const int32_t words[] = {0x43455053, 3, 12, 1, 4, -5, 6},
                          counters[] = {0x43455053, 4, 24, 2, 6, 0, 3, 0, 7, 0};
     const char *frame = (const char *)words;
-    static const char line[] = "{\"serial\":1,\"tokens\":[4,-5,6]}\n", few[] = "{\"serial\":1,\"tokens\":[4,5]}\n",
+    static const char line[] = "{\"serial\":1,\"tokens\":[4,-5,6]}\n",
+                      few[] = "{\"serial\":1,\"tokens\":[4,5]}\n",
                       counted[] = "{\"serial\":2,\"drafted\":6,\"accepted\":3,\"emitted\":7}\n",
                       below[] = "{\"serial\":2,\"drafted\":6,\"accepted\":-3,\"emitted\":7}\n";
     int32_t token[3] = {0};
     uint64_t counter[3] = {0};
     spec_error error = {{0}};
-    assert_int_equal(spec_protocol_binary.take_text(token, &text, frame, sizeof words, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_protocol_binary.take_text(token, &text, frame, sizeof words, NULL),
+                     GSL_SUCCESS);
     assert_true(token[0] == 4 && token[1] == -5 && token[2] == 6);
     assert_int_equal(spec_protocol_binary.take_text(token, &text, frame, 24, &error), GSL_EFAILED);
     assert_string_equal(error.text, "an answer of 8 bytes is too short for 3 numbers");
     token[0] = token[1] = token[2] = 0;
-    assert_int_equal(spec_protocol_json.take_text(token, &text, line, sizeof line - 1, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_protocol_json.take_text(token, &text, line, sizeof line - 1, NULL),
+                     GSL_SUCCESS);
     assert_true(token[0] == 4 && token[1] == -5 && token[2] == 6);
-    assert_int_equal(spec_protocol_json.take_text(token, &text, few, sizeof few - 1, NULL), GSL_EFAILED);
-    assert_int_equal(spec_protocol_binary.take_counters(counter, &count, (const char *)counters, sizeof counters, NULL),
+    assert_int_equal(spec_protocol_json.take_text(token, &text, few, sizeof few - 1, NULL),
+                     GSL_EFAILED);
+    assert_int_equal(spec_protocol_binary.take_counters(counter, &count, (const char *)counters,
+                                                        sizeof counters, NULL),
                      GSL_SUCCESS);
     assert_true(counter[0] == 6 && counter[1] == 3 && counter[2] == 7);
     memset(counter, 0, sizeof counter);
-    assert_int_equal(spec_protocol_json.take_counters(counter, &count, counted, sizeof counted - 1, NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_protocol_json.take_counters(counter, &count, counted, sizeof counted - 1, NULL),
+        GSL_SUCCESS);
     assert_true(counter[0] == 6 && counter[1] == 3 && counter[2] == 7);
-    assert_int_equal(spec_protocol_json.take_counters(counter, &count, below, sizeof below - 1, NULL), GSL_EFAILED);
+    assert_int_equal(
+        spec_protocol_json.take_counters(counter, &count, below, sizeof below - 1, NULL),
+        GSL_EFAILED);
 }
 
 int main(void)
@@ -212,11 +269,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_of_both_kinds_fill_their_rounds_and_no_others),
         cmocka_unit_test(an_answer_is_whole_or_waited_for),
-        cmocka_unit_test(too_many_tokens_do_not_leave_their_room),
-        cmocka_unit_test(frames_that_make_no_sense_are_told),
+        cmocka_unit_test(too_many_tokens_do_not_overflow),
+        cmocka_unit_test(invalid_frames_are_refused),
         cmocka_unit_test(the_longest_frame_and_the_emptiest_round_are_read),
-        cmocka_unit_test(lines_that_make_no_sense_are_told),
-        cmocka_unit_test(a_line_without_an_end_is_not_waited_for_for_ever),
+        cmocka_unit_test(invalid_lines_are_refused),
+        cmocka_unit_test(an_endless_line_is_refused),
         cmocka_unit_test(texts_and_counters_have_their_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

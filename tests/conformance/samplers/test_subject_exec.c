@@ -1,3 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/clock.h"
+#include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
 #include "tests/support/support.h"
 
@@ -6,11 +9,13 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* The clients were built beside this program; a time-out that a process on a loaded machine keeps, and one that a
- * process is to run into. */
+static const spec_subject_limits supervised = {
+    .timeout = 10.0, .memory = 4ull << 30, .supervisor = "/proc/self/exe"};
+
+/* clients: the folder of the built clients. patience: a time-out that a loaded machine keeps.
+ * short_patience: one that must expire. */
 static char clients[PATH_MAX];
 static const double patience = 20.0, short_patience = 0.3;
 enum { BATCH = 32 };
@@ -26,23 +31,15 @@ static int find_clients(void **state)
     return 0;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-
-#define needs_program(program, command)                                                                                \
-    do {                                                                                                               \
-        if (system(command " >/dev/null 2>&1") != 0) {                                                                 \
-            printf("skipped: %s: no %s on this machine\n", __func__, program);                                         \
-            skip();                                                                                                    \
-        }                                                                                                              \
+#define needs_program(program, command)                                                            \
+    do {                                                                                           \
+        if (system(command " >/dev/null 2>&1") != 0) {                                             \
+            printf("skipped: %s: no %s on this machine\n", __func__, program);                     \
+            skip();                                                                                \
+        }                                                                                          \
     } while (0)
 
-/* No child of ours, and nobody who was started with this process's mark. */
+/* Checks that no child and no process with this program's mark is running. */
 static void nobody_is_left(void)
 {
     char mark[32], path[300], line[4096];
@@ -66,15 +63,17 @@ static void nobody_is_left(void)
     closedir(folder);
 }
 
-/* ---- rude processes ---------------------------------------------------------------------------------------------- */
+/* ---- rude processes -------------------------------------------------------------------------- */
 
-/* Open the command, ask it for a batch of rounds, and close it. The status, and the error's line. */
-static int ask_about(const char *name, const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+/* Opens the command, asks it for a batch of rounds, and closes it. Returns the status and the
+ * error. */
+static int ask_about(const char *name, const char *spec, double timeout, spec_batch *opt_seen,
+                     spec_error *error)
 {
     const spec_fixture_kind *kind;
     spec_fixture fixture;
     spec_subject subject;
-    spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
+    spec_subject_limits limits = supervised;
     limits.timeout = timeout;
     limits.memory = 200u << 20;
     assert_int_equal(spec_fixture_find(&kind, name, NULL), GSL_SUCCESS);
@@ -104,26 +103,28 @@ static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_erro
     return ask_about("plain-4", spec, timeout, opt_seen, error);
 }
 
-/* It ends in time, with one line that has these words, and nobody is left. */
+/* The command ends in time, with an error that contains these words, and leaves no process. */
 static void ends(const char *spec, double timeout, const char *words)
 {
     spec_error error = {{0}};
-    const double begun = now();
+    const double begun = spec_clock_monotonic();
     const int status = ask(spec, timeout, NULL, &error);
-    if (status != GSL_EFAILED || strstr(error.text, words) == NULL || strchr(error.text, '\n') != NULL)
+    if (status != GSL_EFAILED || strstr(error.text, words) == NULL ||
+        strchr(error.text, '\n') != NULL)
         fail_msg("%s: status %d, '%s'; expected '%s'", spec, status, error.text, words);
-    assert_true(now() - begun < (timeout == patience ? patience : 4.0));
+    assert_true(spec_clock_monotonic() - begun < (timeout == patience ? patience : 4.0));
     nobody_is_left();
 }
 
 static void deed_ends(const char *deed, double timeout, const char *words)
 {
     char spec[PATH_MAX + 64];
-    snprintf(spec, sizeof spec, "exec:exec %s/rude_client %s mark-%d", clients, deed, (int)getpid());
+    snprintf(spec, sizeof spec, "exec:exec %s/rude_client %s mark-%d", clients, deed,
+             (int)getpid());
     ends(spec, timeout, words);
 }
 
-static void a_process_that_ends_or_hangs_is_told_in_one_line(void **state)
+static void a_process_that_ends_or_hangs_is_one_line_of_error(void **state)
 {
     (void)state;
     deed_ends("crash", patience, "it crashed (signal 11, Segmentation fault)");
@@ -134,7 +135,8 @@ static void a_process_that_ends_or_hangs_is_told_in_one_line(void **state)
     deed_ends("close", patience, "it closed its output");
     deed_ends("eat", patience, "it took more than 200 MB of memory");
     deed_ends("grandchild", patience, "it exited with code 0");
-    deed_ends("hang", short_patience, "fixture plain-4, scope V, rounds from seed 77, offset 0 on: it did not answer");
+    deed_ends("hang", short_patience,
+              "fixture plain-4, scope V, rounds from seed 77, offset 0 on: it did not answer");
     deed_ends("spin", short_patience, "it did not answer within 0.3 s");
     deed_ends("deaf", short_patience, "it did not answer within 0.3 s");
     deed_ends("never-read", short_patience, "it did not answer within 0.3 s");
@@ -142,19 +144,21 @@ static void a_process_that_ends_or_hangs_is_told_in_one_line(void **state)
     deed_ends("half-header", short_patience, "it did not answer within 0.3 s");
 }
 
-/* 768 kB of rows are more than a socket holds. */
-static void one_that_reads_nothing_is_not_written_to_for_ever(void **state)
+/* 768 kB of rows exceed the buffer of a socket. */
+static void writing_to_a_process_that_never_reads_times_out(void **state)
 {
     (void)state;
     char spec[PATH_MAX + 64];
     spec_error error = {{0}};
-    snprintf(spec, sizeof spec, "exec:exec %s/rude_client never-read mark-%d", clients, (int)getpid());
+    snprintf(spec, sizeof spec, "exec:exec %s/rude_client never-read mark-%d", clients,
+             (int)getpid());
     assert_int_equal(ask_about("vocab-32000", spec, short_patience, NULL, &error), GSL_EFAILED);
-    assert_non_null(strstr(error.text, "given fixture vocab-32000: it did not answer within 0.3 s"));
+    assert_non_null(
+        strstr(error.text, "given fixture vocab-32000: it did not answer within 0.3 s"));
     nobody_is_left();
 }
 
-static void frames_that_make_no_sense_end_the_run(void **state)
+static void invalid_frames_end_the_run(void **state)
 {
     (void)state;
     deed_ends("print", patience, "a frame begins with 'SPEC', and 'step 1: accepted 3.");
@@ -172,24 +176,28 @@ static void frames_that_make_no_sense_end_the_run(void **state)
     deed_ends("unasked", patience, "it answered more than it was asked");
 }
 
-static void commands_that_say_no_hello_are_told(void **state)
+static void a_command_without_a_hello_is_an_error(void **state)
 {
     (void)state;
-    ends("exec:no-such-program-here", patience, "at its hello: it exited with code 127; it said: '");
+    ends("exec:no-such-program-here", patience,
+         "at its hello: it exited with code 127; it said: '");
     ends("exec:true", patience, "at its hello: it exited with code 0");
     ends("exec:echo Loading model...", patience,
-         "its first line on standard output is no hello, but 'Loading model...'; standard output is for the protocol");
+         "its first line on standard output is no hello, but 'Loading model...'; standard output "
+         "is for the protocol");
     ends("exec:echo '{\"speclab\":1,\"scopes\":[\"V\"],\"rows\":7}'", patience,
-         "its hello is wrong: 'rows' is to be \"probabilities\" or \"logits\"");
+         "its hello is wrong: 'rows' must be \"probabilities\" or \"logits\"");
     ends("exec:cat /dev/zero", patience, "is no hello, but '....");
     ends("exec:sleep 30", short_patience, "at its hello: it did not answer within 0.3 s");
-    ends("exec:printf '{\"speclab\":1,\"scopes\":[\"V\"]}\\nhm\\n'", patience, "it answered more than it was asked");
+    ends("exec:printf '{\"speclab\":1,\"scopes\":[\"V\"]}\\nhm\\n'", patience,
+         "it answered more than it was asked");
     ends("exec:kill -SEGV $$", patience, "at its hello: it crashed (signal 11");
-    ends("exec:sh -c 'kill -SEGV $$'; exit $?", patience, "it exited with code 139, as a shell tells of signal 11");
+    ends("exec:sh -c 'kill -SEGV $$'; exit $?", patience,
+         "it exited with code 139, which a shell returns for signal 11");
     ends("exec:(", patience, "at its hello: it exited with code 2; it said: '");
 }
 
-static void what_a_sampler_may_say_is_handed_on_unchecked(void **state)
+static void answers_are_passed_on_unchecked(void **state)
 {
     (void)state;
     char spec[PATH_MAX + 64];
@@ -206,7 +214,7 @@ static void what_a_sampler_may_say_is_handed_on_unchecked(void **state)
     nobody_is_left();
 }
 
-static void one_that_will_not_go_is_ended_when_it_is_closed(void **state)
+static void a_process_that_lingers_is_killed_on_close(void **state)
 {
     (void)state;
     char spec[PATH_MAX + 64];
@@ -216,19 +224,23 @@ static void one_that_will_not_go_is_ended_when_it_is_closed(void **state)
     nobody_is_left();
 }
 
-static void options_are_the_commands_own(void **state)
+/* The options are a hello. */
+static void options_follow_the_command(void **state)
 {
     (void)state;
     spec_subject subject;
     spec_error error = {{0}};
-    spec_subject_limits limits = SPEC_SUBJECT_LIMITS_DEFAULT;
-    limits.opt_options = "x";
-    assert_int_equal(spec_subject_open(&subject, "exec:true", &limits, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "options of a process stand in its command: exec:'COMMAND OPTIONS'");
+    spec_subject_limits limits = supervised;
+    limits.opt_options = "'{\"speclab\": 1, \"name\": \"told\", \"scopes\": [\"S\"]}'";
+    if (spec_subject_open(&subject, "exec:echo", &limits, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    assert_string_equal(subject.about.name, "told");
+    assert_int_equal(subject.about.scopes, SPEC_SCOPE_STREAM);
+    spec_subject_close(&subject);
     nobody_is_left();
 }
 
-static void counters_are_asked_of_those_who_have_them(void **state)
+static void only_declared_counters_are_read(void **state)
 {
     (void)state;
     char spec[PATH_MAX + 64];
@@ -237,25 +249,28 @@ static void counters_are_asked_of_those_who_have_them(void **state)
     uint64_t counter[3] = {0};
     bool known;
     snprintf(spec, sizeof spec, "exec:%s/rude_client", clients);
-    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_SUCCESS);
+    assert_int_equal(spec_subject_open(&subject, spec, &supervised, &error),
+                     GSL_SUCCESS);
     assert_int_equal(spec_subject_counters(&subject, counter, &known, &error), GSL_SUCCESS);
     assert_true(known);
     assert_true(counter[0] == 6 && counter[1] == 3 && counter[2] == 7);
     spec_subject_close(&subject);
     snprintf(spec, sizeof spec, "exec:%s/token_client", clients);
-    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_SUCCESS);
+    assert_int_equal(spec_subject_open(&subject, spec, &supervised, &error),
+                     GSL_SUCCESS);
     assert_int_equal(spec_subject_counters(&subject, counter, &known, &error), GSL_SUCCESS);
     assert_false(known);
     spec_subject_close(&subject);
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* The fixtures have chains that are drawn and fixed, coins for those who take them, texts, and rows that are known
- * before the draft. */
+/* Chains that are drawn and fixed, coins for samplers that take them, texts, and rows known before
+ * the draft. */
 static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validate_verdict verdict)
 {
-    static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "coins-8", "text-5-3", NULL};
+    static const char *const only[] = {"plain-4", "fixed-4",  "blind-3",
+                                       "coins-8", "text-5-3", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
     spec_validation result;
     spec_error error = {{0}};
@@ -264,14 +279,16 @@ static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validat
     plan.scopes = scopes;
     plan.threads = 1;
     plan.opt_only = only;
+    plan.limits.supervisor = supervised.supervisor;
     plan.limits.timeout = patience;
-    if (spec_validate(&result, spec, &plan, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_validate(&result, spec, &plan, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     if (result.verdict != verdict) fail_msg("%s: %s", spec, result.reason);
     spec_validation_free(&result);
     nobody_is_left();
 }
 
-/* Right passes, and wrong fails, in every scope alone. */
+/* The right client passes and the wrong one fails, in every scope. */
 static void a_pair_gets_its_verdicts(const char *command, uint32_t scopes, uint64_t draws)
 {
     char spec[PATH_MAX + 64];
@@ -284,7 +301,7 @@ static void a_pair_gets_its_verdicts(const char *command, uint32_t scopes, uint6
 
 enum { ALL = SPEC_SCOPE_VERIFY | SPEC_SCOPE_DRAFT | SPEC_SCOPE_STREAM };
 
-static void the_client_in_c_gets_its_verdicts(void **state)
+static void the_client_in_c_gets_the_right_verdicts(void **state)
 {
     (void)state;
     char command[PATH_MAX + 32];
@@ -292,35 +309,37 @@ static void the_client_in_c_gets_its_verdicts(void **state)
     a_pair_gets_its_verdicts(command, ALL, 100000);
 }
 
-static void the_client_in_python_gets_its_verdicts(void **state)
+static void the_client_in_python_gets_the_right_verdicts(void **state)
 {
     (void)state;
     needs_program("python3", "python3 -c ''");
-    a_pair_gets_its_verdicts("python3 experiments/adapters/token_sampler.py", ALL, 60000);
-    a_pair_gets_its_verdicts("python3 experiments/adapters/token_sampler.py json", ALL, 60000);
+    a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py", ALL, 60000);
+    a_pair_gets_its_verdicts("python3 conformance/adapters/token_sampler.py json", ALL, 60000);
 }
 
-static void the_client_in_perl_gets_its_verdicts(void **state)
+static void the_client_in_perl_gets_the_right_verdicts(void **state)
 {
     (void)state;
     needs_program("perl with JSON::PP", "perl -MJSON::PP -e ''");
-    a_pair_gets_its_verdicts("perl experiments/adapters/token_sampler.pl", SPEC_SCOPE_VERIFY, 20000);
+    a_pair_gets_its_verdicts("perl conformance/adapters/token_sampler.pl", SPEC_SCOPE_VERIFY,
+                             20000);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    spec_supervisor_main(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_that_ends_or_hangs_is_told_in_one_line),
-        cmocka_unit_test(one_that_reads_nothing_is_not_written_to_for_ever),
-        cmocka_unit_test(frames_that_make_no_sense_end_the_run),
-        cmocka_unit_test(commands_that_say_no_hello_are_told),
-        cmocka_unit_test(what_a_sampler_may_say_is_handed_on_unchecked),
-        cmocka_unit_test(one_that_will_not_go_is_ended_when_it_is_closed),
-        cmocka_unit_test(options_are_the_commands_own),
-        cmocka_unit_test(counters_are_asked_of_those_who_have_them),
-        cmocka_unit_test(the_client_in_c_gets_its_verdicts),
-        cmocka_unit_test(the_client_in_python_gets_its_verdicts),
-        cmocka_unit_test(the_client_in_perl_gets_its_verdicts),
+        cmocka_unit_test(a_process_that_ends_or_hangs_is_one_line_of_error),
+        cmocka_unit_test(writing_to_a_process_that_never_reads_times_out),
+        cmocka_unit_test(invalid_frames_end_the_run),
+        cmocka_unit_test(a_command_without_a_hello_is_an_error),
+        cmocka_unit_test(answers_are_passed_on_unchecked),
+        cmocka_unit_test(a_process_that_lingers_is_killed_on_close),
+        cmocka_unit_test(options_follow_the_command),
+        cmocka_unit_test(only_declared_counters_are_read),
+        cmocka_unit_test(the_client_in_c_gets_the_right_verdicts),
+        cmocka_unit_test(the_client_in_python_gets_the_right_verdicts),
+        cmocka_unit_test(the_client_in_perl_gets_the_right_verdicts),
     };
     return cmocka_run_group_tests(tests, find_clients, NULL);
 }

@@ -1,4 +1,5 @@
-#include "conformance/samplers/caller.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "conformance/samplers/sampler_host.h"
 #include "sim/chance/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -7,7 +8,7 @@
 
 enum { BATCH = 512 };
 
-/* Ask for rounds of one start, drafted from the draft's law. */
+/* Asks rounds with one start, drafted from the draft's law. */
 static void ask(spec_batch *batch, const spec_fixture *f, int start, uint64_t from, gsl_rng *rng)
 {
     for (int i = 0; i < BATCH; i++) {
@@ -28,7 +29,7 @@ static void ask(spec_batch *batch, const spec_fixture *f, int start, uint64_t fr
     }
 }
 
-/* The chi-square of the first emitted tokens, 3 degrees of freedom. */
+/* Chi-square of the first emitted tokens, 3 degrees of freedom. */
 static double chi_square(const char *spec)
 {
     spec_fixture fixture;
@@ -37,8 +38,10 @@ static double chi_square(const char *spec)
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     double count[4] = {0}, sum = 0.0, n = 0.0;
     assert_int_equal(spec_fixture_open(&fixture, spec_fixtures[0], &error), GSL_SUCCESS);
-    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_SUCCESS);
-    assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, &error), GSL_SUCCESS);
+    assert_int_equal(spec_subject_open(&subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_VERIFY, BATCH, &error),
+                     GSL_SUCCESS);
     const int start = fixture.levels;
     spec_rng_stream(rng, spec_test_seed(), 0);
     for (uint64_t b = 0; b < 40; b++) {
@@ -61,7 +64,7 @@ static double chi_square(const char *spec)
     return sum;
 }
 
-/* 20,480 tokens: the wrong rule is off by a TV of about .1, a chi-square of over a thousand. */
+/* 20,480 tokens: the wrong rule is off by a TV of about .1, a chi-square above 1,000. */
 static void lossless_rules_emit_the_law_and_a_wrong_one_does_not(void **state)
 {
     (void)state;
@@ -71,30 +74,38 @@ static void lossless_rules_emit_the_law_and_a_wrong_one_does_not(void **state)
     assert_true(chi_square("rule:resample-target") > 300.0);
 }
 
-static void a_rule_that_is_not_there_is_told(void **state)
+static void an_unknown_rule_is_an_error(void **state)
 {
     (void)state;
     spec_subject subject;
     spec_error error = {{0}};
-    assert_int_equal(spec_subject_open(&subject, "rule:tokn", &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_EINVAL);
+    assert_int_equal(spec_subject_open(&subject, "rule:tokn", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                     GSL_EINVAL);
     assert_string_equal(error.text, "no rule is named 'tokn'; did you mean 'token'?");
-    assert_int_equal(spec_subject_open(&subject, "roule:token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_EINVAL);
+    assert_int_equal(
+        spec_subject_open(&subject, "roule:token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+        GSL_EINVAL);
     assert_string_equal(error.text, "no kind of sampler is named 'roule'; did you mean 'rule'?");
-    assert_int_equal(spec_subject_open(&subject, "token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_EINVAL);
-    assert_int_equal(spec_subject_open(&subject, "rule:", &SPEC_SUBJECT_LIMITS_DEFAULT, &error), GSL_EINVAL);
+    assert_int_equal(spec_subject_open(&subject, "token", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                     GSL_EINVAL);
+    assert_int_equal(spec_subject_open(&subject, "rule:", &SPEC_SUBJECT_LIMITS_DEFAULT, &error),
+                     GSL_EINVAL);
 }
 
-static void a_text_has_the_length_asked_for_and_a_seed_gives_it_again(void **state)
+static void a_text_has_the_requested_length_and_its_seed_repeats_it(void **state)
 {
     (void)state;
     spec_fixture fixture;
     spec_subject subject;
     int32_t text[3][50];
     assert_int_equal(spec_fixture_open(&fixture, spec_fixtures[0], NULL), GSL_SUCCESS);
-    assert_int_equal(spec_subject_open(&subject, "rule:block", &SPEC_SUBJECT_LIMITS_DEFAULT, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_STREAM, 1, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_subject_open(&subject, "rule:block", &SPEC_SUBJECT_LIMITS_DEFAULT, NULL),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_subject_begin(&subject, &fixture, SPEC_SCOPE_STREAM, 1, NULL),
+                     GSL_SUCCESS);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(spec_subject_generate(&subject, 0, 3, i < 2 ? 7 : 8, text[i], 50, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_subject_generate(&subject, 0, 3, i < 2 ? 7 : 8, text[i], 50, NULL),
+                         GSL_SUCCESS);
     assert_memory_equal(text[0], text[1], sizeof text[0]);
     assert_memory_not_equal(text[0], text[2], sizeof text[0]);
     for (int i = 0; i < 50; i++) assert_in_range(text[0][i], 0, 3);
@@ -106,8 +117,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lossless_rules_emit_the_law_and_a_wrong_one_does_not),
-        cmocka_unit_test(a_rule_that_is_not_there_is_told),
-        cmocka_unit_test(a_text_has_the_length_asked_for_and_a_seed_gives_it_again),
+        cmocka_unit_test(an_unknown_rule_is_an_error),
+        cmocka_unit_test(a_text_has_the_requested_length_and_its_seed_repeats_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* run_measure: what tests of measures share: run a small grid, read its cells, see its checks hold.
- * Everything fails the test that calls it; the caller frees the result. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* run_measure: helpers for tests of measures: run a small grid, read its cells, check its rows.
+ * Every failure fails the calling test; the caller frees the result. */
 #ifndef SPECLAB_TESTS_RUN_MEASURE_H
 #define SPECLAB_TESTS_RUN_MEASURE_H
 
@@ -14,12 +15,14 @@ static inline void run(spec_result *result, const char *measure, uint64_t rounds
     spec_experiment e;
     spec_error error = {""};
     char text[1000];
-    snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };", measure,
-             (unsigned long long)spec_test_samples(rounds), (unsigned long long)spec_test_seed(), grid);
+    snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };",
+             measure, (unsigned long long)spec_test_samples(rounds),
+             (unsigned long long)spec_test_seed(), grid);
     if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     const spec_run_options options = {.threads = 2};
-    if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     spec_experiment_free(&e);
 }
 
@@ -35,6 +38,27 @@ static inline const char *text(const spec_result *result, size_t row, const char
     int c = spec_table_column(&result->table, column);
     assert_true(c >= 0);
     return spec_table_cell(&result->table, row, c)->text;
+}
+
+/* Each of n grids is refused with an error that contains the text beside it. */
+static inline void assert_grids_refused(const char *measure, const char *const wrong[][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        spec_experiment e;
+        spec_result result;
+        spec_error error = {""};
+        char source[300];
+        snprintf(source, sizeof source, "measure = \"%s\"; grid = { %s };", measure, wrong[i][0]);
+        int status = spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error);
+        if (status == GSL_SUCCESS) {
+            status = spec_experiment_run(&result, &e, &(spec_run_options){.threads = 2}, &error);
+            spec_result_free(&result); /* also of a run that failed */
+            spec_experiment_free(&e);
+        }
+        assert_int_not_equal(status, GSL_SUCCESS);
+        if (strstr(error.text, wrong[i][1]) == NULL)
+            fail_msg("'%s' lacks '%s'", error.text, wrong[i][1]);
+    }
 }
 
 static inline void assert_all_hold(const spec_result *result, size_t rows)

@@ -1,17 +1,19 @@
-/* The measure `plan`: its rows, what is planned beside what is simulated, and the known chances by rank. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The measure `plan`: its rows, plans beside simulations, and known chances by rank. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
 
-static const char reference[] = "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; width = 3; ";
+static const char reference[] =
+    "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; width = 3; ";
 
-/* Acceptance of 1, 2 and 3 drafts (`python3 vectors.py`): .7, 283/350, 1 by rrsw; .7, .76, .808 by rrs; .3, .5, 1 of
- * the target in the draft's order. */
+/* Acceptance of 1, 2 and 3 drafts (tests/oracle/vectors.py): .7, 283/350, 1 by rrsw; .7, .76, .808
+ * by rrs; .3, .5, 1 of the target in the draft's order. */
 static void chances_by_rank_are_differences_of_known_acceptances(void **state)
 {
     (void)state;
     static const struct {
         const char *rule, *siblings, *by_rank;
-        double emitted; /* of a tree of two nodes, whichever is better */
+        double emitted; /* of the better tree of two nodes */
     } cases[] = {
         {"rrsw", "without", "0.7 0.1086 0.1914", 1 + 0.7 + 0.49},
         {"rrs", "iid", "0.7 0.06 0.048", 1 + 0.7 + 0.49},
@@ -20,7 +22,8 @@ static void chances_by_rank_are_differences_of_known_acceptances(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_result result;
         char grid[400];
-        snprintf(grid, sizeof grid, "%srule = \"%s\"; siblings = \"%s\"; nodes = 2; c = 0; methods = \"sequoia\"; ",
+        snprintf(grid, sizeof grid,
+                 "%srule = \"%s\"; siblings = \"%s\"; nodes = 2; c = 0; methods = \"sequoia\"; ",
                  reference, cases[i].rule, cases[i].siblings);
         run(&result, "plan", 20000, grid);
         assert_all_hold(&result, 1);
@@ -46,22 +49,27 @@ static void rows_are_budgets_by_methods_and_hold(void **state)
         assert_true(number(&result, row, "tree_nodes") <= budgets[row / 5]);
         assert_true(number(&result, row, "tree_depth") <= 4);
         assert_near(number(&result, row, "speedup"),
-                    number(&result, row, "emitted") / (1 + 0.02 * number(&result, row, "tree_depth")), 1e-9);
-        assert_true(number(&result, row, "speedup") <= number(&result, row - row % 5 + 4, "speedup") + 1e-9);
+                    number(&result, row, "emitted") /
+                        (1 + 0.02 * number(&result, row, "tree_depth")),
+                    1e-9);
+        assert_true(number(&result, row, "speedup") <=
+                    number(&result, row - row % 5 + 4, "speedup") + 1e-9);
     }
     assert_string_equal(text(&result, 4, "drafting"), "tree?children=0&siblings=without");
     spec_result_free(&result);
 }
 
-/* On a chain of contexts nothing is exact: the plan stands beside the simulation, unchecked. The dynamic tree takes as
- * many levels as the planned one. */
+/* On contexts that form a chain nothing is exact: the simulation is printed beside the plan,
+ * unchecked. The dynamic tree has as many levels as the planned one. */
 static void what_is_not_exact_is_measured_and_not_checked(void **state)
 {
     (void)state;
     spec_result result;
     run(&result, "plan", 20000,
-        "target = \"markov?V=5&order=1&seed=3\"; draft = \"perturb?of=target&alpha=0.7\"; rule = \"match\"; "
-        "siblings = \"top\"; width = 4; nodes = 6; c = 0.02; methods = \"sequoia,dynamic\"; positions = 20000; ");
+        "target = \"markov?V=5&order=1&seed=3\"; draft = \"perturb?of=target&alpha=0.7\"; rule = "
+        "\"match\"; "
+        "siblings = \"top\"; width = 4; nodes = 6; c = 0.02; methods = \"sequoia,dynamic\"; "
+        "positions = 20000; ");
     assert_int_equal(result.table.n_rows, 2);
     assert_int_equal(result.holds + result.fails, 0);
     assert_near(number(&result, 0, "simulated"), number(&result, 0, "emitted"), 0.1);

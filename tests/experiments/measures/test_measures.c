@@ -1,10 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/speedup.h"
 #include "experiments/measures/measures.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
+#include "timing/timing_report.h"
 
 #include <math.h>
 #include <string.h>
+
+/* docs/notation.md: alpha is a parameter, and accepted over tested has its own name. */
+static void no_column_is_called_accepted_or_alpha(void **state)
+{
+    (void)state;
+    for (int m = -1; m < 0 || spec_measures[m] != NULL; m++) {
+        const char *const *column = m < 0 ? spec_timing_report_columns : spec_measures[m]->columns;
+        for (int c = 0; column[c] != NULL; c++)
+            if (strcmp(column[c], "accepted") == 0 || strcmp(column[c], "alpha") == 0)
+                fail_msg("%s: a column is called %s", m < 0 ? "bench" : spec_measures[m]->name,
+                         column[c]);
+    }
+}
 
 static void every_measure_is_well_formed(void **state)
 {
@@ -17,7 +32,8 @@ static void every_measure_is_well_formed(void **state)
         for (int i = 0; measure->parameters[i] != NULL; i++) {
             char name[64];
             bool known;
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(measure->parameters[i], "="), measure->parameters[i]);
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(measure->parameters[i], "="),
+                     measure->parameters[i]);
             spec_measure_default(measure, name, &known);
             assert_true(known);
         }
@@ -28,7 +44,8 @@ static void every_measure_is_well_formed(void **state)
             assert_true(there);
         }
     }
-    for (const spec_folklore *rule = spec_folklore_rules; rule->name != NULL; rule++) { /* a column for each */
+    for (const spec_folklore *rule = spec_folklore_rules; rule->name != NULL;
+         rule++) { /* a column per rule of thumb */
         bool there = false;
         for (int c = 0; spec_measure_folklore.columns[c] != NULL; c++)
             there = there || strcmp(spec_measure_folklore.columns[c], rule->name) == 0;
@@ -38,18 +55,24 @@ static void every_measure_is_well_formed(void **state)
 
 static void rows_are_judged_by_the_names_of_their_columns(void **state)
 {
-    const char *const columns[] = {"emitted_z", "p", "verdict"}, *const checked[] = {"emitted_z", "p", "verdict",
-                                                                                     "absent_z", NULL};
+    const char *const columns[] = {"emitted_z", "p", "verdict"}, *const checked[] = {
+                                                                     "emitted_z", "p", "verdict",
+                                                                     "absent_z", NULL};
     const spec_measure measure = {.checked = checked};
     const struct {
         double z, p;
         const char *verdict;
         spec_check expected;
-    } cases[] = {{NAN, NAN, NULL, SPEC_CHECK_NONE},          {4.99, NAN, NULL, SPEC_CHECK_HOLDS},
-                 {-5.01, NAN, NULL, SPEC_CHECK_FAILS},       {INFINITY, NAN, NULL, SPEC_CHECK_FAILS},
-                 {NAN, 1.1e-6, NULL, SPEC_CHECK_HOLDS},      {NAN, 0.9e-6, NULL, SPEC_CHECK_FAILS},
-                 {0.27, 0.9e-6, NULL, SPEC_CHECK_FAILS},     {NAN, NAN, "lossless", SPEC_CHECK_HOLDS},
-                 {NAN, NAN, "NOT LOSSLESS", SPEC_CHECK_FAILS}, {NAN, NAN, "biased, as marked", SPEC_CHECK_NONE},
+    } cases[] = {{NAN, NAN, NULL, SPEC_CHECK_NONE},
+                 {4.99, NAN, NULL, SPEC_CHECK_HOLDS},
+                 {-5.01, NAN, NULL, SPEC_CHECK_FAILS},
+                 {INFINITY, NAN, NULL, SPEC_CHECK_FAILS},
+                 {NAN, 1.1e-6, NULL, SPEC_CHECK_HOLDS},
+                 {NAN, 0.9e-6, NULL, SPEC_CHECK_FAILS},
+                 {0.27, 0.9e-6, NULL, SPEC_CHECK_FAILS},
+                 {NAN, NAN, "lossless", SPEC_CHECK_HOLDS},
+                 {NAN, NAN, "NOT LOSSLESS", SPEC_CHECK_FAILS},
+                 {NAN, NAN, "biased, as marked", SPEC_CHECK_NONE},
                  {NAN, NAN, "biased, lossy as marked", SPEC_CHECK_NONE},
                  {5.01, 0.27, "lossless", SPEC_CHECK_FAILS}};
     (void)state;
@@ -65,33 +88,36 @@ static void rows_are_judged_by_the_names_of_their_columns(void **state)
     }
 }
 
-/* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off by 30 standard
- * errors. */
+/* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off
+ * by 30 standard errors. */
 static void acceptance_agrees_with_the_theory_of_its_process(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "acceptance", 200000,
-        "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = \"0.27,0.7\"; "
+        "process = [\"iid\", \"decay?rate=0.9\", \"markov?rho=0.5&spread=0.2\"]; alpha = "
+        "\"0.27,0.7\"; "
         "K = [1, 5]; c = 0.1;");
     assert_all_hold(&result, 12);
-    /* python3 oracle/closed.py, mm(): "corr 0.5 ... .75" is another spread; by hand, two states .9 and .5, stay .75, K
-     * = 1: 1 + .7. */
+    /* tests/oracle/closed.py, mm(): "corr 0.5 ... .75" is another spread; by hand, two states .9
+     * and .5, stay .75, K = 1: 1 + .7. */
     assert_within(number(&result, 10, "emitted_theory"), 1.7, 1e-9);
-    /* Row 3: iid, .7, K = 5: (1 - .7^6)/.3 = 2.94117; speed-up over 1.5; Thm 3.11 with ops_ratio = c: (.5 + 6)
-     * / 2.94117. */
+    /* Row 3: iid, .7, K = 5: (1 - .7^6)/.3 = 2.94117; speed-up over 1.5; Thm 3.11 with ops_ratio =
+     * c: (.5 + 6) / 2.94117. */
     assert_within(number(&result, 3, "emitted_theory"), 2.94117, 1e-8);
     assert_within(number(&result, 3, "speedup_theory"), 2.94117 / 1.5, 1e-8);
     assert_within(number(&result, 3, "ops_factor"), 6.5 / 2.94117, 1e-8);
     spec_result_free(&result);
 }
 
-/* python3 oracle/closed.py: Table 1 of [Leviathan23]. */
+/* tests/oracle/closed.py: Table 1 of [Leviathan23]. */
 static void predict_prints_the_first_table_of_leviathan(void **state)
 {
-    const char *const grid[] = {"alpha = 0.6; K = 2;", "alpha = 0.7; K = 3;", "alpha = 0.8; K = 2;",
-                                "alpha = 0.8; K = 5;", "alpha = 0.9; K = 2;", "alpha = 0.9; K = 10;"};
-    const double ops[] = {1.53, 1.58, 1.23, 1.63, 1.11, 1.60}, speed[] = {1.96, 2.53, 2.44, 3.69, 2.71, 6.86};
+    const char *const grid[] = {"alpha = 0.6; K = 2;", "alpha = 0.7; K = 3;",
+                                "alpha = 0.8; K = 2;", "alpha = 0.8; K = 5;",
+                                "alpha = 0.9; K = 2;", "alpha = 0.9; K = 10;"};
+    const double ops[] = {1.53, 1.58, 1.23, 1.63, 1.11, 1.60},
+                 speed[] = {1.96, 2.53, 2.44, 3.69, 2.71, 6.86};
     (void)state;
     for (int i = 0; i < 6; i++) {
         spec_result result;
@@ -104,33 +130,36 @@ static void predict_prints_the_first_table_of_leviathan(void **state)
     }
 }
 
-/* The decoding loop over models, against the closed form of the process that a perturb draft makes of it, and against
- * the chain over contexts for Markov pairs. 40000 rounds: theory from the wrong rule (overlap for match) would be off
- * by over 50 standard errors. */
+/* The decoding loop over models, beside two closed forms: the process of a perturb draft, and
+ * the chain over contexts of Markov pairs. Power: 40000 rounds, so theory for the wrong rule
+ * (overlap for match) would be off by over 50 standard errors. */
 static void decode_agrees_with_theory_for_pairs_that_have_one(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "decode", 40000,
         "target = \"markov?V=4&order=1&seed=3\"; draft = [\"perturb?of=target&alpha=0.73\", "
-        "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", \"greedy\"]; K = 3;");
+        "\"markov?V=4&order=2&seed=4\"]; rule = [\"token\", \"match\"]; drafting = [\"chain\", "
+        "\"greedy\"]; K = 3;");
     assert_all_hold(&result, 8);
     assert_within(number(&result, 0, "emitted_theory"), (1.0 - pow(0.73, 4)) / 0.27, 1e-8);
     assert_within(number(&result, 0, "alpha_mean"), 0.73, 1e-9);
     assert_within(number(&result, 0, "emitted_iid"), (1.0 - pow(0.73, 4)) / 0.27, 1e-8);
     assert_within(number(&result, 0, "speedup_iid"), (1.0 - pow(0.73, 4)) / 0.27 / 1.3, 1e-8);
-    /* (ii) is 1 - (rounds that ended early) / tests: within 5 standard errors of .73 at about 1e5 tests; (iii) is 1
-     * less than emitted over K. */
+    /* (ii) is 1 - (rounds that ended early) / tests: within 5 standard errors of .73 at about 1e5
+     * tests; (iii) is 1 less than emitted over K. */
     assert_within(number(&result, 0, "alpha_tested"), 0.73, 0.008);
     for (size_t r = 0; r < 8; r++)
-        assert_within(number(&result, r, "accepted_over_drafted"), (number(&result, r, "emitted") - 1.0) / 3.0, 1e-8);
+        assert_within(number(&result, r, "accepted_over_drafted"),
+                      (number(&result, r, "emitted") - 1.0) / 3.0, 1e-8);
     /* With a greedy draft token and match have one law. */
     assert_within(number(&result, 5, "emitted_theory"), number(&result, 7, "emitted_theory"), 1e-9);
     spec_result_free(&result);
 }
 
-/* Simulated by the noise of a seed, predicted by enumeration of the coupling's law. A coupling's theory would be off by
- * 90 standard errors where the drafts are chance's own, and the other way round. */
+/* Simulated with the shared noise of a seed, predicted by enumeration of the coupling's law.
+ * Power: the theory of a coupling is off by 90 standard errors if drafts are independent, and
+ * vice versa. */
 static void decode_by_a_seed_agrees_with_the_coupling_by_chance(void **state)
 {
     spec_result result;
@@ -154,27 +183,31 @@ static void decode_leaves_theory_empty_where_there_is_none(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "decode", 2000, "target = \"markov?V=17&order=2&seed=3\"; draft = \"markov?V=17&order=1&seed=4\"; "
-                                 "policy = [\"fixed\", \"heuristic\"]; K = 3; positions = 1000;");
+    run(&result, "decode", 2000,
+        "target = \"markov?V=17&order=2&seed=3\"; draft = \"markov?V=17&order=1&seed=4\"; "
+        "policy = [\"fixed\", \"heuristic\"]; K = 3; positions = 1000;");
     assert_int_equal(result.holds + result.fails, 0);
     assert_nan(number(&result, 0, "emitted_theory"));
     assert_true(number(&result, 0, "emitted_iid") > 1.0);
-    assert_nan(number(&result, 1, "emitted_iid")); /* a round has no one K */
+    assert_nan(number(&result, 1, "emitted_iid")); /* K differs between rounds */
     assert_true(number(&result, 1, "speedup") > 0.0);
     spec_result_free(&result);
-    run(&result, "decode", 2000, "target = \"markov?V=4&order=1&seed=3\"; drafting = \"lookup\"; K = 3; c = 0.5;");
+    run(&result, "decode", 2000,
+        "target = \"markov?V=4&order=1&seed=3\"; drafting = \"lookup\"; K = 3; c = 0.5;");
     assert_nan(number(&result, 0, "alpha_mean"));
-    assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted"), 1e-9); /* no model, no draft cost */
+    assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted"),
+                  1e-9); /* without a draft model there is no draft cost */
     spec_result_free(&result);
 }
 
-/* One position gives alpha no standard error, and so none to the prediction from it. */
+/* With one position alpha has no standard error, and adds none to the prediction. */
 static void a_prediction_from_one_position_has_no_z(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "decode", 500,
-        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 3; positions = [1, 100];");
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 3; "
+        "positions = [1, 100];");
     assert_true(number(&result, 0, "emitted_iid") > 1.0);
     assert_nan(number(&result, 0, "emitted_iid_z"));
     assert_true(fabs(number(&result, 1, "emitted_iid_z")) < 1e3);
@@ -197,18 +230,21 @@ static void law_lists_every_number_of_accepted_tokens(void **state)
     spec_result_free(&result);
 }
 
-/* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no c, no speed-up. */
+/* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no
+ * c, no speed-up. */
 static void prove_gives_the_speedup_of_the_first_round_where_c_is_given(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "prove", 0,
-        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K = 2; c = 0.1;");
-    assert_within(number(&result, 0, "accepted"), 0.7 + 0.49, 1e-9);
+        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K "
+        "= 2; c = 0.1;");
+    assert_within(number(&result, 0, "mean_n_accepted"), 0.7 + 0.49, 1e-9);
     assert_within(number(&result, 0, "speedup"), (1.0 + 0.7 + 0.49) / 1.2, 1e-9);
     spec_result_free(&result);
     run(&result, "prove", 0,
-        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K = 2;");
+        "rule = \"token\"; target = \"probs:0.5,0.3,0.2\"; draft = \"chain:probs:0.2,0.5,0.3\"; K "
+        "= 2;");
     assert_nan(number(&result, 0, "speedup"));
     spec_result_free(&result);
 }
@@ -219,52 +255,60 @@ static void the_clock_charges_draft_verify_and_fixed_costs(void **state)
     spec_result result;
     (void)state;
     run(&result, "decode", 20000,
-        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 3; c = 0.1; verify = 2; fixed = 0.5; "
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 3; c = 0.1; verify = "
+        "2; fixed = 0.5; "
         "positions = 64;");
     assert_within(number(&result, 0, "speedup"), number(&result, 0, "emitted") / 2.8, 1e-8);
     assert_within(number(&result, 0, "speedup_iid"), number(&result, 0, "emitted_iid") / 2.8, 1e-8);
     spec_result_free(&result);
 }
 
-/* Begun anew after every token from the one empty context, a Markov chain shows its first row alone: the overlap
- * there is the enumerated acceptance of accept, and its spread is none. */
+/* A Markov chain that begins again after every token shows its first row alone. The overlap
+ * there is the enumerated acceptance of `accept`, without spread. */
 static void overlap_begins_anew_after_its_length(void **state)
 {
     spec_result result, first;
     (void)state;
     run(&result, "overlap", 0,
-        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions = 640; length = 1;");
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions "
+        "= 640; length = 1;");
     run(&first, "accept", 0,
-        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; rule = \"token\";");
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; rule = "
+        "\"token\";");
     assert_within(number(&result, 0, "alpha_mean"), number(&first, 0, "enumerated"), 1e-9);
     assert_within(number(&result, 0, "alpha_mean_se"), 0.0, 1e-9);
     spec_result_free(&result);
     run(&result, "overlap", 0,
-        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions = 640;");
+        "target = \"markov?V=4&order=1&seed=5\"; draft = \"markov?V=4&order=1&seed=6\"; positions "
+        "= 640;");
     assert_true(number(&result, 0, "alpha_mean_se") > 0.0);
     spec_result_free(&result);
     spec_result_free(&first);
 }
 
-/* Order-0 pairs have one overlap everywhere: python3 oracle/single.py vector p = (.5,.3,.2), q = (.2,.5,.3): .7 and
- * .31. */
+/* Order-0 pairs have one overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
+ * (.2,.5,.3): .7 and .31. */
 static void overlap_and_accept_know_the_reference_vector(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "overlap", 0,
-        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", \"greedy\"]; "
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; drafting = [\"chain\", "
+        "\"greedy\"]; "
         "positions = 64;");
     assert_within(number(&result, 0, "alpha_mean"), 0.7, 1e-9);
-    assert_within(number(&result, 1, "alpha_mean"), 0.3, 1e-9); /* the target's mass on the draft's favourite */
+    assert_within(number(&result, 1, "alpha_mean"), 0.3,
+                  1e-9); /* the target's probability of the draft's most probable token */
     assert_within(number(&result, 0, "match"), 0.31, 1e-9);
     assert_within(number(&result, 0, "alpha_mean_se"), 0.0, 1e-9);
-    assert_within(number(&result, 0, "target_entropy"), -0.5 * log(0.5) - 0.3 * log(0.3) - 0.2 * log(0.2), 1e-9);
+    assert_within(number(&result, 0, "target_entropy"),
+                  -0.5 * log(0.5) - 0.3 * log(0.3) - 0.2 * log(0.2), 1e-9);
     assert_within(number(&result, 0, "argmax_agreement"), 0.0, 0.0);
     spec_result_free(&result);
 
     run(&result, "accept", 0,
-        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = [\"token\", \"match\", \"greedy\"];");
+        "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; rule = [\"token\", "
+        "\"match\", \"greedy\"];");
     assert_all_hold(&result, 3);
     const double acceptance[] = {0.7, 0.31, 0.2}, optimal[] = {0.7, 0.7, 0.2};
     for (size_t r = 0; r < 3; r++) {
@@ -276,7 +320,8 @@ static void overlap_and_accept_know_the_reference_vector(void **state)
 
     run(&result, "accept", 0,
         "target = \"dirichlet?V=4&seed=1\"; draft = \"dirichlet?V=4&seed=2\"; contexts = 40; "
-        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; drafting = [\"chain\", \"greedy\"];");
+        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; drafting = [\"chain\", "
+        "\"greedy\"];");
     assert_all_hold(&result, 8); /* closed form = enumeration in 40 contexts each */
     spec_result_free(&result);
 }
@@ -289,8 +334,10 @@ static void prove_tells_lossless_rules_from_marked_ones(void **state)
                                     "biased, lossy as marked", "biased, lossy as marked"};
     (void)state;
     run(&result, "prove", 0,
-        "rule = [\"token\", \"greedy\", \"resample-target\", \"lenience?l=0.4\"]; draft = [\"chain:dirichlet?V=3&seed=2\", "
-        "\"greedy:perturb?of=target&alpha=0.6\"]; target = \"dirichlet?V=3&seed=1\"; K = 2; tokens = 2;");
+        "rule = [\"token\", \"greedy\", \"resample-target\", \"lenience?l=0.4\"]; draft = "
+        "[\"chain:dirichlet?V=3&seed=2\", "
+        "\"greedy:perturb?of=target&alpha=0.6\"]; target = \"dirichlet?V=3&seed=1\"; K = 2; tokens "
+        "= 2;");
     for (size_t r = 0; r < 8; r++) assert_string_equal(text(&result, r, "verdict"), expected[r]);
     assert_int_equal(result.holds, 4);
     assert_int_equal(result.fails, 0);
@@ -298,23 +345,25 @@ static void prove_tells_lossless_rules_from_marked_ones(void **state)
     spec_result_free(&result);
 }
 
-/* 20000 texts: resample-target, whose law is off by sum (law - promise)^2 / promise = .41, has a chi-square of 8200 +-
- * 200 at 56 degrees of freedom; half of the texts would give half of it. */
+/* Power: resample-target is off by sum (law - promise)^2 / promise = .41, so 20000 texts give a
+ * chi-square of 8200 +- 200 at 56 degrees of freedom. Half of the texts would give half of it. */
 static void lossless_accepts_the_rules_and_rejects_the_mistake(void **state)
 {
     spec_result result;
     (void)state;
     run(&result, "lossless", 0,
         "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; "
-        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; samples = 20000;");
+        "rule = [\"token\", \"match\", \"greedy\", \"resample-target\"]; K = 3; tokens = 3; "
+        "samples = 20000;");
     assert_int_equal(result.holds, 3);
     assert_int_equal(result.fails, 0);
     assert_within(number(&result, 3, "statistic"), 8250.0, 1000.0);
     assert_string_equal(text(&result, 0, "verdict"), "consistent");
     assert_string_equal(text(&result, 3, "verdict"), "biased, as marked");
     spec_result_free(&result);
-    run(&result, "lossless", 0, "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; K = 3; "
-                                "samples = 500; replica = \"1:3:1\";");
+    run(&result, "lossless", 0,
+        "target = \"markov?V=4&order=1&seed=3\"; draft = \"markov?V=4&order=1&seed=4\"; K = 3; "
+        "samples = 500; replica = \"1:3:1\";");
     assert_true(number(&result, 0, "p") != number(&result, 1, "p") &&
                 number(&result, 1, "p") != number(&result, 2, "p"));
     spec_result_free(&result);
@@ -325,7 +374,8 @@ static void p_values_of_a_lossless_rule_are_uniform(void **state)
     spec_result result;
     (void)state;
     run(&result, "uniformity", 0,
-        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; tokens = 2; "
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"markov?V=3&order=1&seed=4\"; K = 2; "
+        "tokens = 2; "
         "samples = 2000; replicas = 60; rule = [\"token\", \"resample-target\"];");
     assert_int_equal(result.holds, 1);
     assert_int_equal(result.fails, 0);
@@ -339,8 +389,8 @@ static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
     (void)state;
     run(&result, "four_alphas", 200000, "alpha = 0.8; K = 8;");
     assert_all_hold(&result, 1);
-    /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416 gives 1.71 in place
-     * of 4.33. */
+    /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416
+     * gives 1.71 in place of 4.33. */
     assert_within(number(&result, 0, "accepted_over_drafted"), 0.416, 0.005);
     assert_within(number(&result, 0, "emitted_if_mistaken"), 1.71, 0.01);
     assert_within(number(&result, 0, "emitted_true"), 4.328911, 1e-6);
@@ -351,8 +401,8 @@ static void simulated_alphas_are_the_four_that_theory_tells_apart(void **state)
     spec_result_free(&result);
 }
 
-/* python3 oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1, 4; "steps
- * exact 14.059205 ... 35.201539" at .8, 5. */
+/* tests/oracle/closed.py: "no-bonus formula 1.687 Thm3.8 2.401 1+a(k-1) 3.4 1+a*k 4.2" at .8, .1,
+ * 4; "steps exact 14.059205 ... 35.201539" at .8, 5. */
 static void folklore_and_finite_length_print_the_oracle(void **state)
 {
     spec_result result;
@@ -360,15 +410,17 @@ static void folklore_and_finite_length_print_the_oracle(void **state)
     run(&result, "folklore", 100000, "alpha = 0.8; K = 4; c = 0.1;");
     assert_all_hold(&result, 1);
     assert_within(number(&result, 0, "speedup_theory"), 2.401, 5e-4);
-    /* Var[n_emitted] = 2.570044 at .8, 4 (oracle/closed.py, stats()). */
-    assert_near(number(&result, 0, "speedup_se"), sqrt(2.570044 / (double)spec_test_samples(100000)) / 1.4, 0.02);
+    /* Var[n_emitted] = 2.570044 at .8, 4 (tests/oracle/closed.py, stats()). */
+    assert_near(number(&result, 0, "speedup_se"),
+                sqrt(2.570044 / (double)spec_test_samples(100000)) / 1.4, 0.02);
     assert_within(number(&result, 0, "no-bonus"), 1.687, 5e-4);
     assert_within(number(&result, 0, "saved-passes"), 3.4, 1e-9);
     assert_within(number(&result, 0, "all-positions"), 4.2, 1e-9);
     spec_result_free(&result);
     run(&result, "finite_length", 200000, "alpha = 0.8; K = 5; tokens = [50, 128];");
     assert_all_hold(&result, 2);
-    assert_within(number(&result, 0, "texts"), ceil((double)spec_test_samples(200000) / 14.059205), 1.0);
+    assert_within(number(&result, 0, "texts"), ceil((double)spec_test_samples(200000) / 14.059205),
+                  1.0);
     assert_within(number(&result, 0, "rounds_exact"), 14.059205, 1e-6);
     assert_within(number(&result, 1, "rounds_exact"), 35.201539, 1e-6);
     spec_result_free(&result);
@@ -378,28 +430,33 @@ static void closed_calculators_give_what_a_hand_gives(void **state)
 {
     spec_result result;
     (void)state;
-    /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a token, 7 ms, ridge 156.
+    /* 7e9 parameters of 2 bytes on an A100 (312e12 FLOP/s, 2e12 bytes/s): 14e9 FLOP and bytes a
+     * token, 7 ms, ridge 156.
      */
-    run(&result, "roofline", 0, "hardware = [\"A100\", \"custom\"]; peak_flops = 312e12; bandwidth = 2e12;");
+    run(&result, "roofline", 0,
+        "hardware = [\"A100\", \"custom\"]; peak_flops = 312e12; bandwidth = 2e12;");
     for (size_t r = 0; r < 2; r++) {
         assert_within(number(&result, r, "intensity"), 1.0, 1e-9);
         assert_within(number(&result, r, "time_ms"), 7.0, 1e-9);
         assert_within(number(&result, r, "ridge_tokens"), 156.0, 1e-9);
     }
     spec_result_free(&result);
-    /* alpha .5, K 1: 1.5 tokens; speed-up 1.2 needs 1.5/1.2 - 1 = .25 a draft token; 1.6 is beyond reach. */
+    /* alpha .5, K 1: 1.5 tokens; speed-up 1.2 needs 1.5/1.2 - 1 = .25 per draft token; 1.6 is
+     * impossible. */
     run(&result, "implied_cost", 0, "alpha = 0.5; K = 1; printed_speedup = [1.2, 1.6];");
     assert_within(number(&result, 0, "implied_c"), 0.25, 1e-9);
     assert_true(number(&result, 1, "implied_c") < 0.0);
     spec_result_free(&result);
 }
 
-/* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 - 0.4^2. */
+/* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 -
+ * 0.4^2. */
 static void implied_alpha_undoes_the_mean_and_predicts_other_rows(void **state)
 {
     spec_result result;
     (void)state;
-    run(&result, "implied_alpha", 0, "printed_emitted = 1.96; K = 2; printed_speedup = [\"\", \"1.4\"]; other_K = 3;");
+    run(&result, "implied_alpha", 0,
+        "printed_emitted = 1.96; K = 2; printed_speedup = [\"\", \"1.4\"]; other_K = 3;");
     assert_within(number(&result, 0, "implied_alpha"), 0.6, 1e-9);
     assert_nan(number(&result, 0, "implied_c"));
     assert_within(number(&result, 1, "implied_c"), 0.2, 1e-9);
@@ -413,6 +470,7 @@ static void implied_alpha_undoes_the_mean_and_predicts_other_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_column_is_called_accepted_or_alpha),
         cmocka_unit_test(every_measure_is_well_formed),
         cmocka_unit_test(rows_are_judged_by_the_names_of_their_columns),
         cmocka_unit_test(acceptance_agrees_with_the_theory_of_its_process),

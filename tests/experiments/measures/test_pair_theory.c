@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/pair_theory.h"
 
 #include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/rules/rrsw.h"
+#include "models/model_open.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -14,12 +16,15 @@ typedef struct {
     spec_decoder_config config;
 } pair;
 
-static void pair_open(pair *p, const char *target, const char *draft, const char *rule, const char *drafting, int K)
+static void pair_open(pair *p, const char *target, const char *draft, const char *rule,
+                      const char *drafting, int K)
 {
     spec_error error;
     p->config = SPEC_DECODER_DEFAULT;
-    if (spec_model_open(&p->target, target, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (spec_model_open(&p->draft, draft, p->target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_model_open(&p->target, target, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    if (spec_model_open(&p->draft, draft, p->target, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     p->config.target = p->target;
     p->config.opt_draft = p->draft;
     p->config.rule = rule;
@@ -37,7 +42,8 @@ static double theory_of(const pair *p)
 {
     double mean;
     spec_error error;
-    if (spec_pair_theory_emitted(&mean, &p->config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_pair_theory_emitted(&mean, &p->config, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return mean;
 }
 
@@ -45,12 +51,13 @@ static double enumerated(const pair *p, uint64_t limit)
 {
     double mean;
     spec_error error;
-    if (spec_pair_theory_enumerated(&mean, &p->config, limit, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_pair_theory_enumerated(&mean, &p->config, limit, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return mean;
 }
 
-/* K = 1 by hand: a round that starts in s is over after the correction, or after the bonus that follows the accepted x.
- */
+/* K = 1 by hand: a round that starts in s ends after the correction, or after the bonus that
+ * follows the accepted x. */
 static void theory_is_the_stationary_mean_over_contexts(void **state)
 {
     enum { V = 4 };
@@ -59,8 +66,10 @@ static void theory_is_the_stationary_mean_over_contexts(void **state)
     spec_error error;
     double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
     (void)state;
-    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error),
+                     GSL_SUCCESS);
     config.target = target;
     config.opt_draft = draft;
     config.K = 1;
@@ -78,7 +87,8 @@ static void theory_is_the_stationary_mean_over_contexts(void **state)
             for (int x = 0; x < V; x++) {
                 next[x] += start[s] * fmax(target_law[s][x] - draft_law[s][x], 0.0);
                 for (int t = 0; t < V; t++)
-                    next[t] += start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
+                    next[t] +=
+                        start[s] * fmin(target_law[s][x], draft_law[s][x]) * target_law[x][t];
             }
         }
         memcpy(start, next, sizeof start);
@@ -93,23 +103,26 @@ static void theory_is_the_stationary_mean_over_contexts(void **state)
     spec_model_close(draft);
 }
 
-/* Two routes: the rules' definitions over a chain of contexts, and their code, walked branch by branch. */
+/* Two routes: the definitions of the rules over a chain of contexts, and their code, enumerated
+ * branch by branch. */
 static void enumeration_agrees_with_the_chain_of_contexts(void **state)
 {
     const char *const rules[] = {"token", "match"}, *const draftings[] = {"chain", "greedy"};
-    const char *const targets[] = {"probs:0.55,0.27,0.18", "markov?V=3&order=1&seed=3", "markov?V=3&order=2&seed=5"};
+    const char *const targets[] = {"probs:0.55,0.27,0.18", "markov?V=3&order=1&seed=3",
+                                   "markov?V=3&order=2&seed=5"};
     (void)state;
     for (int t = 0; t < 3; t++) {
         for (int i = 0; i < 4; i++) {
             pair p;
-            pair_open(&p, targets[t], "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], 3);
+            pair_open(&p, targets[t], "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2],
+                      3);
             assert_within(enumerated(&p, 1000000), theory_of(&p), 1e-12);
             pair_close(&p);
         }
     }
 }
 
-/* ---- drafting ahead ---------------------------------------------------------------------------------------------- */
+/* ---- drafting ahead -------------------------------------------------------------------------- */
 
 static double hit_of(const pair *p)
 {
@@ -119,8 +132,8 @@ static double hit_of(const pair *p)
     return hit;
 }
 
-/* The decoder that drafts ahead, every branch of a round from each context of one token: where the text is then, and
- * whether the chain is there. The law of starts is iterated. */
+/* Enumerate a round of the decoder that drafts ahead from each context of one token: the context
+ * after it, and whether the next chain is found. The law of starts is iterated. */
 static double hit_by_rounds(const pair *p, int vocab)
 {
     enum { V = 3 };
@@ -153,20 +166,23 @@ static double hit_by_rounds(const pair *p, int vocab)
     return hit;
 }
 
-/* Three routes: one pair of rows by alpha^K guessed; the chain over contexts, by formula (token, match) or by rounds
- * without anything drafted ahead (block, traversal); and the decoder that drafts ahead. */
+/* Three routes: alpha^K guessed for one pair of rows; the chain over contexts, by formula
+ * (token, match) or by rounds not drafted ahead (block, traversal); and the decoder that drafts
+ * ahead. */
 static void hits_are_those_of_the_decoder_that_drafts_ahead(void **state)
 {
-    static const char *const rules[] = {"token", "match", "block", "traversal"}, *const draftings[] = {"chain", "greedy"};
+    static const char *const rules[] = {"token", "match", "block", "traversal"},
+                             *const draftings[] = {"chain", "greedy"};
     (void)state;
     for (int i = 0; i < 8; i++)
         for (int K = 1; K <= 2; K++) {
             pair p;
-            pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", rules[i / 2], draftings[i % 2], K);
+            pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", rules[i / 2],
+                      draftings[i % 2], K);
             const double hit = hit_of(&p);
             assert_true(hit > 1e-4 && hit < 0.9);
             assert_within(hit, hit_by_rounds(&p, 3), 1e-12);
-            p.config.ahead = true; /* is of no matter */
+            p.config.ahead = true; /* does not matter */
             assert_within(hit_of(&p), hit, 0.0);
             p.config.K = 0;
             assert_within(hit_of(&p), 0.0, 0.0);
@@ -197,28 +213,29 @@ static void there_is_no_share_of_hits_where_texts_end_or_lengths_vary(void **sta
     p.config.policy = "confidence?threshold=0.4";
     assert_nan(hit_of(&p));
     pair_close(&p);
-    pair_open(&p, "cases?V=3&order=0&seed=1&side=target&end=1", "cases?V=3&order=0&seed=1&side=draft", "token", "chain", 2);
+    pair_open(&p, "cases?V=3&order=0&seed=1&side=target&end=1",
+              "cases?V=3&order=0&seed=1&side=draft", "token", "chain", 2);
     assert_nan(hit_of(&p));
     p.config.opt_draft = NULL;
     assert_nan(hit_of(&p));
     pair_close(&p);
 }
 
-/* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a chain of it; analysis has
- * that chance in closed form. */
+/* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a
+ * chain of places; analysis has that chance in closed form. */
 static void trees_of_one_context_are_capped_geometric(void **state)
 {
     const struct {
         const char *rule, *drafting;
         double (*acceptance)(const spec_ratio_order *, int);
-    } c[] = {{"rrs", "tree?n=2", spec_rrs_acceptance},
-             {"kseq", "tree?n=2", spec_kseq_acceptance},
-             {"naive-tree", "tree?n=2", spec_naive_tree_acceptance},
-             {"match", "tree?n=2", spec_match_acceptance},
+    } c[] = {{"rrs", "tree?n=2", spec_multi_draft_rrs},
+             {"kseq", "tree?n=2", spec_multi_draft_kseq},
+             {"naive-tree", "tree?n=2", spec_multi_draft_naive_tree},
+             {"match", "tree?n=2", spec_multi_draft_match},
              {"rrsw", "tree?n=2&siblings=without", spec_rrsw_acceptance},
-             {"spechub", "tree?n=2&siblings=hub", spec_spechub_acceptance},
-             {"token-rest", "tree?n=2&siblings=greedy", spec_greedy_drafting_acceptance},
-             {"match", "tree?n=2&siblings=top", spec_match_top_acceptance}};
+             {"spechub", "tree?n=2&siblings=hub", spec_multi_draft_spechub},
+             {"token-rest", "tree?n=2&siblings=greedy", spec_multi_draft_greedy},
+             {"match", "tree?n=2&siblings=top", spec_multi_draft_match_top}};
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
     spec_ratio_order order = {0};
     (void)state;
@@ -227,13 +244,15 @@ static void trees_of_one_context_are_capped_geometric(void **state)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         pair p;
         pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", c[i].rule, c[i].drafting, 2);
-        assert_within(theory_of(&p), spec_capped_geometric_mean(c[i].acceptance(&order, 2), 2), 1e-12);
+        assert_within(theory_of(&p), spec_capped_geometric_mean(c[i].acceptance(&order, 2), 2),
+                      1e-12);
         pair_close(&p);
     }
     spec_ratio_order_free(&order);
 }
 
-/* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of later ratios. */
+/* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of
+ * later ratios. */
 static void block_is_the_sum_over_prefixes(void **state)
 {
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
@@ -265,10 +284,10 @@ static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **stat
     assert_true(theory_of(&p) > 1.0);
     p.config.policy = "confidence?threshold=0.4";
     assert_true(theory_of(&p) > 1.0);
-    p.config.policy = "heuristic"; /* its length is what earlier rounds made it */
+    p.config.policy = "heuristic"; /* its length depends on earlier rounds */
     assert_nan(theory_of(&p));
     p.config.policy = "fixed";
-    p.config.drafting = "lookup"; /* of the whole text */
+    p.config.drafting = "lookup"; /* it uses the whole text */
     assert_nan(theory_of(&p));
     p.config.drafting = "chain";
     p.config.opt_draft = NULL;
@@ -276,8 +295,8 @@ static void there_is_no_theory_where_rounds_remember_or_are_too_many(void **stat
     pair_close(&p);
 }
 
-/* Models that alternate between two tokens: rounds of K + 1 = 2 begin in the same context for ever, those of 3 in both
- * in turn. */
+/* Models that alternate between two tokens: rounds of K + 1 = 2 always begin in the same
+ * context, rounds of 3 in both in turn. */
 static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **state)
 {
     pair p;
@@ -290,8 +309,9 @@ static void there_is_no_one_mean_where_the_long_run_depends_on_the_start(void **
     pair_close(&p);
 }
 
-/* Which chances a seed's rounds have over the texts: those of the coupling only where the strategy has the rule's
- * noise. tests/experiments/measures/test_measures.c meets them with simulated rounds. */
+/* The law of the rounds of a seed over texts: that of the coupling only if the strategy shares
+ * the noise of the rule. tests/experiments/measures/test_measures.c compares it with simulated
+ * rounds. */
 static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
 {
     static const struct {
@@ -311,13 +331,16 @@ static void a_seed_has_the_theory_of_its_coupling_or_of_match(void **state)
         pair p;
         spec_decoder_config by_chance;
         spec_error error;
-        pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule, c[i].drafting, 2);
+        pair_open(&p, "markov?V=3&order=1&seed=3", "markov?V=3&order=1&seed=4", c[i].rule,
+                  c[i].drafting, 2);
         p.config.policy = c[i].policy;
-        if (spec_pair_theory_by_chance(&by_chance, &p.config, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        if (spec_pair_theory_by_chance(&by_chance, &p.config, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
         assert_string_equal(by_chance.rule, c[i].by_rule);
         assert_string_equal(by_chance.drafting, c[i].by_drafting);
         assert_ptr_equal(by_chance.target, p.target);
-        if (p.config.rule[6] == '?') assert_nan(enumerated(&p, 100000)); /* nothing is asked of chance */
+        if (p.config.rule[6] == '?')
+            assert_nan(enumerated(&p, 100000)); /* no random decisions */
         p.config.drafting = "gumbel?seed=7";
         p.config.rule = "token";
         assert_int_equal(spec_pair_theory_by_chance(&by_chance, &p.config, &error), GSL_EINVAL);
@@ -331,7 +354,8 @@ static void a_config_that_no_decoder_takes_is_refused(void **state)
     double mean;
     spec_error error;
     (void)state;
-    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs", "tree?n=2&siblings=without", 1);
+    pair_open(&p, "probs:0.55,0.27,0.18", "probs:0.16,0.43,0.41", "rrs",
+              "tree?n=2&siblings=without", 1);
     assert_int_equal(spec_pair_theory_emitted(&mean, &p.config, &error), GSL_EINVAL);
     assert_nan(mean);
     pair_close(&p);

@@ -1,4 +1,6 @@
-/* Rows of a file: the exact mean of a run, by the chain over places, by enumeration, and as it comes out. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of rows: the exact mean of a run by the chain over places, by enumeration, and by
+ * simulation. */
 #include "experiments/measures/place_theory.h"
 
 #include "models/rows/rows.h"
@@ -28,7 +30,8 @@ static int tear_down(void **state)
     return spec_folder_leave(state);
 }
 
-/* Follow rounds from a place by enumerating the decoder's own: the law of the next place, and the mean of n_emitted. */
+/* Follow rounds from a place by enumerating the decoder's rounds: the law of the next place, and
+ * the mean of n_emitted. */
 static double enumerated(spec_decoder *decoder, const double *start, int burn_in, int rounds)
 {
     static const int nothing[3 * N] = {0};
@@ -43,8 +46,10 @@ static double enumerated(spec_decoder *decoder, const double *start, int burn_in
             assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
             do {
                 /* A context that no prompt begins is at the place of its length. */
-                assert_int_equal(spec_decoder_reset(decoder, nothing, (size_t)s, &error), GSL_SUCCESS);
-                assert_int_equal(spec_decoder_round(decoder, &walk.chance, NULL, &error), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_reset(decoder, nothing, (size_t)s, &error),
+                                 GSL_SUCCESS);
+                assert_int_equal(spec_decoder_round(decoder, &walk.chance, NULL, &error),
+                                 GSL_SUCCESS);
                 const double p = law[s] * spec_enumeration_probability(&walk);
                 next[(s + decoder->round.n_emitted) % N] += p;
                 if (r >= burn_in) sum += p * decoder->round.n_emitted;
@@ -71,12 +76,14 @@ static void assert_theory(const char *rule, const char *drafting, const char *mo
     config.decoder.rule = rule;
     config.decoder.drafting = drafting;
     config.decoder.K = K;
-    if (spec_place_theory_emitted(&mean, &config, 3, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_place_theory_emitted(&mean, &config, 3, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     assert_int_equal(spec_decoder_init(&decoder, &config.decoder, &error), GSL_SUCCESS);
     uint64_t begin;
     assert_non_null(spec_rows_of(target.model, &begin));
     spec_rows_starts(start, target.model);
-    if (begin > 0) { /* contexts of the enumeration count from there, so that its places are `begin` less */
+    if (begin >
+        0) { /* contexts of the enumeration begin there, so its places are lower by `begin` */
         start[begin] = 0.0;
         start[0] = 1.0;
     }
@@ -103,12 +110,18 @@ static void other_pairs_rules_and_drafts_have_none(void **state)
 {
     (void)state;
     static const char *const pairs[][5] = {
-        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "block", "chain", "fixed"},
-        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "rrs", "tree?n=2", "fixed"},
-        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "token", "chain", "heuristic"},
-        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft&begin=0", "token", "chain", "fixed"},
-        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft&at=3", "token", "chain", "fixed"},
-        {"rows:test_place_theory.tmp?at=3", "rows:test_place_theory.tmp?side=draft", "token", "chain", "fixed"},
+        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "block", "chain",
+         "fixed"},
+        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "rrs", "tree?n=2",
+         "fixed"},
+        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft", "token", "chain",
+         "heuristic"},
+        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft&begin=0", "token",
+         "chain", "fixed"},
+        {"rows:test_place_theory.tmp", "rows:test_place_theory.tmp?side=draft&at=3", "token",
+         "chain", "fixed"},
+        {"rows:test_place_theory.tmp?at=3", "rows:test_place_theory.tmp?side=draft", "token",
+         "chain", "fixed"},
         {"rows:test_place_theory.tmp", "uniform?V=4", "token", "chain", "fixed"},
         {"uniform?V=4", "rows:test_place_theory.tmp?side=draft", "token", "chain", "fixed"},
     };
@@ -124,7 +137,7 @@ static void other_pairs_rules_and_drafts_have_none(void **state)
         config.decoder.policy = pairs[i][4];
         assert_int_equal(spec_place_theory_emitted(&mean, &config, 10, &error), GSL_SUCCESS);
         assert_nan(mean);
-        config.decoder.rule = "token"; /* a text may outgrow what the engine lets it be */
+        config.decoder.rule = "token"; /* a text may exceed the longest text of the engine */
         config.decoder.drafting = "chain";
         config.decoder.policy = "fixed";
         config.decoder.K = 15;
@@ -135,13 +148,15 @@ static void other_pairs_rules_and_drafts_have_none(void **state)
     }
 }
 
-/* Power: the stationary mean of the iid formula is .02 and more away from these, 10 standard errors. */
+/* Power: the stationary mean of the iid formula differs from these by .02 or more, 10 standard
+ * errors. */
 static void simulation_agrees(void **state)
 {
     (void)state;
     spec_result result;
     run(&result, "decode", 30000,
-        "target = \"rows:test_place_theory.tmp\"; draft = \"rows:test_place_theory.tmp?side=draft\"; "
+        "target = \"rows:test_place_theory.tmp\"; draft = "
+        "\"rows:test_place_theory.tmp?side=draft\"; "
         "drafting = [\"chain\", \"greedy\"]; K = [1, 4]; rule = [\"token\", \"match\"];");
     assert_all_hold(&result, 8);
     spec_result_free(&result);
@@ -157,18 +172,20 @@ static void alpha_of_a_file_is_exact(void **state)
     double row[2][V], sum = 0.0;
     assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
     for (uint64_t p = 0; p < N; p++) {
-        for (int s = 0; s < 2; s++) assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
+        for (int s = 0; s < 2; s++)
+            assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
         sum += spec_row_overlap(row[0], row[1], V);
     }
     spec_rows_file_close(&file);
     run(&result, "decode", 1000,
-        "target = \"rows:test_place_theory.tmp\"; draft = \"rows:test_place_theory.tmp?side=draft\"; K = 2;");
+        "target = \"rows:test_place_theory.tmp\"; draft = "
+        "\"rows:test_place_theory.tmp?side=draft\"; K = 2;");
     assert_near(number(&result, 0, "alpha_mean"), sum / N, 1e-9);
     assert_same(number(&result, 0, "alpha_mean_se"), 0.0);
     spec_result_free(&result);
 }
 
-/* Of a file each place counts once; elsewhere as many as were asked for. */
+/* Each place of a file counts once; elsewhere there are as many as requested. */
 static void overlaps_are_counted_in_bins(void **state)
 {
     (void)state;
@@ -178,14 +195,16 @@ static void overlaps_are_counted_in_bins(void **state)
     double row[2][V], count[8] = {0.0}, below = 0.0, sum = 0.0;
     assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
     for (uint64_t p = 0; p < N; p++) {
-        for (int s = 0; s < 2; s++) assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
+        for (int s = 0; s < 2; s++)
+            assert_int_equal(spec_rows_file_row(row[s], &file, p, s, &error), GSL_SUCCESS);
         const double beta = spec_row_overlap(row[0], row[1], V);
         count[(int)(8 * beta)] += 1.0;
         sum += beta;
     }
     spec_rows_file_close(&file);
     run(&result, "betas", 1,
-        "target = \"rows:test_place_theory.tmp\"; draft = \"rows:test_place_theory.tmp?side=draft\"; bins = 8;");
+        "target = \"rows:test_place_theory.tmp\"; draft = "
+        "\"rows:test_place_theory.tmp?side=draft\"; bins = 8;");
     assert_int_equal(result.table.n_rows, 8);
     for (size_t i = 0; i < 8; i++) {
         below += count[i] / N;
@@ -195,7 +214,8 @@ static void overlaps_are_counted_in_bins(void **state)
         assert_near(number(&result, i, "alpha_mean"), sum / N, 1e-9);
     }
     spec_result_free(&result);
-    run(&result, "betas", 1, "target = \"uniform?V=4\"; draft = \"uniform?V=4\"; bins = 3; positions = 100;");
+    run(&result, "betas", 1,
+        "target = \"uniform?V=4\"; draft = \"uniform?V=4\"; bins = 3; positions = 100;");
     assert_near(number(&result, 2, "share"), 1.0, 1e-12);
     assert_same(number(&result, 1, "below"), 0.0);
     spec_result_free(&result);

@@ -1,8 +1,10 @@
-/* Plans against what comes of them: the planned number of tokens is what enumeration of the decoding loop finds for the
- * shape that was written, wherever every context is alike. And the files a plan reads. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plans against enumeration: the planned number of tokens is that of the decoding loop for the
+ * printed shape, wherever every context has the same rows. Also the files that a plan reads. */
 #include "experiments/measures/plan_files.h"
 #include "experiments/measures/rank_acceptance.h"
 #include "experiments/measures/tree_choice.h"
+#include "experiments/pass_costs.h"
 #include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -19,7 +21,8 @@ static double enumerated(const spec_decoder_config *config)
 {
     spec_output_law law;
     spec_error error = {""};
-    if (spec_output_law_init(&law, config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_output_law_init(&law, config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     const double emitted = law.accepted + 1.0;
     spec_output_law_free(&law);
     return emitted;
@@ -38,8 +41,12 @@ static void pair_init(pair *p, const double *target, const double *draft, const 
     table_model_fill(&p->target, target);
     table_model_fill(&p->draft, draft);
     p->target.head.order = p->draft.head.order = 0;
-    p->config = (spec_decoder_config){.target = &p->target.head, .opt_draft = &p->draft.head, .policy = "fixed",
-                                      .rule = rule, .K = LEVELS, .costs = SPEC_COSTS_DEFAULT};
+    p->config = (spec_decoder_config){.target = &p->target.head,
+                                      .opt_draft = &p->draft.head,
+                                      .policy = "fixed",
+                                      .rule = rule,
+                                      .K = LEVELS,
+                                      .costs = SPEC_COSTS_DEFAULT};
 }
 
 static void pair_free(pair *p)
@@ -48,17 +55,19 @@ static void pair_free(pair *p)
     table_model_free(&p->draft);
 }
 
-static const double rows[][V] = {{0.5, 0.3, 0.2}, {0.2, 0.5, 0.3}, {0.1, 0.27, 0.63}, {0.0, 0.73, 0.27}};
+static const double rows[][V] = {
+    {0.5, 0.3, 0.2}, {0.2, 0.5, 0.3}, {0.1, 0.27, 0.63}, {0.0, 0.73, 0.27}};
 enum { N_ROWS = 4 };
 
-/* ---- a plan and its tree ----------------------------------------------------------------------------------------- */
+/* ---- a plan and its tree --------------------------------------------------------------------- */
 
 static const struct {
     const char *rule;
     spec_siblings siblings;
 } judged[] = {
-    {"rrsw", SPEC_SIBLINGS_WITHOUT}, {"rrs", SPEC_SIBLINGS_IID}, {"naive-tree", SPEC_SIBLINGS_IID},
-    {"match", SPEC_SIBLINGS_IID},    {"match", SPEC_SIBLINGS_TOP}, {"naive-tree", SPEC_SIBLINGS_TOP},
+    {"rrsw", SPEC_SIBLINGS_WITHOUT},   {"rrs", SPEC_SIBLINGS_IID},
+    {"naive-tree", SPEC_SIBLINGS_IID}, {"match", SPEC_SIBLINGS_IID},
+    {"match", SPEC_SIBLINGS_TOP},      {"naive-tree", SPEC_SIBLINGS_TOP},
 };
 enum { N_JUDGED = 6 };
 
@@ -77,17 +86,20 @@ static void what_is_planned_is_what_the_written_tree_yields(void **state)
                 pair p;
                 char drafting[96];
                 pair_init(&p, rows[c % N_ROWS], rows[c / N_ROWS], judged[j].rule);
-                assert_int_equal(
-                    spec_rank_acceptance_exact(accept, &exact, V, &p.config, judged[j].siblings, &error), GSL_SUCCESS);
+                assert_int_equal(spec_rank_acceptance_exact(accept, &exact, V, &p.config,
+                                                            judged[j].siblings, &error),
+                                 GSL_SUCCESS);
                 assert_true(exact);
                 for (int l = 1; l < LEVELS; l++) memcpy(accept + l * V, accept, V * sizeof *accept);
-                const spec_branch_chances chances = {.levels = LEVELS, .ranks = V, .accept = accept};
+                const spec_branch_chances chances = {
+                    .levels = LEVELS, .ranks = V, .accept = accept};
                 const int nodes = judged[j].siblings == SPEC_SIBLINGS_TOP ? 7 : 2 + c % 3;
-                const int status = spec_tree_choose(&choice, spec_tree_methods[m], &chances, nodes, 0.0, free_verify,
-                                                    &error);
-                if (status != GSL_SUCCESS) { /* ranks need not fall, but for Medusa's tree */
+                const int status = spec_tree_choose(&choice, spec_tree_methods[m], &chances, nodes,
+                                                    0.0, free_verify, &error);
+                /* chances need not fall by rank, except for Medusa's tree */
+                if (status != GSL_SUCCESS) {
                     assert_string_equal(spec_tree_methods[m], "medusa");
-                    assert_non_null(strstr(error.text, "falling"));
+                    assert_non_null(strstr(error.text, "descending"));
                     pair_free(&p);
                     continue;
                 }
@@ -98,10 +110,12 @@ static void what_is_planned_is_what_the_written_tree_yields(void **state)
                 assert_near(enumerated(&p.config), choice.emitted, 1e-12);
                 assert_near(choice.speedup, choice.emitted, 1e-15);
                 spec_drafter drafter;
-                assert_int_equal(spec_drafter_init(&drafter, drafting, &p.draft.head, &error), GSL_SUCCESS);
+                assert_int_equal(spec_drafter_init(&drafter, drafting, &p.draft.head, &error),
+                                 GSL_SUCCESS);
                 assert_int_equal(spec_drafter_nodes(&drafter, SPEC_K_MAX), choice.nodes);
                 assert_int_equal(spec_drafter_nodes(&drafter, choice.depth), choice.nodes);
-                if (choice.depth > 0) assert_true(spec_drafter_nodes(&drafter, choice.depth - 1) < choice.nodes);
+                if (choice.depth > 0)
+                    assert_true(spec_drafter_nodes(&drafter, choice.depth - 1) < choice.nodes);
                 spec_drafter_free(&drafter);
                 planned_shapes += strstr(choice.shape, "children=") != NULL && choice.depth > 1;
                 trees++;
@@ -112,8 +126,8 @@ static void what_is_planned_is_what_the_written_tree_yields(void **state)
     assert_true(planned_shapes > 50);
 }
 
-/* Where chances fall by rank the n largest products are the best tree: both plans find its tokens, and neither form
- * more. Costs decide between sizes. */
+/* If chances fall by rank, the n largest products are the best tree: both plans have its tokens,
+ * and no form has more. Costs decide between sizes. */
 static void plans_agree_and_no_form_beats_them(void **state)
 {
     (void)state;
@@ -123,7 +137,7 @@ static void plans_agree_and_no_form_beats_them(void **state)
         const double c = i % 4 * 0.05;
         for (int r = 0; r < 4; r++) sum += accept[r] = table_uniform(&noise) / (1 + 2 * r * r);
         for (int r = 0; r < 4; r++) accept[r] /= sum;
-        for (int a = 0; a < 3; a++) /* falling */
+        for (int a = 0; a < 3; a++) /* in falling order */
             for (int r = 0; r < 3; r++)
                 if (accept[r] < accept[r + 1]) {
                     const double swap = accept[r];
@@ -137,9 +151,11 @@ static void plans_agree_and_no_form_beats_them(void **state)
         for (int method = 5; method >= 0; method--) {
             spec_tree_choice choice;
             spec_error error = {""};
-            assert_int_equal(spec_tree_choose(&choice, spec_tree_methods[method], &chances, i % 41, c, verify, &error),
+            assert_int_equal(spec_tree_choose(&choice, spec_tree_methods[method], &chances, i % 41,
+                                              c, verify, &error),
                              GSL_SUCCESS);
-            assert_near(choice.speedup, choice.emitted / (choice.depth * c + verify[choice.nodes]), 1e-14);
+            assert_near(choice.speedup, choice.emitted / (choice.depth * c + verify[choice.nodes]),
+                        1e-14);
             if (method == 5) best = choice.speedup;
             else if (method == 4) assert_near(choice.speedup, best, 1e-13);
             else assert_true(choice.speedup <= best * (1 + 1e-13));
@@ -148,11 +164,13 @@ static void plans_agree_and_no_form_beats_them(void **state)
     }
 }
 
-/* Medusa's heads differ: the tree of the table .6 .2 / .5 .3 by hand: 1 (.6), 11 (.3), 2 (.2), 12 (.18), 21 (.1). */
+/* Medusa's heads differ: the tree of the table .6 .2 / .5 .3 by hand: 1 (.6), 11 (.3), 2 (.2), 12
+ * (.18), 21 (.1). */
 static void heads_are_planned_level_by_level(void **state)
 {
     (void)state;
-    const double accept[] = {0.6, 0.2, 0.5, 0.3}, verify[] = {1, 1, 1, 1, 1, 1, 1}, rising[] = {0.6, 0.2, 0.3, 0.5};
+    const double accept[] = {0.6, 0.2, 0.5, 0.3}, verify[] = {1, 1, 1, 1, 1, 1, 1},
+                 rising[] = {0.6, 0.2, 0.3, 0.5};
     static const struct {
         int nodes;
         const char *shape;
@@ -163,23 +181,28 @@ static void heads_are_planned_level_by_level(void **state)
     spec_tree_choice choice;
     spec_error error = {""};
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(spec_tree_choose(&choice, "medusa", &chances, trees[i].nodes, 0, verify, &error), GSL_SUCCESS);
+        assert_int_equal(
+            spec_tree_choose(&choice, "medusa", &chances, trees[i].nodes, 0, verify, &error),
+            GSL_SUCCESS);
         assert_string_equal(choice.shape, trees[i].shape);
         assert_near(choice.emitted, trees[i].emitted, 1e-15);
         spec_tree_choice_free(&choice);
     }
-    assert_int_equal(spec_tree_choose(&choice, "sequoia", &chances, 3, 0, verify, &error), GSL_EINVAL);
+    assert_int_equal(spec_tree_choose(&choice, "sequoia", &chances, 3, 0, verify, &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "sequoia takes one list"));
-    assert_int_equal(spec_tree_choose(&choice, "medsa", &chances, 3, 0, verify, &error), GSL_EINVAL);
+    assert_int_equal(spec_tree_choose(&choice, "medsa", &chances, 3, 0, verify, &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "'medusa'"));
     chances.accept = rising;
-    assert_int_equal(spec_tree_choose(&choice, "medusa", &chances, 3, 0, verify, &error), GSL_EINVAL);
+    assert_int_equal(spec_tree_choose(&choice, "medusa", &chances, 3, 0, verify, &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "level 2: rank 2"));
     assert_int_equal(spec_tree_choose(&choice, "chain", &chances, 3, -1, verify, &error), GSL_EDOM);
     assert_null(choice.shape);
 }
 
-/* ---- acceptance by rank ------------------------------------------------------------------------------------------ */
+/* ---- acceptance by rank ---------------------------------------------------------------------- */
 
 static void measured_chances_are_those_of_the_closed_forms(void **state)
 {
@@ -187,23 +210,30 @@ static void measured_chances_are_those_of_the_closed_forms(void **state)
     const uint64_t seed = spec_test_seed(), positions = spec_test_samples(20000);
     for (int j = 0; j < N_JUDGED; j++) {
         double exact[V], measured[V], again[V];
+        const spec_point one = {.threads = 1}, two = {.threads = 2};
         bool known;
         char drafting[64];
         spec_error error = {""};
         pair p;
         pair_init(&p, rows[0], rows[1], judged[j].rule);
-        snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", V, spec_siblings_names[judged[j].siblings]);
+        snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", V,
+                 spec_siblings_names[judged[j].siblings]);
         p.config.drafting = drafting;
         p.config.K = 1;
-        assert_int_equal(spec_rank_acceptance_exact(exact, &known, V, &p.config, judged[j].siblings, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_rank_acceptance_measured(measured, V, &p.config, positions, seed, 2, NULL, &error),
-                         GSL_SUCCESS);
-        assert_int_equal(spec_rank_acceptance_measured(again, V, &p.config, positions, seed, 1, NULL, &error),
-                         GSL_SUCCESS);
+        assert_int_equal(
+            spec_rank_acceptance_exact(exact, &known, V, &p.config, judged[j].siblings, &error),
+            GSL_SUCCESS);
+        assert_int_equal(
+            spec_rank_acceptance_measured(measured, V, &p.config, positions, seed, &two, &error),
+            GSL_SUCCESS);
+        assert_int_equal(
+            spec_rank_acceptance_measured(again, V, &p.config, positions, seed, &one, &error),
+            GSL_SUCCESS);
         assert_memory_equal(measured, again, sizeof measured);
-        for (int r = 0; r < V; r++) /* a child's rank taken for the next one's is off by 14 of these */
-            assert_within(measured[r], exact[r], 5 * sqrt(exact[r] * (1 - exact[r]) / (double)positions) + 1e-12);
+        for (int r = 0; r < V;
+             r++) /* power: a rank taken for the next one is off by 14 standard errors */
+            assert_within(measured[r], exact[r],
+                          5 * sqrt(exact[r] * (1 - exact[r]) / (double)positions) + 1e-12);
         pair_free(&p);
     }
 }
@@ -216,14 +246,20 @@ static void what_has_no_closed_form_is_left_to_measurement(void **state)
     spec_error error = {""};
     pair p;
     pair_init(&p, rows[0], rows[1], "rrsw");
-    assert_int_equal(spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_IID, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_IID, &error),
+        GSL_SUCCESS);
     assert_false(exact);
     p.config.rule = "greedy";
-    assert_int_equal(spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_TOP, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_TOP, &error),
+        GSL_SUCCESS);
     assert_false(exact);
     p.config.rule = "match";
     p.draft.head.order = 1;
-    assert_int_equal(spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_TOP, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_rank_acceptance_exact(accept, &exact, V, &p.config, SPEC_SIBLINGS_TOP, &error),
+        GSL_SUCCESS);
     assert_false(exact);
     pair_free(&p);
     assert_int_equal(spec_rank_acceptance_check("rrs", &error), GSL_SUCCESS);
@@ -231,14 +267,16 @@ static void what_has_no_closed_form_is_left_to_measurement(void **state)
     assert_non_null(strstr(error.text, "'kseq'"));
 }
 
-/* Where contexts are alike EAGLE-2's tree is Medusa's, planned from the draft's own probabilities. */
+/* With the same rows in every context, EAGLE-2's tree is Medusa's, planned from the draft's own
+ * probabilities. */
 static void a_dynamic_tree_of_one_context_is_medusas(void **state)
 {
     (void)state;
     const double verify[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const double target[V] = {0.3, 0.6, 0.1}, draft[V] = {0.27, 0.12, 0.61};
     double accept[LEVELS * V];
-    for (int l = 0; l < LEVELS; l++) memcpy(accept + l * V, (const double[]){0.61, 0.27, 0.12}, V * sizeof *accept);
+    for (int l = 0; l < LEVELS; l++)
+        memcpy(accept + l * V, (const double[]){0.61, 0.27, 0.12}, V * sizeof *accept);
     const spec_branch_chances chances = {.levels = LEVELS, .ranks = V, .accept = accept};
     for (int nodes = 1; nodes < 10; nodes++) {
         spec_tree_choice choice;
@@ -246,7 +284,8 @@ static void a_dynamic_tree_of_one_context_is_medusas(void **state)
         char tree[96], dynamic[64];
         pair p;
         pair_init(&p, target, draft, "match");
-        assert_int_equal(spec_tree_choose(&choice, "medusa", &chances, nodes, 0, verify, &error), GSL_SUCCESS);
+        assert_int_equal(spec_tree_choose(&choice, "medusa", &chances, nodes, 0, verify, &error),
+                         GSL_SUCCESS);
         snprintf(tree, sizeof tree, "tree?%s&siblings=top", choice.shape);
         snprintf(dynamic, sizeof dynamic, "dynamic?top=3&nodes=%d&depth=%d", nodes, LEVELS);
         p.config.drafting = tree;
@@ -258,7 +297,7 @@ static void a_dynamic_tree_of_one_context_is_medusas(void **state)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char path[64];
 
@@ -276,11 +315,16 @@ static void accuracies_are_read_and_nonsense_is_refused(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"a,b\n0.6,0.5\n", "row 1: the chances sum to 1.1"}, {"a,b\n0.6,x\n", "row 1, 'b'"},
-        {"a,b\n0.6,\n", "row 1, 'b'"},                       {"a,b\n0.6,0.1\n0.5,-0.1\n", "row 2, 'b'"},
-        {"a\n1.5\n", "row 1, 'a'"},                          {"a,b\n", "there are no rows"},
-        {"a,b\n0.6,0.1\n0.5,0.2", "no line end"},            {"a,b\n0.6\n", "fewer"},
-        {"head\n1\n", "0 ranks"},                            {"", ""},
+        {"a,b\n0.6,0.5\n", "row 1: the chances sum to 1.1"},
+        {"a,b\n0.6,x\n", "row 1, 'b'"},
+        {"a,b\n0.6,\n", "row 1, 'b'"},
+        {"a,b\n0.6,0.1\n0.5,-0.1\n", "row 2, 'b'"},
+        {"a\n1.5\n", "row 1, 'a'"},
+        {"a,b\n", "there are no rows"},
+        {"a,b\n0.6,0.1\n0.5,0.2", "no line end"},
+        {"a,b\n0.6\n", "fewer"},
+        {"head\n1\n", "0 ranks"},
+        {"", ""},
     };
     double *accept;
     int heads, ranks;
@@ -294,11 +338,14 @@ static void accuracies_are_read_and_nonsense_is_refused(void **state)
     free(accept);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_file(bad[i].text);
-        assert_true(spec_plan_read_accuracies(&accept, &heads, &ranks, path, &error) != GSL_SUCCESS);
+        assert_true(spec_plan_read_accuracies(&accept, &heads, &ranks, path, &error) !=
+                    GSL_SUCCESS);
         assert_null(accept);
-        if (strstr(error.text, bad[i].says) == NULL || strstr(error.text, path) == NULL) fail_msg("%s", error.text);
+        if (strstr(error.text, bad[i].says) == NULL || strstr(error.text, path) == NULL)
+            fail_msg("%s", error.text);
     }
-    assert_true(spec_plan_read_accuracies(&accept, &heads, &ranks, "/no/such/file", &error) != GSL_SUCCESS);
+    assert_true(spec_plan_read_accuracies(&accept, &heads, &ranks, "/no/such/file", &error) !=
+                GSL_SUCCESS);
 }
 
 static void costs_are_interpolated_and_nonsense_is_refused(void **state)
@@ -307,28 +354,38 @@ static void costs_are_interpolated_and_nonsense_is_refused(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"nodes,time\n2,1.1\n4,1.2\n", "ends at 4 nodes"},  {"nodes,time\n0,31.5\n8,40\n", "divide"},
-        {"nodes,time\n4,1.1\n4,1.2\n", "row 2: the nodes"}, {"nodes,time\n8,1.1\n4,1.2\n", "row 2: the nodes"},
-        {"nodes,time\n8,0\n", "row 1"},                     {"nodes,time\n8,inf\n", "row 1"},
-        {"nodes,time\n1.5,1\n", "row 1"},                   {"nodes,time\n-1,1\n", "row 1"},
-        {"nodes,ms\n8,1\n", "'time'"},                      {"nodes,time\n", "no rows"},
+        {"nodes,time\n2,1.1\n4,1.2", "no line end"},
+        {"nodes,time\n0,31.5\n8,40\n", "divide"},
+        {"nodes,time\n4,1.1\n4,1.2\n", "row 2: the nodes"},
+        {"nodes,time\n8,1.1\n4,1.2\n", "row 2: the nodes"},
+        {"nodes,time\n8,0\n", "row 1"},
+        {"nodes,time\n8,inf\n", "row 1"},
+        {"nodes,time\n1.5,1\n", "row 1"},
+        {"nodes,time\n-1,1\n", "row 1"},
+        {"nodes,ms\n8,1\n", "'time'"},
+        {"nodes,time\n", "no rows"},
     };
-    double *verify;
+    spec_pass_costs costs;
     spec_error error = {""};
     write_file("nodes,time\n4,1.2\n6,1.8\n9,1.5\n");
-    assert_int_equal(spec_plan_read_costs(&verify, 8, path, &error), GSL_SUCCESS);
+    assert_int_equal(spec_pass_costs_read(&costs, path, &error), GSL_SUCCESS);
     const double expected[] = {1, 1.05, 1.1, 1.15, 1.2, 1.5, 1.8, 1.7, 1.6};
-    for (int m = 0; m <= 8; m++) assert_near(verify[m], expected[m], 1e-15);
-    free(verify);
+    for (int m = 0; m <= 8; m++)
+        assert_near(spec_pass_costs_time(&costs, m + 1), expected[m], 1e-15);
+    assert_nan(spec_pass_costs_time(&costs, 11));
+    assert_nan(costs.c);
+    spec_pass_costs_free(&costs);
     write_file("nodes,time\n0,1\n2,1.5\n");
-    assert_int_equal(spec_plan_read_costs(&verify, 2, path, &error), GSL_SUCCESS);
-    for (int m = 0; m <= 2; m++) assert_near(verify[m], 1 + 0.25 * m, 1e-15);
-    free(verify);
+    assert_int_equal(spec_pass_costs_read(&costs, path, &error), GSL_SUCCESS);
+    for (int m = 0; m <= 2; m++)
+        assert_near(spec_pass_costs_time(&costs, m + 1), 1 + 0.25 * m, 1e-15);
+    spec_pass_costs_free(&costs);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_file(bad[i].text);
-        assert_true(spec_plan_read_costs(&verify, 8, path, &error) != GSL_SUCCESS);
-        assert_null(verify);
-        if (strstr(error.text, bad[i].says) == NULL || strstr(error.text, path) == NULL) fail_msg("%s", error.text);
+        assert_true(spec_pass_costs_read(&costs, path, &error) != GSL_SUCCESS);
+        assert_null(costs.width);
+        if (strstr(error.text, bad[i].says) == NULL || strstr(error.text, path) == NULL)
+            fail_msg("%s", error.text);
     }
 }
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/input_digest.h"
 #include "experiments/report/report.h"
 #include "tests/support/support.h"
 
@@ -5,14 +7,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char table_text[] =
+    "title = \"Speed-up | {K}\"; question = \"How\nmuch at {K}?\"; theory = \"Thm 3.8.\"; finding "
+    "= \"Enough.\"; time = \"1 "
+    "s\";\n"
+    "measure = \"acceptance\"; rounds = 2000; grid = { alpha = \"0.1:0.9:0.1\"; K = [1, 2, 3]; };";
+
+/* The experiment of table_text with overrides; its finding is for the inputs without overrides. */
+static spec_experiment load(const char *const *opt_set)
+{
+    char digest[SPEC_INPUT_DIGEST_SIZE], text[1024];
+    spec_experiment e;
+    spec_error error = {""};
+    assert_int_equal(
+        spec_experiment_parse(&e, "table.cfg", table_text, strlen(table_text), NULL, &error),
+        GSL_SUCCESS);
+    assert_int_equal(spec_input_digest(digest, &e, &error), GSL_SUCCESS);
+    spec_experiment_free(&e);
+    snprintf(text, sizeof text, "%s finding_for = \"%s\";", table_text, digest);
+    assert_int_equal(spec_experiment_parse(&e, "table.cfg", text, strlen(text), opt_set, &error),
+                     GSL_SUCCESS);
+    return e;
+}
+
+static void says(const char *page, const char *part)
+{
+    if (strstr(page, part) == NULL) fail_msg("no '%s' in:\n%s", part, page);
+}
+
 static void the_page_says_what_was_asked_and_what_came_out(void **state)
 {
-    static const char text[] =
-        "title = \"Speed-up\"; question = \"How\nmuch?\"; theory = \"Thm 3.8.\"; finding = \"Enough.\"; time = \"1 "
-        "s\";\n"
-        "measure = \"acceptance\"; rounds = 2000; grid = { alpha = \"0.1:0.9:0.1\"; K = [1, 2, 3]; };";
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
-    spec_experiment e;
     spec_result result;
     spec_error error = {""};
     spec_run_options run = {.threads = 1};
@@ -20,7 +45,7 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(figure, sizeof figure, "%s/table.svg", folder);
-    assert_int_equal(spec_experiment_parse(&e, "table.cfg", text, strlen(text), NULL, &error), GSL_SUCCESS);
+    spec_experiment e = load(NULL);
     assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
@@ -30,28 +55,36 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
     for (int with_figure = 0; with_figure < 2; with_figure++) {
         if (with_figure) fclose(fopen(figure, "w"));
         FILE *out = open_memstream(&page, &n);
-        assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error), GSL_SUCCESS);
+        assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error),
+                         GSL_SUCCESS);
         fclose(out);
-        const char *const parts[] = {"# speclab report\n",
-                                     "## Summary\n",
-                                     "| [Speed-up](#table) | 27 | all 27 checked rows hold, largest \\|z\\| ",
-                                     "27 rows, of which 27 were checked against exact theory or a promise: all hold.",
-                                     "## Speed-up\n",
-                                     "**Question.** How much?\n",
-                                     "**Theory.** Thm 3.8.\n",
-                                     "In every row: rounds = `2000`.\n",
-                                     "| alpha |   K | emitted | emitted_se |",
-                                     "The first 20 of 27 rows; all are in [table.csv](./table.csv).",
-                                     "**Finding.** Enough.",
-                                     "**Again.** `speclab run experiments/table.cfg`: 1 s\n"};
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            if (strstr(page, parts[i]) == NULL) fail_msg("no '%s' in:\n%s", parts[i], page);
-        assert_true((strstr(page, "![Speed-up](./table.svg)") != NULL) == (with_figure == 1));
+        const char *const parts[] = {
+            "# speclab report\n",
+            "## Summary\n",
+            "| [Speed-up \\| 1, 2 and 3](#table) | 27 | All 27 rows hold; the largest difference ",
+            "27 rows, 27 of them checked against exact theory or a claim: all hold.",
+            "## How to read this page\n",
+            "## Speed-up | 1, 2 and 3\n",
+            "**Question.** How much at 1, 2 and 3?\n",
+            "**Theory.** Thm 3.8.\n",
+            "**Inputs.** alpha = 0.1 to 0.9; K = 1, 2 and 3; 2000 rounds per row; seed 42.\n",
+            "In every row: rounds = `2000`.\n",
+            "| alpha |   K | emitted | emitted_se |",
+            "The first 20 of 27 rows; all are in [table.csv](./table.csv).",
+            "**Measured.**\n\n- `emitted` lies between 1.",
+            "\n- Along `K`, `speedup_theory` ",
+            "**Evidence.** All 27 rows hold; ",
+            "**Finding.** Enough.",
+            "**Command.** `speclab run table`: 1 s\n"};
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) says(page, parts[i]);
+        assert_true((strstr(page, "![Speed-up | 1, 2 and 3](./table.svg)") != NULL) ==
+                    (with_figure == 1));
         free(page);
     }
     FILE *full = fopen("/dev/full", "w");
     if (full != NULL) {
-        assert_int_equal(spec_report_write(full, experiments, results, 1, NULL, &error), GSL_EFAILED);
+        assert_int_equal(spec_report_write(full, experiments, results, 1, NULL, &error),
+                         GSL_EFAILED);
         assert_non_null(strstr(error.text, "No space left"));
         fclose(full);
     }
@@ -68,7 +101,38 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
     spec_experiment_free(&e);
 }
 
-/* A table leaves out the columns that say the same everywhere: of equal rows that would be all. */
+/* Other inputs have no finding and no time, and the command has the overrides. */
+static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
+{
+    static const char *const set[] = {"K=2:6:2", "rounds=900", NULL},
+                             *const command[] = {"speclab run my/table.cfg"};
+    spec_report_options options = SPEC_REPORT_DEFAULT;
+    spec_run_options run = {.threads = 1};
+    spec_error error = {""};
+    spec_result result;
+    char *page = NULL;
+    size_t n;
+    (void)state;
+    spec_experiment e = load(set);
+    assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
+    const spec_experiment *experiments[] = {&e};
+    const spec_result *results[] = {&result};
+    options.command = command;
+    FILE *out = open_memstream(&page, &n);
+    assert_int_equal(spec_report_write(out, experiments, results, 1, &options, &error),
+                     GSL_SUCCESS);
+    fclose(out);
+    says(page, "## Speed-up | 2, 4 and 6\n");
+    says(page, "alpha = 0.1 to 0.9; K = 2, 4 and 6; 900 rounds per row; seed 42.\n");
+    says(page, "**Command.** `speclab run my/table.cfg --set K=2:6:2 --set rounds=900`\n");
+    assert_null(strstr(page, "Enough"));
+    assert_null(strstr(page, "1 s"));
+    free(page);
+    spec_result_free(&result);
+    spec_experiment_free(&e);
+}
+
+/* A table omits the columns with one value; of equal rows these would be all columns. */
 static void equal_rows_keep_their_table(void **state)
 {
     static const char text[] = "measure = \"predict\"; grid = { alpha = [0.27, 0.27]; K = 3; };";
@@ -79,7 +143,8 @@ static void equal_rows_keep_their_table(void **state)
     const spec_run_options run = {.threads = 1};
     size_t n;
     (void)state;
-    assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error),
+                     GSL_SUCCESS);
     assert_int_equal(spec_experiment_run(&result, &e, &run, &error), GSL_SUCCESS);
     const spec_experiment *experiments[] = {&e};
     const spec_result *results[] = {&result};
@@ -97,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_says_what_was_asked_and_what_came_out),
+        cmocka_unit_test(a_changed_experiment_reports_its_own_inputs_alone),
         cmocka_unit_test(equal_rows_keep_their_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

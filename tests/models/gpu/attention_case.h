@@ -1,11 +1,12 @@
-/* attention_case: keys, values and passes for tests of attention on a card.
- * A case has keys and values on the card and the same on the host, as floats that the card's type can hold. Tokens of
- * different texts and positions have nothing in common. A failed call fails the test. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* attention_case: KV caches, columns and reference results for tests of attention on a GPU.
+ * A case has the same keys and values on the GPU and on the host, as floats that the GPU's type can
+ * hold. Tokens of different sequences or positions are unrelated. A failed call fails the test. */
 #ifndef SPECLAB_TESTS_ATTENTION_CASE_H
 #define SPECLAB_TESTS_ATTENTION_CASE_H
 
-#include "models/gpu/launch_attention.h"
 #include "base/noise.h"
+#include "models/gpu/launch_attention.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -21,31 +22,34 @@ typedef struct {
     spec_kv kv;
     float *host; /* (layer, kv head, keys and values, slot, head_dim) */
     float *qkv;  /* (PASS_COLUMNS, width) */
-    float *card_qkv, *angles; /* from here on the card's memory */
+    float *card_qkv, *angles; /* these two and the following are GPU memory */
     double *frequency;
     void *o, *workspace;
     pass_batch *batch;
 } attention_case;
 
-/* Columns of a text or a tree. Their positions stay 0, so that nothing is rotated, unless they are set. */
+/* Columns of a sequence or a tree. Positions are 0, so that nothing is rotated, unless a test sets
+ * them. */
 typedef struct {
     spec_batch batch;
     int path[PASS_COLUMNS * 192];
 } attention_pass;
 
-/* A number of a triangle on (-2, 2), reproducible. */
+/* A draw from a triangular law on (-2, 2), a function of i. */
 static inline float attention_draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(2385, i);
     return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
 }
 
-/* To nearest, ties to even. */
+/* Rounds to nearest, ties to even. */
 static inline float attention_bf16(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    if (x != x) bits = (bits | 0x400000) & 0xffff0000; /* a card's NaN is 0x7fffffff, which rounded up would be -0 */
+    if (x != x)
+        bits = (bits | 0x400000) &
+               0xffff0000; /* a GPU's NaN is 0x7fffffff, which rounding up would turn into -0 */
     const uint32_t rest = bits & 0xffff;
     bits &= 0xffff0000;
     if (rest > 0x8000 || (rest == 0x8000 && (bits & 0x10000))) bits += 0x10000;
@@ -61,12 +65,14 @@ static inline void *attention_alloc(attention_case *c, size_t bytes)
     return memory;
 }
 
-/* longest: that the workspace is made for. */
-static inline attention_case attention_open(spec_shape shape, spec_tensor_type type, int slots, int longest)
+/* longest: the longest sequence that the workspace must hold. */
+static inline attention_case attention_open(spec_shape shape, spec_tensor_type type, int slots,
+                                            int longest)
 {
     attention_case c = {.shape = shape, .type = type};
     spec_error error;
-    const size_t heads = (size_t)shape.n_heads, head_dim = (size_t)shape.head_dim, half = head_dim / 2;
+    const size_t heads = (size_t)shape.n_heads, head_dim = (size_t)shape.head_dim,
+                 half = head_dim / 2;
     c.width = (heads + 2 * (size_t)shape.n_kv_heads) * head_dim;
     c.o_width = heads * head_dim;
     c.o_bytes = PASS_COLUMNS * (c.o_width + 127) / 128 * 128 * sizeof(float);
@@ -94,7 +100,8 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
 
 static inline void attention_close(attention_case *c)
 {
-    void *const memory[] = {c->kv.data, c->card_qkv, c->angles, c->frequency, c->o, c->workspace, c->batch};
+    void *const memory[] = {c->kv.data, c->card_qkv,  c->angles, c->frequency,
+                            c->o,       c->workspace, c->batch};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) spec_card_free(c->card, memory[i]);
     spec_stream_free(c->stream);
     spec_card_close(c->card);
@@ -107,7 +114,8 @@ static inline float attention_kept(const attention_case *c, float x)
     return c->type == SPEC_TENSOR_BF16 ? attention_bf16(x) : x;
 }
 
-/* Queries, keys and values of the token at a position of a text, keys and values as they are kept. */
+/* Queries, keys and values of a token at a position of a sequence; keys and values rounded as in
+ * the cache. */
 static inline void attention_token(const attention_case *c, float *qkv, int text, int position)
 {
     for (size_t i = 0; i < c->width; i++) {
@@ -117,22 +125,24 @@ static inline void attention_token(const attention_case *c, float *qkv, int text
     }
 }
 
-/* Where the host has the row of a slot. */
-static inline float *attention_row(const attention_case *c, int layer, int kv_head, int value, int slot)
+/* The host's row of a slot. */
+static inline float *attention_row(const attention_case *c, int layer, int kv_head, int value,
+                                   int slot)
 {
     const int plane = (layer * c->shape.n_kv_heads + kv_head) * 2 + value;
-    return c->host + ((size_t)plane * (size_t)c->kv.slots + (size_t)slot) * (size_t)c->shape.head_dim;
+    return c->host +
+           ((size_t)plane * (size_t)c->kv.slots + (size_t)slot) * (size_t)c->shape.head_dim;
 }
 
-/* A token into a slot of the host's. */
+/* Writes a token to a slot of the host's copy. */
 static inline void attention_fill(attention_case *c, int layer, int slot, int text, int position)
 {
     const size_t head_dim = (size_t)c->shape.head_dim, kv_heads = (size_t)c->shape.n_kv_heads;
     float *row = malloc(c->width * sizeof *row);
     attention_token(c, row, text, position);
     for (size_t h = 0; h < 2 * kv_heads; h++)
-        memcpy(attention_row(c, layer, (int)(h % kv_heads), h >= kv_heads, slot), row + c->o_width + h * head_dim,
-               head_dim * sizeof *row);
+        memcpy(attention_row(c, layer, (int)(h % kv_heads), h >= kv_heads, slot),
+               row + c->o_width + h * head_dim, head_dim * sizeof *row);
     free(row);
 }
 
@@ -143,12 +153,13 @@ static inline void attention_upload(attention_case *c)
         return;
     }
     uint16_t *half = malloc(c->kv_floats * sizeof *half);
-    for (size_t i = 0; i < c->kv_floats; i++) memcpy(&half[i], (const char *)&c->host[i] + 2, sizeof *half);
+    for (size_t i = 0; i < c->kv_floats; i++)
+        memcpy(&half[i], (const char *)&c->host[i] + 2, sizeof *half);
     spec_card_put(c->card, c->kv.data, half, c->kv_floats * sizeof *half);
     free(half);
 }
 
-/* What the card has is what the host has, everywhere. */
+/* Asserts that the GPU's and the host's cache are equal everywhere. */
 static inline void attention_same(const attention_case *c)
 {
     float *card = calloc(c->kv_floats, sizeof *card);
@@ -157,16 +168,17 @@ static inline void attention_same(const attention_case *c)
     } else {
         uint16_t *half = malloc(c->kv_floats * sizeof *half);
         spec_card_get(c->card, half, c->kv.data, c->kv_floats * sizeof *half);
-        for (size_t i = 0; i < c->kv_floats; i++) memcpy((char *)&card[i] + 2, &half[i], sizeof *half);
+        for (size_t i = 0; i < c->kv_floats; i++)
+            memcpy((char *)&card[i] + 2, &half[i], sizeof *half);
         free(half);
     }
     assert_memory_equal(card, c->host, c->kv_floats * sizeof *card);
     free(card);
 }
 
-/* Another column, whose queries are those of a text's token at its place. */
-static inline void attention_column(attention_case *c, attention_pass *pass, int slot, int past, const int *path,
-                                    int n_path, int text)
+/* Appends a column with the queries of the token at that position of a sequence. */
+static inline void attention_column(attention_case *c, attention_pass *pass, int slot, int past,
+                                    const int *path, int n_path, int text)
 {
     spec_batch *batch = &pass->batch;
     const int u = batch->n++, begin = batch->path_begin[u];
@@ -178,13 +190,14 @@ static inline void attention_column(attention_case *c, attention_pass *pass, int
     attention_token(c, c->qkv + (size_t)u * c->width, text, past + n_path - 1);
 }
 
-/* The pass and its queries, keys and values to the card; what lies in other columns is no number. */
+/* Uploads the pass and its queries, keys and values; unused columns are NaN. */
 static inline void attention_put(attention_case *c, const attention_pass *pass)
 {
     const spec_batch *batch = &pass->batch;
     const size_t n = (size_t)batch->n;
     pass_batch *all = calloc(1, sizeof *all);
-    for (int u = 0; u < PASS_COLUMNS; u++) all->past[u] = all->slot[u] = all->path_begin[u] = 1 << 29;
+    for (int u = 0; u < PASS_COLUMNS; u++)
+        all->past[u] = all->slot[u] = all->path_begin[u] = 1 << 29;
     all->n = batch->n;
     memcpy(all->position, batch->position, n * sizeof *all->position);
     memcpy(all->slot, batch->slot, n * sizeof *all->slot);
@@ -203,36 +216,40 @@ static inline void attention_wait(attention_case *c)
     if (spec_stream_wait(c->stream, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
 }
 
-/* The pass's attention on a layer, all o_bytes of it; beyond what is written they are 0xa5. */
-static inline void attention_attend(attention_case *c, void *ret_o, int layer, operand_format format, int longest,
-                                    int bucket)
+/* Runs attention of a layer and returns all o_bytes of its output; unwritten bytes are 0xa5. */
+static inline void attention_attend(attention_case *c, void *ret_o, int layer,
+                                    operand_format format, int longest, int bucket)
 {
     memset(ret_o, 0xa5, c->o_bytes);
     spec_card_put(c->card, c->o, ret_o, c->o_bytes);
-    spec_launch_attend(c->stream, c->o, c->card_qkv, &c->kv, layer, c->shape.n_heads, format, c->workspace, longest,
-                       c->batch, bucket);
+    spec_launch_attend(c->stream, c->o, c->card_qkv, &c->kv, layer, c->shape.n_heads, format,
+                       c->workspace, longest, c->batch, bucket);
     attention_wait(c);
     spec_card_get(c->card, ret_o, c->o, c->o_bytes);
 }
 
 /* One head of a column in double precision, from the definition. */
-static inline void attention_truth(const attention_case *c, double *ret_o, int layer, const attention_pass *pass, int u,
-                                   int head)
+static inline void attention_truth(const attention_case *c, double *ret_o, int layer,
+                                   const attention_pass *pass, int u, int head)
 {
     const spec_batch *batch = &pass->batch;
     const int head_dim = c->shape.head_dim, past = batch->past[u], begin = batch->path_begin[u];
-    const int n = past + batch->path_begin[u + 1] - begin, kv_head = head / (c->shape.n_heads / c->shape.n_kv_heads);
+    const int n = past + batch->path_begin[u + 1] - begin,
+              kv_head = head / (c->shape.n_heads / c->shape.n_kv_heads);
     const float *query = c->qkv + (size_t)u * c->width + (size_t)(head * head_dim);
     double *score = malloc((size_t)n * sizeof *score), largest = -INFINITY, sum = 0.0;
     for (int d = 0; d < head_dim; d++) ret_o[d] = 0.0;
     for (int t = 0; t < n; t++) {
-        const float *key = attention_row(c, layer, kv_head, 0, t < past ? t : batch->path[begin + t - past]);
+        const float *key =
+            attention_row(c, layer, kv_head, 0, t < past ? t : batch->path[begin + t - past]);
         score[t] = 0.0;
-        for (int d = 0; d < head_dim; d++) score[t] += (double)query[d] * (double)key[d] / sqrt(head_dim);
+        for (int d = 0; d < head_dim; d++)
+            score[t] += (double)query[d] * (double)key[d] / sqrt(head_dim);
         largest = fmax(largest, score[t]);
     }
     for (int t = 0; t < n; t++) {
-        const float *value = attention_row(c, layer, kv_head, 1, t < past ? t : batch->path[begin + t - past]);
+        const float *value =
+            attention_row(c, layer, kv_head, 1, t < past ? t : batch->path[begin + t - past]);
         sum += exp(score[t] - largest);
         for (int d = 0; d < head_dim; d++) ret_o[d] += exp(score[t] - largest) * (double)value[d];
     }

@@ -1,12 +1,12 @@
-/* backend_gpu_case: the backend of the card (or of the simulated one), open for a group of tests. Include it in one
- * file of a program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* backend_gpu_case: memory, batches and random numbers for tests of the GPU backend.
+ * Opens the backend for the group (backend_gpu_group.h). Include it in one file of a program. */
 #ifndef SPECLAB_TESTS_BACKEND_GPU_CASE_H
 #define SPECLAB_TESTS_BACKEND_GPU_CASE_H
 
-#include "models/gpu/backend_gpu.h"
-#include "models/gpu/pass_batch.h"
 #include "base/noise.h"
-#include "tests/support/simulated_card.h"
+#include "models/gpu/pass_batch.h"
+#include "tests/support/backend_gpu_group.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -14,28 +14,11 @@
 enum { SLOTS = 400 };
 
 static const spec_backend *const cpu = &spec_backend_cpu;
-static const spec_backend *gpu;
 
 static inline float draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(911, i);
     return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
-}
-
-static inline int open_gpu(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_backend_gpu_open(&gpu, 0, &error) == GSL_SUCCESS) return 0;
-    printf("%s\n", error.text);
-    return -1;
-}
-
-static inline int close_gpu(void **state)
-{
-    (void)state;
-    gpu->close(gpu);
-    return 0;
 }
 
 static inline void *allocated(const spec_backend *on, size_t bytes)
@@ -52,7 +35,7 @@ static inline void wait_for(spec_queue *queue)
     if (queue->backend->wait(queue, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
 }
 
-/* n tokens of a text, from position `at` on, of which the last n - first are wanted. */
+/* A batch of n tokens of a sequence, from position `at` on; the last n - first are wanted. */
 static inline spec_batch text_batch(int vocab, int n, int first, int at, int *path)
 {
     spec_batch batch = {.n = n, .first = first, .path = path};

@@ -1,4 +1,5 @@
-/* card_case: a card, its memory and a stream for a test, and a kernel that leaves a mark for each of its blocks.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* card_case: a GPU, its memory and a stream for a test, and launches that mark their blocks.
  * Include it in one file of a program. */
 #ifndef SPECLAB_TESTS_CARD_CASE_H
 #define SPECLAB_TESTS_CARD_CASE_H
@@ -35,7 +36,7 @@ static inline spec_stream *stream_of(spec_card *card)
     return stream;
 }
 
-/* How many of the blocks have run, by what they wrote; then none has. */
+/* Counts the marked blocks and clears the marks. */
 static inline int count_seen(spec_card *card, uint32_t *seen)
 {
     static const uint32_t none[BLOCKS];
@@ -54,7 +55,7 @@ typedef struct {
     uint32_t *seen;
 } neighbour;
 
-/* All that another thread may do meanwhile. */
+/* Calls that another thread may make at the same time. */
 static inline void *work_beside(void *self)
 {
     neighbour *n = self;

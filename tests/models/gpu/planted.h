@@ -1,5 +1,7 @@
-/* planted: one use of the simulated driver in a process of its own, so that a mistake may end it; what it said is kept.
- * The library holds the kernels of tests/simulator/planted, plain or watched. Include it in one file of a program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* planted: runs a use of the simulated driver in a child process, and keeps what it prints.
+ * A mistake may end the child. The library contains the kernels of tests/simulator/planted, plain
+ * or watched. Include it in one file of a program. */
 #ifndef SPECLAB_TESTS_PLANTED_H
 #define SPECLAB_TESTS_PLANTED_H
 
@@ -19,18 +21,18 @@ static spec_driver cuda; /* in the child */
 static CUcontext context;
 static CUmodule module;
 static CUstream stream;
-static bool launches_early; /* a launch may begin before the one before it has ended */
+static bool launches_early; /* a launch may begin before the previous one has ended */
 
-static char said[8192]; /* by the last child on standard error */
+static char said[8192]; /* the last child's standard error */
 static int ended;       /* its exit code; 128 + a signal */
 
-/* In the child: what has to hold, or it ends with 9 and says where. */
-#define HOLDS(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                    \
-            _exit(9);                                                                                                  \
-        }                                                                                                              \
+/* For the child: asserts a condition; otherwise prints its place and exits with 9. */
+#define HOLDS(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                \
+            _exit(9);                                                                              \
+        }                                                                                          \
     } while (0)
 #define WORKS(call) HOLDS((call) == CUDA_SUCCESS)
 
@@ -67,8 +69,8 @@ static inline CUdeviceptr device_floats(int n)
     return memory;
 }
 
-static inline CUresult try_launch(CUstream in, const char *name, int blocks, int threads, CUdeviceptr y, CUdeviceptr x,
-                                  int wrong)
+static inline CUresult try_launch(CUstream in, const char *name, int blocks, int threads,
+                                  CUdeviceptr y, CUdeviceptr x, int wrong)
 {
     char whole[80];
     CUfunction function;
@@ -78,7 +80,8 @@ static inline CUresult try_launch(CUstream in, const char *name, int blocks, int
     WORKS(cuda.cuModuleGetFunction(&function, module, whole));
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
-    const CUlaunchConfig config = {(unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, in, &early, launches_early};
+    const CUlaunchConfig config = {(unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, in, &early,
+                                   launches_early};
     return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
 }
 
@@ -87,8 +90,9 @@ static inline void launch(CUstream in, const char *name, CUdeviceptr y, CUdevice
     WORKS(try_launch(in, name, N / THREADS, THREADS, y, x, 0));
 }
 
-/* Runs `body` in a child with up to three variables, "NAME=value", in its environment. */
-static inline void in_child(void (*body)(void), const char *library, const char *one, const char *two, const char *three)
+/* Runs `body` in a child whose environment has up to three more variables, "NAME=value". */
+static inline void in_child(void (*body)(void), const char *library, const char *one,
+                            const char *two, const char *three)
 {
     const char *variables[] = {one, two, three};
     int ends[2];
@@ -113,7 +117,8 @@ static inline void in_child(void (*body)(void), const char *library, const char 
     char rest[512];
     for (ssize_t got = 1; got > 0;) {
         const bool full = n + 1 >= sizeof said;
-        got = full ? read(ends[0], rest, sizeof rest) : read(ends[0], said + n, sizeof said - 1 - n);
+        got =
+            full ? read(ends[0], rest, sizeof rest) : read(ends[0], said + n, sizeof said - 1 - n);
         if (got > 0 && !full) n += (size_t)got;
     }
     said[n] = '\0';

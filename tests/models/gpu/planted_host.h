@@ -1,4 +1,5 @@
-/* planted_host: a child that begins with x in the card's memory and in pinned memory of the host, and y beside it.
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* planted_host: a child process with x in GPU and pinned host memory, and y in GPU memory.
  * Include it in one file of a program. */
 #ifndef SPECLAB_TESTS_PLANTED_HOST_H
 #define SPECLAB_TESTS_PLANTED_HOST_H
@@ -30,7 +31,10 @@ static inline void end(void)
     close_card();
 }
 
-static inline CUresult get(CUdeviceptr from, float *to) { return cuda.cuMemcpyDtoH_v2(to, from, sizeof host_x); }
+static inline CUresult get(CUdeviceptr from, float *to)
+{
+    return cuda.cuMemcpyDtoH_v2(to, from, sizeof host_x);
+}
 
 static inline bool is_x(const float *values) { return memcmp(values, host_x, sizeof host_x) == 0; }
 

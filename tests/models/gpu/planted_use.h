@@ -1,5 +1,6 @@
-/* planted_use: the kernels of tests/simulator/planted, each used in a child (planted.h), and what is right. Include it in
- * one file of a program. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* planted_use: runs each kernel of tests/simulator/planted in a child, and checks its result.
+ * Uses planted.h. Include it in one file of a program. */
 #ifndef SPECLAB_TESTS_PLANTED_USE_H
 #define SPECLAB_TESTS_PLANTED_USE_H
 
@@ -10,11 +11,12 @@
 static const char *kernel; /* that the child runs */
 static int wrong, blocks = N / THREADS;
 
-static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse", "SIM_ORDER=shuffled"};
+static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse",
+                                     "SIM_ORDER=shuffled"};
 
 static inline float x_of(int i) { return (float)(i % 97) + 0.25f; }
 
-/* y for the kernel when it is right; NAN where nothing is said. */
+/* The right y of the kernel; NAN where it is unspecified. */
 static inline float right_y(int i)
 {
     const int block = i / THREADS * THREADS;
@@ -31,7 +33,7 @@ static inline float right_y(int i)
     return sum;
 }
 
-/* Runs the kernel over N values; exit code 5 where its result is not right. */
+/* Runs the kernel over N values; exit code 5 if its result is wrong. */
 static inline void use_kernel(void)
 {
     float x[N], y[N];
@@ -55,7 +57,7 @@ static inline void use_kernel(void)
         if (!isnan(right_y(i)) && !(y[i] == right_y(i))) _exit(5);
 }
 
-/* y = x by way of a third, whose copy begins early. */
+/* Copies x to y through a third array; the second copy begins early. */
 static inline void copy_twice(void)
 {
     float x[N], y[N];
@@ -75,8 +77,8 @@ static inline void copy_twice(void)
     close_card();
 }
 
-/* In the child: fragments of A (128 words) and B (64) of magnitudes 0.5 to 2, and what planted_mma makes of them, of bf16
- * and of bytes. */
+/* For the child: fragments of A (128 words) and B (64) of magnitudes 0.5 to 2, and the products of
+ * planted_mma for bf16 and for bytes. */
 static inline void multiply_fragments(uint32_t *a, uint32_t *b, float *d, int32_t *e)
 {
     enum { A = 128, B = 64, D = 128 };
@@ -84,12 +86,15 @@ static inline void multiply_fragments(uint32_t *a, uint32_t *b, float *d, int32_
     for (int i = 0; i < A + B; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const uint32_t word = (uint32_t)(random >> 32);
-        *(i < A ? &a[i] : &b[i - A]) = (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u);
+        *(i < A ? &a[i] : &b[i - A]) =
+            (word & 0x807f807fu) | 0x3f003f00u | (word >> 9 & 0x00800080u);
     }
     open_card();
-    const CUdeviceptr in_a = device_floats(A), in_b = device_floats(B), out_d = device_floats(D), out_e = device_floats(D);
+    const CUdeviceptr in_a = device_floats(A), in_b = device_floats(B), out_d = device_floats(D),
+                      out_e = device_floats(D);
     struct planted_mma_args args = {(float *)(uintptr_t)out_d, (int32_t *)(uintptr_t)out_e,
-                                    (const uint32_t *)(uintptr_t)in_a, (const uint32_t *)(uintptr_t)in_b};
+                                    (const uint32_t *)(uintptr_t)in_a,
+                                    (const uint32_t *)(uintptr_t)in_b};
     void *parameters[] = {&args};
     CUfunction function;
     WORKS(cuda.cuMemcpyHtoD_v2(in_a, a, A * sizeof *a));
@@ -107,7 +112,7 @@ static inline void multiply_fragments(uint32_t *a, uint32_t *b, float *d, int32_
     close_card();
 }
 
-/* How the child ended, and what it said among others. */
+/* Asserts the child's exit code, and that it printed `text`. */
 static inline void says(const char *text, int code)
 {
     if (ended != code || strstr(said, text) == NULL)

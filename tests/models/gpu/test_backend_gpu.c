@@ -1,5 +1,6 @@
-/* The backend of the card (or the simulated one) through the struct of operations alone: memory, matrices in pieces, each
- * operation against the processor's. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The GPU backend through its table of operations: memory, matrices, and each operation against the
+ * CPU backend. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
 #include "models/transformer/engine/transformer.h"
@@ -7,7 +8,7 @@
 
 #include <math.h>
 
-/* ---- memory and matrices ------------------------------------------------------------------------------------------ */
+/* ---- memory and matrices --------------------------------------------------------------------- */
 
 static void memory_is_zeroed_and_copied(void **state)
 {
@@ -39,14 +40,16 @@ static void memory_is_zeroed_and_copied(void **state)
     assert_non_null(strstr(error.text, "GiB"));
 }
 
-/* Floats of any values. */
+/* A tensor of arbitrary floats. */
 static spec_tensor tensor_of(spec_tensor_type type, int rows, int cols, uint64_t seed)
 {
     float *row = malloc((size_t)cols * sizeof *row);
     char *data = malloc((size_t)rows * spec_tensor_row_bytes(type, cols));
     for (int r = 0; r < rows; r++) {
-        for (int i = 0; i < cols; i++) row[i] = draw((uint64_t)i + (uint64_t)r * 0x10000 + (seed << 40));
-        spec_tensor_row_write(data + (size_t)r * spec_tensor_row_bytes(type, cols), type, row, cols);
+        for (int i = 0; i < cols; i++)
+            row[i] = draw((uint64_t)i + (uint64_t)r * 0x10000 + (seed << 40));
+        spec_tensor_row_write(data + (size_t)r * spec_tensor_row_bytes(type, cols), type, row,
+                              cols);
     }
     free(row);
     return (spec_tensor){type, rows, cols, data};
@@ -55,11 +58,12 @@ static spec_tensor tensor_of(spec_tensor_type type, int rows, int cols, uint64_t
 static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_parts)
 {
     char *data = malloc(matrix->bytes);
-    float *is = malloc((size_t)matrix->cols * sizeof *is), *should = malloc((size_t)matrix->cols * sizeof *should);
+    float *is = malloc((size_t)matrix->cols * sizeof *is),
+          *should = malloc((size_t)matrix->cols * sizeof *should);
     gpu->get(gpu, data, matrix->data, matrix->bytes);
     for (int p = 0, at = 0; p < n_parts; p++)
         for (int r = 0; r < part[p].rows; r++, at++) {
-            spec_tensor_row(should, &part[p], r);
+            spec_tensor_decode_row(should, &part[p], r);
             spec_layout_row(is, data, matrix->type, matrix->cols, at);
             assert_memory_equal(is, should, (size_t)matrix->cols * sizeof *is);
         }
@@ -68,16 +72,20 @@ static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_
     free(should);
 }
 
-/* 40 MB take three pieces of 16, of which a matrix after them uses a part. */
-static void a_matrix_arrives_whole_in_however_many_pieces(void **state)
+/* A matrix of 40 MB takes three pieces of 16; the next one uses part of a piece. */
+static void a_matrix_is_uploaded_whole_in_any_number_of_pieces(void **state)
 {
     (void)state;
-    const spec_tensor large[] = {tensor_of(SPEC_TENSOR_F32, 2001, 2500, 1), tensor_of(SPEC_TENSOR_F32, 2000, 2500, 2)};
-    const spec_tensor small[] = {tensor_of(SPEC_TENSOR_Q8_0, 5, 64, 3), tensor_of(SPEC_TENSOR_Q8_0, 20, 64, 4)};
+    const spec_tensor large[] = {tensor_of(SPEC_TENSOR_F32, 2001, 2500, 1),
+                                 tensor_of(SPEC_TENSOR_F32, 2000, 2500, 2)};
+    const spec_tensor small[] = {tensor_of(SPEC_TENSOR_Q8_0, 5, 64, 3),
+                                 tensor_of(SPEC_TENSOR_Q8_0, 20, 64, 4)};
     spec_matrix matrix[2];
     spec_error error = {""};
-    assert_int_equal(gpu->matrix_init(gpu, &matrix[0], SPEC_TENSOR_F32, large, 2, &error), GSL_SUCCESS);
-    assert_int_equal(gpu->matrix_init(gpu, &matrix[1], SPEC_TENSOR_Q8_0, small, 2, &error), GSL_SUCCESS);
+    assert_int_equal(gpu->matrix_init(gpu, &matrix[0], SPEC_TENSOR_F32, large, 2, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(gpu->matrix_init(gpu, &matrix[1], SPEC_TENSOR_Q8_0, small, 2, &error),
+                     GSL_SUCCESS);
     assert_true(matrix[0].rows == 4001 && matrix[1].rows == 25 && matrix[1].cols == 64);
     assert_int_equal(matrix[1].bytes, gpu->matrix_bytes(SPEC_TENSOR_Q8_0, 25, 64));
     same_rows(&matrix[0], large, 2);
@@ -89,13 +97,21 @@ static void a_matrix_arrives_whole_in_however_many_pieces(void **state)
     }
 }
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 enum { DIM = 96, FFN = 160, VOCAB = 300 };
-static const spec_shape shape = {.dim = DIM, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .head_dim = 16,
-                                 .ffn_dim = FFN, .vocab = VOCAB, .context = 300, .norm_eps = 1e-5f, .rope_base = 1e4};
+static const spec_shape shape = {.dim = DIM,
+                                 .n_layers = 2,
+                                 .n_heads = 6,
+                                 .n_kv_heads = 2,
+                                 .head_dim = 16,
+                                 .ffn_dim = FFN,
+                                 .vocab = VOCAB,
+                                 .context = 300,
+                                 .norm_eps = 1e-5f,
+                                 .rope_base = 1e4};
 
-/* What one of the two backends computes with: float *on[0] is the processor's. */
+/* A backend's buffers: float *on[0] is the CPU's. */
 typedef struct {
     spec_queue queue;
     spec_kv kv;
@@ -103,8 +119,8 @@ typedef struct {
     float *x, *y, *h, *gated, *z, *gain, *bias, *qkv, *mixed;
 } side;
 
-static void open_side(side *s, const spec_backend *on, spec_tensor_type type, spec_tensor_type kv, const spec_tensor *w,
-                      const spec_tensor *down)
+static void open_side(side *s, const spec_backend *on, spec_tensor_type type, spec_tensor_type kv,
+                      const spec_tensor *w, const spec_tensor *down)
 {
     spec_error error = {""};
     *s = (side){0};
@@ -112,7 +128,8 @@ static void open_side(side *s, const spec_backend *on, spec_tensor_type type, sp
     assert_int_equal(on->kv_init(on, &s->kv, &shape, kv, SLOTS, &error), GSL_SUCCESS);
     assert_int_equal(on->matrix_init(on, &s->matrix, type, w, 1, &error), GSL_SUCCESS);
     assert_int_equal(on->matrix_init(on, &s->down, type, down, 1, &error), GSL_SUCCESS);
-    float **const buffer[] = {&s->x, &s->y, &s->h, &s->gated, &s->z, &s->gain, &s->bias, &s->qkv, &s->mixed};
+    float **const buffer[] = {&s->x,    &s->y,    &s->h,   &s->gated, &s->z,
+                              &s->gain, &s->bias, &s->qkv, &s->mixed};
     const int width[] = {DIM, DIM, 2 * FFN, FFN, DIM, DIM, 2 * FFN, 10 * 16, 6 * 16};
     for (int i = 0; i < 9; i++) *buffer[i] = allocated(on, on->columns_bytes(width[i]));
 }
@@ -128,12 +145,15 @@ static void close_side(side *s)
     on->queue_free(&s->queue);
 }
 
-/* The operand that the card wrote for a reader, as floats: what the processor is then given. */
+/* The operand that the GPU wrote for a reader, as floats, which the CPU then gets. */
 static void read_operand(float *x, const void *there, spec_tensor_type reader, int cols, int n)
 {
     const operand_format format = spec_launch_format(reader);
-    const int align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
-    const size_t width = (size_t)((cols + align - 1) / align * align), bytes = gpu->columns_bytes(cols);
+    const int align = format == OPERAND_FLOATS ? 1
+                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
+                                               : OPERAND_INT8_ALIGN;
+    const size_t width = (size_t)((cols + align - 1) / align * align),
+                 bytes = gpu->columns_bytes(cols);
     char *operand = malloc(bytes);
     gpu->get(gpu, operand, there, bytes);
     const float *floats = (const float *)(const void *)operand;
@@ -143,14 +163,17 @@ static void read_operand(float *x, const void *there, spec_tensor_type reader, i
             const size_t from = u * width + i;
             float *to = &x[u * (size_t)cols + i];
             if (format == OPERAND_FLOATS) *to = floats[from];
-            if (format == OPERAND_BF16) *to = spec_tensor_from_bf16(((const uint16_t *)(const void *)operand)[from]);
-            if (format == OPERAND_INT8) *to = scale[from / 32] * (float)((const signed char *)operand)[from];
+            if (format == OPERAND_BF16)
+                *to = spec_tensor_from_bf16(((const uint16_t *)(const void *)operand)[from]);
+            if (format == OPERAND_INT8)
+                *to = scale[from / 32] * (float)((const signed char *)operand)[from];
         }
     free(operand);
 }
 
-/* Within so much of the vectors' own size, column by column. */
-static void near_columns(const char *what, const float *is, const float *should, int width, int n, double tolerance)
+/* Asserts that columns agree within `tolerance` times their norm. */
+static void near_columns(const char *what, const float *is, const float *should, int width, int n,
+                         double tolerance)
 {
     for (int u = 0; u < n; u++, is += width, should += width) {
         double size = 0.0, off = 0.0;
@@ -158,17 +181,19 @@ static void near_columns(const char *what, const float *is, const float *should,
             size += (double)should[i] * (double)should[i];
             off += ((double)is[i] - (double)should[i]) * ((double)is[i] - (double)should[i]);
         }
-        if (!(sqrt(off) <= tolerance * sqrt(size))) fail_msg("%s, column %d: off by %g of %g", what, u, sqrt(off), sqrt(size));
+        if (!(sqrt(off) <= tolerance * sqrt(size)))
+            fail_msg("%s, column %d: off by %g of %g", what, u, sqrt(off), sqrt(size));
     }
 }
 
 static void both_put(side *s, float *const to[2], const float *host, size_t n)
 {
-    for (int i = 0; i < 2; i++) s[i].queue.backend->put(s[i].queue.backend, to[i], host, n * sizeof *host);
+    for (int i = 0; i < 2; i++)
+        s[i].queue.backend->put(s[i].queue.backend, to[i], host, n * sizeof *host);
 }
 
-/* The chain of a layer, each operation from what the card's own came to before it, so that errors do not add up. What the
- * tolerances allow: the order of sums of floats (1e-6), an expf (1e-6), keys and values in bf16 (4e-3). */
+/* A layer's chain of operations. Each takes the GPU's previous result, so that errors do not add
+ * up. Tolerances: the order of float sums (1e-6), expf (1e-6), keys and values in bf16 (4e-3). */
 static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, double kv_tolerance)
 {
     const size_t n = (size_t)batch->n, most = PASS_COLUMNS * 2 * FFN;
@@ -223,7 +248,7 @@ static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, do
     free(should);
 }
 
-static void operations_are_those_of_the_processor(void **state)
+static void operations_equal_the_cpus(void **state)
 {
     (void)state;
     static const int counts[] = {1, 5, 8, 13, 64};
@@ -240,7 +265,8 @@ static void operations_are_those_of_the_processor(void **state)
         for (int k = 0, at = 0; k < 5; at += counts[k++]) {
             int path[PASS_COLUMNS];
             const spec_batch batch = text_batch(VOCAB, counts[k], counts[k] / 3, at, path);
-            for (int i = 0; i < counts[k] * 10 * 16; i++) host[i] = draw((uint64_t)i + ((uint64_t)at << 20));
+            for (int i = 0; i < counts[k] * 10 * 16; i++)
+                host[i] = draw((uint64_t)i + ((uint64_t)at << 20));
             both_put(s, (float *const[]){s[0].qkv, s[1].qkv}, host, (size_t)counts[k] * 10 * 16);
             layer_of(s, &batch, type, bf16 ? 6e-3 : 2e-6);
         }
@@ -251,8 +277,8 @@ static void operations_are_those_of_the_processor(void **state)
     }
 }
 
-/* More rows than cross the bus at once need more than 8 MB; a broken one among them is told. */
-static void what_is_read_out_of_logits_is_the_processors(void **state)
+/* More than 8 MB of rows, which takes several copies; one row that is not finite is reported. */
+static void results_from_logits_equal_the_cpus(void **state)
 {
     (void)state;
     static const int vocabularies[] = {VOCAB, 40001};
@@ -273,8 +299,12 @@ static void what_is_read_out_of_logits_is_the_processors(void **state)
         gpu->put(gpu, there, logits, all * sizeof *logits);
         for (int i = 0; i < 2; i++) {
             const spec_backend *on = queue[i].backend;
-            assert_int_equal(on->argmax(&queue[i], token[i], i == 0 ? logits : there, (int)n, &error), GSL_SUCCESS);
-            assert_int_equal(on->rows(&queue[i], row[i], i == 0 ? logits : there, 0.7, (int)n, &error), GSL_SUCCESS);
+            assert_int_equal(
+                on->argmax(&queue[i], token[i], i == 0 ? logits : there, (int)n, &error),
+                GSL_SUCCESS);
+            assert_int_equal(
+                on->rows(&queue[i], row[i], i == 0 ? logits : there, 0.7, (int)n, &error),
+                GSL_SUCCESS);
         }
         assert_memory_equal(token[0], token[1], n * sizeof(int));
         for (size_t i = 0; i < all; i++) assert_true(rows[i] == rows[all + i]);
@@ -292,7 +322,8 @@ static void what_is_read_out_of_logits_is_the_processors(void **state)
     }
 }
 
-/* Through the struct: a token is the one that the row of `rows` gives for a uniform number, and a chain is verified. */
+/* Through the table: a token matches the row of `rows` for a uniform number, and a chain is
+ * verified. */
 static void tokens_are_drawn_from_the_rows(void **state)
 {
     (void)state;
@@ -302,7 +333,7 @@ static void tokens_are_drawn_from_the_rows(void **state)
     spec_queue queue;
     spec_error error = {""};
     void *law[N];
-    int token[N], last, accepted, used;
+    int token[N];
     for (int i = 0; i < (N + 1) * VOCAB; i++) logits[i] = 3.0f * draw((uint64_t)i + 5);
     float *there = allocated(gpu, sizeof logits);
     gpu->put(gpu, there, logits, sizeof logits);
@@ -312,7 +343,8 @@ static void tokens_are_drawn_from_the_rows(void **state)
     for (int i = 0; i < N; i++) {
         law[i] = allocated(gpu, gpu->law_bytes(VOCAB));
         const float *own = there + i * VOCAB;
-        assert_int_equal(gpu->draw(&queue, &token[i], law[i], own, &transform, uniform[i], &error), GSL_SUCCESS);
+        assert_int_equal(gpu->draw(&queue, &token[i], law[i], own, &transform, uniform[i], &error),
+                         GSL_SUCCESS);
         assert_int_equal(gpu->rows(&queue, into, own, 0.8, 1, &error), GSL_SUCCESS);
         double sum = 0.0;
         int should = 0;
@@ -320,11 +352,14 @@ static void tokens_are_drawn_from_the_rows(void **state)
         assert_int_equal(token[i], should);
     }
     double chance[N];
-    assert_int_equal(gpu->verify(&queue, &accepted, &last, chance, &used, there, &transform, law, token, N, uniform, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(accepted, N); /* the target's rows are the draft's: certain, and one number for the bonus */
-    assert_int_equal(used, 1);
-    assert_true(last >= 0 && last < VOCAB && chance[N - 1] == 1.0);
+    spec_chain_outcome outcome = {.chance = chance};
+    const spec_chain_request request = {
+        .token = token, .n = N, .law = law, .transform = &transform, .uniform = uniform};
+    assert_int_equal(gpu->verify(&queue, &outcome, there, &request, &error), GSL_SUCCESS);
+    /* Target rows equal draft rows: all accepted, and one uniform number for the bonus. */
+    assert_int_equal(outcome.n_accepted, N);
+    assert_int_equal(outcome.used, 1);
+    assert_true(outcome.token >= 0 && outcome.token < VOCAB && chance[N - 1] == 1.0);
     for (int i = 0; i < N; i++) gpu->free(gpu, law[i]);
     gpu->free(gpu, there);
     gpu->queue_free(&queue);
@@ -335,9 +370,9 @@ int main(void)
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_copied),
-        cmocka_unit_test(a_matrix_arrives_whole_in_however_many_pieces),
-        cmocka_unit_test(operations_are_those_of_the_processor),
-        cmocka_unit_test(what_is_read_out_of_logits_is_the_processors),
+        cmocka_unit_test(a_matrix_is_uploaded_whole_in_any_number_of_pieces),
+        cmocka_unit_test(operations_equal_the_cpus),
+        cmocka_unit_test(results_from_logits_equal_the_cpus),
         cmocka_unit_test(tokens_are_drawn_from_the_rows),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);

@@ -1,4 +1,5 @@
-/* Cards, their memory, streams and faults, on the simulated card or on a real one. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* GPUs, their memory, streams and faults, on the simulated GPU or on a real one. */
 #include "models/gpu/driver.h"
 #include "tests/models/gpu/card_case.h"
 
@@ -12,11 +13,12 @@ static void one_card_is_opened_once_and_counted(void **state)
     spec_card *first = open_card(), *second = open_card();
     assert_ptr_equal(first, second);
     assert_true(strlen(spec_card_name(first)) > 0);
-    assert_true(spec_card_memory(first) > 0 && spec_card_multiprocessors(first) > 0 && spec_card_cache(first) > 0);
+    assert_true(spec_card_memory(first) > 0 && spec_card_multiprocessors(first) > 0 &&
+                spec_card_cache(first) > 0);
     void *memory = memory_of(first, 100);
     spec_card_close(first);
     char here[100];
-    spec_card_get(second, here, memory, sizeof here); /* it is still there */
+    spec_card_get(second, here, memory, sizeof here); /* the memory still exists */
     assert_int_equal(spec_card_status(second, NULL), GSL_SUCCESS);
     spec_card_free(second, memory);
     spec_card_close(second);
@@ -24,7 +26,7 @@ static void one_card_is_opened_once_and_counted(void **state)
     spec_card_close(open_card());
 }
 
-static void memory_is_zeros_on_a_round_address_and_keeps_what_is_put(void **state)
+static void memory_is_zeroed_and_aligned_and_keeps_its_contents(void **state)
 {
     (void)state;
     static const size_t size[] = {1, 3, 255, 4096, 100003};
@@ -56,7 +58,7 @@ static void memory_is_zeros_on_a_round_address_and_keeps_what_is_put(void **stat
     spec_card_close(card);
 }
 
-static void too_much_memory_is_refused_with_what_there_is(void **state)
+static void too_large_allocations_fail_and_report_free_memory(void **state)
 {
     (void)state;
     spec_card *card = open_card();
@@ -68,22 +70,31 @@ static void too_much_memory_is_refused_with_what_there_is(void **state)
     assert_non_null(strstr(error.text, "GPU 0 ("));
     assert_non_null(strstr(error.text, " free of "));
     if (!spec_card_is_real())
-        assert_string_equal(error.text, "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 8 GiB are needed");
+        assert_string_equal(error.text,
+                            "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 8 GiB are needed");
     assert_int_equal(spec_card_alloc(card, &memory, 2 * all, &error), GSL_ENOMEM);
     assert_null(memory);
     if (!spec_card_is_real())
-        assert_string_equal(error.text, "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 16 GiB more are needed");
-    spec_card_free(card, memory_of(card, 10)); /* the card is none the worse */
+        assert_string_equal(
+            error.text,
+            "GPU 0 (simulated card) has 8 GiB free of 8 GiB, and 16 GiB more are needed");
+    spec_card_free(card, memory_of(card, 10)); /* the GPU stays usable */
     assert_int_equal(spec_card_status(card, &error), GSL_SUCCESS);
     spec_card_close(card);
 }
 
-static void large_memory_comes_in_pieces(void **state)
+static void large_memory_is_allocated_in_pieces(void **state)
 {
     (void)state;
     enum { MIB = 1 << 20 };
-    static const size_t taken[][2] = {{0, 0},           {1, 512},       {512, 512},          {513, 1024},
-                                      {MIB - 1, MIB},   {MIB, 2 * MIB}, {2 * MIB, 2 * MIB},  {2 * MIB + 1, 4 * MIB},
+    static const size_t taken[][2] = {{0, 0},
+                                      {1, 512},
+                                      {512, 512},
+                                      {513, 1024},
+                                      {MIB - 1, MIB},
+                                      {MIB, 2 * MIB},
+                                      {2 * MIB, 2 * MIB},
+                                      {2 * MIB + 1, 4 * MIB},
                                       {5 * MIB, 6 * MIB}};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         assert_int_equal(spec_card_piece(taken[i][0]), taken[i][1]);
@@ -96,10 +107,11 @@ static void launches_and_copies_run_in_the_order_of_their_stream(void **state)
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen), *here;
     void *pinned;
-    assert_int_equal(spec_card_pinned_alloc(card, &pinned, 3 * BLOCKS * sizeof *here, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_card_pinned_alloc(card, &pinned, 3 * BLOCKS * sizeof *here, NULL),
+                     GSL_SUCCESS);
     here = pinned;
     memset(here, 0, 3 * BLOCKS * sizeof *here);
-    for (int i = 0; i < BLOCKS; i++) here[i] = 0; /* what is put after the first launch */
+    for (int i = 0; i < BLOCKS; i++) here[i] = 0; /* the copies after the first launch */
     spec_stream_mark(stream, 0);
     SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
     spec_stream_get(stream, here + BLOCKS, seen, BLOCKS * sizeof *here);
@@ -145,7 +157,7 @@ static void put_and_get_wait_for_all_streams(void **state)
     spec_card_close(card);
 }
 
-static void a_stream_that_a_full_card_has_no_room_for_is_no_fault(void **state)
+static void a_stream_on_a_full_gpu_fails_without_a_fault(void **state)
 {
     (void)state;
     static const char *const fails[] = {"cuStreamCreate:2", "cuEventCreate:2"};
@@ -165,7 +177,7 @@ static void a_stream_that_a_full_card_has_no_room_for_is_no_fault(void **state)
     spec_card_close(card);
 }
 
-/* A number that the simulated driver counts. */
+/* A counter of the simulated driver. */
 static long counted(const char *name)
 {
     void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
@@ -175,7 +187,7 @@ static long counted(const char *name)
     return *count;
 }
 
-static void all_kernels_wish_for_shared_memory_and_a_refused_wish_is_no_failure(void **state)
+static void all_kernels_request_shared_memory_and_a_refusal_is_no_failure(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
@@ -189,7 +201,7 @@ static void all_kernels_wish_for_shared_memory_and_a_refused_wish_is_no_failure(
     spec_card_close(card);
 }
 
-/* With the variable set to that value, or as it is: whether a launch may begin before the one before it has ended. */
+/* Whether launches begin early with that value of a variable of the environment. */
 static bool begins_early(const char *variable, const char *value)
 {
     const long before = counted("simulated_early_launches");
@@ -206,7 +218,7 @@ static bool begins_early(const char *variable, const char *value)
     return counted("simulated_early_launches") > before;
 }
 
-static void launches_begin_early_on_cards_that_can_unless_told_otherwise(void **state)
+static void launches_begin_early_where_supported_unless_disabled(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
@@ -224,7 +236,7 @@ static void *launch(void *self)
     return NULL;
 }
 
-static void a_thread_that_never_met_the_card_can_go_on_with_a_stream(void **state)
+static void another_thread_can_continue_a_stream(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -240,7 +252,7 @@ static void a_thread_that_never_met_the_card_can_go_on_with_a_stream(void **stat
     spec_card_close(n.card);
 }
 
-static void threads_with_a_stream_each_do_not_disturb_one_another(void **state)
+static void threads_with_own_streams_are_independent(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
@@ -257,11 +269,12 @@ static void threads_with_a_stream_each_do_not_disturb_one_another(void **state)
     spec_card_close(card);
 }
 
-/* The second launch faults, plainly or in a recording. */
+/* The second launch faults, directly or in a recording. */
 static void fault(bool recorded)
 {
-    static const char line[] = "GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was "
-                               "encountered)";
+    static const char line[] =
+        "GPU 0 failed in a pass: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was "
+        "encountered)";
     spec_error error = {{0}};
     spec_recording *recording = NULL;
     void *memory = &error;
@@ -280,7 +293,7 @@ static void fault(bool recorded)
     }
     assert_int_equal(spec_stream_wait(stream, &error), GSL_EFAILED);
     if (strncmp(error.text, line, strlen(line)) != 0) fail_msg("'%s'", error.text);
-    /* So fails everything from here on, and nothing is done. */
+    /* From here on every call fails and does nothing. */
     assert_int_equal(spec_stream_wait(stream, &error), GSL_EFAILED);
     assert_int_equal(spec_stream_wait(other, NULL), GSL_EFAILED);
     assert_int_equal(spec_card_status(card, &error), GSL_EFAILED);
@@ -308,10 +321,10 @@ static void fault(bool recorded)
     spec_card_close(card);
 }
 
-static void a_fault_stays_and_nothing_is_done_after_it(void **state)
+static void a_fault_is_permanent_and_stops_all_work(void **state)
 {
     (void)state;
-    if (spec_card_is_real()) skip(); /* it would be a fault indeed */
+    if (spec_card_is_real()) skip(); /* a real GPU would fault */
     fault(false);
     fault(true);
     spec_card *card = open_card(); /* a context of its own */
@@ -323,17 +336,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_card_is_opened_once_and_counted),
-        cmocka_unit_test(memory_is_zeros_on_a_round_address_and_keeps_what_is_put),
-        cmocka_unit_test(too_much_memory_is_refused_with_what_there_is),
-        cmocka_unit_test(large_memory_comes_in_pieces),
+        cmocka_unit_test(memory_is_zeroed_and_aligned_and_keeps_its_contents),
+        cmocka_unit_test(too_large_allocations_fail_and_report_free_memory),
+        cmocka_unit_test(large_memory_is_allocated_in_pieces),
         cmocka_unit_test(launches_and_copies_run_in_the_order_of_their_stream),
         cmocka_unit_test(put_and_get_wait_for_all_streams),
-        cmocka_unit_test(a_stream_that_a_full_card_has_no_room_for_is_no_fault),
-        cmocka_unit_test(all_kernels_wish_for_shared_memory_and_a_refused_wish_is_no_failure),
-        cmocka_unit_test(launches_begin_early_on_cards_that_can_unless_told_otherwise),
-        cmocka_unit_test(a_thread_that_never_met_the_card_can_go_on_with_a_stream),
-        cmocka_unit_test(threads_with_a_stream_each_do_not_disturb_one_another),
-        cmocka_unit_test(a_fault_stays_and_nothing_is_done_after_it),
+        cmocka_unit_test(a_stream_on_a_full_gpu_fails_without_a_fault),
+        cmocka_unit_test(all_kernels_request_shared_memory_and_a_refusal_is_no_failure),
+        cmocka_unit_test(launches_begin_early_where_supported_unless_disabled),
+        cmocka_unit_test(another_thread_can_continue_a_stream),
+        cmocka_unit_test(threads_with_own_streams_are_independent),
+        cmocka_unit_test(a_fault_is_permanent_and_stops_all_work),
     };
     spec_simulated_card();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
-/* Recordings of launches, on the simulated card or on a real one. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recordings of launches, on the simulated GPU or on a real one. */
 #include "models/gpu/driver.h"
 #include "tests/models/gpu/card_case.h"
 
 #include <pthread.h>
 
-static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
+static void a_recording_runs_at_each_replay_only(void **state)
 {
     (void)state;
     spec_card *card = open_card();
@@ -21,17 +22,17 @@ static void a_recording_runs_when_it_is_replayed_and_as_often(void **state)
         assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
         assert_int_equal(count_seen(card, seen), BLOCKS);
     }
-    assert_null(spec_stream_recorded(stream, NULL)); /* nothing was begun */
+    assert_null(spec_stream_recorded(stream, NULL)); /* no recording was started */
     spec_recording_free(card, recording);
     spec_recording_free(card, NULL);
-    spec_stream_record(stream); /* and left */
+    spec_stream_record(stream); /* a recording is abandoned */
     spec_stream_free(stream);
     assert_int_equal(spec_card_status(card, NULL), GSL_SUCCESS);
     spec_card_free(card, seen);
     spec_card_close(card);
 }
 
-static void what_another_thread_does_spoils_no_recording(void **state)
+static void calls_of_other_threads_spoil_no_recording(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -56,7 +57,7 @@ static void what_another_thread_does_spoils_no_recording(void **state)
     spec_card_close(card);
 }
 
-static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
+static void a_spoilt_recording_is_null_and_harms_nothing_else(void **state)
 {
     (void)state;
     const spec_driver *driver;
@@ -67,7 +68,8 @@ static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
     assert_int_equal(spec_driver_load(&driver, NULL), GSL_SUCCESS);
     spec_stream_record(stream);
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS) driver->cuMemFree_v2(memory); /* not to be done here */
+    if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS)
+        driver->cuMemFree_v2(memory); /* forbidden while recording */
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
     spec_recording *recording = spec_stream_recorded(stream, NULL);
     if (!spec_card_is_real()) assert_null(recording);
@@ -84,8 +86,9 @@ static void a_spoilt_recording_is_none_and_harms_nothing_else(void **state)
 static void a_failed_recording_says_why(void **state)
 {
     (void)state;
-    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernelEx", "cuStreamEndCapture",
-                                        "cuGraphInstantiateWithFlags", "cuGraphUpload"};
+    static const char *const fails[] = {"cuStreamBeginCapture_v2", "cuLaunchKernelEx",
+                                        "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
+                                        "cuGraphUpload"};
     if (spec_card_is_real()) skip();
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
@@ -117,9 +120,9 @@ static void a_failed_recording_says_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recording_runs_when_it_is_replayed_and_as_often),
-        cmocka_unit_test(what_another_thread_does_spoils_no_recording),
-        cmocka_unit_test(a_spoilt_recording_is_none_and_harms_nothing_else),
+        cmocka_unit_test(a_recording_runs_at_each_replay_only),
+        cmocka_unit_test(calls_of_other_threads_spoil_no_recording),
+        cmocka_unit_test(a_spoilt_recording_is_null_and_harms_nothing_else),
         cmocka_unit_test(a_failed_recording_says_why),
     };
     spec_simulated_card();

@@ -1,5 +1,6 @@
-#include "models/gpu/card_roofline.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
+#include "models/gpu/card_roofline.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
@@ -33,7 +34,7 @@ static void close_bench(bench *b)
     spec_card_close(b->card);
 }
 
-/* The card's copy of the host's. */
+/* Uploads host memory to new GPU memory. */
 static void *upload(const bench *b, const void *host, size_t bytes)
 {
     void *memory;
@@ -51,7 +52,7 @@ static void download(const bench *b, void *host, void *memory, size_t bytes)
     spec_card_free(b->card, memory);
 }
 
-/* By more blocks than there are pieces, by as many and by fewer. */
+/* With more blocks than pieces, as many, and fewer. */
 static void every_word_is_read_once(void **state)
 {
     (void)state;
@@ -63,7 +64,8 @@ static void every_word_is_read_once(void **state)
     for (int blocks = 1; blocks <= 7; blocks += 2) {
         uint32_t sum[7 * WARPS], all = 0;
         void *sums = upload(&b, NULL, sizeof sum);
-        SPEC_RUN(b.stream, roofline_read, blocks, 1, 1, .memory = memory, .pieces = PIECES, .sum = sums);
+        SPEC_RUN(b.stream, roofline_read, blocks, 1, 1, .memory = memory, .pieces = PIECES,
+                 .sum = sums);
         download(&b, sum, sums, sizeof sum);
         for (int i = 0; i < 7 * WARPS; i++) all += sum[i];
         assert_true(all == expected);
@@ -74,7 +76,7 @@ static void every_word_is_read_once(void **state)
     close_bench(&b);
 }
 
-/* A (16, k) and B (k, 8) of small whole numbers, their product, and the fragments as simt.h has them. */
+/* A (16, k) and B (k, 8) of small integers, their product, and their fragments as in simt.h. */
 typedef struct {
     int A[16][32], B[32][8], D[16][8];
     uint32_t operand[6][32];
@@ -85,16 +87,18 @@ static uint32_t bits_of(int value, bool int8)
     uint32_t bits;
     if (int8) return (uint32_t)value & 0xff;
     memcpy(&bits, &(float){(float)value}, sizeof bits);
-    return bits >> 16; /* bf16 has 8 bits of it */
+    return bits >> 16; /* exact in bf16's 8 bits */
 }
 
 static void draw_product(product *p, int k, bool int8)
 {
-    const int each = int8 ? 4 : 2, bits = int8 ? 8 : 16; /* numbers of a word */
+    const int each = int8 ? 4 : 2, bits = int8 ? 8 : 16; /* numbers per word */
     uint64_t at = 0;
     *p = (product){0};
-    for (int i = 0; i < 16; i++) for (int c = 0; c < k; c++) p->A[i][c] = (int)(spec_noise_word(5, at++) % 17) - 8;
-    for (int c = 0; c < k; c++) for (int i = 0; i < 8; i++) p->B[c][i] = (int)(spec_noise_word(5, at++) % 17) - 8;
+    for (int i = 0; i < 16; i++)
+        for (int c = 0; c < k; c++) p->A[i][c] = (int)(spec_noise_word(5, at++) % 17) - 8;
+    for (int c = 0; c < k; c++)
+        for (int i = 0; i < 8; i++) p->B[c][i] = (int)(spec_noise_word(5, at++) % 17) - 8;
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++)
             for (int c = 0; c < k; c++) p->D[i][j] += p->A[i][c] * p->B[c][j];
@@ -113,7 +117,8 @@ static void draw_product(product *p, int k, bool int8)
 static int expected_sum(const product *p, int thread, int rounds)
 {
     const int g = thread % 32 / 4, q = thread % 4;
-    return rounds * ROOFLINE_SUMS * (p->D[g][2 * q] + p->D[g][2 * q + 1] + p->D[g + 8][2 * q] + p->D[g + 8][2 * q + 1]);
+    return rounds * ROOFLINE_SUMS *
+           (p->D[g][2 * q] + p->D[g][2 * q + 1] + p->D[g + 8][2 * q] + p->D[g + 8][2 * q + 1]);
 }
 
 static void every_round_is_multiplied(void **state)
@@ -126,20 +131,22 @@ static void every_round_is_multiplied(void **state)
     int32_t integers[N];
     draw_product(&p, 16, false);
     void *operand = upload(&b, p.operand, sizeof p.operand), *sum = upload(&b, NULL, sizeof floats);
-    SPEC_RUN(b.stream, roofline_bf16, BLOCKS, 1, 1, .operand = operand, .rounds = ROUNDS, .sum = sum);
+    SPEC_RUN(b.stream, roofline_bf16, BLOCKS, 1, 1, .operand = operand, .rounds = ROUNDS,
+             .sum = sum);
     download(&b, floats, sum, sizeof floats);
     for (int i = 0; i < N; i++) assert_true(floats[i] == (float)expected_sum(&p, i, ROUNDS));
     draw_product(&p, 32, true);
     spec_card_put(b.card, operand, p.operand, sizeof p.operand);
     sum = upload(&b, NULL, sizeof integers);
-    SPEC_RUN(b.stream, roofline_int8, BLOCKS, 1, 1, .operand = operand, .rounds = ROUNDS, .sum = sum);
+    SPEC_RUN(b.stream, roofline_int8, BLOCKS, 1, 1, .operand = operand, .rounds = ROUNDS,
+             .sum = sum);
     download(&b, integers, sum, sizeof integers);
     for (int i = 0; i < N; i++) assert_int_equal(integers[i], expected_sum(&p, i, ROUNDS));
     spec_card_free(b.card, operand);
     close_bench(&b);
 }
 
-static void an_empty_kernel_comes_and_goes(void **state)
+static void an_empty_kernel_runs(void **state)
 {
     (void)state;
     uint32_t seen[4] = {0};
@@ -157,8 +164,9 @@ static bool is_positive(double x)
     return x > 0.0 && isfinite(x);
 }
 
-/* Twice: what the first one took was given back, as the simulator sees when the card is closed. */
-static void a_card_knows_what_it_does_at_best(void **state)
+/* Twice, since the first call must release its memory; the simulator checks that when the GPU is
+ * closed. */
+static void the_roofline_is_measured(void **state)
 {
     (void)state;
     bench b = open_bench();
@@ -166,15 +174,17 @@ static void a_card_knows_what_it_does_at_best(void **state)
     spec_error error = {{0}};
     for (int i = 0; i < 2; i++) {
         expect(spec_card_roofline(&roofline, b.card, &error), &error);
-        assert_true(is_positive(roofline.read) && is_positive(roofline.bf16) && is_positive(roofline.int8) &&
-                    is_positive(roofline.launch));
-        print_message("reads %.4g GB/s, %.4g TFLOP/s in bf16, %.4g TOP/s in int8, %.3g us from kernel to kernel\n",
-                      1e-9 * roofline.read, 1e-12 * roofline.bf16, 1e-12 * roofline.int8, 1e6 * roofline.launch);
+        assert_true(is_positive(roofline.read) && is_positive(roofline.bf16) &&
+                    is_positive(roofline.int8) && is_positive(roofline.launch));
+        print_message("reads %.4g GB/s, %.4g TFLOP/s in bf16, %.4g TOP/s in int8, %.3g us from "
+                      "kernel to kernel\n",
+                      1e-9 * roofline.read, 1e-12 * roofline.bf16, 1e-12 * roofline.int8,
+                      1e6 * roofline.launch);
     }
     close_bench(&b);
 }
 
-/* Where there is hardly any memory, reading is not measured rather than out of the cache. */
+/* With hardly any free memory, bandwidth is not measured, since the cache would serve the reads. */
 static void a_full_card_is_not_measured_from_its_cache(void **state)
 {
     (void)state;
@@ -185,14 +195,15 @@ static void a_full_card_is_not_measured_from_its_cache(void **state)
     const size_t least = 16 * spec_card_cache(b.card) - (1 << 20);
     void *memory = NULL;
     while (spec_card_check(b.card, bytes, NULL) != GSL_SUCCESS) bytes -= bytes / 64;
-    expect(spec_card_alloc(b.card, &memory, bytes - least, &error), &error); /* a quarter of what is left is less than four caches */
+    expect(spec_card_alloc(b.card, &memory, bytes - least, &error),
+           &error); /* a quarter of the free memory is less than four caches */
     expect(spec_card_roofline(&roofline, b.card, &error), &error);
     assert_true(roofline.read == 0.0 && is_positive(roofline.bf16));
     spec_card_free(b.card, memory);
     close_bench(&b);
 }
 
-static void a_card_that_fails_says_so(void **state)
+static void a_failed_gpu_reports_its_failure(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
@@ -214,10 +225,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_read_once),
         cmocka_unit_test(every_round_is_multiplied),
-        cmocka_unit_test(an_empty_kernel_comes_and_goes),
-        cmocka_unit_test(a_card_knows_what_it_does_at_best),
+        cmocka_unit_test(an_empty_kernel_runs),
+        cmocka_unit_test(the_roofline_is_measured),
         cmocka_unit_test(a_full_card_is_not_measured_from_its_cache),
-        cmocka_unit_test(a_card_that_fails_says_so),
+        cmocka_unit_test(a_failed_gpu_reports_its_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What is said where there is no driver that can be used. A driver that was refused is looked for again, so that one
- * process sees them all; the tests of a driver that works come last. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Messages for drivers that cannot be used. A refused driver is looked up again, so that one
+ * process tests all cases; the tests of a working driver come last. */
 #include "models/gpu/card.h"
 #include "models/gpu/driver.h"
 #include "models/gpu/images.h"
@@ -10,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The library and one more variable of the environment, for this once. */
+/* Sets the library and one more variable of the environment, for this call. */
 static void refused(const char *library, const char *name, const char *value, const char *begin)
 {
     const spec_driver *driver = (const spec_driver *)&driver;
@@ -20,10 +21,12 @@ static void refused(const char *library, const char *name, const char *value, co
     if (name != NULL) setenv(name, value, 1);
     assert_int_equal(spec_driver_load(&driver, &error), GSL_EFAILED);
     assert_null(driver);
-    if (strncmp(error.text, begin, strlen(begin)) != 0) fail_msg("'%s' is not '%s'", error.text, begin);
+    if (strncmp(error.text, begin, strlen(begin)) != 0)
+        fail_msg("'%s' is not '%s'", error.text, begin);
     assert_null(strchr(error.text, '\n'));
     assert_int_equal(spec_card_count(&error), 0);
-    if (strncmp(error.text, begin, strlen(begin)) != 0) fail_msg("'%s' is not '%s'", error.text, begin);
+    if (strncmp(error.text, begin, strlen(begin)) != 0)
+        fail_msg("'%s' is not '%s'", error.text, begin);
     if (name != NULL) unsetenv(name);
 }
 
@@ -34,15 +37,17 @@ static const char *old_driver(void)
     return path;
 }
 
-static void what_is_missing_is_said(void **state)
+static void missing_libraries_and_functions_are_named(void **state)
 {
     (void)state;
     char line[4500];
     refused("/nowhere/libcuda.so", NULL, NULL,
-            "SPECLAB_LIBCUDA names no library that can be loaded: /nowhere/libcuda.so: cannot open shared object file");
+            "the library in SPECLAB_LIBCUDA cannot be loaded: /nowhere/libcuda.so: cannot open "
+            "shared object file");
     refused("libm.so.6", NULL, NULL, "libm.so.6 is no CUDA driver: it has no function cuInit");
     snprintf(line, sizeof line,
-             "the NVIDIA driver is too old: %.200s has no function cuDriverGetVersion; one that speaks CUDA 12.0 or "
+             "the NVIDIA driver is too old: %.200s has no function cuDriverGetVersion; a driver "
+             "for CUDA 12.0 or "
              "later is needed",
              old_driver());
     refused(old_driver(), NULL, NULL, line);
@@ -56,20 +61,21 @@ static void what_is_missing_is_said(void **state)
     refused(NULL, NULL, NULL, "there is no NVIDIA driver on this machine: libcuda.so.1: ");
 }
 
-static void drivers_without_a_card_and_of_an_old_version_are_refused(void **state)
+static void drivers_without_a_gpu_or_too_old_are_refused(void **state)
 {
     (void)state;
     const char *simulator = spec_simulator_path("libcuda.so");
     if (spec_card_is_real()) skip();
     refused(simulator, "SIM_CARDS", "0",
-            "there is no NVIDIA card: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)");
+            "there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)");
     setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
     refused(simulator, "SIM_CARDS", "0",
-            "there is no NVIDIA card to be seen: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); "
+            "no NVIDIA GPU is visible: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is "
+            "detected); "
             "CUDA_VISIBLE_DEVICES is '-1'");
     unsetenv("CUDA_VISIBLE_DEVICES");
     refused(simulator, "SIM_VERSION", "11080",
-            "the NVIDIA driver is too old: it speaks CUDA 11.8, and 12.0 or later is needed");
+            "the NVIDIA driver is too old: it supports CUDA 11.8, and 12.0 or later is needed");
 }
 
 static void *ask(void *ret)
@@ -78,14 +84,15 @@ static void *ask(void *ret)
     return NULL;
 }
 
-static void threads_that_ask_at_once_are_given_the_same_driver(void **state)
+static void concurrent_loads_return_the_same_driver(void **state)
 {
     (void)state;
     enum { THREADS = 8 };
     pthread_t thread[THREADS];
     const spec_driver *driver[THREADS] = {NULL};
     spec_simulated_card();
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&thread[i], NULL, ask, (void *)&driver[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, ask, (void *)&driver[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++) {
         assert_non_null(driver[i]);
@@ -94,7 +101,7 @@ static void threads_that_ask_at_once_are_given_the_same_driver(void **state)
     assert_true(driver[0]->version >= SPEC_DRIVER_OLDEST);
 }
 
-static void results_have_their_names_and_numbers_without_one_too(void **state)
+static void results_have_names_or_else_numbers(void **state)
 {
     (void)state;
     const spec_driver *driver;
@@ -108,7 +115,7 @@ static void results_have_their_names_and_numbers_without_one_too(void **state)
     assert_string_equal(text, "CUDA error 987654");
 }
 
-static void cards_that_cannot_be_used_say_why(void **state)
+static void unusable_gpus_are_refused_with_a_reason(void **state)
 {
     (void)state;
     spec_card *card = (spec_card *)&card;
@@ -117,21 +124,26 @@ static void cards_that_cannot_be_used_say_why(void **state)
     spec_simulated_card();
     assert_int_equal(spec_card_open(&card, 1, &error), GSL_EINVAL);
     assert_null(card);
-    assert_string_equal(error.text, "there is no GPU 1: this machine has one NVIDIA card, gpu:0");
+    assert_string_equal(error.text, "there is no GPU 1: this machine has one NVIDIA GPU, gpu:0");
     assert_int_equal(spec_card_open(&card, -1, &error), GSL_EINVAL);
     setenv("SIM_CAPABILITY", "7.5", 1);
     assert_int_equal(spec_card_open(&card, 0, &error), GSL_EFAILED);
-    assert_non_null(strstr(error.text, "GPU 0 (simulated card) has compute capability 7.5, and the kernels need 8.0"));
+    assert_non_null(strstr(
+        error.text, "GPU 0 (simulated card) has compute capability 7.5, and the kernels need 8.0"));
     unsetenv("SIM_CAPABILITY");
     setenv("SIM_IMAGES", "0", 1);
     assert_int_equal(spec_card_open(&card, 0, &error), GSL_EFAILED);
     assert_null(card);
     if (spec_images_are_there())
-        assert_string_equal(error.text, "GPU 0 (simulated card): it does not take the kernels: CUDA_ERROR_INVALID_IMAGE "
-                                        "(device kernel image is invalid)");
+        assert_string_equal(
+            error.text,
+            "GPU 0 (simulated card): the kernels cannot be loaded: CUDA_ERROR_INVALID_IMAGE "
+            "(device kernel image is invalid)");
     else
-        assert_string_equal(error.text, "this speclab was built without nvcc, so it has no kernels for a GPU: install "
-                                        "the CUDA toolkit and build it again");
+        assert_string_equal(
+            error.text,
+            "this speclab was built without nvcc, so it has no kernels for a GPU: install "
+            "the CUDA toolkit and build it again");
     unsetenv("SIM_IMAGES");
     setenv("SIM_CAPABILITY", "8.0", 1);
     assert_int_equal(spec_card_open(&card, 0, &error), GSL_SUCCESS);
@@ -142,11 +154,11 @@ static void cards_that_cannot_be_used_say_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(drivers_without_a_card_and_of_an_old_version_are_refused),
-        cmocka_unit_test(threads_that_ask_at_once_are_given_the_same_driver),
-        cmocka_unit_test(results_have_their_names_and_numbers_without_one_too),
-        cmocka_unit_test(cards_that_cannot_be_used_say_why),
+        cmocka_unit_test(missing_libraries_and_functions_are_named),
+        cmocka_unit_test(drivers_without_a_gpu_or_too_old_are_refused),
+        cmocka_unit_test(concurrent_loads_return_the_same_driver),
+        cmocka_unit_test(results_have_names_or_else_numbers),
+        cmocka_unit_test(unusable_gpus_are_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

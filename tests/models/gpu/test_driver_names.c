@@ -1,5 +1,6 @@
-/* The names, parameters and numbers that models/gpu/driver_functions.h has are those of the CUDA toolkit: here they are
- * declared again beside cuda.h's, and what differs does not compile. Skipped where there is no toolkit. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The declarations of models/gpu/driver_functions.h match the CUDA toolkit's: they are repeated
+ * here after cuda.h, so that a difference does not compile. Skipped without a toolkit. */
 #include "models/gpu/driver_functions.h"
 #include "tests/support/support.h"
 
@@ -33,7 +34,7 @@ SPEC_DRIVER_FUNCTIONS(SAME_FUNCTION)
 #define TEXT(name) #name
 #define NAMES(name, parameters) {#name, TEXT(name)},
 static const struct {
-    const char *own, *renamed; /* what cuda.h makes of it */
+    const char *own, *renamed; /* the name after cuda.h's macros */
 } names[] = {SPEC_DRIVER_FUNCTIONS(NAMES)};
 enum { N_NAMES = (int)(sizeof names / sizeof *names) };
 
@@ -47,24 +48,26 @@ static void the_stub_library_has_every_function(void **state)
     void *stubs = dlopen(SPEC_STUBS, RTLD_LAZY | RTLD_LOCAL);
     if (stubs == NULL) fail_msg("%s", dlerror());
     for (int i = 0; i < N_NAMES; i++)
-        if (dlsym(stubs, names[i].own) == NULL) fail_msg("%s is not in %s", names[i].own, SPEC_STUBS);
+        if (dlsym(stubs, names[i].own) == NULL)
+            fail_msg("%s is not in %s", names[i].own, SPEC_STUBS);
     dlclose(stubs);
 }
 
-/* A name that cuda.h maps to another is an old version of the function, kept for old programs. That of elapsed time is
- * taken on purpose: drivers before CUDA 12.8 have no other. */
-static void no_function_is_an_old_version_unawares(void **state)
+/* cuda.h maps old names to new versions of a function; we must not use an old version by mistake.
+ * The exception is elapsed time: drivers before CUDA 12.8 have only the old version. */
+static void no_function_is_an_old_version_by_mistake(void **state)
 {
     (void)state;
     for (int i = 0; i < N_NAMES; i++)
-        if (strcmp(names[i].own, "cuEventElapsedTime") != 0) assert_string_equal(names[i].own, names[i].renamed);
+        if (strcmp(names[i].own, "cuEventElapsedTime") != 0)
+            assert_string_equal(names[i].own, names[i].renamed);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stub_library_has_every_function),
-        cmocka_unit_test(no_function_is_an_old_version_unawares),
+        cmocka_unit_test(no_function_is_an_old_version_by_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

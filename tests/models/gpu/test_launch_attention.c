@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/launch_attention.h"
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/product_kernels.h"
@@ -8,28 +9,32 @@
 
 static const spec_backend *const cpu = &spec_backend_cpu;
 
-#define SHAPE(heads, kv_heads, hd)                                                                                     \
-    {.dim = 64, .n_layers = 2, .n_heads = (heads), .n_kv_heads = (kv_heads), .head_dim = (hd), .ffn_dim = 40,          \
-     .vocab = 1000, .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4}
-static const spec_shape shapes[] = {SHAPE(4, 4, 24), SHAPE(7, 1, 64),  SHAPE(8, 4, 8),   SHAPE(4, 1, 128),
-                                    SHAPE(2, 2, 256), SHAPE(3, 1, 6), SHAPE(12, 1, 36), SHAPE(40, 1, 16)};
+#define SHAPE(heads, kv_heads, hd)                                                                 \
+    {                                                                                              \
+        .dim = 64, .n_layers = 2, .n_heads = (heads), .n_kv_heads = (kv_heads), .head_dim = (hd),  \
+        .ffn_dim = 40, .vocab = 1000, .context = 1024, .norm_eps = 1e-5f, .rope_base = 1e4         \
+    }
+static const spec_shape shapes[] = {SHAPE(4, 4, 24),  SHAPE(7, 1, 64),  SHAPE(8, 4, 8),
+                                    SHAPE(4, 1, 128), SHAPE(2, 2, 256), SHAPE(3, 1, 6),
+                                    SHAPE(12, 1, 36), SHAPE(40, 1, 16)};
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], LONGEST = 2048, SLOTS = 1200 };
 static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_BF16};
 
-/* Text 0 in slots 0..n-1 of layer 1. */
+/* Sequence 0 in slots 0..n-1 of layer 1. */
 static void read_text(attention_case *c, int n)
 {
     for (int t = 0; t < n; t++) attention_fill(c, 1, t, 0, t);
 }
 
-/* Columns from..to-1 of the text. */
+/* Columns from..to-1 of the sequence. */
 static void take_text(attention_case *c, attention_pass *pass, int from, int to)
 {
     pass->batch.n = 0;
     for (int t = from; t < to; t++) attention_column(c, pass, t, t, &t, 1, 0);
 }
 
-static void near_truth(const attention_case *c, const attention_pass *pass, const float *o, double tolerance)
+static void near_truth(const attention_case *c, const attention_pass *pass, const float *o,
+                       double tolerance)
 {
     double truth[SPEC_HEAD_DIM_MAX];
     for (int u = 0; u < pass->batch.n; u++)
@@ -38,11 +43,12 @@ static void near_truth(const attention_case *c, const attention_pass *pass, cons
             const float *head = o + (size_t)u * c->o_width + (size_t)(h * c->shape.head_dim);
             for (int d = 0; d < c->shape.head_dim; d++)
                 if (!(fabs(truth[d] - (double)head[d]) < tolerance))
-                    fail_msg("column %d, head %d, %d: %.9g, not %.9g", u, h, d, (double)head[d], truth[d]);
+                    fail_msg("column %d, head %d, %d: %.9g, not %.9g", u, h, d, (double)head[d],
+                             truth[d]);
         }
 }
 
-/* Second route: double precision, straight from the definition, for floats and for keys and values that were rounded
+/* Second route: the definition in double precision, for floats and for keys and values rounded
  * beforehand. Values are up to 6. */
 static void attention_agrees_with_double_precision(void **state)
 {
@@ -68,8 +74,8 @@ static void attention_agrees_with_double_precision(void **state)
     }
 }
 
-/* The processor's own attention, on the same queries, keys and values. */
-static void attention_agrees_with_the_processor(void **state)
+/* The CPU's own attention, on the same queries, keys and values. */
+static void attention_agrees_with_the_cpu(void **state)
 {
     (void)state;
     attention_pass pass = {.batch = {.n = 0}};
@@ -80,7 +86,8 @@ static void attention_agrees_with_the_processor(void **state)
         spec_kv kv;
         spec_error error;
         assert_int_equal(cpu->queue_init(cpu, &queue, &c.shape, &error), GSL_SUCCESS);
-        assert_int_equal(cpu->kv_init(cpu, &kv, &c.shape, SPEC_TENSOR_F32, SLOTS, &error), GSL_SUCCESS);
+        assert_int_equal(cpu->kv_init(cpu, &kv, &c.shape, SPEC_TENSOR_F32, SLOTS, &error),
+                         GSL_SUCCESS);
         read_text(&c, 320);
         attention_upload(&c);
         for (int done = 0; done < 320; done += 64) {
@@ -93,7 +100,8 @@ static void attention_agrees_with_the_processor(void **state)
             if (!compared) continue;
             attention_put(&c, &pass);
             attention_attend(&c, o, 1, OPERAND_FLOATS, 512, 64);
-            for (size_t i = 0; i < 64 * c.o_width; i++) assert_true(fabsf(o[i] - expected[i]) < 4e-6f);
+            for (size_t i = 0; i < 64 * c.o_width; i++)
+                assert_true(fabsf(o[i] - expected[i]) < 4e-6f);
         }
         cpu->kv_free(cpu, &kv);
         cpu->queue_free(&queue);
@@ -103,10 +111,11 @@ static void attention_agrees_with_the_processor(void **state)
     }
 }
 
-/* A tree of NODES behind `past` tokens of the text, its nodes in slots in any order. A node's token is of text 1 + node,
- * at its place. */
+/* A tree of NODES after `past` tokens of the sequence, its nodes in slots in any order. A node's
+ * token is that of sequence 1 + node, at its position. */
 enum { NODES = 20 };
-static const int parent[NODES] = {-1, -1, 0, 1, 0, 2, 2, 5, 3, 7, 9, 10, 4, 11, 13, 6, 14, 16, 17, 18};
+static const int parent[NODES] = {-1, -1, 0, 1,  0,  2, 2,  5,  3,  7,
+                                  9,  10, 4, 11, 13, 6, 14, 16, 17, 18};
 
 static int way_to(int *way, int node)
 {
@@ -128,7 +137,7 @@ static void take_tree(attention_case *c, attention_pass *pass, int past, int tur
     }
 }
 
-/* The same path as a text, with one column: its node. */
+/* The same path as a sequence, with one column: its last node. */
 static void take_way(attention_case *c, attention_pass *pass, int past, int node)
 {
     int way[NODES];
@@ -170,7 +179,8 @@ static void a_column_depends_on_its_text_alone(void **state)
                 take_way(&c, &pass, pasts[i], node);
                 attention_upload(&c);
                 attention_put(&c, &pass);
-                attention_attend(&c, other, 1, OPERAND_FLOATS, node % 4 == 0 ? 512 : 1024, node < 8 ? 8 : 64);
+                attention_attend(&c, other, 1, OPERAND_FLOATS, node % 4 == 0 ? 512 : 1024,
+                                 node < 8 ? 8 : 64);
                 assert_memory_equal(o + (size_t)node * c.o_width, other, bytes);
             }
         }
@@ -209,8 +219,8 @@ static void a_prompt_of_64_equals_its_tokens_alone(void **state)
     }
 }
 
-/* Keys and values of a token that are not finite: columns before it, in the same blocks, are as they were. Launches for
- * few and for many columns, parts of a chunk and of a stretch. */
+/* Keys and values of one token are not finite: columns before it in the same blocks keep their
+ * results. For few and for many columns, parts of a chunk and of a stretch. */
 static void a_token_that_is_not_finite_spoils_no_column_before_it(void **state)
 {
     (void)state;
@@ -235,15 +245,17 @@ static void a_token_that_is_not_finite_spoils_no_column_before_it(void **state)
         assert_memory_equal(o, clean, (size_t)at * c.o_width * sizeof *o);
         for (int u = at; u < n; u++)
             for (int h = 1; h <= c.shape.n_heads; h++)
-                assert_true(isfinite((double)o[(size_t)u * c.o_width + (size_t)h * (size_t)head_dim - 1]) == 0);
+                assert_true(
+                    isfinite((double)o[(size_t)u * c.o_width + (size_t)h * (size_t)head_dim - 1]) ==
+                    0);
         free(o);
         free(clean);
         attention_close(&c);
     }
 }
 
-/* Texts beyond what one launch would hold in parts of a chunk. */
-static void long_texts_are_attended(void **state)
+/* Sequences too long for parts of a chunk in one launch. */
+static void attention_covers_long_sequences(void **state)
 {
     (void)state;
     static const int lengths[] = {4097, 16000};
@@ -267,8 +279,9 @@ static void long_texts_are_attended(void **state)
     }
 }
 
-/* A launch for many columns of a very long text is several, each with what fits into the workspace. */
-static void a_launch_is_several_where_parts_would_take_much_memory(void **state)
+/* A launch for many columns of a very long sequence is split, each part as large as the workspace
+ * allows. */
+static void launches_are_split_where_parts_exceed_the_workspace(void **state)
 {
     (void)state;
     enum { VERY_LONG = 1 << 17 };
@@ -289,7 +302,8 @@ static void a_launch_is_several_where_parts_would_take_much_memory(void **state)
     attention_close(&c);
 }
 
-/* What a tree and a prompt come to, in a process of its own whose threads and blocks run in some order. */
+/* Results for a tree and a prompt, in a process of its own with the given order of threads and
+ * blocks. */
 static void put_results(int to, const char *order)
 {
     attention_pass pass = {.batch = {.n = 0}};
@@ -349,18 +363,19 @@ static void results_do_not_depend_on_the_order_of_threads_and_blocks(void **stat
     free(forward);
 }
 
-/* ---- formats ------------------------------------------------------------------------------------------------------ */
+/* ---- formats --------------------------------------------------------------------------------- */
 
-/* Row u of an operand of blocks is what the processor makes of the floats, and zeros behind it. */
-static void same_blocks(const attention_case *c, const unsigned char *operand, const float *row, size_t u)
+/* Row u of an operand of blocks equals the CPU's result for the floats, with zeros after it. */
+static void same_blocks(const attention_case *c, const unsigned char *operand, const float *row,
+                        size_t u)
 {
     const size_t padded = (c->o_width + 127) / 128 * 128, blocks = padded / 32;
     const unsigned char *scales = operand + PASS_COLUMNS * padded;
     float *x = calloc(padded, sizeof *x), scale, expected;
     unsigned char *block = malloc(blocks * SPEC_PRODUCT_X);
     memcpy(x, row, c->o_width * sizeof *x);
-    spec_activation_fill(block, spec_product_kernels_of(SPEC_ISA_PORTABLE), SPEC_TENSOR_Q8_0, x, (int)padded, 1, 0,
-                         (int)blocks);
+    spec_product_activation_fill(block, spec_product_kernels_of(SPEC_ISA_PORTABLE),
+                                 SPEC_TENSOR_Q8_0, x, (int)padded, 1, 0, (int)blocks);
     for (size_t b = 0; b < blocks; b++) {
         assert_memory_equal(operand + u * padded + 32 * b, block + SPEC_PRODUCT_X * b, 32);
         memcpy(&expected, block + SPEC_PRODUCT_X * b + 32, sizeof expected);
@@ -372,7 +387,7 @@ static void same_blocks(const attention_case *c, const unsigned char *operand, c
     free(block);
 }
 
-static void operands_are_what_the_processor_makes_of_the_floats(void **state)
+static void operands_equal_the_cpus(void **state)
 {
     (void)state;
     attention_pass pass = {.batch = {.n = 0}};
@@ -381,14 +396,17 @@ static void operands_are_what_the_processor_makes_of_the_floats(void **state)
         float *o = malloc(c.o_bytes);
         unsigned char *operand = malloc(c.o_bytes);
         read_text(&c, 96);
-        for (int t = 0; t < 96; t++) /* of all sizes, as far as blocks that count as zeros */
+        for (int t = 0; t < 96; t++) /* of all sizes, down to blocks that count as zeros */
             for (int d = 0; d < c.shape.head_dim; d++)
-                *(attention_row(&c, 1, 0, 1, t) + d) *= ldexpf(1.0f, t < 32 ? 0 : t < 64 ? 40 : -102);
+                *(attention_row(&c, 1, 0, 1, t) + d) *= ldexpf(1.0f, t < 32   ? 0
+                                                                     : t < 64 ? 40
+                                                                              : -102);
         attention_row(&c, 1, 0, 1, 95)[c.shape.head_dim - 1] = INFINITY;
         attention_upload(&c);
         for (int from = 0; from < 96; from += 29) {
             take_text(&c, &pass, from, from + 9);
-            for (int u = 0; u < 9; u++) pass.batch.past[u] = 0; /* their own value alone */
+            /* each column attends to itself alone, so o is its value */
+            for (int u = 0; u < 9; u++) pass.batch.past[u] = 0;
             attention_put(&c, &pass);
             attention_attend(&c, o, 1, OPERAND_FLOATS, 256, 16);
             attention_attend(&c, operand, 1, OPERAND_INT8, 256, 16);
@@ -396,7 +414,9 @@ static void operands_are_what_the_processor_makes_of_the_floats(void **state)
             attention_attend(&c, operand, 1, OPERAND_BF16, 256, 16);
             const size_t padded = (c.o_width + 31) / 32 * 32;
             for (size_t i = 0; i < 9 * padded; i++) {
-                const float x = i % padded < c.o_width ? attention_bf16(o[i / padded * c.o_width + i % padded]) : 0.0f;
+                const float x = i % padded < c.o_width
+                                    ? attention_bf16(o[i / padded * c.o_width + i % padded])
+                                    : 0.0f;
                 assert_memory_equal(operand + 2 * i, (const char *)&x + 2, 2);
             }
             assert_int_equal(operand[18 * padded], 0xa5);
@@ -407,10 +427,10 @@ static void operands_are_what_the_processor_makes_of_the_floats(void **state)
     }
 }
 
-/* ---- keys and values ---------------------------------------------------------------------------------------------- */
+/* ---- keys and values ------------------------------------------------------------------------- */
 
-/* Rotation on the processor, and its values on the card, bit for bit; all other slots stay as they are. */
-static void place_rotates_and_stores_as_the_processor_does(void **state)
+/* Rotation as on the CPU: the same bits on the GPU; all other slots are unchanged. */
+static void place_rotates_and_stores_as_the_cpu_does(void **state)
 {
     (void)state;
     static const int positions[] = {0, 1, 27, 2385, 131071};
@@ -428,12 +448,14 @@ static void place_rotates_and_stores_as_the_processor_does(void **state)
         for (int u = 0; u < 5; u++) {
             const int slot = 70 - 11 * u;
             attention_column(&c, &pass, slot, slot, &slot, 1, 2);
-            for (size_t i = 0; i < c.width; i++) c.qkv[(size_t)u * c.width + i] = attention_draw(1000 * (uint64_t)u + i);
+            for (size_t i = 0; i < c.width; i++)
+                c.qkv[(size_t)u * c.width + i] = attention_draw(1000 * (uint64_t)u + i);
             pass.batch.position[u] = positions[u];
         }
         attention_put(&c, &pass);
         spec_launch_angles(c.stream, c.angles, c.frequency, shape.head_dim / 2, c.batch, 8);
-        spec_launch_place(c.stream, &c.kv, 1, c.card_qkv, shape.n_heads, c.angles, shape.rope_pairs, c.batch, 8);
+        spec_launch_place(c.stream, &c.kv, 1, c.card_qkv, shape.n_heads, c.angles, shape.rope_pairs,
+                          c.batch, 8);
         attention_wait(&c);
         float *rotated = malloc(PASS_COLUMNS * c.width * sizeof *rotated);
         spec_card_get(c.card, rotated, c.card_qkv, PASS_COLUMNS * c.width * sizeof *rotated);
@@ -444,8 +466,11 @@ static void place_rotates_and_stores_as_the_processor_does(void **state)
         for (size_t u = 0; u < 5; u++)
             for (int h = 0; h < 2 * shape.n_kv_heads; h++)
                 for (int d = 0; d < shape.head_dim; d++)
-                    attention_row(&c, 1, h % shape.n_kv_heads, h >= shape.n_kv_heads, pass.batch.slot[u])[d] =
-                        attention_kept(&c, rotated[u * c.width + c.o_width + (size_t)(h * shape.head_dim + d)]);
+                    attention_row(&c, 1, h % shape.n_kv_heads, h >= shape.n_kv_heads,
+                                  pass.batch.slot[u])[d] =
+                        attention_kept(
+                            &c,
+                            rotated[u * c.width + c.o_width + (size_t)(h * shape.head_dim + d)]);
         attention_same(&c);
         free(rotated);
         cpu->queue_free(&queue);
@@ -453,10 +478,11 @@ static void place_rotates_and_stores_as_the_processor_does(void **state)
     }
 }
 
-static void what_is_kept_moves_in_order(void **state)
+static void kept_slots_move_in_order(void **state)
 {
     (void)state;
-    static const int from[] = {3, 4, 7, 8, 9, 10, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 61, 62, 99};
+    static const int from[] = {3,  4,  7,  8,  9,  10, 30, 31, 32, 33, 34,
+                               35, 36, 37, 38, 39, 40, 41, 61, 62, 99};
     enum { N = sizeof from / sizeof from[0] };
     for (size_t k = 0; k < 2 * N_SHAPES; k++) {
         attention_case c = attention_open(shapes[k / 2], types[k % 2], 100, 256);
@@ -487,15 +513,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_do_not_depend_on_the_order_of_threads_and_blocks),
         cmocka_unit_test(attention_agrees_with_double_precision),
-        cmocka_unit_test(attention_agrees_with_the_processor),
+        cmocka_unit_test(attention_agrees_with_the_cpu),
         cmocka_unit_test(a_column_depends_on_its_text_alone),
         cmocka_unit_test(a_prompt_of_64_equals_its_tokens_alone),
         cmocka_unit_test(a_token_that_is_not_finite_spoils_no_column_before_it),
-        cmocka_unit_test(long_texts_are_attended),
-        cmocka_unit_test(a_launch_is_several_where_parts_would_take_much_memory),
-        cmocka_unit_test(operands_are_what_the_processor_makes_of_the_floats),
-        cmocka_unit_test(place_rotates_and_stores_as_the_processor_does),
-        cmocka_unit_test(what_is_kept_moves_in_order),
+        cmocka_unit_test(attention_covers_long_sequences),
+        cmocka_unit_test(launches_are_split_where_parts_exceed_the_workspace),
+        cmocka_unit_test(operands_equal_the_cpus),
+        cmocka_unit_test(place_rotates_and_stores_as_the_cpu_does),
+        cmocka_unit_test(kept_slots_move_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,21 @@
-/* What is done column by column, on the card (or the simulated one), against the processor's definition of it. */
-#include "models/gpu/launch_columns.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Norm, gate, argmax and softmax on the GPU (or the simulated one), against the CPU's
+ * definitions. */
 #include "base/noise.h"
+#include "models/gpu/launch_columns.h"
 #include "models/transformer/engine/logits.h"
 #include "models/transformer/kernels/product.h"
 #include "models/transformer/kernels/vector.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
+#include "tests/support/card_group.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-static spec_card *card;
-static spec_stream *stream;
-
 static float draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(77, i);
     return (float)((double)(word >> 32) + (double)(word & 0xffffffff)) * 0x1p-31f - 2.0f;
-}
-
-static void *allocated(size_t bytes)
-{
-    void *memory;
-    spec_error error = {""};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return memory;
 }
 
 static void wait_for_stream(void)
@@ -36,7 +26,7 @@ static void wait_for_stream(void)
 
 enum { FIRST = 3 };
 
-/* A batch of n columns, of which those from FIRST on are wanted. */
+/* A batch of n columns; those from FIRST on are wanted. */
 static pass_batch *batch_of(int n)
 {
     pass_batch *batch = allocated(sizeof *batch);
@@ -47,27 +37,33 @@ static pass_batch *batch_of(int n)
 
 static size_t width_of(operand_format format, int cols)
 {
-    const int align = format == OPERAND_FLOATS ? 1 : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN : OPERAND_INT8_ALIGN;
+    const int align = format == OPERAND_FLOATS ? 1
+                      : format == OPERAND_BF16 ? OPERAND_BF16_ALIGN
+                                               : OPERAND_INT8_ALIGN;
     return (size_t)((cols + align - 1) / align * align);
 }
 
 static size_t bytes_of(operand_format format, int cols)
 {
     const size_t all = PASS_COLUMNS * width_of(format, cols);
-    return format == OPERAND_FLOATS ? 4 * all : format == OPERAND_BF16 ? 2 * all : all + all / 32 * sizeof(float);
+    return format == OPERAND_FLOATS ? 4 * all
+           : format == OPERAND_BF16 ? 2 * all
+                                    : all + all / 32 * sizeof(float);
 }
 
-/* Value `at` of column u of an operand, its padding among them. */
+/* Element `at` of column u of an operand, including its padding. */
 static double value_of(const void *operand, operand_format format, int cols, int u, size_t at)
 {
     const size_t width = width_of(format, cols), i = (size_t)u * width + at;
     if (format == OPERAND_FLOATS) return (double)((const float *)operand)[i];
-    if (format == OPERAND_BF16) return (double)spec_tensor_from_bf16(((const uint16_t *)operand)[i]);
-    const float *scale = (const float *)(const void *)((const char *)operand + PASS_COLUMNS * width);
+    if (format == OPERAND_BF16)
+        return (double)spec_tensor_from_bf16(((const uint16_t *)operand)[i]);
+    const float *scale =
+        (const float *)(const void *)((const char *)operand + PASS_COLUMNS * width);
     return (double)scale[i / 32] * ((const signed char *)operand)[i];
 }
 
-/* How far a value may be off: a few roundings of floats, and half a step of what it is written in. */
+/* Error bound of an element: a few float roundings, and half a step of its format. */
 static double tolerance(operand_format format, double value, double largest_of_block)
 {
     const double rounding = 2e-6 * fabs(value) + 1e-12;
@@ -75,7 +71,8 @@ static double tolerance(operand_format format, double value, double largest_of_b
     return format == OPERAND_INT8 ? rounding + 0.501 * largest_of_block / 127.0 : rounding;
 }
 
-static void same_column(const void *operand, operand_format format, const float *expected, int cols, int u)
+static void same_column(const void *operand, operand_format format, const float *expected, int cols,
+                        int u)
 {
     for (size_t at = 0; at < width_of(format, cols); at++) {
         double largest = 0.0;
@@ -84,19 +81,21 @@ static void same_column(const void *operand, operand_format format, const float 
         const double should = at < (size_t)cols ? (double)expected[at] : 0.0;
         const double is = value_of(operand, format, cols, u, at);
         if (!(fabs(is - should) <= tolerance(format, should, largest)))
-            fail_msg("format %d, column %d, value %zu of %d: %g, not %g", (int)format, u, at, cols, is, should);
+            fail_msg("format %d, column %d, value %zu of %d: %g, not %g", (int)format, u, at, cols,
+                     is, should);
     }
 }
 
 static const int widths[] = {1, 8, 30, 64, 129, 288, 512, 516, 1000, 2047, 4100, 5003};
 enum { WIDTHS = sizeof widths / sizeof *widths, MOST = 5003 };
 
-static void norms_are_those_of_the_processor(void **state)
+static void norms_equal_the_cpus(void **state)
 {
     (void)state;
     const spec_vector_kernels *kernels = &spec_vector_kernels_ref;
     static const int counts[] = {5, 8, 17};
-    float *x = malloc(PASS_COLUMNS * MOST * sizeof *x), *y = malloc(MOST * sizeof *y), *gain = malloc(MOST * sizeof *gain);
+    float *x = malloc(PASS_COLUMNS * MOST * sizeof *x), *y = malloc(MOST * sizeof *y),
+          *gain = malloc(MOST * sizeof *gain);
     char *operand = malloc(PASS_COLUMNS * (MOST + 128) * sizeof(float));
     for (int w = 0; w < WIDTHS; w++)
         for (int k = 0; k < 3; k++)
@@ -104,18 +103,22 @@ static void norms_are_those_of_the_processor(void **state)
                 const int dim = widths[w], n = counts[k], bucket = n <= 8 ? 8 : 32;
                 const bool wanted = (w + k) % 2 == 1;
                 const size_t all = (size_t)n * (size_t)dim;
-                for (size_t i = 0; i < all; i++) x[i] = draw(i + (size_t)w) * (i % 11 == 0 ? 30.0f : 1.0f);
+                for (size_t i = 0; i < all; i++)
+                    x[i] = draw(i + (size_t)w) * (i % 11 == 0 ? 30.0f : 1.0f);
                 for (int i = 0; i < dim; i++) gain[i] = draw((uint64_t)i + 1000000);
-                void *x_there = allocated(all * sizeof *x), *gain_there = allocated((size_t)dim * sizeof *gain);
+                void *x_there = allocated(all * sizeof *x),
+                     *gain_there = allocated((size_t)dim * sizeof *gain);
                 void *y_there = allocated(bytes_of(format, dim));
                 pass_batch *batch = batch_of(n);
                 spec_card_put(card, x_there, x, all * sizeof *x);
                 spec_card_put(card, gain_there, gain, (size_t)dim * sizeof *gain);
-                spec_launch_norm(stream, y_there, x_there, gain_there, dim, 1e-5f, wanted, format, batch, bucket);
+                spec_launch_norm(stream, y_there, x_there, gain_there, dim, 1e-5f, wanted, format,
+                                 batch, bucket);
                 wait_for_stream();
                 spec_card_get(card, operand, y_there, bytes_of(format, dim));
                 for (int u = 0; u < n - (wanted ? FIRST : 0); u++) {
-                    kernels->norm(y, x + (size_t)(u + (wanted ? FIRST : 0)) * (size_t)dim, gain, 1e-5f, dim);
+                    kernels->norm(y, x + (size_t)(u + (wanted ? FIRST : 0)) * (size_t)dim, gain,
+                                  1e-5f, dim);
                     same_column(operand, format, y, dim, u);
                 }
                 void *const there[] = {x_there, gain_there, y_there, batch};
@@ -134,24 +137,29 @@ static void a_norm_depends_on_its_column_alone(void **state)
     static const int dims[] = {288, 2052};
     for (int d = 0; d < 2; d++) {
         const size_t dim = (size_t)dims[d];
-        float *x = malloc(PASS_COLUMNS * dim * sizeof *x), *y = malloc(PASS_COLUMNS * dim * sizeof *y);
+        float *x = malloc(PASS_COLUMNS * dim * sizeof *x),
+              *y = malloc(PASS_COLUMNS * dim * sizeof *y);
         float *one = malloc(dim * sizeof *one);
         for (size_t i = 0; i < PASS_COLUMNS * dim; i++) x[i] = draw(i);
-        float *there = allocated(PASS_COLUMNS * dim * sizeof *x), *out = allocated(PASS_COLUMNS * dim * sizeof *x);
+        float *there = allocated(PASS_COLUMNS * dim * sizeof *x),
+              *out = allocated(PASS_COLUMNS * dim * sizeof *x);
         float *gain = allocated(dim * sizeof *gain);
         pass_batch *all = batch_of(PASS_COLUMNS), *single = batch_of(1);
         spec_card_put(card, there, x, PASS_COLUMNS * dim * sizeof *x);
         spec_card_put(card, gain, x, dim * sizeof *x);
         for (int u = 0; u < PASS_COLUMNS; u += 21) {
-            spec_launch_norm(stream, out, there + (size_t)u * dim, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, single, 8);
+            spec_launch_norm(stream, out, there + (size_t)u * dim, gain, (int)dim, 1e-6f, false,
+                             OPERAND_FLOATS, single, 8);
             wait_for_stream();
             spec_card_get(card, one, out, dim * sizeof *one);
             memcpy(y + (size_t)u * dim, one, dim * sizeof *one);
         }
-        spec_launch_norm(stream, there, there, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, all, 64);
+        spec_launch_norm(stream, there, there, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, all,
+                         64);
         wait_for_stream();
         spec_card_get(card, x, there, PASS_COLUMNS * dim * sizeof *x);
-        for (size_t u = 0; u < PASS_COLUMNS; u += 21) assert_memory_equal(x + u * dim, y + u * dim, dim * sizeof *x);
+        for (size_t u = 0; u < PASS_COLUMNS; u += 21)
+            assert_memory_equal(x + u * dim, y + u * dim, dim * sizeof *x);
         void *const memory[] = {there, out, gain, all, single};
         for (int i = 0; i < 5; i++) spec_card_free(card, memory[i]);
         free(x);
@@ -160,8 +168,8 @@ static void a_norm_depends_on_its_column_alone(void **state)
     }
 }
 
-/* Columns beyond the batch are left alone, and a column that is broken is broken afterwards. */
-static void what_is_not_finite_stays_so(void **state)
+/* Columns beyond the batch are unchanged, and a column that is not finite stays so. */
+static void columns_that_are_not_finite_stay_so(void **state)
 {
     (void)state;
     enum { DIM = 600, N = 4 };
@@ -171,12 +179,14 @@ static void what_is_not_finite_stays_so(void **state)
     for (int i = 0; i < DIM; i++) gain[i] = 1.27f;
     for (int u = 0; u < N; u++) x[u * DIM + 517] = bad[u];
     for (int i = 0; i < (N + 1) * DIM; i++) y[i] = 2.385f;
-    float *x_there = allocated(sizeof x), *gain_there = allocated(sizeof gain), *y_there = allocated(sizeof y);
+    float *x_there = allocated(sizeof x), *gain_there = allocated(sizeof gain),
+          *y_there = allocated(sizeof y);
     pass_batch *batch = batch_of(N);
     spec_card_put(card, x_there, x, sizeof x);
     spec_card_put(card, gain_there, gain, sizeof gain);
     spec_card_put(card, y_there, y, sizeof y);
-    spec_launch_norm(stream, y_there, x_there, gain_there, DIM, 1e-5f, false, OPERAND_FLOATS, batch, 8);
+    spec_launch_norm(stream, y_there, x_there, gain_there, DIM, 1e-5f, false, OPERAND_FLOATS, batch,
+                     8);
     wait_for_stream();
     spec_card_get(card, y, y_there, sizeof y);
     for (int u = 0; u < N; u++)
@@ -186,7 +196,7 @@ static void what_is_not_finite_stays_so(void **state)
     for (int i = 0; i < 4; i++) spec_card_free(card, memory[i]);
 }
 
-static void gates_are_those_of_the_processor(void **state)
+static void gates_equal_the_cpus(void **state)
 {
     (void)state;
     enum { N = 6 };
@@ -197,7 +207,8 @@ static void gates_are_those_of_the_processor(void **state)
         for (operand_format format = OPERAND_FLOATS; format <= OPERAND_INT8; format++) {
             const int ffn = widths[w];
             const size_t all = 2 * N * (size_t)ffn;
-            for (size_t i = 0; i < all; i++) h[i] = draw(i + (size_t)w) * (i % 13 == 0 ? 60.0f : 2.0f);
+            for (size_t i = 0; i < all; i++)
+                h[i] = draw(i + (size_t)w) * (i % 13 == 0 ? 60.0f : 2.0f);
             float *h_there = allocated(all * sizeof *h);
             void *y_there = allocated(bytes_of(format, ffn));
             spec_card_put(card, h_there, h, all * sizeof *h);
@@ -218,12 +229,12 @@ static void gates_are_those_of_the_processor(void **state)
     free(operand);
 }
 
-/* ---- logits ------------------------------------------------------------------------------------------------------ */
+/* ---- logits ---------------------------------------------------------------------------------- */
 
 static const int vocabularies[] = {1, 2, 37, 511, 512, 513, 1024, 5000, 32003};
 enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies, ROWS = 3, VOCAB_MOST = 32003 };
 
-/* Logits with a peak, some of them equal. */
+/* Logits with a peak and some ties. */
 static void fill_logits(float *logits, int vocab, uint64_t seed)
 {
     for (int i = 0; i < ROWS * vocab; i++)
@@ -242,15 +253,21 @@ static void the_largest_logit_is_found(void **state)
         void *workspace = allocated(spec_launch_logits_bytes(vocab, ROWS));
         for (uint64_t seed = 0; seed < 4; seed++) {
             fill_logits(logits, vocab, seed);
-            if (seed == 1) logits[vocab / 3] = logits[vocab - 1] = 99.0f; /* ties far apart: the first of them */
-            if (seed == 2) logits[2 * vocab + vocab / 2] = -FLT_MAX, logits[vocab] = 0.0f, logits[vocab + vocab / 2] = -0.0f;
+            if (seed == 1)
+                logits[vocab / 3] = logits[vocab - 1] =
+                    99.0f; /* ties far apart: the first one wins */
+            if (seed == 2)
+                logits[2 * vocab + vocab / 2] = -FLT_MAX, logits[vocab] = 0.0f,
+                                           logits[vocab + vocab / 2] = -0.0f;
             if (seed == 3)
                 for (int i = 0; i < vocab; i++) logits[i] = -FLT_MAX;
             spec_card_put(card, there, logits, bytes);
             spec_launch_argmax(stream, token_there, there, vocab, ROWS, workspace);
             wait_for_stream();
             spec_card_get(card, token, token_there, sizeof token);
-            assert_int_equal(spec_logits_argmax(expected, logits, ROWS, vocab, &spec_vector_kernels_ref, NULL), GSL_SUCCESS);
+            assert_int_equal(
+                spec_logits_argmax(expected, logits, ROWS, vocab, &spec_vector_kernels_ref, NULL),
+                GSL_SUCCESS);
             assert_memory_equal(token, expected, sizeof token);
         }
         spec_card_free(card, there);
@@ -260,12 +277,13 @@ static void the_largest_logit_is_found(void **state)
     free(logits);
 }
 
-static void rows_are_those_of_the_processor(void **state)
+static void rows_equal_the_cpus(void **state)
 {
     (void)state;
     static const double temperatures[] = {1.0, 0.27, 1e-300};
     float *logits = malloc(ROWS * VOCAB_MOST * sizeof *logits);
-    double *row = malloc(ROWS * VOCAB_MOST * sizeof *row), *expected = malloc(ROWS * VOCAB_MOST * sizeof *row);
+    double *row = malloc(ROWS * VOCAB_MOST * sizeof *row),
+           *expected = malloc(ROWS * VOCAB_MOST * sizeof *row);
     for (int v = 0; v < VOCABULARIES; v++) {
         const int vocab = vocabularies[v];
         const size_t n = (size_t)(ROWS * vocab), bytes = n * sizeof *logits;
@@ -277,17 +295,20 @@ static void rows_are_those_of_the_processor(void **state)
         fill_logits(logits, vocab, 7);
         spec_card_put(card, there, logits, bytes);
         for (int t = 0; t < 3; t++) {
-            spec_launch_rows(stream, row_there, bad_there, there, vocab, temperatures[t], ROWS, workspace);
+            spec_launch_rows(stream, row_there, bad_there, there, vocab, temperatures[t], ROWS,
+                             workspace);
             wait_for_stream();
             spec_card_get(card, row, row_there, n * sizeof *row);
             spec_card_get(card, bad, bad_there, sizeof bad);
-            assert_int_equal(spec_logits_rows(into, logits, temperatures[t], ROWS, vocab, &spec_vector_kernels_ref, false, NULL),
+            assert_int_equal(spec_logits_rows(into, logits, temperatures[t], ROWS, vocab,
+                                              &spec_vector_kernels_ref, false, NULL),
                              GSL_SUCCESS);
             for (int u = 0; u < ROWS; u++) {
                 long double sum = 0.0L;
                 assert_int_equal(bad[u], 0);
                 for (int i = 0; i < vocab; i++) {
-                    const double is = row[(size_t)u * (size_t)vocab + (size_t)i], should = into[u][i];
+                    const double is = row[(size_t)u * (size_t)vocab + (size_t)i],
+                                 should = into[u][i];
                     sum += (long double)is;
                     if (memcmp(&is, &should, sizeof is) != 0)
                         fail_msg("%d of %d: %.17g, not %.17g", i, vocab, is, should);
@@ -295,16 +316,18 @@ static void rows_are_those_of_the_processor(void **state)
                 assert_true(fabsl(sum - 1.0L) < 1e-15L);
             }
         }
-        /* A row alone, and another one beside it that is broken. */
+        /* A row alone, then beside another one that is not finite. */
         logits[0] = v % 2 == 0 ? NAN : -INFINITY;
         spec_card_put(card, there, logits, bytes);
-        double *alone_there = allocated((size_t)vocab * sizeof *row), *alone = malloc((size_t)vocab * sizeof *row);
+        double *alone_there = allocated((size_t)vocab * sizeof *row),
+               *alone = malloc((size_t)vocab * sizeof *row);
         spec_launch_rows(stream, row_there, bad_there, there, vocab, 0.27, ROWS, workspace);
         wait_for_stream();
         spec_card_get(card, row, row_there, n * sizeof *row);
         spec_card_get(card, bad, bad_there, sizeof bad);
         assert_true(bad[0] != 0 && bad[1] == 0 && bad[2] == 0);
-        spec_launch_rows(stream, alone_there, bad_there, there + 2 * vocab, vocab, 0.27, 1, workspace);
+        spec_launch_rows(stream, alone_there, bad_there, there + 2 * vocab, vocab, 0.27, 1,
+                         workspace);
         wait_for_stream();
         spec_card_get(card, alone, alone_there, (size_t)vocab * sizeof *row);
         assert_memory_equal(alone, row + 2 * (size_t)vocab, (size_t)vocab * sizeof *row);
@@ -322,35 +345,16 @@ static void rows_are_those_of_the_processor(void **state)
     free(expected);
 }
 
-static int open_card(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
-        printf("%s\n", error.text);
-        return -1;
-    }
-    return 0;
-}
-
-static int close_card(void **state)
-{
-    (void)state;
-    spec_stream_free(stream);
-    spec_card_close(card);
-    return 0;
-}
-
 int main(void)
 {
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norms_are_those_of_the_processor),
+        cmocka_unit_test(norms_equal_the_cpus),
         cmocka_unit_test(a_norm_depends_on_its_column_alone),
-        cmocka_unit_test(what_is_not_finite_stays_so),
-        cmocka_unit_test(gates_are_those_of_the_processor),
+        cmocka_unit_test(columns_that_are_not_finite_stay_so),
+        cmocka_unit_test(gates_equal_the_cpus),
         cmocka_unit_test(the_largest_logit_is_found),
-        cmocka_unit_test(rows_are_those_of_the_processor),
+        cmocka_unit_test(rows_equal_the_cpus),
     };
     return cmocka_run_group_tests(tests, open_card, close_card);
 }

@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/int_math.h"
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
-#include "base/least.h"
 #include "models/transformer/kernels/panels.h"
 #include "models/transformer/kernels/product.h"
+#include "tests/support/card_group.h"
 #include "tests/support/near.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
 #include "tests/support/table_model.h"
 
 #include <float.h>
@@ -15,23 +15,23 @@
 
 enum { COLUMNS = SPEC_COLUMNS_MAX, BLOCK = SPEC_TENSOR_BLOCK };
 
-static spec_card *card;
-static spec_stream *stream;
 static void *workspace;
 static const int buckets[] = {8, 16, 32, 64};
 static const struct {
     int rows, cols;
-} shapes[] = {{1, 1}, {3, 8}, {16, 32}, {5, 33}, {33, 31}, {64, 172}, {40, 288}, {17, 640}, {130, 256}};
+} shapes[] = {{1, 1},    {3, 8},    {16, 32},  {5, 33},   {33, 31},
+              {64, 172}, {40, 288}, {17, 640}, {130, 256}};
 
-/* A matrix on the card, its weights as floats, its columns as floats and as an operand, on the host. */
+/* A matrix on the GPU, with its weights as floats; columns as floats and as an operand, on the
+ * host. */
 typedef struct {
     spec_matrix w;
     spec_tensor tensor;
     float *weight; /* (rows, cols) */
     float *x;      /* (COLUMNS, cols) */
-    float *seen;   /* the same, as the operand has them */
+    float *seen;   /* x as rounded by the operand */
     float *bias;   /* (rows) */
-    float *y;      /* (COLUMNS, rows), as the card left them */
+    float *y;      /* (COLUMNS, rows), from the GPU */
     unsigned char *operand, *card_operand;
     size_t operand_bytes;
     float *card_bias, *card_y;
@@ -47,8 +47,7 @@ static void *filled(size_t bytes, int byte)
 
 static void *on_card(size_t bytes, const void *opt_host)
 {
-    void *memory;
-    assert_int_equal(spec_card_alloc(card, &memory, bytes, NULL), GSL_SUCCESS);
+    void *memory = allocated(bytes);
     if (opt_host != NULL) spec_card_put(card, memory, opt_host, bytes);
     return memory;
 }
@@ -58,7 +57,7 @@ static float noise_float(uint64_t *noise)
     return (float)(log(table_uniform(noise)) * (table_uniform(noise) < 0.5 ? 1.0 : -1.0));
 }
 
-/* The operand of the columns x[0..n-1], as pass_batch.h says; everything of other columns is NaN. */
+/* Uploads columns x[0..n-1] as an operand (pass_batch.h); all other columns are NaN. */
 static void put_operand(stage *s, int n)
 {
     const operand_format format = spec_launch_format(s->w.type);
@@ -80,7 +79,8 @@ static void put_operand(stage *s, int n)
             memcpy(seen, x, cols * sizeof *x);
         }
         for (size_t k = 0; k < width && format == OPERAND_INT8; k += BLOCK) {
-            float largest = 0.0f, *const scale = (float *)(s->operand + COLUMNS * width) + (u * width + k) / BLOCK;
+            float largest = 0.0f, *const scale = (float *)(s->operand + COLUMNS * width) +
+                                                 (u * width + k) / BLOCK;
             bool finite = true;
             for (size_t j = k; j < k + BLOCK && j < cols; j++) {
                 largest = fmaxf(largest, fabsf(x[j]));
@@ -98,7 +98,7 @@ static void put_operand(stage *s, int n)
     spec_card_put(card, s->card_operand, s->operand, s->operand_bytes);
 }
 
-/* Weights of every magnitude; in quantised types bytes at random, of which -128 is one. */
+/* Weights of every magnitude; quantised types get random bytes, -128 among them. */
 static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
@@ -114,24 +114,27 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
     for (int r = 0; r < rows; r++) {
         unsigned char *const row = data + (size_t)r * row_bytes;
         s->bias[r] = noise_float(noise);
-        for (int k = 0; k < cols; k++) s->weight[(size_t)r * (size_t)cols + (size_t)k] = noise_float(noise);
+        for (int k = 0; k < cols; k++)
+            s->weight[(size_t)r * (size_t)cols + (size_t)k] = noise_float(noise);
         spec_tensor_row_write(row, type, s->weight + (size_t)r * (size_t)cols, cols);
         const size_t block = type == SPEC_TENSOR_Q8_0 ? 34 : 18;
         for (size_t i = 0; i < row_bytes && spec_tensor_is_quantised(type); i++)
             if (i % block >= 2) row[i] = (unsigned char)(256.0 * table_uniform(noise));
-        spec_tensor_row(s->weight + (size_t)r * (size_t)cols, &s->tensor, r);
+        spec_tensor_decode_row(s->weight + (size_t)r * (size_t)cols, &s->tensor, r);
     }
     s->w.bytes = spec_layout_bytes(type, rows, cols);
     void *const tiles = filled(s->w.bytes, 0);
-    assert_int_equal(spec_layout_pack(tiles, type, &s->tensor, 1, 0, spec_least_pieces(rows, SPEC_LAYOUT_ROWS), NULL),
+    assert_int_equal(spec_layout_pack(tiles, type, &s->tensor, 1, 0,
+                                      spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS), NULL),
                      GSL_SUCCESS);
     s->w.data = on_card(s->w.bytes, tiles);
     free(tiles);
-    const size_t wide = (size_t)spec_least_pieces(cols, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
+    const size_t wide = (size_t)spec_int_ceil_div(cols, OPERAND_INT8_ALIGN) * OPERAND_INT8_ALIGN;
     const operand_format format = spec_launch_format(type);
-    s->operand_bytes = (size_t)COLUMNS * (format == OPERAND_FLOATS ? (size_t)cols * sizeof(float)
-                                          : format == OPERAND_BF16 ? (size_t)spec_least_pieces(cols, 32) * 64
-                                                                   : wide + wide / 8);
+    s->operand_bytes =
+        (size_t)COLUMNS * (format == OPERAND_FLOATS ? (size_t)cols * sizeof(float)
+                           : format == OPERAND_BF16 ? (size_t)spec_int_ceil_div(cols, 32) * 64
+                                                    : wide + wide / 8);
     s->operand = filled(s->operand_bytes, 0);
     s->card_operand = on_card(s->operand_bytes, NULL);
     s->card_bias = on_card((size_t)rows * sizeof(float), s->bias);
@@ -142,13 +145,14 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
 
 static void stage_free(stage *s)
 {
-    void *const host[] = {s->weight, s->x, s->seen, s->bias, s->y, s->operand, (void *)(uintptr_t)s->tensor.data};
+    void *const host[] = {
+        s->weight, s->x, s->seen, s->bias, s->y, s->operand, (void *)(uintptr_t)s->tensor.data};
     void *const there[] = {s->w.data, s->card_operand, s->card_bias, s->card_y, s->card_batch};
     for (size_t i = 0; i < sizeof host / sizeof *host; i++) free(host[i]);
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) spec_card_free(card, there[i]);
 }
 
-/* Multiply the first n columns into y, which holds 3.25 everywhere before. */
+/* Multiplies the first n columns into y, which is filled with 3.25 before. */
 static void multiply(stage *s, int n, int bucket, bool bias, bool add)
 {
     const size_t values = (size_t)COLUMNS * (size_t)s->w.rows;
@@ -157,22 +161,23 @@ static void multiply(stage *s, int n, int bucket, bool bias, bool add)
     for (size_t i = 0; i < values; i++) s->y[i] = 3.25f;
     spec_card_put(card, s->card_batch, batch, sizeof *batch);
     spec_card_put(card, s->card_y, s->y, values * sizeof *s->y);
-    spec_launch_product(stream, s->card_y, &s->w, s->card_operand, bias ? s->card_bias : NULL, add, false, workspace,
-                        s->card_batch, bucket);
+    spec_launch_product(stream, s->card_y, &s->w, s->card_operand, bias ? s->card_bias : NULL, add,
+                        false, workspace, s->card_batch, bucket);
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
     spec_card_get(card, s->y, s->card_y, values * sizeof *s->y);
     for (size_t i = (size_t)n * (size_t)s->w.rows; i < values; i++) assert_same(s->y[i], 3.25f);
     free(batch);
 }
 
-/* Of k sums and products, each rounded to float, whatever their order; a tensor core cuts off instead: twice that. In
- * quantised types each block is one exact sum, and the scales' product is rounded too. */
+/* Error bound for k products and sums, each rounded to float, in any order; twice that, since
+ * tensor cores truncate. A block of quantised types is one exact sum, with one more rounding for
+ * the product of scales. */
 static double bound(const stage *s, double magnitude)
 {
     return 2.0 * (s->w.cols + 8) * (double)FLT_EPSILON * magnitude;
 }
 
-/* What row r and column u come to without bias, in double precision, and the sum of the magnitudes. */
+/* Element r of column u without bias in double precision, and the sum of the magnitudes. */
 static double exact(const stage *s, int r, int u, double *ret_magnitude)
 {
     const int cols = s->w.cols;
@@ -186,7 +191,7 @@ static double exact(const stage *s, int r, int u, double *ret_magnitude)
     return sum;
 }
 
-static void products_are_those_of_double_precision(void **state)
+static void products_agree_with_double_precision(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -212,7 +217,7 @@ static void products_are_those_of_double_precision(void **state)
     }
 }
 
-static void a_column_is_the_same_whatever_stands_beside_it(void **state)
+static void a_column_does_not_depend_on_its_neighbours(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -224,7 +229,8 @@ static void a_column_is_the_same_whatever_stands_beside_it(void **state)
         float *const all = filled((size_t)(COLUMNS * rows) * sizeof *all, 0);
         memcpy(all, s.y, (size_t)(COLUMNS * rows) * sizeof *all);
         for (int b = 0; b < 4; b++) {
-            for (int n = b == 0 ? 1 : buckets[b - 1]; n <= buckets[b]; n += buckets[b] / 8 + (n == 1)) {
+            for (int n = b == 0 ? 1 : buckets[b - 1]; n <= buckets[b];
+                 n += buckets[b] / 8 + (n == 1)) {
                 put_operand(&s, n);
                 multiply(&s, n, buckets[b], true, true);
                 assert_memory_equal(s.y, all, (size_t)(n * rows) * sizeof *all);
@@ -235,9 +241,9 @@ static void a_column_is_the_same_whatever_stands_beside_it(void **state)
     }
 }
 
-/* So many groups of columns that every warp fills the places of its ring again, in all types: 8 parts of a sum, of which
- * some have one group more than Q4_0 has places. */
-static void long_sums_are_those_of_double_precision_in_all_buckets(void **state)
+/* Enough groups of columns that every warp reuses its ring slots, in all types: 8 parts of a sum,
+ * of which some have one group more than Q4_0 has slots. */
+static void long_sums_agree_with_double_precision_in_all_buckets(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -250,7 +256,7 @@ static void long_sums_are_those_of_double_precision_in_all_buckets(void **state)
             for (int r = 0; r < rows; r++) {
                 double magnitude;
                 const double sum = exact(&s, r, u, &magnitude);
-                /* Far below the bound of so many roundings, so that a group too few is seen. */
+                /* Far below the worst-case bound, so that a missing group shows. */
                 assert_within((double)s.y[u * rows + r], sum, 1e-5 * magnitude);
             }
         }
@@ -265,19 +271,22 @@ static void long_sums_are_those_of_double_precision_in_all_buckets(void **state)
     }
 }
 
-/* Matrices with more rows have their sums made in 4, 2, 1 parts, and those in one to four blocks: what comes out is the
- * same for all buckets, and again when the workspace has been used. */
-static void parts_of_a_sum_are_added_alike(void **state)
+/* Sums of matrices with more rows have 4, 2 or 1 parts, made in one to four blocks: results are the
+ * same for all buckets, and again after the workspace has been used. */
+static void parts_of_a_sum_are_added_in_one_order(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
     static const struct {
         int rows;
         spec_tensor_type type;
-    } cases[] = {
-        {8209, SPEC_TENSOR_BF16}, {8209, SPEC_TENSOR_Q8_0}, {16400, SPEC_TENSOR_Q4_0}, {32785, SPEC_TENSOR_F16}};
+    } cases[] = {{8209, SPEC_TENSOR_BF16},
+                 {8209, SPEC_TENSOR_Q8_0},
+                 {16400, SPEC_TENSOR_Q4_0},
+                 {32785, SPEC_TENSOR_F16}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int rows = cases[i].rows, n = 7, cols = spec_tensor_is_quantised(cases[i].type) ? 288 : 72;
+        const int rows = cases[i].rows, n = 7,
+                  cols = spec_tensor_is_quantised(cases[i].type) ? 288 : 72;
         stage s;
         stage_init(&s, cases[i].type, rows, cols, &noise);
         multiply(&s, n, 8, true, false);
@@ -292,7 +301,8 @@ static void parts_of_a_sum_are_added_alike(void **state)
                 const double bias = (double)s.bias[r];
                 double magnitude;
                 const double sum = exact(&s, r, u, &magnitude);
-                assert_within((double)s.y[u * rows + r], sum + bias, bound(&s, magnitude + fabs(bias)));
+                assert_within((double)s.y[u * rows + r], sum + bias,
+                              bound(&s, magnitude + fabs(bias)));
             }
         }
         free(once);
@@ -317,8 +327,10 @@ static void a_column_that_is_not_finite_spoils_no_other(void **state)
         multiply(&s, n, 16, false, false);
         for (int u = 0; u < n; u++) {
             for (int r = 0; r < rows; r++) {
-                if (u == 3 || (u == 9 && spec_tensor_is_quantised(type))) assert_nan((double)s.y[u * rows + r]);
-                else if (u != 9) assert_same((double)s.y[u * rows + r], (double)finite[u * rows + r]);
+                if (u == 3 || (u == 9 && spec_tensor_is_quantised(type)))
+                    assert_nan((double)s.y[u * rows + r]);
+                else if (u != 9)
+                    assert_same((double)s.y[u * rows + r], (double)finite[u * rows + r]);
             }
         }
         free(finite);
@@ -326,8 +338,8 @@ static void a_column_that_is_not_finite_spoils_no_other(void **state)
     }
 }
 
-/* The processor multiplies the same rounded blocks, exactly, and adds them in another order. */
-static void quantised_products_are_those_of_the_processor(void **state)
+/* The CPU multiplies the same rounded blocks, exactly, and adds them in another order. */
+static void quantised_products_equal_the_cpus(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -343,18 +355,21 @@ static void quantised_products_are_those_of_the_processor(void **state)
             host.bytes = (size_t)panels * spec_panels_bytes(type, width);
             host.data = aligned_alloc(SPEC_PANEL_ALIGNMENT, (host.bytes + 63) / 64 * 64);
             assert_int_equal(spec_panels_pack(&host, &s.tensor, 1, 0, panels, NULL), GSL_SUCCESS);
-            void *const activation = filled(spec_activation_bytes(width, n), 0);
+            void *const activation = filled(spec_product_activation_bytes(width, n), 0);
             float *const y = filled((size_t)(n * rows) * sizeof *y, 0);
             for (int i = 0; i < n * rows; i++) y[i] = 3.25f;
-            spec_activation_fill(activation, kernels, type, s.x, width, n, 0, spec_activation_pieces(width));
+            spec_product_activation_fill(activation, kernels, type, s.x, width, n, 0,
+                                         spec_product_activation_pieces(width));
             spec_product(y, kernels, &host, activation, s.bias, true, n, 0, panels);
             for (int u = 0; u < n; u++) {
                 for (int r = 0; r < rows; r++) {
                     double magnitude = 0.0;
                     for (int k = 0; k < width; k++)
-                        magnitude += fabs((double)s.weight[r * width + k] * (double)s.seen[u * width + k]);
-                    /* One block: the same to the last bit. Then one rounding a block on either side. */
-                    const double tolerance = c == 0 ? 0.0 : width / BLOCK * (double)FLT_EPSILON * magnitude;
+                        magnitude +=
+                            fabs((double)s.weight[r * width + k] * (double)s.seen[u * width + k]);
+                    /* One block: equal bits. Otherwise one rounding per block on either side. */
+                    const double tolerance =
+                        c == 0 ? 0.0 : width / BLOCK * (double)FLT_EPSILON * magnitude;
                     assert_within((double)s.y[u * rows + r], (double)y[u * rows + r], tolerance);
                 }
             }
@@ -366,7 +381,7 @@ static void quantised_products_are_those_of_the_processor(void **state)
     }
 }
 
-static void wanted_columns_alone_are_multiplied(void **state)
+static void only_wanted_columns_are_multiplied(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -384,7 +399,8 @@ static void wanted_columns_alone_are_multiplied(void **state)
             for (int i = 0; i < COLUMNS * rows; i++) s.y[i] = 3.25f;
             spec_card_put(card, s.card_batch, batch, sizeof *batch);
             spec_card_put(card, s.card_y, s.y, (size_t)(COLUMNS * rows) * sizeof *s.y);
-            spec_launch_product(stream, s.card_y, &s.w, s.card_operand, NULL, false, true, workspace, s.card_batch, 8);
+            spec_launch_product(stream, s.card_y, &s.w, s.card_operand, NULL, false, true,
+                                workspace, s.card_batch, 8);
             assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
             spec_card_get(card, s.y, s.card_y, (size_t)(COLUMNS * rows) * sizeof *s.y);
             const int n = 9 - first;
@@ -415,7 +431,8 @@ static void embedded_tokens_are_rows_of_the_table(void **state)
         assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
         spec_card_get(card, x, card_x, (size_t)(COLUMNS * cols) * sizeof *x);
         for (int u = 0; u < n; u++)
-            assert_memory_equal(x + u * cols, s.weight + batch->token[u] * cols, (size_t)cols * sizeof *x);
+            assert_memory_equal(x + u * cols, s.weight + batch->token[u] * cols,
+                                (size_t)cols * sizeof *x);
         for (int i = n * cols; i < COLUMNS * cols; i++) assert_nan((double)x[i]);
         spec_card_free(card, card_x);
         free(x);
@@ -424,38 +441,31 @@ static void embedded_tokens_are_rows_of_the_table(void **state)
     }
 }
 
-static int open_card(void **state)
+static int open_workspace(void **state)
 {
-    spec_error error = {0};
-    (void)state;
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
-        print_error("%s\n", error.text);
-        return -1;
-    }
-    return spec_card_alloc(card, &workspace, spec_launch_product_bytes(), &error) == GSL_SUCCESS ? 0 : -1;
+    if (open_card(state) != 0) return -1;
+    workspace = allocated(spec_launch_product_bytes());
+    return 0;
 }
 
-static int close_card(void **state)
+static int close_workspace(void **state)
 {
-    (void)state;
     spec_card_free(card, workspace);
-    spec_stream_free(stream);
-    spec_card_close(card);
-    return 0;
+    return close_card(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_double_precision),
-        cmocka_unit_test(a_column_is_the_same_whatever_stands_beside_it),
-        cmocka_unit_test(long_sums_are_those_of_double_precision_in_all_buckets),
-        cmocka_unit_test(parts_of_a_sum_are_added_alike),
+        cmocka_unit_test(products_agree_with_double_precision),
+        cmocka_unit_test(a_column_does_not_depend_on_its_neighbours),
+        cmocka_unit_test(long_sums_agree_with_double_precision_in_all_buckets),
+        cmocka_unit_test(parts_of_a_sum_are_added_in_one_order),
         cmocka_unit_test(a_column_that_is_not_finite_spoils_no_other),
-        cmocka_unit_test(quantised_products_are_those_of_the_processor),
-        cmocka_unit_test(wanted_columns_alone_are_multiplied),
+        cmocka_unit_test(quantised_products_equal_the_cpus),
+        cmocka_unit_test(only_wanted_columns_are_multiplied),
         cmocka_unit_test(embedded_tokens_are_rows_of_the_table),
     };
     spec_simulated_card();
-    return cmocka_run_group_tests(tests, open_card, close_card);
+    return cmocka_run_group_tests(tests, open_workspace, close_workspace);
 }

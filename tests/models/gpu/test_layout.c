@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/gpu/layout.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -15,7 +16,7 @@ static void *memory(size_t bytes)
     return memset(at, 0xa5, bytes + 1);
 }
 
-/* Bytes at random: every weight and scale that there is. */
+/* Random bytes: every possible weight and scale. */
 static spec_tensor random_tensor(spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
@@ -29,13 +30,14 @@ static void free_tensor(const spec_tensor *tensor)
     free((void *)(uintptr_t)tensor->data);
 }
 
-/* In two ranges, the later first, each between bytes that stay as they are. */
+/* Packs two ranges, the later one first, each between guard bytes that must not change. */
 static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int n_parts)
 {
     int rows = 0;
     for (int i = 0; i < n_parts; i++) rows += part[i].rows;
     const int cols = part->cols, n = (rows + SPEC_LAYOUT_ROWS - 1) / SPEC_LAYOUT_ROWS;
-    const size_t tile = spec_layout_tile_bytes(type, cols), all = spec_layout_bytes(type, rows, cols);
+    const size_t tile = spec_layout_tile_bytes(type, cols),
+                 all = spec_layout_bytes(type, rows, cols);
     assert_int_equal(all, (size_t)n * tile);
     unsigned char *const data = memory(all), *const half = memory(all);
     assert_int_equal(spec_layout_pack(half, type, part, n_parts, n / 2, n, NULL), GSL_SUCCESS);
@@ -49,7 +51,7 @@ static unsigned char *packed(spec_tensor_type type, const spec_tensor *part, int
     return data;
 }
 
-static void a_row_is_read_back_as_its_tensor_has_it(void **state)
+static void unpacked_rows_equal_the_tensors(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -57,14 +59,15 @@ static void a_row_is_read_back_as_its_tensor_has_it(void **state)
         for (size_t c = 0; c < sizeof cols_of / sizeof *cols_of; c++) {
             const int cols = cols_of[c];
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
-            const spec_tensor part[3] = {random_tensor(type, 7, cols, &noise), random_tensor(type, 1, cols, &noise),
+            const spec_tensor part[3] = {random_tensor(type, 7, cols, &noise),
+                                         random_tensor(type, 1, cols, &noise),
                                          random_tensor(type, 41, cols, &noise)};
             unsigned char *const data = packed(type, part, 3);
             float *const expected = memory((size_t)cols * sizeof *expected);
             float *const got = memory((size_t)cols * sizeof *got);
             for (int p = 0, row = 0; p < 3; p++) {
                 for (int r = 0; r < part[p].rows; r++, row++) {
-                    spec_tensor_row(expected, &part[p], r);
+                    spec_tensor_decode_row(expected, &part[p], r);
                     spec_layout_row(got, data, type, cols, row);
                     assert_memory_equal(got, expected, (size_t)cols * sizeof *got);
                 }
@@ -77,8 +80,8 @@ static void a_row_is_read_back_as_its_tensor_has_it(void **state)
     }
 }
 
-/* The bytes of every row and column are its own: a bit that is flipped in a tensor is flipped in one place. */
-static void what_is_beyond_the_rows_and_columns_is_zero(void **state)
+/* Each row and column has its own bytes: flipping a bit of a tensor flips one place. */
+static void padding_of_rows_and_columns_is_zero(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -89,13 +92,14 @@ static void what_is_beyond_the_rows_and_columns_is_zero(void **state)
         unsigned char *const data = packed(type, &tensor, 1);
         const size_t all = spec_layout_bytes(type, rows, cols);
         int bits[2] = {0, 0};
-        for (size_t i = 0; i < bytes; i++) bits[0] += __builtin_popcount(((const unsigned char *)tensor.data)[i]);
+        for (size_t i = 0; i < bytes; i++)
+            bits[0] += __builtin_popcount(((const unsigned char *)tensor.data)[i]);
         for (size_t i = 0; i < all; i++) bits[1] += __builtin_popcount(data[i]);
         assert_int_equal(bits[0], bits[1]);
-        assert_int_equal(all, (type == SPEC_TENSOR_F32                                      ? 32 * 160 * 4
+        assert_int_equal(all, (type == SPEC_TENSOR_F32                               ? 32 * 160 * 4
                                : type == SPEC_TENSOR_F16 || type == SPEC_TENSOR_BF16 ? 32 * 160 * 2
                                : type == SPEC_TENSOR_Q8_0                            ? 2 * 2 * 2176
-                                                                                     : 2 * 2 * 1152));
+                                                          : 2 * 2 * 1152));
         free(data);
         free_tensor(&tensor);
     }
@@ -114,17 +118,18 @@ static void parts_of_other_types_are_converted(void **state)
         for (spec_tensor_type of = 0; of < SPEC_TENSOR_TYPES; of++) {
             part[of] = random_tensor(of, ROWS, COLS, &noise);
             for (int r = 0; r < ROWS; r++)
-                spec_tensor_row_write((char *)(uintptr_t)part[of].data + (size_t)r * spec_tensor_row_bytes(of, COLS),
+                spec_tensor_row_write((char *)(uintptr_t)part[of].data +
+                                          (size_t)r * spec_tensor_row_bytes(of, COLS),
                                       of, value[r], COLS);
         }
         unsigned char *const data = packed(type, part, SPEC_TENSOR_TYPES);
         for (int row = 0; row < SPEC_TENSOR_TYPES * ROWS; row++) {
             unsigned char written[COLS * sizeof(float)];
             const spec_tensor again = {.type = type, .rows = 1, .cols = COLS, .data = written};
-            spec_tensor_row(expected, &part[row / ROWS], row % ROWS);
+            spec_tensor_decode_row(expected, &part[row / ROWS], row % ROWS);
             if (part[row / ROWS].type != type) {
                 spec_tensor_row_write(written, type, expected, COLS);
-                spec_tensor_row(expected, &again, 0);
+                spec_tensor_decode_row(expected, &again, 0);
             }
             spec_layout_row(got, data, type, COLS, row);
             assert_memory_equal(got, expected, sizeof got);
@@ -137,8 +142,8 @@ static void parts_of_other_types_are_converted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_read_back_as_its_tensor_has_it),
-        cmocka_unit_test(what_is_beyond_the_rows_and_columns_is_zero),
+        cmocka_unit_test(unpacked_rows_equal_the_tensors),
+        cmocka_unit_test(padding_of_rows_and_columns_is_zero),
         cmocka_unit_test(parts_of_other_types_are_converted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

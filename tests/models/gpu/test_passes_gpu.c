@@ -1,14 +1,16 @@
-/* What passes on the card (or the simulated one) promise whatever is in them: uploads that do not overtake one another,
- * recordings, failures. Operations are in test_backend_gpu.c, whole models in test_transformer_gpu.c. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Properties of passes on the GPU (or the simulated one): ordered uploads, recordings, failures.
+ * Operations are in test_backend_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/recordings.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
-enum { WIDTH = 37 }; /* of its rows */
+enum { WIDTH = 37 }; /* floats per row */
 
 typedef struct {
-    spec_model *model; /* on the processor, for its checkpoint */
+    spec_model *model; /* on the CPU, for its checkpoint */
     spec_weights weights;
     spec_forward forward;
     spec_kv kv;
@@ -21,9 +23,12 @@ static void open_whole(whole *w, const spec_backend *on, const char *type)
     snprintf(spec, sizeof spec, SMALL "%s", type);
     assert_int_equal(spec_model_open(&w->model, spec, NULL, &error), GSL_SUCCESS);
     const spec_checkpoint *checkpoint = spec_transformer_of(w->model)->checkpoint;
-    if (spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (spec_forward_init(&w->forward, &w->weights, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    if (on->kv_init(on, &w->kv, &checkpoint->shape, SPEC_TENSOR_F32, SLOTS, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    if (spec_forward_init(&w->forward, &w->weights, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    if (on->kv_init(on, &w->kv, &checkpoint->shape, SPEC_TENSOR_F32, SLOTS, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
 }
 
 static void close_whole(whole *w)
@@ -35,12 +40,20 @@ static void close_whole(whole *w)
     spec_model_close(w->model);
 }
 
-/* So many kinds of passes that recordings go and come back: the logits are those of passes without any. A draft in its
- * target's cache, two texts in turns: layers and keys and values are of a kind, too. */
-static void recordings_come_and_go_and_change_nothing(void **state)
+/* So many kinds of passes that recordings are evicted and made again: logits equal those without
+ * recordings. A draft uses its target's cache, and two sequences take turns, since a kind includes
+ * layers and cache. */
+static void evicted_recordings_change_no_result(void **state)
 {
     (void)state;
-    enum { TURNS = 2, TEXTS = 2, STARTS = 2, SETS = 2, KINDS = 5, ALL = KINDS * SETS * STARTS * TEXTS };
+    enum {
+        TURNS = 2,
+        TEXTS = 2,
+        STARTS = 2,
+        SETS = 2,
+        KINDS = 5,
+        ALL = KINDS * SETS * STARTS * TEXTS
+    };
     static const int sets[SETS][1] = {{0}, {1}}, starts[STARTS] = {3, 250};
     static const int kinds[KINDS][2] = {{1, 1}, {1, 0}, {9, 9}, {9, 5}, {9, 0}};
     static float logits[2][TURNS * ALL][WIDTH];
@@ -55,7 +68,9 @@ static void recordings_come_and_go_and_change_nothing(void **state)
             int path[PASS_COLUMNS];
             spec_batch begin = text_batch(WIDTH, 3, 3, 0, path);
             begin.token[0] = 5 + i;
-            assert_int_equal(gpu->kv_init(gpu, &text[i], &w.weights.shape, SPEC_TENSOR_F32, SLOTS, NULL), GSL_SUCCESS);
+            assert_int_equal(
+                gpu->kv_init(gpu, &text[i], &w.weights.shape, SPEC_TENSOR_F32, SLOTS, NULL),
+                GSL_SUCCESS);
             spec_forward_begin(&w.forward, &text[i], &begin, (const int[]){0, 1}, 2);
             wait_for(&w.forward.queue);
         }
@@ -64,7 +79,8 @@ static void recordings_come_and_go_and_change_nothing(void **state)
             int path[PASS_COLUMNS];
             spec_batch batch = text_batch(WIDTH, n, first, starts[i / KINDS / SETS % STARTS], path);
             for (int u = 0; u < n; u++) batch.token[u] = (batch.token[u] + i) % WIDTH;
-            spec_forward_begin(&w.forward, &text[i / KINDS / SETS / STARTS % TEXTS], &batch, sets[i / KINDS % SETS], 1);
+            spec_forward_begin(&w.forward, &text[i / KINDS / SETS / STARTS % TEXTS], &batch,
+                               sets[i / KINDS % SETS], 1);
             wait_for(&w.forward.queue);
             const float *last = w.forward.logits + (n - first - 1) * WIDTH;
             if (first < n) gpu->get(gpu, logits[records][i], last, sizeof logits[records][i]);
@@ -79,8 +95,8 @@ static void recordings_come_and_go_and_change_nothing(void **state)
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
 }
 
-/* Ten passes of a text begun one after the other, with slots moved in between: what is uploaded for a pass waits for the
- * one before. */
+/* Ten passes of a sequence are queued, with slots moved in between: the upload for a pass must wait
+ * for the previous pass. */
 static void passes_need_not_be_waited_for(void **state)
 {
     (void)state;
@@ -95,7 +111,7 @@ static void passes_need_not_be_waited_for(void **state)
             spec_batch batch = text_batch(WIDTH, 3, 2, 3 * p, path);
             for (int u = 0; u < 3; u++) batch.token[u] = (5 * p + u) % WIDTH;
             spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
-            memset(&batch, 0, sizeof batch); /* it is free */
+            memset(&batch, 0, sizeof batch); /* the caller may reuse it */
             memset(path, 0, sizeof path);
             const int from[] = {3 * p + 2};
             if (p % 3 == 1) gpu->keep(&w.forward.queue, &w.kv, from, 3 * p + 1, 1);
@@ -108,9 +124,9 @@ static void passes_need_not_be_waited_for(void **state)
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------------------------- */
+/* -- failures -- */
 
-static void a_text_beyond_the_context_is_told(void **state)
+static void a_text_beyond_the_context_is_refused(void **state)
 {
     (void)state;
     whole w;
@@ -122,12 +138,14 @@ static void a_text_beyond_the_context_is_told(void **state)
     spec_forward_begin(&w.forward, &w.kv, &batch, layer, 1);
     assert_int_equal(spec_forward_wait(&w.forward, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "context of 300"));
-    assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error), GSL_EINVAL);
+    assert_int_equal(gpu->argmax(&w.forward.queue, &token, w.forward.logits, 1, &error),
+                     GSL_EINVAL);
     close_whole(&w);
 }
 
-/* A fault at any launch comes out of _wait, and of all that is asked afterwards; nothing crashes, all is given back. */
-static void a_fault_in_a_pass_is_told_ever_after(void **state)
+/* With a fault at any launch, _wait and every later call fail; nothing crashes, all memory is
+ * freed. */
+static void a_fault_in_a_pass_fails_all_later_calls(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
@@ -153,9 +171,11 @@ static void a_fault_in_a_pass_is_told_ever_after(void **state)
             assert_int_equal(status, GSL_EFAILED);
             assert_non_null(strstr(error.text, "ILLEGAL_ADDRESS"));
             spec_error again = {""};
-            assert_int_equal(gpu->argmax(&w.forward.queue, token, w.forward.logits, 3, &again), GSL_EFAILED);
+            assert_int_equal(gpu->argmax(&w.forward.queue, token, w.forward.logits, 3, &again),
+                             GSL_EFAILED);
             assert_string_equal(again.text, error.text);
-            assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again), GSL_EFAILED);
+            assert_int_equal(gpu->rows(&w.forward.queue, into, w.forward.logits, 1.0, 1, &again),
+                             GSL_EFAILED);
             const spec_batch batch = text_batch(WIDTH, 3, 0, 0, path);
             spec_forward_begin(&w.forward, &w.kv, &batch, layer, 2);
             gpu->keep(&w.forward.queue, &w.kv, path, 0, 1);
@@ -185,13 +205,14 @@ static void a_pass_that_cannot_be_recorded_says_why(void **state)
     unsetenv("SIM_FAIL");
     const char *end = strstr(error.text, ": a pass could not be recorded: ");
     assert_non_null(end);
-    assert_string_equal(end, ": a pass could not be recorded: CUDA_ERROR_OUT_OF_MEMORY (out of memory); with "
-                             "SPECLAB_GPU_RECORD=0 it is run as it is");
+    assert_string_equal(end, ": a pass could not be recorded: CUDA_ERROR_OUT_OF_MEMORY (out of "
+                             "memory); SPECLAB_GPU_RECORD=0 runs passes without recording");
     close_whole(&w);
 }
 
-/* Wherever the memory ends, there is a line, and nothing is left behind (the simulated driver would say so). */
-static void too_little_memory_is_a_line(void **state)
+/* Wherever memory runs out, a message reports it, and nothing leaks (the simulated driver
+ * checks). */
+static void too_little_memory_is_reported(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
@@ -211,7 +232,8 @@ static void too_little_memory_is_a_line(void **state)
         spec_kv kv = {0};
         int status = spec_weights_init(&weights, checkpoint, SPEC_TENSOR_TYPES, gpu, &error);
         if (status == GSL_SUCCESS) status = spec_forward_init(&forward, &weights, &error);
-        if (status == GSL_SUCCESS) status = gpu->kv_init(gpu, &kv, &checkpoint->shape, SPEC_TENSOR_BF16, SLOTS, &error);
+        if (status == GSL_SUCCESS)
+            status = gpu->kv_init(gpu, &kv, &checkpoint->shape, SPEC_TENSOR_BF16, SLOTS, &error);
         if (status == GSL_SUCCESS) made++;
         else refused += status == GSL_ENOMEM && strstr(error.text, " free of ") != NULL;
         gpu->kv_free(gpu, &kv);
@@ -230,12 +252,12 @@ int main(void)
 {
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recordings_come_and_go_and_change_nothing),
+        cmocka_unit_test(evicted_recordings_change_no_result),
         cmocka_unit_test(passes_need_not_be_waited_for),
-        cmocka_unit_test(a_text_beyond_the_context_is_told),
-        cmocka_unit_test(a_fault_in_a_pass_is_told_ever_after),
+        cmocka_unit_test(a_text_beyond_the_context_is_refused),
+        cmocka_unit_test(a_fault_in_a_pass_fails_all_later_calls),
         cmocka_unit_test(a_pass_that_cannot_be_recorded_says_why),
-        cmocka_unit_test(too_little_memory_is_a_line),
+        cmocka_unit_test(too_little_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

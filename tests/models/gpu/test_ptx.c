@@ -1,17 +1,20 @@
-/* Kernels as nvcc made them, run instruction by instruction (tests/simulator/ptx): what is right passes, mistakes are
- * found, and products have the bits of those that gcc compiled. Skipped where the kernels were built without nvcc. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kernels as nvcc compiled them, run instruction by instruction (tests/simulator/ptx): correct
+ * kernels pass, mistakes are found, and products have the bits of gcc's. Skipped if the build had
+ * no nvcc. */
 #include "tests/models/gpu/planted_use.h"
 #include "tests/support/folder.h"
 
 static bool there(void) { return access(spec_simulator_path("libplanted_ptx.so"), R_OK) == 0; }
 
-#define NEEDS_PTX()                                                                                                    \
-    do {                                                                                                               \
-        (void)state;                                                                                                   \
-        if (!there()) skip();                                                                                          \
+#define NEEDS_PTX()                                                                                \
+    do {                                                                                           \
+        (void)state;                                                                               \
+        if (!there()) skip();                                                                      \
     } while (0)
 
-static void run_kernel(const char *name, int is_wrong, int n_blocks, const char *one, const char *two)
+static void run_kernel(const char *name, int is_wrong, int n_blocks, const char *one,
+                       const char *two)
 {
     kernel = name;
     wrong = is_wrong;
@@ -21,14 +24,15 @@ static void run_kernel(const char *name, int is_wrong, int n_blocks, const char 
 
 static const char *const cards[] = {"SIM_CAPABILITY=8.0", "SIM_CAPABILITY=9.0"};
 
-static void kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards(void **state)
+static void right_kernels_pass_in_any_order_on_both_capabilities(void **state)
 {
     NEEDS_PTX();
     static const char *const names[] = {
-        "planted_copy",    "planted_sum",       "planted_divergent", "planted_early",      "planted_half_warp",
-        "planted_product", "planted_past_end",  "planted_two_lines", "planted_reads_past", "planted_past_shared",
-        "planted_lanes",   "planted_unwritten", "planted_one_word",  "planted_count",      "planted_unaligned",
-        "planted_nowhere", "planted_endless"};
+        "planted_copy",       "planted_sum",         "planted_divergent", "planted_early",
+        "planted_half_warp",  "planted_product",     "planted_past_end",  "planted_two_lines",
+        "planted_reads_past", "planted_past_shared", "planted_lanes",     "planted_unwritten",
+        "planted_one_word",   "planted_count",       "planted_unaligned", "planted_nowhere",
+        "planted_endless"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         for (int i = 0; i < 6; i++) {
             run_kernel(names[k], 0, N / THREADS, orders[i % 3], cards[i / 3]);
@@ -36,19 +40,20 @@ static void kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards(voi
         }
 }
 
-/* In all orders: one line that names the text of PTX. */
+/* In all orders: one line that names the PTX file. */
 static void is_caught(const char *name, int n_blocks, const char *text)
 {
     for (int i = 0; i < 6; i++) {
         run_kernel(name, 1, n_blocks, orders[i % 3], cards[i / 3]);
         says(text, 3);
         assert_int_equal(strncmp(said, "simulator: kernel planted_", 26), 0);
-        if (strstr(said, i < 3 ? "kernels_planted.compute_80.ptx:" : "kernels_planted.compute_90.ptx:") == NULL)
+        if (strstr(said, i < 3 ? "kernels_planted.compute_80.ptx:"
+                               : "kernels_planted.compute_90.ptx:") == NULL)
             fail_msg("no line of PTX: %s", said);
     }
 }
 
-static void meetings_that_do_not_come_about_are_named(void **state)
+static void incomplete_barriers_and_exchanges_are_named(void **state)
 {
     NEEDS_PTX();
     is_caught("planted_early", 1, ", which has ended");
@@ -65,7 +70,7 @@ static void a_missing_barrier_shows_in_one_order_of_warps(void **state)
     says("", 0);
 }
 
-static void a_barrier_of_a_warp_that_is_missing_shows_where_lanes_go_one_by_one(void **state)
+static void a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one(void **state)
 {
     NEEDS_PTX();
     int found = 0;
@@ -76,7 +81,7 @@ static void a_barrier_of_a_warp_that_is_missing_shows_where_lanes_go_one_by_one(
     assert_int_not_equal(found, 0);
 }
 
-static void memory_that_is_not_there_is_named(void **state)
+static void invalid_addresses_are_named(void **state)
 {
     NEEDS_PTX();
     is_caught("planted_past_end", N / THREADS + 1, "it writes 4 bytes at ");
@@ -87,14 +92,14 @@ static void memory_that_is_not_there_is_named(void **state)
     is_caught("planted_nowhere", N / THREADS, "thread 3: address 0x40 is no memory of the card");
 }
 
-static void shared_memory_that_nobody_wrote_is_no_number(void **state)
+static void unwritten_shared_memory_is_nan(void **state)
 {
     NEEDS_PTX();
     run_kernel("planted_unwritten", 1, N / THREADS, orders[0], cards[1]);
     says("", 5);
 }
 
-static void a_launch_that_never_comes_back_is_named(void **state)
+static void an_endless_launch_is_named(void **state)
 {
     NEEDS_PTX();
     run_kernel("planted_endless", 1, N / THREADS, orders[0], cards[1]);
@@ -115,10 +120,12 @@ static void a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends
     copy_twice_with(0, "", 0);
     copy_twice_with(AHEAD_NEVER_WAITS, "thread 77: it ", 3);
     copy_twice_with(AHEAD_WAITS_TWICE, "for the second time", 3);
-    copy_twice_with(AHEAD_WRITES, "it writes the card's memory before griddepcontrol.wait, at kernels_planted", 3);
+    copy_twice_with(AHEAD_WRITES,
+                    "it writes the card's memory before griddepcontrol.wait, at kernels_planted",
+                    3);
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static void multiply(void)
 {
@@ -148,13 +155,13 @@ int main(void)
 {
     if (!there()) printf("skipped: built without nvcc, there is no PTX to run\n");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_that_are_right_pass_in_any_order_for_both_kinds_of_cards),
-        cmocka_unit_test(meetings_that_do_not_come_about_are_named),
+        cmocka_unit_test(right_kernels_pass_in_any_order_on_both_capabilities),
+        cmocka_unit_test(incomplete_barriers_and_exchanges_are_named),
         cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_warps),
-        cmocka_unit_test(a_barrier_of_a_warp_that_is_missing_shows_where_lanes_go_one_by_one),
-        cmocka_unit_test(memory_that_is_not_there_is_named),
-        cmocka_unit_test(shared_memory_that_nobody_wrote_is_no_number),
-        cmocka_unit_test(a_launch_that_never_comes_back_is_named),
+        cmocka_unit_test(a_missing_barrier_of_a_warp_shows_when_lanes_run_one_by_one),
+        cmocka_unit_test(invalid_addresses_are_named),
+        cmocka_unit_test(unwritten_shared_memory_is_nan),
+        cmocka_unit_test(an_endless_launch_is_named),
         cmocka_unit_test(a_launch_that_begins_early_waits_before_it_writes_and_before_it_ends),
         cmocka_unit_test(products_have_the_bits_of_those_that_gcc_compiled),
     };

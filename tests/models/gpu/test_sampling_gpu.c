@@ -1,27 +1,16 @@
-/* Sampling on the card, or the simulated one: the laws that it draws from, and what it refuses. What the token rule
- * makes of them is held against the host's in tests/sim/test_chain_device.c. */
-#include "models/gpu/sampling_gpu.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sampling on the GPU, or the simulated one: the laws it draws from, and rejected input. The token
+ * rule on them is compared with the host's in tests/sim/test_chain_device.c. */
 #include "base/noise.h"
+#include "models/gpu/sampling_gpu.h"
 #include "models/transformer/kernels/vector.h"
+#include "tests/support/card_group.h"
 #include "tests/support/sampled_rows.h"
-#include "tests/support/simulated_card.h"
-#include "tests/support/support.h"
 
 #include <math.h>
 #include <string.h>
 
-static spec_card *card;
-static spec_stream *stream;
-
-static void *allocated(size_t bytes)
-{
-    void *memory;
-    spec_error error = {""};
-    if (spec_card_alloc(card, &memory, bytes, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
-    return memory;
-}
-
-/* One vocabulary, with logits and a law on the card. */
+/* A vocabulary, with logits and a law on the GPU. */
 typedef struct {
     int vocab;
     spec_sampling_gpu *sampling;
@@ -63,12 +52,13 @@ static int draw(bench *b, const spec_transform *transform, double uniform)
     int token = -1;
     spec_error error = {""};
     spec_card_put(card, b->there, b->logits, (size_t)b->vocab * sizeof *b->logits);
-    const int status = spec_sampling_gpu_draw(b->sampling, &token, b->law, b->there, transform, uniform, &error);
+    const int status =
+        spec_sampling_gpu_draw(b->sampling, &token, b->law, b->there, transform, uniform, &error);
     if (status != GSL_SUCCESS) fail_msg("%s", error.text);
     return token;
 }
 
-/* What the kept law says of its logits, as its header tells it. */
+/* Computes the row of the stored law from its logits, as its header defines. */
 static void row_of_law(bench *b)
 {
     sampling_law law;
@@ -88,11 +78,11 @@ static void row_of_law(bench *b)
 
 static void describe(const bench *b, int family, const spec_transform *t)
 {
-    printf("V = %d, family %d, temperature %g, top_k %d, top_p %.17g, min_p %g, %s\n", b->vocab, family, t->temperature,
-           t->top_k, t->top_p, t->min_p, t->chained ? "chained" : "joint");
+    printf("V = %d, family %d, temperature %g, top_k %d, top_p %.17g, min_p %g, %s\n", b->vocab,
+           family, t->temperature, t->top_k, t->top_p, t->min_p, t->chained ? "chained" : "joint");
 }
 
-static void laws_are_the_rows_of_the_processor_bit_for_bit(void **state)
+static void laws_equal_the_cpus_rows_bit_for_bit(void **state)
 {
     (void)state;
     static const int vocab[] = {1,   2,   3,   5,   17,   64,   127,  128,  129, 200,
@@ -114,8 +104,8 @@ static void laws_are_the_rows_of_the_processor_bit_for_bit(void **state)
                     describe(&b, family, &transform);
                     for (int i = 0; i < b.vocab; i++)
                         if (b.row[i] != b.expected[i])
-                            fail_msg("token %d of logit %.9g: %.17g, not %.17g", i, (double)b.logits[i], b.row[i],
-                                     b.expected[i]);
+                            fail_msg("token %d of logit %.9g: %.17g, not %.17g", i,
+                                     (double)b.logits[i], b.row[i], b.expected[i]);
                 }
                 if (!(b.expected[token] > 0.0)) fail_msg("token %d has no probability", token);
                 cases++;
@@ -125,8 +115,8 @@ static void laws_are_the_rows_of_the_processor_bit_for_bit(void **state)
     printf("%llu laws\n", (unsigned long long)cases);
 }
 
-/* As large as vocabularies are. Sums of 2^17 terms in any other order would be seen. */
-static void laws_of_large_vocabularies_are_too(void **state)
+/* Real vocabulary sizes. A different order of sums of 2^17 terms would show. */
+static void laws_of_large_vocabularies_equal_the_cpus_rows(void **state)
 {
     (void)state;
     static const int vocab[] = {32000, 128000};
@@ -154,14 +144,16 @@ static void laws_of_large_vocabularies_are_too(void **state)
     assert_true(worst <= 0x1p-52);
 }
 
-/* Where the filters' cut has more ties than candidates are kept, and where all of the mass is in two tokens. */
-static void cuts_among_many_ties_are_found_in_the_row(void **state)
+/* Filters whose cut has more ties than the candidate list holds, and laws with all mass on two
+ * tokens. */
+static void cuts_among_many_ties_are_found_by_scanning_the_row(void **state)
 {
     (void)state;
     bench b = bench_of(3 * SAMPLING_CANDIDATES);
     for (int kind = 0; kind < 8; kind++) {
         spec_transform transform = SPEC_TRANSFORM_NONE;
-        for (int i = 0; i < b.vocab; i++) b.logits[i] = kind < 4 ? (float)(i % 2) : (float)(i % 7 == 3) * 1e-3f;
+        for (int i = 0; i < b.vocab; i++)
+            b.logits[i] = kind < 4 ? (float)(i % 2) : (float)(i % 7 == 3) * 1e-3f;
         if (kind % 4 != 0) transform.top_p = kind % 4 == 3 ? 0.999 : 0.31;
         if (kind % 4 != 1) transform.top_k = kind % 4 == 2 ? 1 : 3500;
         transform.chained = kind == 3;
@@ -176,7 +168,7 @@ static void cuts_among_many_ties_are_found_in_the_row(void **state)
     bench_free(&b);
 }
 
-static void what_cannot_be_recorded_is_run(void **state)
+static void launches_run_directly_if_recording_fails(void **state)
 {
     (void)state;
     enum { VOCAB = 40 };
@@ -192,20 +184,24 @@ static void what_cannot_be_recorded_is_run(void **state)
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < 3; i++) {
         if (i == 0) setenv("SIM_FAIL", "cuGraphInstantiateWithFlags:2", 1);
-        assert_int_equal(spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error), GSL_SUCCESS);
+        assert_int_equal(
+            spec_sampling_gpu_draw(sampling, &token[i], law, there, &plain, 0.7, &error),
+            GSL_SUCCESS);
         unsetenv("SIM_FAIL");
         assert_int_equal(token[i], token[0]);
     }
     spec_sampling_gpu_free(sampling);
     assert_int_equal(spec_sampling_gpu_init(&sampling, stream, VOCAB, false, &error), GSL_SUCCESS);
-    assert_int_equal(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error), GSL_SUCCESS);
+    assert_int_equal(spec_sampling_gpu_draw(sampling, &token[1], law, there, &plain, 0.7, &error),
+                     GSL_SUCCESS);
     assert_int_equal(token[1], token[0]);
     spec_sampling_gpu_free(sampling);
     spec_card_free(card, there);
     spec_card_free(card, law);
 }
 
-/* Each of these kinds of filters is a recording of its own, and more of them than are kept. */
+/* Each kind of filters needs its own recording, and there are more kinds than recordings are
+ * kept. */
 static void recorded_or_not_the_tokens_are_the_same(void **state)
 {
     (void)state;
@@ -220,27 +216,33 @@ static void recorded_or_not_the_tokens_are_the_same(void **state)
     assert_int_equal(spec_sampling_gpu_init(&without, stream, VOCAB, false, &error), GSL_SUCCESS);
     sampled_logits(logits, (ROWS + 1) * VOCAB, SAMPLED_NORMAL, 3);
     spec_card_put(card, there, logits, sizeof logits);
-    for (int i = 0; i < ROWS + 2; i++) uniform[i] = (double)(spec_noise_word(4, (uint64_t)i) >> 11) * 0x1p-53;
+    for (int i = 0; i < ROWS + 2; i++)
+        uniform[i] = (double)(spec_noise_word(4, (uint64_t)i) >> 11) * 0x1p-53;
     const spec_transform plain = SPEC_TRANSFORM_NONE;
     for (int i = 0; i < ROWS; i++) {
         law[i] = allocated(spec_sampling_gpu_law_bytes(VOCAB));
-        assert_int_equal(spec_sampling_gpu_draw(with, &token[i], law[i], there + (i + i % 3 / 2) * VOCAB, &plain,
-                                                uniform[i], &error), GSL_SUCCESS);
+        assert_int_equal(spec_sampling_gpu_draw(with, &token[i], law[i],
+                                                there + (i + i % 3 / 2) * VOCAB, &plain, uniform[i],
+                                                &error),
+                         GSL_SUCCESS);
     }
     for (int pass = 0; pass < 2; pass++)
         for (int n = 0; n <= ROWS; n++) {
-            const spec_transform transform = n % 5 == 0 ? plain : sampled_transform(VOCAB, (uint64_t)n);
-            int accepted[2], last[2], used[2];
+            const spec_transform transform =
+                n % 5 == 0 ? plain : sampled_transform(VOCAB, (uint64_t)n);
             double chance[2][ROWS];
+            spec_chain_outcome out[2] = {{.chance = chance[0]}, {.chance = chance[1]}};
+            const spec_chain_request request = {
+                .token = token, .n = n, .law = law, .transform = &transform, .uniform = uniform};
             for (int i = 0; i < 2; i++)
-                assert_int_equal(spec_sampling_gpu_verify(i == 0 ? with : without, &accepted[i], &last[i], chance[i],
-                                                          &used[i], there, &transform, law, token, n, uniform, &error),
+                assert_int_equal(spec_sampling_gpu_verify(i == 0 ? with : without, &out[i], there,
+                                                          &request, &error),
                                  GSL_SUCCESS);
-            assert_int_equal(accepted[0], accepted[1]);
-            assert_int_equal(last[0], last[1]);
-            assert_int_equal(used[0], used[1]);
+            assert_int_equal(out[0].n_accepted, out[1].n_accepted);
+            assert_int_equal(out[0].token, out[1].token);
+            assert_int_equal(out[0].used, out[1].used);
             assert_memory_equal(chance[0], chance[1], (size_t)n * sizeof(double));
-            for (int i = accepted[0] + 1; i < n; i++) assert_true(chance[0][i] == 0.0);
+            for (int i = out[0].n_accepted + 1; i < n; i++) assert_true(chance[0][i] == 0.0);
         }
     for (int i = 0; i < ROWS; i++) spec_card_free(card, law[i]);
     spec_card_free(card, there);
@@ -260,54 +262,39 @@ static void logits_that_are_not_finite_are_refused(void **state)
         spec_error error = {""};
         const int tokens[] = {1, 2};
         const double uniform[] = {0.1, 0.2, 0.3, 0.4};
-        int token = 7, accepted = 7, used = 7;
+        int token = 7;
         double chance[2];
+        spec_chain_outcome outcome = {.n_accepted = 7, .token = 7, .used = 7, .chance = chance};
+        const spec_chain_request request = {
+            .token = tokens, .n = 2, .law = laws, .transform = &transform, .uniform = uniform};
         if (kind / 3 % 3 == 1) transform.top_p = 0.9;
         if (kind / 3 % 3 == 2) transform.temperature = 0.0;
         sampled_logits(b.logits, b.vocab, SAMPLED_NORMAL, 5);
-        for (int i = 0; i < 3; i++) spec_card_put(card, rows + i * 1300, b.logits, 1300 * sizeof *b.logits);
+        for (int i = 0; i < 3; i++)
+            spec_card_put(card, rows + i * 1300, b.logits, 1300 * sizeof *b.logits);
         draw(&b, &transform, 0.5);
         b.logits[kind < 9 ? 1299 : 0] = broken[kind % 3];
         spec_card_put(card, rows + 2 * 1300, b.logits, 1300 * sizeof *b.logits);
-        assert_int_equal(spec_sampling_gpu_verify(b.sampling, &accepted, &token, chance, &used, rows, &transform, laws,
-                                                  tokens, 2, uniform, &error),
+        assert_int_equal(spec_sampling_gpu_verify(b.sampling, &outcome, rows, &request, &error),
                          GSL_EDOM);
         assert_non_null(strstr(error.text, "not finite"));
-        assert_true(token == 0 && accepted == 0 && used == 0);
-        assert_int_equal(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300, &transform, 0.5, &error),
+        assert_true(outcome.token == 0 && outcome.n_accepted == 0 && outcome.used == 0);
+        assert_int_equal(spec_sampling_gpu_draw(b.sampling, &token, b.law, rows + 2 * 1300,
+                                                &transform, 0.5, &error),
                          GSL_EDOM);
     }
     spec_card_free(card, rows);
     bench_free(&b);
 }
 
-static int open_card(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS || spec_stream_init(&stream, card, &error) != GSL_SUCCESS) {
-        printf("%s\n", error.text);
-        return -1;
-    }
-    return 0;
-}
-
-static int close_card(void **state)
-{
-    (void)state;
-    spec_stream_free(stream);
-    spec_card_close(card);
-    return 0;
-}
-
 int main(void)
 {
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_are_the_rows_of_the_processor_bit_for_bit),
-        cmocka_unit_test(laws_of_large_vocabularies_are_too),
-        cmocka_unit_test(cuts_among_many_ties_are_found_in_the_row),
-        cmocka_unit_test(what_cannot_be_recorded_is_run),
+        cmocka_unit_test(laws_equal_the_cpus_rows_bit_for_bit),
+        cmocka_unit_test(laws_of_large_vocabularies_equal_the_cpus_rows),
+        cmocka_unit_test(cuts_among_many_ties_are_found_by_scanning_the_row),
+        cmocka_unit_test(launches_run_directly_if_recording_fails),
         cmocka_unit_test(recorded_or_not_the_tokens_are_the_same),
         cmocka_unit_test(logits_that_are_not_finite_are_refused),
     };

@@ -1,7 +1,8 @@
-/* Misuse of memory is found by the simulated card; its settings and answers are those of a real driver. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated GPU finds misuse of memory; its settings and answers are those of a real driver. */
 #include "tests/models/gpu/planted_host.h"
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int mistake;
 
@@ -36,10 +37,11 @@ static void misuse_of_memory_and_streams_is_named(void **state)
         "simulator: a copy in a stream of 4096 bytes where the host's pinned memory has 4092\n",
         "simulator: a copy in a stream of 4096 bytes where the host's pinned memory has 0\n",
         "simulator: filling of 4096 bytes where the card's memory has 4092\n",
-        "is given back, which is no allocation, or no longer\n",
-        "simulator: a stream is used that there is not, or no longer\n",
-        "is given back, which is no allocation, or no longer\n",
-        "simulator: the context is released while there still are 2 allocations, 1 of pinned memory, 0 streams, 0 events, 0 "
+        "is freed, but is not an allocation\n",
+        "simulator: a stream is used that does not exist\n",
+        "is freed, but is not an allocation\n",
+        "simulator: the context is released while there still are 2 allocations, 1 of pinned "
+        "memory, 0 streams, 0 events, 0 "
         "graphs, 0 modules\n",
     };
     for (mistake = 0; mistake < (int)(sizeof lines / sizeof lines[0]); mistake++) {
@@ -68,14 +70,14 @@ static void fill_memory(void)
     close_card();
 }
 
-static void a_card_has_as_much_memory_as_is_said(void **state)
+static void the_simulated_memory_has_its_set_size(void **state)
 {
     (void)state;
     child(fill_memory, "SIM_MEMORY=0x100000", NULL);
     ends(0, "");
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void fault(void)
 {
@@ -87,23 +89,25 @@ static void fault(void)
     HOLDS(cuda.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     HOLDS(cuda.cuMemcpyHtoDAsync_v2(y, pinned, 4, stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     HOLDS(get(y, out) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    HOLDS(cuda.cuMemFree_v2(x) == CUDA_ERROR_ILLEGAL_ADDRESS && cuda.cuMemFree_v2(y) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    HOLDS(cuda.cuMemFree_v2(x) == CUDA_ERROR_ILLEGAL_ADDRESS &&
+          cuda.cuMemFree_v2(y) == CUDA_ERROR_ILLEGAL_ADDRESS);
     HOLDS(cuda.cuMemFreeHost(pinned) == CUDA_ERROR_ILLEGAL_ADDRESS);
     HOLDS(cuda.cuStreamDestroy_v2(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     (void)cuda.cuModuleUnload(module);
     WORKS(cuda.cuDevicePrimaryCtxRelease_v2(0));
-    WORKS(cuda.cuDevicePrimaryCtxRetain(&context, 0)); /* a new one is whole again */
+    WORKS(cuda.cuDevicePrimaryCtxRetain(&context, 0)); /* a new context works again */
     WORKS(cuda.cuDevicePrimaryCtxRelease_v2(0));
 }
 
-static void a_fault_sticks(void **state)
+static void a_fault_is_permanent(void **state)
 {
     (void)state;
     child(fault, "SIM_FAULT_AT=2", NULL);
     ends(0, "");
 }
 
-static CUresult try_launch_bad(CUfunction function, unsigned blocks, unsigned threads, void **parameters)
+static CUresult try_launch_bad(CUfunction function, unsigned blocks, unsigned threads,
+                               void **parameters)
 {
     const CUlaunchConfig config = {blocks, 1, 1, threads, 1, 1, 0, stream, NULL, 0};
     return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
@@ -120,7 +124,8 @@ static void refuse(void)
     void *parameters[] = {&args};
     begin();
     HOLDS(cuda.cuDeviceGet(&device, 2) == CUDA_ERROR_INVALID_DEVICE);
-    HOLDS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_no_such") == CUDA_ERROR_NOT_FOUND);
+    HOLDS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_no_such") ==
+          CUDA_ERROR_NOT_FOUND);
     WORKS(cuda.cuModuleGetFunction(&function, module, "spec_kernel_planted_copy"));
     WORKS(cuda.cuFuncGetAttribute(&most, 0, function));
     HOLDS(most == 256);
@@ -145,7 +150,7 @@ static void refuse(void)
     end();
 }
 
-static void what_a_driver_refuses_is_refused(void **state)
+static void refusals_are_those_of_a_driver(void **state)
 {
     (void)state;
     child(refuse, "SIM_CARDS=2", NULL);
@@ -172,7 +177,10 @@ static void other_card(void)
     HOLDS(count == 3 && version == 11040 && major == 8 && minor == 6);
 }
 
-static void missing_function(void) { HOLDS(cuda.cuGraphInstantiateWithFlags == NULL && cuda.cuGraphLaunch != NULL); }
+static void missing_function(void)
+{
+    HOLDS(cuda.cuGraphInstantiateWithFlags == NULL && cuda.cuGraphLaunch != NULL);
+}
 
 static void failing_function(void)
 {
@@ -183,7 +191,7 @@ static void failing_function(void)
     end();
 }
 
-static void settings_change_what_there_is(void **state)
+static void settings_change_the_simulated_gpu(void **state)
 {
     (void)state;
     child(no_card, "SIM_CARDS=0", NULL);
@@ -216,10 +224,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(misuse_of_memory_and_streams_is_named),
-        cmocka_unit_test(a_card_has_as_much_memory_as_is_said),
-        cmocka_unit_test(a_fault_sticks),
-        cmocka_unit_test(what_a_driver_refuses_is_refused),
-        cmocka_unit_test(settings_change_what_there_is),
+        cmocka_unit_test(the_simulated_memory_has_its_set_size),
+        cmocka_unit_test(a_fault_is_permanent),
+        cmocka_unit_test(refusals_are_those_of_a_driver),
+        cmocka_unit_test(settings_change_the_simulated_gpu),
         cmocka_unit_test(each_function_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,13 @@
-/* Mistakes of the host in waiting and in recordings, which a card may forgive for a while, are found by the simulated
- * card. (Memory and answers: test_simulated_driver. Mistakes in kernels: test_simulator.) */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated GPU finds missing waits and wrong recordings of the host, which a real GPU may
+ * tolerate. (Memory and answers: test_simulated_driver. Mistakes in kernels: test_simulator.) */
 #include "tests/models/gpu/planted_host.h"
 
 #include <pthread.h>
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
-static bool forgets; /* what the test is about */
+static bool forgets; /* the mistake under test */
 
 static void wait_or_not(void)
 {
@@ -20,7 +21,7 @@ static void wait_or_not(void)
     if (!right) _exit(5);
 }
 
-static void a_result_that_nobody_waited_for_is_old(void **state)
+static void results_are_old_without_a_wait(void **state)
 {
     (void)state;
     forgets = false;
@@ -45,7 +46,7 @@ static void reuse_pinned(void)
     if (!right) _exit(5);
 }
 
-static void pinned_memory_that_is_written_too_early_is_copied_as_it_is_then(void **state)
+static void early_writes_to_pinned_memory_change_the_copy(void **state)
 {
     (void)state;
     forgets = false;
@@ -75,7 +76,7 @@ static void use_two_streams(void)
     if (!right) _exit(5);
 }
 
-static void no_order_is_between_two_streams(void **state)
+static void two_streams_are_unordered(void **state)
 {
     (void)state;
     forgets = false;
@@ -90,7 +91,7 @@ static void no_order_is_between_two_streams(void **state)
     ends(5, "");
 }
 
-/* y = x in one stream, x = 0 in another: which comes first is a matter of chance. */
+/* y = x in one stream, x = 0 in another, in undefined order. */
 static void overtake(void)
 {
     float out[N];
@@ -129,7 +130,7 @@ static void use_the_legacy_stream(void)
     begin();
     WORKS(cuda.cuStreamCreate(&blocking, 0));
     launch(blocking, "planted_copy", y, x);
-    WORKS(get(y, out)); /* the legacy stream waits for those that block, and nobody else */
+    WORKS(get(y, out)); /* the legacy stream waits for blocking streams only */
     HOLDS(is_x(out));
     WORKS(cuda.cuMemsetD8Async(y, 0, sizeof host_x, NULL));
     launch(stream, "planted_copy", y, x);
@@ -141,14 +142,14 @@ static void use_the_legacy_stream(void)
     end();
 }
 
-static void the_legacy_stream_waits_for_streams_that_block(void **state)
+static void the_legacy_stream_waits_for_blocking_streams(void **state)
 {
     (void)state;
     child(use_the_legacy_stream, NULL, NULL);
     ends(0, "");
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void replay(void)
 {
@@ -160,7 +161,7 @@ static void replay(void)
     WORKS(cuda.cuStreamSynchronize(stream));
     WORKS(cuda.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     WORKS(cuda.cuMemcpyHtoDAsync_v2(x, pinned, sizeof host_x, stream));
-    launch(stream, "planted_copy", y, x); /* its arguments are gone when it is replayed */
+    launch(stream, "planted_copy", y, x); /* its arguments are out of scope when it is replayed */
     WORKS(cuda.cuStreamEndCapture(stream, &graph));
     WORKS(cuda.cuGraphInstantiateWithFlags(&recording, graph, 0));
     WORKS(cuda.cuGraphDestroy(graph));
@@ -168,7 +169,8 @@ static void replay(void)
     WORKS(get(y, out));
     HOLDS(out[7] == 0); /* recorded, not run */
     for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < N; i++) host_x[i] = pinned[i] = (float)(i * (round + 2)); /* read when it is replayed */
+        for (int i = 0; i < N; i++)
+            host_x[i] = pinned[i] = (float)(i * (round + 2)); /* the replay reads these */
         WORKS(cuda.cuGraphLaunch(recording, stream));
         if (round == 1) WORKS(cuda.cuGraphExecDestroy(recording));
         WORKS(cuda.cuStreamSynchronize(stream));
@@ -178,7 +180,7 @@ static void replay(void)
     end();
 }
 
-static void a_recording_is_run_with_the_arguments_of_then_and_the_memory_of_now(void **state)
+static void a_replay_uses_recorded_arguments_and_current_memory(void **state)
 {
     (void)state;
     child(replay, NULL, NULL);
@@ -187,7 +189,7 @@ static void a_recording_is_run_with_the_arguments_of_then_and_the_memory_of_now(
     ends(0, "");
 }
 
-static int forbidden; /* what is done while a pass is recorded */
+static int forbidden; /* calls that are forbidden while a pass is recorded */
 
 static void spoil(void)
 {
@@ -204,16 +206,18 @@ static void spoil(void)
     if (forbidden == 3) result = cuda.cuMemFree_v2(y);
     if (forbidden == 4) result = cuda.cuMemsetD8Async(y, 0, 16, NULL);
     HOLDS(result == (forbidden == 4 ? 906 : 900));
-    HOLDS(try_launch(stream, "planted_copy", 1, THREADS, y, x, 0) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    HOLDS(cuda.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && graph == NULL);
-    launch(stream, "planted_copy", y, x); /* and then it is a stream again */
+    HOLDS(try_launch(stream, "planted_copy", 1, THREADS, y, x, 0) ==
+          CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    HOLDS(cuda.cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
+          graph == NULL);
+    launch(stream, "planted_copy", y, x); /* afterwards the stream works again */
     WORKS(cuda.cuStreamSynchronize(stream));
     WORKS(get(y, out));
     HOLDS(is_x(out));
     end();
 }
 
-static void what_waits_spoils_a_recording(void **state)
+static void waiting_spoils_a_recording(void **state)
 {
     (void)state;
     for (forbidden = 0; forbidden < 5; forbidden++) {
@@ -245,14 +249,14 @@ static void record_beside(void)
     end();
 }
 
-static void another_thread_may_copy_meanwhile(void **state)
+static void another_thread_may_copy_during_a_recording(void **state)
 {
     (void)state;
     child(record_beside, NULL, NULL);
     ends(0, "");
 }
 
-/* ---- the card's memory ------------------------------------------------------------------------------------------- */
+/* -- GPU memory -- */
 
 #if defined __SANITIZE_ADDRESS__
 static void touch(void)
@@ -265,7 +269,7 @@ static void touch(void)
     end();
 }
 
-static void the_host_may_not_touch_the_cards_memory(void **state)
+static void the_host_may_not_touch_gpu_memory(void **state)
 {
     (void)state;
     forgets = false;
@@ -280,16 +284,16 @@ static void the_host_may_not_touch_the_cards_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_result_that_nobody_waited_for_is_old),
-        cmocka_unit_test(pinned_memory_that_is_written_too_early_is_copied_as_it_is_then),
-        cmocka_unit_test(no_order_is_between_two_streams),
+        cmocka_unit_test(results_are_old_without_a_wait),
+        cmocka_unit_test(early_writes_to_pinned_memory_change_the_copy),
+        cmocka_unit_test(two_streams_are_unordered),
         cmocka_unit_test(with_a_seed_streams_overtake_each_other),
-        cmocka_unit_test(the_legacy_stream_waits_for_streams_that_block),
-        cmocka_unit_test(a_recording_is_run_with_the_arguments_of_then_and_the_memory_of_now),
-        cmocka_unit_test(what_waits_spoils_a_recording),
-        cmocka_unit_test(another_thread_may_copy_meanwhile),
+        cmocka_unit_test(the_legacy_stream_waits_for_blocking_streams),
+        cmocka_unit_test(a_replay_uses_recorded_arguments_and_current_memory),
+        cmocka_unit_test(waiting_spoils_a_recording),
+        cmocka_unit_test(another_thread_may_copy_during_a_recording),
 #if defined __SANITIZE_ADDRESS__
-        cmocka_unit_test(the_host_may_not_touch_the_cards_memory),
+        cmocka_unit_test(the_host_may_not_touch_gpu_memory),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

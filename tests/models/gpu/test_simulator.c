@@ -1,5 +1,6 @@
-/* Mistakes in kernels are found by the simulated card, and what is right passes. (What the host may do wrong is in
- * test_simulated_host and test_simulated_driver.) */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated GPU finds mistakes in kernels, and correct kernels pass. (Mistakes of the host are
+ * in test_simulated_host and test_simulated_driver.) */
 #include "tests/models/gpu/planted_use.h"
 
 #if defined __SANITIZE_ADDRESS__
@@ -22,7 +23,7 @@ static void run_kernel(const char *name, int is_wrong, const char *library, cons
     in_child(use_kernel, library, variable, "SIM_PATIENCE=1", NULL);
 }
 
-/* It is right in all orders, and where each access is watched. */
+/* Passes in all orders, and with every access watched. */
 static void passes(const char *name)
 {
     for (int i = 0; i < 6; i++) {
@@ -31,7 +32,7 @@ static void passes(const char *name)
     }
 }
 
-/* One line, exit code 3, in all orders. */
+/* One line and exit code 3, in all orders. */
 static void is_caught(const char *name, const char *text)
 {
     passes(name);
@@ -40,12 +41,12 @@ static void is_caught(const char *name, const char *text)
         says(text, 3);
         const char *line = strstr(said, "simulator: kernel planted_");
         assert_non_null(line);
-        assert_true(line == said || sanitized); /* which shows the calls first */
+        assert_true(line == said || sanitized); /* which prints the call stack first */
         assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
     }
 }
 
-/* By the library that watches each access. */
+/* By the library with the race detector. */
 static void is_caught_watched(const char *name, const char *text)
 {
     passes(name);
@@ -55,7 +56,7 @@ static void is_caught_watched(const char *name, const char *text)
     }
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------------------- */
+/* -- barriers and warp operations -- */
 
 static void a_barrier_in_two_branches_is_named(void **state)
 {
@@ -82,14 +83,14 @@ static void a_shuffle_at_two_lines_is_named(void **state)
     is_caught("planted_two_lines", "is in shuffle at kernels_planted.cu:");
 }
 
-static void a_product_without_a_lane_is_named_with_where_the_lane_is(void **state)
+static void a_product_without_a_lane_names_the_lanes_place(void **state)
 {
     (void)state;
     is_caught("planted_product", "31, which is in sync_block at kernels_planted.cu:");
     assert_non_null(strstr(said, "mma_bf16 at kernels_planted.cu:"));
 }
 
-/* ---- orders and races --------------------------------------------------------------------------------------------- */
+/* ---- orders and races ------------------------------------------------------------------------ */
 
 static void a_missing_barrier_shows_in_one_order_of_threads(void **state)
 {
@@ -113,7 +114,7 @@ static void two_threads_that_write_a_word_race(void **state)
     is_caught_watched("planted_one_word", "race: it writes shared memory at kernels_planted.cu:");
 }
 
-static void lanes_that_nothing_orders_race(void **state)
+static void unordered_lanes_race(void **state)
 {
     (void)state;
     is_caught_watched("planted_lanes", "with no barrier between");
@@ -126,13 +127,13 @@ static void blocks_that_read_what_others_write_race(void **state)
     assert_non_null(strstr(said, "the card's memory"));
 }
 
-static void additions_that_are_not_whole_race(void **state)
+static void additions_that_are_not_atomic_race(void **state)
 {
     (void)state;
     is_caught_watched("planted_count", "race: it ");
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void past_the_end(void)
 {
@@ -140,7 +141,8 @@ static void past_the_end(void)
     open_card();
     const CUdeviceptr from = device_floats(N), to = device_floats(N);
     WORKS(cuda.cuMemcpyHtoD_v2(from, x, sizeof x));
-    WORKS(try_launch(stream, kernel, N / THREADS + (strcmp(kernel, "planted_past_end") == 0), THREADS, to, from, wrong));
+    WORKS(try_launch(stream, kernel, N / THREADS + (strcmp(kernel, "planted_past_end") == 0),
+                     THREADS, to, from, wrong));
     WORKS(cuda.cuStreamSynchronize(stream));
     WORKS(cuda.cuMemFree_v2(from));
     WORKS(cuda.cuMemFree_v2(to));
@@ -165,7 +167,8 @@ static void memory_one_past_the_end_is_found(void **state)
         if (sanitized) {
             assert_non_null(strstr(said, "AddressSanitizer: heap-buffer-overflow"));
             assert_non_null(strstr(said, "kernels_planted.cu:"));
-        } else if (i == 0) says("byte 0 after the end of an allocation of 4096 bytes was written to", 3);
+        } else if (i == 0)
+            says("byte 0 after the end of an allocation of 4096 bytes was written to", 3);
     }
 }
 
@@ -175,10 +178,11 @@ static void shared_memory_one_past_the_end_is_found_under_the_sanitizer(void **s
     passes("planted_past_shared");
     if (!sanitized) return;
     run_kernel("planted_past_shared", 1, "libplanted.so", NULL);
-    if (ended != 1 || strstr(said, "kernels_planted.cu:") == NULL) fail_msg("it ended with %d: %s", ended, said);
+    if (ended != 1 || strstr(said, "kernels_planted.cu:") == NULL)
+        fail_msg("it ended with %d: %s", ended, said);
 }
 
-/* After a launch that wrote all of it, in each block. */
+/* After a launch whose blocks wrote all of shared memory. */
 static void read_unwritten(void)
 {
     float x[N], y[N];
@@ -197,7 +201,7 @@ static void read_unwritten(void)
         if (i % THREADS < THREADS / 2 ? y[i] != x[i] : !isnan(y[i])) _exit(5);
 }
 
-static void shared_memory_that_nobody_wrote_is_no_number(void **state)
+static void unwritten_shared_memory_is_nan(void **state)
 {
     (void)state;
     passes("planted_unwritten");
@@ -207,7 +211,7 @@ static void shared_memory_that_nobody_wrote_is_no_number(void **state)
     }
 }
 
-static void loads_that_are_not_aligned_are_named(void **state)
+static void unaligned_loads_are_named(void **state)
 {
     (void)state;
     blocks = 1;
@@ -216,14 +220,14 @@ static void loads_that_are_not_aligned_are_named(void **state)
     blocks = N / THREADS;
 }
 
-static void an_address_of_nothing_is_named(void **state)
+static void an_invalid_address_is_named(void **state)
 {
     (void)state;
     is_caught("planted_nowhere", "thread 3: address 0x40 is no memory of the card");
     if (sanitized) assert_non_null(strstr(said, "kernels_planted.cu:"));
 }
 
-/* ---- launches that begin early ------------------------------------------------------------------------------------ */
+/* ---- launches that begin early --------------------------------------------------------------- */
 
 static void copy_twice_in(const char *library, int is_wrong, const char *text, int code)
 {
@@ -237,7 +241,8 @@ static void a_launch_that_begins_early_waits_before_it_ends(void **state)
 {
     (void)state;
     copy_twice_in("libplanted.so", 0, "", 0);
-    copy_twice_in("libplanted.so", AHEAD_NEVER_WAITS, "thread 77: it ends without after_previous", 3);
+    copy_twice_in("libplanted.so", AHEAD_NEVER_WAITS, "thread 77: it ends without after_previous",
+                  3);
     copy_twice_in("libplanted.so", AHEAD_WAITS_TWICE, "for the second time", 3);
 }
 
@@ -245,13 +250,14 @@ static void a_launch_that_begins_early_races_with_the_one_before(void **state)
 {
     (void)state;
     copy_twice_in("libplanted_watched.so", 0, "", 0);
-    copy_twice_in("libplanted_watched.so", AHEAD_READS, "before after_previous, that the launch before wrote at", 3);
+    copy_twice_in("libplanted_watched.so", AHEAD_READS,
+                  "before after_previous, that the launch before wrote at", 3);
     copy_twice_in("libplanted_watched.so", AHEAD_WRITES, "it writes the card's memory at", 3);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-static void a_thread_that_never_comes_back_is_named(void **state)
+static void an_endless_thread_is_named(void **state)
 {
     (void)state;
     run_kernel("planted_endless", 0, "libplanted.so", NULL);
@@ -268,13 +274,13 @@ static void a_full_stack_is_named(void **state)
     says("its stack is full", 3);
 }
 
-static void threads_that_wait_for_nobody_are_as_many_as_a_block_may_have(void **state)
+static void threads_without_waits_fill_the_largest_block(void **state)
 {
     (void)state;
     passes("planted_copy");
 }
 
-/* ---- products of tensor cores ------------------------------------------------------------------------------------- */
+/* ---- products of tensor cores ---------------------------------------------------------------- */
 
 static float of_bf16(uint32_t half)
 {
@@ -284,13 +290,16 @@ static float of_bf16(uint32_t half)
     return value;
 }
 
-/* D[row][column] of fragments laid out as PTX's manual says for m16n8k16 and m16n8k32; elements of 16 or of 8 bits. */
-static double element_of_product(const uint32_t *a, const uint32_t *b, int row, int column, bool bf16)
+/* D[row][column] of fragments laid out as in PTX's manual for m16n8k16 and m16n8k32; elements of 16
+ * or of 8 bits. */
+static double element_of_product(const uint32_t *a, const uint32_t *b, int row, int column,
+                                 bool bf16)
 {
     const int per_word = bf16 ? 2 : 4, k_size = 8 * per_word;
     double sum = 0;
     for (int k = 0; k < k_size; k++) {
-        const int half = k / (k_size / 2), q = k % (k_size / 2) / per_word, shift = k % per_word * (32 / per_word);
+        const int half = k / (k_size / 2), q = k % (k_size / 2) / per_word,
+                  shift = k % per_word * (32 / per_word);
         const uint32_t x = a[4 * (row % 8 * 4 + q) + 2 * half + row / 8] >> shift;
         const uint32_t y = b[2 * (column * 4 + q) + half] >> shift;
         if (bf16) sum += (double)of_bf16(x & 0xffff) * (double)of_bf16(y & 0xffff);
@@ -313,7 +322,7 @@ static void multiply(void)
         }
 }
 
-static void products_are_those_of_the_fragments_of_ptx(void **state)
+static void products_follow_ptx_fragments(void **state)
 {
     (void)state;
     in_child(multiply, "libplanted.so", "SIM_ORDER=forward", NULL, NULL);
@@ -329,24 +338,24 @@ int main(void)
         cmocka_unit_test(a_barrier_after_which_threads_have_ended_is_named),
         cmocka_unit_test(a_shuffle_of_half_a_warp_is_named),
         cmocka_unit_test(a_shuffle_at_two_lines_is_named),
-        cmocka_unit_test(a_product_without_a_lane_is_named_with_where_the_lane_is),
+        cmocka_unit_test(a_product_without_a_lane_names_the_lanes_place),
         cmocka_unit_test(a_missing_barrier_shows_in_one_order_of_threads),
         cmocka_unit_test(a_missing_barrier_is_a_race_in_any_order),
         cmocka_unit_test(two_threads_that_write_a_word_race),
-        cmocka_unit_test(lanes_that_nothing_orders_race),
+        cmocka_unit_test(unordered_lanes_race),
         cmocka_unit_test(blocks_that_read_what_others_write_race),
-        cmocka_unit_test(additions_that_are_not_whole_race),
+        cmocka_unit_test(additions_that_are_not_atomic_race),
         cmocka_unit_test(memory_one_past_the_end_is_found),
         cmocka_unit_test(shared_memory_one_past_the_end_is_found_under_the_sanitizer),
-        cmocka_unit_test(shared_memory_that_nobody_wrote_is_no_number),
-        cmocka_unit_test(loads_that_are_not_aligned_are_named),
-        cmocka_unit_test(an_address_of_nothing_is_named),
+        cmocka_unit_test(unwritten_shared_memory_is_nan),
+        cmocka_unit_test(unaligned_loads_are_named),
+        cmocka_unit_test(an_invalid_address_is_named),
         cmocka_unit_test(a_launch_that_begins_early_waits_before_it_ends),
         cmocka_unit_test(a_launch_that_begins_early_races_with_the_one_before),
-        cmocka_unit_test(a_thread_that_never_comes_back_is_named),
+        cmocka_unit_test(an_endless_thread_is_named),
         cmocka_unit_test(a_full_stack_is_named),
-        cmocka_unit_test(threads_that_wait_for_nobody_are_as_many_as_a_block_may_have),
-        cmocka_unit_test(products_are_those_of_the_fragments_of_ptx),
+        cmocka_unit_test(threads_without_waits_fill_the_largest_block),
+        cmocka_unit_test(products_follow_ptx_fragments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,42 +1,27 @@
-/* Whole passes of transformers on the card (or the simulated one): logits against the processor's and against double
- * precision, to a tolerance that each type of weights has; and their independence, bit for bit, of how many columns a pass
- * has, where a tree lies, and whether the pass was recorded. */
-#include "models/gpu/backend_gpu.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole transformer passes on the GPU (or the simulated one). Logits are compared with the CPU's
+ * and with double precision, with a tolerance per weight type. They must be bit-identical whatever
+ * the number of columns in a pass, the slots of a tree, and whether a pass was recorded. */
 #include "base/noise.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
-#include "tests/support/simulated_card.h"
-
-static const spec_backend *gpu;
-
-static int open_gpu(void **state)
-{
-    (void)state;
-    spec_error error = {""};
-    if (spec_backend_gpu_open(&gpu, 0, &error) == GSL_SUCCESS) return 0;
-    printf("%s\n", error.text);
-    return -1;
-}
-
-static int close_gpu(void **state)
-{
-    (void)state;
-    gpu->close(gpu);
-    return 0;
-}
+#include "tests/support/backend_gpu_group.h"
 
 /* A model's weights on both devices. */
 typedef struct {
     spec_model *model;
-    spec_weights weights; /* the card's */
+    spec_weights weights; /* the GPU's */
 } pair;
 
 static pair open_pair(const char *spec)
 {
     pair p;
     spec_error error = {""};
-    if (spec_model_open(&p.model, spec, NULL, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
-    if (spec_weights_init(&p.weights, spec_transformer_of(p.model)->checkpoint, SPEC_TENSOR_TYPES, gpu, &error) != GSL_SUCCESS)
+    if (spec_model_open(&p.model, spec, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
+    if (spec_weights_init(&p.weights, spec_transformer_of(p.model)->checkpoint, SPEC_TENSOR_TYPES,
+                          gpu, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return p;
 }
@@ -47,7 +32,7 @@ static void close_pair(pair *p)
     spec_model_close(p->model);
 }
 
-/* Root mean squares of what logits are off by, over their spread: the worst row and the one in the middle. */
+/* Root mean square error of a row's logits over their spread: the worst row and the median. */
 typedef struct {
     double worst, middle;
 } distance;
@@ -64,14 +49,15 @@ static distance distance_of(const float *logits, const double *reference, int n,
 {
     double each[TEXT];
     for (int t = 0; t < n; t++)
-        each[t] = reference_error(logits + (ptrdiff_t)t * vocab, reference + (ptrdiff_t)t * vocab, 1, vocab);
+        each[t] = reference_error(logits + (ptrdiff_t)t * vocab, reference + (ptrdiff_t)t * vocab,
+                                  1, vocab);
     qsort(each, (size_t)n, sizeof *each, by_size);
     return (distance){each[n - 1], each[n / 2]};
 }
 
-/* Of the card's logits from the processor's, and of both from those of double precision. */
-static void measure(distance *from_host, distance *from_truth, distance *hosts, const pair *p, spec_tensor_type kv,
-                    const int *token, int n, int columns)
+/* Distances: GPU from CPU, and both from double precision. */
+static void measure(distance *from_host, distance *from_truth, distance *hosts, const pair *p,
+                    spec_tensor_type kv, const int *token, int n, int columns)
 {
     const spec_transformer *transformer = spec_transformer_of(p->model);
     const int vocab = p->model->vocab;
@@ -90,45 +76,50 @@ static void measure(distance *from_host, distance *from_truth, distance *hosts, 
     free(reference);
 }
 
-/* Tolerances, of the spread of a row's logits. F32: sums of floats in another order. Q8_0 and Q4_0: the same whole
- * numbers as on the processor, until one falls to the other side when the activations are rounded: from there on the
- * rounding of 8 bits is another one, and as good. F16 and BF16: activations enter the products as bf16. Keys and values
- * in bf16 round as much. */
+/* Tolerances, relative to the spread of a row's logits. F32: another order of float sums. Q8_0 and
+ * Q4_0: the same integers as on the CPU, until rounding of activations to 8 bits differs once; from
+ * then on the errors are different but as small. F16 and BF16: activations enter products as bf16.
+ * Keys and values in bf16 round as much. */
 static const struct {
     const char *type;
-    double floats, halves; /* the worst row, by the type of keys and values */
-    double middle;         /* with floats */
+    double floats, halves; /* worst row, by the type of keys and values */
+    double middle;         /* median row, with floats */
 } tolerances[] = {
     {"f32", 3e-6, 1e-2, 2e-6},   {"f16", 2e-2, 2e-2, 1e-2},   {"bf16", 2e-2, 2e-2, 1e-2},
     {"q8_0", 6e-2, 6e-2, 3e-2}, {"q4_0", 6e-2, 6e-2, 3e-2},
 };
 
-static void logits_are_the_processors_to_a_tolerance(void **state)
+static void logits_agree_with_the_cpu_within_a_tolerance(void **state)
 {
     (void)state;
-    static const char *const shapes[] = {"dim=64&layers=4&heads=4&kv_heads=2&ffn=96&vocab=67&context=128",
-                                         "dim=96&layers=3&heads=6&kv_heads=1&ffn=160&vocab=129&context=128"};
+    static const char *const shapes[] = {
+        "dim=64&layers=4&heads=4&kv_heads=2&ffn=96&vocab=67&context=128",
+        "dim=96&layers=3&heads=6&kv_heads=1&ffn=160&vocab=129&context=128"};
     for (size_t t = 0; t < sizeof tolerances / sizeof *tolerances; t++) {
         char spec[300];
         int token[TEXT];
         distance floats, halves, truth[2], hosts;
         snprintf(spec, sizeof spec, "random?%s&type=%s&seed=4", shapes[t % 2], tolerances[t].type);
         pair p = open_pair(spec);
-        for (int i = 0; i < TEXT; i++) token[i] = (int)(spec_noise_word(5, (uint64_t)i) % (uint64_t)p.model->vocab);
+        for (int i = 0; i < TEXT; i++)
+            token[i] = (int)(spec_noise_word(5, (uint64_t)i) % (uint64_t)p.model->vocab);
         measure(&floats, &truth[0], &hosts, &p, SPEC_TENSOR_F32, token, TEXT, 64);
         measure(&halves, &truth[1], &hosts, &p, SPEC_TENSOR_BF16, token, TEXT, 13);
-        printf("%-4s  from the processor's: worst %.1e, middle %.1e; with kv=bf16 %.1e, %.1e; from the truth: %.1e, "
+        printf("%-4s  from the processor's: worst %.1e, middle %.1e; with kv=bf16 %.1e, %.1e; from "
+               "the truth: %.1e, "
                "kv=bf16 %.1e, the processor's %.1e\n",
-               tolerances[t].type, floats.worst, floats.middle, halves.worst, halves.middle, truth[0].middle,
-               truth[1].middle, hosts.middle);
+               tolerances[t].type, floats.worst, floats.middle, halves.worst, halves.middle,
+               truth[0].middle, truth[1].middle, hosts.middle);
         assert_true(floats.worst <= tolerances[t].floats && halves.worst <= tolerances[t].halves);
         assert_true(floats.middle <= tolerances[t].middle);
-        if (t >= 3) assert_true(truth[0].middle < 1.3 * hosts.middle && truth[1].middle < 1.5 * hosts.middle);
+        if (t >= 3)
+            assert_true(truth[0].middle < 1.3 * hosts.middle &&
+                        truth[1].middle < 1.5 * hosts.middle);
         close_pair(&p);
     }
 }
 
-static void trained_models_logits_are_the_processors(void **state)
+static void logits_of_trained_models_agree_with_the_cpu(void **state)
 {
     (void)state;
     static const char *const files[] = {"stories260K/stories260K.bin", "babyllama/target.bin"};
@@ -139,16 +130,20 @@ static void trained_models_logits_are_the_processors(void **state)
         spec_test_data(path, sizeof path, files[f]);
         snprintf(spec, sizeof spec, "llama2c:%s", path);
         pair p = open_pair(spec);
-        const char story[] = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park.";
-        const size_t n = spec_transformer_tokenize(p.model, story, strlen(story), token + 1, TEXT - 1);
-        measure(&host, &truth, &hosts, &p, SPEC_TENSOR_F32, token, n < TEXT - 1 ? (int)n + 1 : TEXT, 64);
-        printf("%s: from the processor's %.1e, from the truth %.1e\n", files[f], host.worst, truth.worst);
+        const char story[] = "Once upon a time, there was a little girl named Lily. She loved to "
+                             "play outside in the park.";
+        const size_t n =
+            spec_transformer_tokenize(p.model, story, strlen(story), token + 1, TEXT - 1);
+        measure(&host, &truth, &hosts, &p, SPEC_TENSOR_F32, token, n < TEXT - 1 ? (int)n + 1 : TEXT,
+                64);
+        printf("%s: from the processor's %.1e, from the truth %.1e\n", files[f], host.worst,
+               truth.worst);
         assert_true(host.worst <= 1e-5 && truth.worst <= 1e-5);
         close_pair(&p);
     }
 }
 
-/* ---- the law ------------------------------------------------------------------------------------------------------ */
+/* -- invariance of logits -- */
 
 #define SMALL "random?dim=32&layers=3&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
 enum { VOCAB = 37, SLOTS = 400, NODES = 20 };
@@ -196,7 +191,7 @@ static void add_column(session *s, int token, int slot, int past, const int *way
     batch->path_begin[u + 1] = begin + n_way;
 }
 
-/* The pass of what was added; logits of all its columns that are wanted. */
+/* Runs the pass of the added columns; returns logits of all wanted columns. */
 static void run(session *s, int first, float *logits)
 {
     spec_error error = {""};
@@ -204,22 +199,24 @@ static void run(session *s, int first, float *logits)
     spec_forward_begin(&s->forward, &s->kv, &s->batch, layers, 3);
     if (spec_forward_wait(&s->forward, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     if (first < s->batch.n)
-        gpu->get(gpu, logits, s->forward.logits, (size_t)(s->batch.n - first) * VOCAB * sizeof *logits);
+        gpu->get(gpu, logits, s->forward.logits,
+                 (size_t)(s->batch.n - first) * VOCAB * sizeof *logits);
     s->batch.n = 0;
 }
 
-/* Tokens from..to-1 of the text, `columns` a pass; logits of every one of them. */
+/* Tokens from..to-1 of the sequence, `columns` per pass; logits of each token. */
 static void read_text(session *s, float *logits, int from, int to, int columns)
 {
     for (int done = from; done < to;) {
         int n = 0;
-        for (; done < to && n < columns; done++, n++) add_column(s, text_token(done), done, done, &done, 1);
+        for (; done < to && n < columns; done++, n++)
+            add_column(s, text_token(done), done, done, &done, 1);
         run(s, 0, logits);
         logits += (size_t)n * VOCAB;
     }
 }
 
-static void a_row_does_not_depend_on_the_columns_beside_it(void **state)
+static void a_row_does_not_depend_on_other_columns(void **state)
 {
     (void)state;
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
@@ -233,18 +230,20 @@ static void a_row_does_not_depend_on_the_columns_beside_it(void **state)
             session *s = open_session(&p.weights, t % 2 == 0 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32);
             read_text(s, logits[c > 0], 0, 26, columns[c]);
             if (c > 0) assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
-            /* the same again, with fewer columns wanted */
+            /* the same again, with fewer wanted columns */
             for (int at = 13; at < 26; at++) add_column(s, text_token(at), at, at, &at, 1);
             const int first = 6 * c;
             run(s, first, wanted);
-            assert_memory_equal(wanted, logits[0] + (13 + first) * VOCAB, (size_t)(13 - first) * VOCAB * sizeof *wanted);
+            assert_memory_equal(wanted, logits[0] + (13 + first) * VOCAB,
+                                (size_t)(13 - first) * VOCAB * sizeof *wanted);
             close_session(s);
         }
         close_pair(&p);
     }
 }
 
-static const int parent[NODES] = {-1, -1, 0, 1, 0, 2, 2, 5, 3, 7, 9, 10, 4, 11, 13, 6, 14, 16, 17, 18};
+static const int parent[NODES] = {-1, -1, 0, 1,  0,  2, 2,  5,  3,  7,
+                                  9,  10, 4, 11, 13, 6, 14, 16, 17, 18};
 
 static int way_to(int *way, int node, int past)
 {
@@ -254,9 +253,9 @@ static int way_to(int *way, int node, int past)
     return depth;
 }
 
-/* A tree behind a text, in one pass or in two: each node's logits are those of its path as a text, read token by token;
- * then a path is kept, and the text goes on from it. */
-static void a_tree_is_its_paths_and_a_path_that_is_kept_is_a_text(void **state)
+/* A tree after a sequence, in one pass or in two. Each node's logits equal those of its path read
+ * token by token as a sequence. Then a path is kept, and the sequence continues from it. */
+static void a_tree_equals_its_paths_and_a_kept_path_is_a_sequence(void **state)
 {
     (void)state;
     static const char *const types[] = {"f32", "bf16", "q8_0"};
@@ -265,10 +264,12 @@ static void a_tree_is_its_paths_and_a_path_that_is_kept_is_a_text(void **state)
         for (int cut = t == 0 ? 1 : 0; cut <= (t == 1 ? 0 : 1); cut++) {
             char spec[200];
             int way[NODES];
-            const int past = t == 0 ? 252 : 30; /* a path then ends where attention is launched wider */
+            const int past =
+                t == 0 ? 252 : 30; /* a path then crosses a bucket of attention's length */
             snprintf(spec, sizeof spec, SMALL "%s", types[t]);
             pair p = open_pair(spec);
-            session *s = open_session(&p.weights, SPEC_TENSOR_BF16), *straight = open_session(&p.weights, SPEC_TENSOR_BF16);
+            session *s = open_session(&p.weights, SPEC_TENSOR_BF16),
+                    *straight = open_session(&p.weights, SPEC_TENSOR_BF16);
             read_text(s, scrap, 0, past, 64);
             read_text(straight, scrap, 0, past, 64);
             for (int node = 0, done = 0; node < NODES; node++) {
@@ -286,7 +287,8 @@ static void a_tree_is_its_paths_and_a_path_that_is_kept_is_a_text(void **state)
                 }
                 assert_memory_equal(plain, tree + (size_t)node * VOCAB, sizeof plain);
             }
-            /* the last path that was read straight is kept of the tree: nodes are ascending on it */
+            /* keeps the last path that was read as a sequence; its nodes are ascending in the
+             * tree */
             const int depth = way_to(way, 19, past), at = past + depth;
             gpu->keep(&s->forward.queue, &s->kv, way, past, depth);
             assert_int_equal(way[depth - 1], past + 19);
@@ -306,10 +308,10 @@ int main(void)
 {
     spec_simulated_card();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_are_the_processors_to_a_tolerance),
-        cmocka_unit_test(trained_models_logits_are_the_processors),
-        cmocka_unit_test(a_row_does_not_depend_on_the_columns_beside_it),
-        cmocka_unit_test(a_tree_is_its_paths_and_a_path_that_is_kept_is_a_text),
+        cmocka_unit_test(logits_agree_with_the_cpu_within_a_tolerance),
+        cmocka_unit_test(logits_of_trained_models_agree_with_the_cpu),
+        cmocka_unit_test(a_row_does_not_depend_on_other_columns),
+        cmocka_unit_test(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

@@ -1,4 +1,5 @@
-/* Files, patterns and pipes, in blocks; and what is no text. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files, patterns and pipes, read in blocks; and paths that are refused. */
 #include "models/ngram/corpus.h"
 
 #include "tests/support/support.h"
@@ -43,8 +44,10 @@ static void write_file(const char *name, const char *text, size_t length)
     fclose(file);
 }
 
-/* Read all texts, leaving up to `left` bytes of each block unread; a bar after each text. Returns the status. */
-static int read_all(char *out, size_t *ret_length, const char *path, uint64_t limit, size_t left, spec_error *error)
+/* Read all texts, leaving up to `left` bytes of each block unread; a bar after each text. Returns
+ * the status. */
+static int read_all(char *out, size_t *ret_length, const char *path, uint64_t limit, size_t left,
+                    spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_corpus corpus;
@@ -126,7 +129,7 @@ static void a_pipe_is_read_to_its_end(void **state)
     close(end[0]);
 }
 
-static void what_is_no_text_is_said_in_one_line(void **state)
+static void invalid_texts_are_refused_in_one_line(void **state)
 {
     (void)state;
     char out[100];
@@ -159,16 +162,18 @@ static void a_relative_path_is_looked_for_below_the_share_folder_too(void **stat
     (void)state;
     write_file("a.txt", "first", 5);
     write_file("b.txt", "second", 6);
-    assert_int_equal(setenv("SPECLAB_SHARE", folder, 1), 0);
+    spec_corpus_set_share(folder);
     assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_SUCCESS);
     assert_int_equal(n, 6);
     assert_memory_equal(out, "first|", 6);
     assert_int_equal(read_all(out, &n, "[ab].txt", 0, 0, &error), GSL_SUCCESS);
     assert_int_equal(n, 13);
-    assert_memory_equal(out, "first|second|", 13); /* a pattern is looked for there as well */
+    assert_memory_equal(out, "first|second|", 13); /* a pattern also searches the share folder */
     assert_int_equal(read_all(out, &n, "none.txt", 0, 0, &error), GSL_EFAILED);
-    assert_string_equal(error.text, "none.txt: No such file or directory"); /* told as it was written */
-    assert_int_equal(unsetenv("SPECLAB_SHARE"), 0);
+    assert_string_equal(error.text,
+                        /* the error names the path as given */
+                        "none.txt: No such file or directory");
+    spec_corpus_set_share(NULL);
     assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_EFAILED);
 }
 
@@ -179,7 +184,7 @@ int main(void)
         cmocka_unit_test(a_file_may_be_called_like_a_pattern),
         cmocka_unit_test(a_large_file_comes_whole_in_blocks),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
-        cmocka_unit_test(what_is_no_text_is_said_in_one_line),
+        cmocka_unit_test(invalid_texts_are_refused_in_one_line),
         cmocka_unit_test(a_relative_path_is_looked_for_below_the_share_folder_too),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

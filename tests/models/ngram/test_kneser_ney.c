@@ -1,4 +1,5 @@
-/* The law of the n-gram model, against its definition read off the text position by position. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The law of the n-gram model against its definition, evaluated position by position. */
 #include "models/ngram/kneser_ney.h"
 
 #include "models/row.h"
@@ -12,23 +13,24 @@
 
 enum { TEXTS_MAX = 8, TOKENS_MAX = 4000 };
 
-/* Texts, one after the other: text t is token[begin[t]] up to token[begin[t + 1]]. */
+/* Texts, one after the other: text t is token[begin[t]] to token[begin[t + 1] - 1]. */
 typedef struct {
     int vocab, n_texts;
     size_t begin[TEXTS_MAX + 1];
     int token[TOKENS_MAX];
 } texts;
 
-/* ---- the definition ---------------------------------------------------------------------------------------------- */
+/* ---- the definition -------------------------------------------------------------------------- */
 
-/* Does `gram` (k tokens) stand at position i, within text t? */
+/* Whether `gram` (k tokens) occurs at position i, within text t. */
 static int stands_at(const texts *all, int t, size_t i, const int *gram, int k)
 {
-    return i + (size_t)k <= all->begin[t + 1] && memcmp(all->token + i, gram, (size_t)k * sizeof *gram) == 0;
+    return i + (size_t)k <= all->begin[t + 1] &&
+           memcmp(all->token + i, gram, (size_t)k * sizeof *gram) == 0;
 }
 
-/* c_k of a k-gram in a model of order `order`: occurrences at the top, different left neighbours below; a text's
- * beginning is one. */
+/* c_k of a k-gram in a model of order `order`: occurrences at the highest order, different left
+ * neighbours below; the beginning of a text counts as one. */
 static double count_by_definition(const texts *all, int order, const int *gram, int k)
 {
     double count = 0.0;
@@ -72,8 +74,8 @@ static double discount_by_definition(const texts *all, int order, int k)
 }
 
 /* P_k(. | the last k-1 tokens of the context), by its recursion. */
-static void row_by_definition(double *row, const texts *all, int order, int k, const double *discount,
-                              const int *context, size_t n)
+static void row_by_definition(double *row, const texts *all, int order, int k,
+                              const double *discount, const int *context, size_t n)
 {
     if (k == 0) {
         for (int w = 0; w < all->vocab; w++) row[w] = 1.0 / all->vocab;
@@ -91,16 +93,17 @@ static void row_by_definition(double *row, const texts *all, int order, int k, c
         distinct += count[w] > 0.0;
     }
     for (int w = 0; w < all->vocab && total > 0.0; w++) {
-        row[w] = fmax(count[w] - discount[k], 0.0) / total + discount[k] * distinct / total * row[w];
+        row[w] =
+            fmax(count[w] - discount[k], 0.0) / total + discount[k] * distinct / total * row[w];
     }
     free(count);
 }
 
-/* ---- the texts --------------------------------------------------------------------------------------------------- */
+/* ---- the texts ------------------------------------------------------------------------------- */
 
 static const size_t some_lengths[TEXTS_MAX] = {90, 1, 0, 2, 40, 3, 5, 60};
 
-/* Texts of a bursty source over `used` tokens spread over the vocabulary. */
+/* Texts of a bursty source of `used` different tokens, spread over the vocabulary. */
 static void make_texts(texts *all, int vocab, int used, gsl_rng *rng)
 {
     *all = (texts){.vocab = vocab, .n_texts = TEXTS_MAX};
@@ -109,8 +112,9 @@ static void make_texts(texts *all, int vocab, int used, gsl_rng *rng)
         all->begin[t] = n;
         for (size_t i = 0; i < some_lengths[t]; i++) {
             const int old = n == 0 ? 0 : all->token[n - 1] / (vocab / used);
-            const int next =
-                gsl_rng_uniform(rng) < 0.63 ? (old * 3 + 1) % used : (int)gsl_rng_uniform_int(rng, (unsigned long)used);
+            const int next = gsl_rng_uniform(rng) < 0.63
+                                 ? (old * 3 + 1) % used
+                                 : (int)gsl_rng_uniform_int(rng, (unsigned long)used);
             all->token[n++] = next * (vocab / used) + (vocab > used ? 1 : 0);
         }
     }
@@ -125,8 +129,9 @@ static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step
     for (int t = 0; t < all->n_texts; t++) {
         for (size_t i = all->begin[t]; i < all->begin[t + 1]; i += step) {
             const size_t left = all->begin[t + 1] - i;
-            assert_int_equal(spec_ngram_counts_push(&counts, all->token + i, left < step ? left : step, &error),
-                             GSL_SUCCESS);
+            assert_int_equal(
+                spec_ngram_counts_push(&counts, all->token + i, left < step ? left : step, &error),
+                GSL_SUCCESS);
         }
         spec_ngram_counts_boundary(&counts);
     }
@@ -134,20 +139,21 @@ static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step
     spec_ngram_counts_free(&counts);
 }
 
-/* A context from the text half of the time, else of tokens at random, 0..7 tokens long. */
+/* A context of 0..7 tokens, half of the time from the text, else random. */
 static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
 {
     const size_t n = gsl_rng_uniform_int(rng, 8), total = all->begin[all->n_texts];
     const size_t from = gsl_rng_uniform_int(rng, total - n);
     const int seen = gsl_rng_uniform(rng) < 0.5;
     for (size_t i = 0; i < n; i++) {
-        context[i] = seen || gsl_rng_uniform(rng) < 0.7 ? all->token[from + i]
-                                                        : (int)gsl_rng_uniform_int(rng, (unsigned long)all->vocab);
+        context[i] = seen || gsl_rng_uniform(rng) < 0.7
+                         ? all->token[from + i]
+                         : (int)gsl_rng_uniform_int(rng, (unsigned long)all->vocab);
     }
     return n;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void rows_equal_the_definition_at_every_order(void **state)
 {
@@ -166,7 +172,8 @@ static void rows_equal_the_definition_at_every_order(void **state)
                 assert_within(law.discount[k], discount[k], 1e-15);
                 assert_true(law.discount[k] > 0.0 && law.discount[k] < 1.0);
             }
-            double *row = malloc((size_t)vocab * sizeof *row), *scratch = malloc((size_t)vocab * sizeof *row);
+            double *row = malloc((size_t)vocab * sizeof *row),
+                   *scratch = malloc((size_t)vocab * sizeof *row);
             for (uint64_t i = 0; i < spec_test_samples(vocab == 7 ? 100 : 8); i++) {
                 int context[8];
                 const size_t n = draw_context(context, &all, rng);
@@ -208,7 +215,7 @@ static void rows_are_positive_and_sum_to_one(void **state)
     gsl_rng_free(rng);
 }
 
-/* Tokens scaled up by 2^15 need keys of two words, and mean the same. */
+/* Tokens scaled up by 2^15 need keys of two words and give the same law. */
 static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
 {
     (void)state;
@@ -241,7 +248,7 @@ static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
             for (size_t j = 0; j < n; j++) scaled[j] = context[j] << 15;
             const double *few = spec_kneser_ney_row(&a, context, n, row);
             const double *many = spec_kneser_ney_row(&b, scaled, n, scratch);
-            /* All but the uniform part is the same; that is at most P_0 = 1/32 against 2^-20. */
+            /* The laws differ only in the uniform part, at most P_0 = 1/32 against 2^-20. */
             double gap[32], unseen = many[1];
             for (int w = 0; w < 32; w++) gap[w] = few[w] - (many[w << 15] - unseen);
             for (int w = 1; w < 32; w++) assert_within(gap[w], gap[0], 1e-12);
@@ -253,8 +260,9 @@ static void two_word_keys_give_the_rows_of_one_word_keys(void **state)
     gsl_rng_free(rng);
 }
 
-/* "abab|a" at order 2, by hand: c_2: ab 2, ba 1, so D_2 = 1 / (1 + 2) = 1/3. c_1: a has b and the beginning before it,
- * 2; b has a, 1: D_1 = 1/3, P_1(a) = (2 - 1/3) / 3 + (1/3) (2/3) (1/2) = 5/9 + 1/9 = 2/3, P_1(b) = 1/3. P_2(a | b) = (1
+/* "abab|a" at order 2, by hand: c_2: ab 2, ba 1, so D_2 = 1 / (1 + 2) = 1/3. c_1: a has b and the
+ * beginning before it, 2; b has a, 1: D_1 = 1/3, P_1(a) = (2 - 1/3) / 3 + (1/3) (2/3) (1/2) = 5/9 +
+ * 1/9 = 2/3, P_1(b) = 1/3. P_2(a | b) = (1
  * - 1/3) / 1 + (1/3) (2/3) = 8/9. */
 static void a_text_of_two_letters_by_hand(void **state)
 {
@@ -266,13 +274,14 @@ static void a_text_of_two_letters_by_hand(void **state)
     assert_within(law.discount[2], 1.0 / 3.0, 1e-15);
     assert_within(spec_kneser_ney_row(&law, NULL, 0, scratch)[0], 2.0 / 3.0, 1e-15);
     assert_within(spec_kneser_ney_row(&law, (int[]){1}, 1, scratch)[0], 8.0 / 9.0, 1e-15);
-    assert_within(spec_kneser_ney_row(&law, (int[]){0, 0}, 2, scratch)[1], 5.0 / 6.0 + 1.0 / 6.0 / 3.0, 1e-15);
+    assert_within(spec_kneser_ney_row(&law, (int[]){0, 0}, 2, scratch)[1],
+                  5.0 / 6.0 + 1.0 / 6.0 / 3.0, 1e-15);
     spec_kneser_ney_free(&law);
 }
 
-/* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2) (1/4) = 3/8.
- * "aabb": n_1 = 0, and it would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16. "aaabbb": n_1 = n_2 = 0; P(c) =
- * (1/2) (2/6) (1/4) = 1/24. */
+/* Order 1, 4 tokens. "ab": n_2 = 0, and the estimate would be 1; P(a) = (1 - 1/2) / 2 + (1/2) (2/2)
+ * (1/4) = 3/8. "aabb": n_1 = 0, and it would be 0; P(a) = (2 - 1/2) / 4 + (1/2) (2/4) (1/4) = 7/16.
+ * "aaabbb": n_1 = n_2 = 0; P(c) = (1/2) (2/6) (1/4) = 1/24. */
 static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
 {
     (void)state;
@@ -283,12 +292,16 @@ static void a_discount_that_cannot_be_estimated_is_a_half(void **state)
         const texts *text;
         int token;
         double expected;
-    } known[] = {{&once, 0, 3.0 / 8.0}, {&once, 3, 1.0 / 8.0}, {&twice, 1, 7.0 / 16.0}, {&often, 2, 1.0 / 24.0}};
+    } known[] = {{&once, 0, 3.0 / 8.0},
+                 {&once, 3, 1.0 / 8.0},
+                 {&twice, 1, 7.0 / 16.0},
+                 {&often, 2, 1.0 / 24.0}};
     for (int i = 0; i < 4; i++) {
         spec_kneser_ney law;
         learn(&law, known[i].text, 1, 3);
         assert_within(law.discount[1], 0.5, 0.0);
-        assert_within(spec_kneser_ney_row(&law, NULL, 0, NULL)[known[i].token], known[i].expected, 1e-15);
+        assert_within(spec_kneser_ney_row(&law, NULL, 0, NULL)[known[i].token], known[i].expected,
+                      1e-15);
         spec_kneser_ney_free(&law);
     }
 }
@@ -345,7 +358,8 @@ static void threads_read_the_same_rows(void **state)
     double scratch[60];
     for (int i = 0; i < ROWS; i++) {
         length[i] = draw_context(context[i], &all, rng);
-        memcpy(alone[i], spec_kneser_ney_row(&law, context[i], length[i], scratch), sizeof alone[i]);
+        memcpy(alone[i], spec_kneser_ney_row(&law, context[i], length[i], scratch),
+               sizeof alone[i]);
     }
 #pragma omp parallel num_threads(2)
     {
@@ -353,7 +367,8 @@ static void threads_read_the_same_rows(void **state)
         double mine[60];
         for (int i = 0; i < ROWS; i++) {
             const int j = me == 0 ? i : ROWS - 1 - i;
-            memcpy(together[me][j], spec_kneser_ney_row(&law, context[j], length[j], mine), sizeof mine);
+            memcpy(together[me][j], spec_kneser_ney_row(&law, context[j], length[j], mine),
+                   sizeof mine);
         }
     }
     assert_memory_equal(together[0], alone, sizeof alone);

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The n-gram kind of model, from a file to its rows. */
 #include "models/ngram/ngram.h"
 
-#include "models/ngram/kneser_ney.h"
-#include "models/ngram/piece.h"
 #include "base/noise.h"
+#include "models/model_open.h"
+#include "models/ngram/kneser_ney.h"
+#include "models/ngram/text_unit.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -49,7 +51,8 @@ static spec_model *open_model(const char *spec)
 {
     spec_model *model;
     spec_error error = {{0}};
-    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -59,7 +62,7 @@ static const double *row_of(const spec_model *model, const int *context, size_t 
     return model->kind->row(model, NULL, context, n, scratch, &error);
 }
 
-/* Bits for each byte of a text, under a model, of the first `most` tokens. */
+/* Bits per byte of a text, under a model, over the first `most` tokens. */
 static double bits_per_byte(const spec_model *model, const char *text, size_t length, size_t most)
 {
     int *token = malloc(length * sizeof *token);
@@ -67,7 +70,7 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
     const size_t n = model->kind->tokenize(model, text, length, token, length);
     size_t bytes = 0;
     for (size_t i = 0; i < n && i < most; i++) {
-        char buffer[SPEC_PIECE_MAX + 1];
+        char buffer[SPEC_TEXT_UNIT_MAX + 1];
         bits -= log2(row_of(model, token, i, scratch)[token[i]]);
         bytes += model->kind->token_text(model, token[i], buffer, sizeof buffer);
     }
@@ -76,7 +79,7 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
     return bits / (double)bytes;
 }
 
-/* A text of words of which each depends on the two before it; a line break now and then. */
+/* A text of words, each of which depends on the two before it; a line break now and then. */
 static size_t generate(char *text, size_t size, gsl_rng *rng)
 {
     static const char *const word[] = {"the", "cat", "don't", "\xC3\xA9t\xC3\xA9", "42",
@@ -84,16 +87,18 @@ static size_t generate(char *text, size_t size, gsl_rng *rng)
     size_t n = 0;
     unsigned long last = 0, before = 0;
     while (n + 20 < size) {
-        const unsigned long next =
-            gsl_rng_uniform(rng) < 0.81 ? (3 * last + 7 * before + 2) % 10 : gsl_rng_uniform_int(rng, 10);
-        n += (size_t)sprintf(text + n, "%s%c", word[next], gsl_rng_uniform(rng) < 0.03 ? '\n' : ' ');
+        const unsigned long next = gsl_rng_uniform(rng) < 0.81 ? (3 * last + 7 * before + 2) % 10
+                                                               : gsl_rng_uniform_int(rng, 10);
+        n +=
+            (size_t)sprintf(text + n, "%s%c", word[next], gsl_rng_uniform(rng) < 0.03 ? '\n' : ' ');
         before = last;
         last = next;
     }
     return n;
 }
 
-/* Reading in blocks, numbering on the way and renumbering against: tokenise the whole text, count, build. */
+/* Reads in blocks, numbering words on the way and renumbering at the end; against tokenising the
+ * whole text, counting, building. */
 static void rows_equal_the_law_of_the_tokenised_text(void **state)
 {
     (void)state;
@@ -115,15 +120,19 @@ static void rows_equal_the_law_of_the_tokenised_text(void **state)
             spec_ngram_counts counts;
             spec_kneser_ney law;
             spec_error error;
-            assert_int_equal(spec_ngram_counts_init(&counts, order, model->vocab, &error), GSL_SUCCESS);
+            assert_int_equal(spec_ngram_counts_init(&counts, order, model->vocab, &error),
+                             GSL_SUCCESS);
             assert_int_equal(spec_ngram_counts_push(&counts, token, n, &error), GSL_SUCCESS);
-            assert_int_equal(spec_kneser_ney_init(&law, &counts, model->vocab, &error), GSL_SUCCESS);
+            assert_int_equal(spec_kneser_ney_init(&law, &counts, model->vocab, &error),
+                             GSL_SUCCESS);
             spec_ngram_counts_free(&counts);
             double a[256], b[256];
             assert_in_range(model->vocab, 10, 256);
             for (uint64_t i = 0; i < spec_test_samples(300); i++) {
-                const size_t at = gsl_rng_uniform_int(rng, n - 6), used = gsl_rng_uniform_int(rng, 7);
-                assert_memory_equal(row_of(model, token + at, used, a), spec_kneser_ney_row(&law, token + at, used, b),
+                const size_t at = gsl_rng_uniform_int(rng, n - 6),
+                             used = gsl_rng_uniform_int(rng, 7);
+                assert_memory_equal(row_of(model, token + at, used, a),
+                                    spec_kneser_ney_row(&law, token + at, used, b),
                                     (size_t)model->vocab * sizeof *a);
             }
             spec_kneser_ney_free(&law);
@@ -133,7 +142,7 @@ static void rows_equal_the_law_of_the_tokenised_text(void **state)
     gsl_rng_free(rng);
 }
 
-static void held_out_text_is_better_told_by_higher_orders(void **state)
+static void higher_orders_predict_held_out_text_better(void **state)
 {
     (void)state;
     enum { BYTES = 200000, TRAIN = 180000 };
@@ -155,11 +164,12 @@ static void held_out_text_is_better_told_by_higher_orders(void **state)
         assert_true(bits[3] < 0.95 * bits[2]);
         if (k != SPEC_TOKENS_WORDS) continue;
 
-        /* Bits for a word of the source: 0.81 + 0.019 on one word, 0.019 on each of nine others; a space or a line
-         * after it. The 3-gram knows a line break as a token, which takes the place of a word, so it cannot quite reach
-         * the source. */
+        /* Entropy per word of the source: 0.81 + 0.019 on one word, 0.019 on each of nine others; a
+         * space or a line break after it. The 3-gram sees a line break as a token in the place of a
+         * word, so it cannot quite reach the entropy. */
         const double top = 0.81 + 0.019;
-        const double source = -top * log2(top) - 9 * 0.019 * log2(0.019) - 0.03 * log2(0.03) - 0.97 * log2(0.97);
+        const double source =
+            -top * log2(top) - 9 * 0.019 * log2(0.019) - 0.03 * log2(0.03) - 0.97 * log2(0.97);
         double words = 0.0;
         for (size_t i = TRAIN; i < length; i++) words += text[i] == ' ' || text[i] == '\n';
         const double ratio = bits[3] * (double)(length - TRAIN) / (words * source);
@@ -184,7 +194,7 @@ static void models_of_one_text_share_their_vocabulary(void **state)
         spec_model *target = open_model(spec_of(path, keys));
         assert_int_equal(draft->vocab, target->vocab);
         for (int w = 0; w < draft->vocab; w++) {
-            char a[SPEC_PIECE_MAX + 1], b[SPEC_PIECE_MAX + 1];
+            char a[SPEC_TEXT_UNIT_MAX + 1], b[SPEC_TEXT_UNIT_MAX + 1];
             assert_int_equal(draft->kind->token_text(draft, w, a, sizeof a),
                              target->kind->token_text(target, w, b, sizeof b));
             assert_string_equal(a, b);
@@ -209,12 +219,13 @@ static void prompts_come_from_the_text(void **state)
         spec_model *model = open_model(spec_of(path, keys));
         for (unsigned long i = 0; i < 50; i++) {
             int token[40];
-            char prompt[40 * SPEC_PIECE_MAX];
+            char prompt[40 * SPEC_TEXT_UNIT_MAX];
             size_t used = 0;
             const size_t n = model->kind->prompt(model, i, token, 40);
             assert_in_range(n, 1, 32);
             for (size_t j = 0; j < n; j++)
-                used += model->kind->token_text(model, token[j], prompt + used, SPEC_PIECE_MAX + 1);
+                used +=
+                    model->kind->token_text(model, token[j], prompt + used, SPEC_TEXT_UNIT_MAX + 1);
             assert_non_null(memmem(text, length, prompt, used));
         }
         spec_model_close(model);
@@ -222,7 +233,7 @@ static void prompts_come_from_the_text(void **state)
     gsl_rng_free(rng);
 }
 
-/* The vocabulary cut to V words: the rest is <unk>, which is counted like a word. */
+/* The vocabulary cut to V words: other words become <unk>, which is counted like a word. */
 static void rare_words_become_the_unknown_token(void **state)
 {
     (void)state;
@@ -231,7 +242,8 @@ static void rare_words_become_the_unknown_token(void **state)
     spec_model *model = open_model(spec_of(path, "order=1&tokens=words&V=3"));
     assert_int_equal(model->vocab, 3);
     double scratch[3];
-    /* Counts 3, 3, 2: n_1 = 0, so the discount is 1/2; P(<unk>) = (3 - 1/2) / 8 + (1/2) (3/8) (1/3) = 3/8. */
+    /* Counts 3, 3, 2: n_1 = 0, so the discount is 1/2; P(<unk>) = (3 - 1/2) / 8 + (1/2) (3/8) (1/3)
+     * = 3/8. */
     const double *row = row_of(model, NULL, 0, scratch);
     assert_within(row[0], 0.375, 1e-15);
     assert_within(row[1], 0.375, 1e-15);
@@ -249,7 +261,12 @@ static void rare_input_is_learnt_without_harm(void **state)
     const struct {
         const char *text;
         size_t length;
-    } rare[] = {{"x", 1}, {"\0", 1}, {"\xF0", 1}, {" ", 1}, {"\0\0\0\0\0\0\0\0", 8}, {"\xC3\xA9\xC3", 3},
+    } rare[] = {{"x", 1},
+                {"\0", 1},
+                {"\xF0", 1},
+                {" ", 1},
+                {"\0\0\0\0\0\0\0\0", 8},
+                {"\xC3\xA9\xC3", 3},
                 {binary, sizeof binary}};
     for (size_t i = 0; i < sizeof rare / sizeof rare[0]; i++) {
         write_text(rare[i].text, rare[i].length);
@@ -272,7 +289,7 @@ static void rare_input_is_learnt_without_harm(void **state)
     gsl_rng_free(rng);
 }
 
-static void what_cannot_be_learnt_is_said_in_one_line(void **state)
+static void unlearnable_inputs_are_refused_in_one_line(void **state)
 {
     (void)state;
     static const struct {
@@ -315,9 +332,9 @@ static void a_limit_reads_the_first_bytes_alone(void **state)
     spec_model_close(model);
 }
 
-/* Held-out English, bits for each byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586, 2.956, 2.499,
- * 2.277, 2.247 (training on the first 1,000,000 bytes, the rest held out). A 5-gram compressor is expected between 2
- * and 2.5. */
+/* Held-out English, bits per byte. Measured when written, orders 1 to 6: Shakespeare 4.827, 3.586,
+ * 2.956, 2.499, 2.277, 2.247 (training on the first 1,000,000 bytes, tested on the rest). A 5-gram
+ * compressor is expected between 2 and 2.5. */
 static void real_text_is_learnt(void **state)
 {
     (void)state;
@@ -347,11 +364,11 @@ static void real_text_is_learnt(void **state)
     }
 }
 
-/* ---- the target's tokens ----------------------------------------------------------------------------------------- */
+/* ---- the target's tokens --------------------------------------------------------------------- */
 
-/* A target whose tokens are known to be those of the text gives the model that counts them itself: also where the text
- * is longer than a block, and is cut after lines, before blanks, or anywhere. */
-static void tokens_of_a_target_are_counted_as_ones_own(void **state)
+/* A target with the same tokens gives the same counts. So it does if the text is longer than a
+ * block, and if blocks end after lines, before blanks, or anywhere. */
+static void tokens_of_a_target_are_counted_like_bytes(void **state)
 {
     (void)state;
     static char text[600000];
@@ -359,15 +376,18 @@ static void tokens_of_a_target_are_counted_as_ones_own(void **state)
     static const char separators[] = {'\n', ' ', 'x'};
     for (size_t s = 0; s < sizeof separators; s++) {
         for (size_t i = 0; i < sizeof text; i++)
-            text[i] = spec_noise_mix(i) % 7 == 0 ? separators[s] : (char)('a' + spec_noise_mix(i / 3) % 5);
+            text[i] = spec_noise_mix(i) % 7 == 0 ? separators[s]
+                                                 : (char)('a' + spec_noise_mix(i / 3) % 5);
         write_text(text, sizeof text);
-        for (int t = 0; t < (separators[s] == 'x' ? 1 : 2); t++) { /* words are cut at 64 bytes, and not at a block's */
+        for (int t = 0; t < (separators[s] == 'x' ? 1 : 2);
+             t++) { /* words are cut at 64 bytes, not at the end of a block */
             char keys[64];
             snprintf(keys, sizeof keys, "order=3&tokens=%s", tokens[t]);
             spec_model *target = open_model(spec_of(path, keys)), *draft;
             spec_error error = {""};
-            assert_int_equal(spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target, &error),
-                             GSL_SUCCESS);
+            assert_int_equal(
+                spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target, &error),
+                GSL_SUCCESS);
             assert_int_equal(draft->vocab, target->vocab);
             const size_t size = (size_t)target->vocab * sizeof(double);
             double *one = malloc(size), *other = malloc(size);
@@ -376,7 +396,8 @@ static void tokens_of_a_target_are_counted_as_ones_own(void **state)
                 for (int c = 0; c < 40; c++) {
                     int context[64];
                     assert_true(draft->kind->tokenize(draft, text + 100 * c, 64, context, 64) >= 2);
-                    assert_memory_equal(row_of(target, context, n, one), row_of(draft, context, n, other), size);
+                    assert_memory_equal(row_of(target, context, n, one),
+                                        row_of(draft, context, n, other), size);
                 }
             char piece[64], same[64];
             target->kind->token_text(target, 100, piece, sizeof piece);
@@ -396,11 +417,14 @@ static void tokens_of_no_target_are_refused(void **state)
     spec_model *model, *zipf = open_model("zipf?V=3");
     spec_error error = {""};
     write_text("abc", 3);
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), NULL, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), NULL, &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "only a draft has a target"));
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), zipf, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), zipf, &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "no tokenizer"));
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target&V=9"), zipf, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target&V=9"), zipf, &error),
+                     GSL_EINVAL);
     spec_model_close(zipf);
 }
 
@@ -408,15 +432,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_equal_the_law_of_the_tokenised_text),
-        cmocka_unit_test(held_out_text_is_better_told_by_higher_orders),
+        cmocka_unit_test(higher_orders_predict_held_out_text_better),
         cmocka_unit_test(models_of_one_text_share_their_vocabulary),
         cmocka_unit_test(prompts_come_from_the_text),
         cmocka_unit_test(rare_words_become_the_unknown_token),
         cmocka_unit_test(rare_input_is_learnt_without_harm),
-        cmocka_unit_test(what_cannot_be_learnt_is_said_in_one_line),
+        cmocka_unit_test(unlearnable_inputs_are_refused_in_one_line),
         cmocka_unit_test(a_limit_reads_the_first_bytes_alone),
         cmocka_unit_test(real_text_is_learnt),
-        cmocka_unit_test(tokens_of_a_target_are_counted_as_ones_own),
+        cmocka_unit_test(tokens_of_a_target_are_counted_like_bytes),
         cmocka_unit_test(tokens_of_no_target_are_refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

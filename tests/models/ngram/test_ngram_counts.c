@@ -1,4 +1,5 @@
-/* Counts in a hash table against counts by comparison of every pair; the radix sort against qsort. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts in a hash table against pairwise comparison; the radix sort against qsort. */
 #include "models/ngram/ngram_counts.h"
 #include "models/ngram/radix.h"
 
@@ -33,14 +34,15 @@ static void radix_sort_agrees_with_qsort(void **state)
                     const uint64_t high = gsl_rng_get(rng), low = gsl_rng_get(rng);
                     record[i] = (high << 32 | low) & kept[mask];
                 }
-                /* The payload follows its key: then equal keys may stand in any order. */
+                /* The payload follows its key, so equal keys may come in any order. */
                 for (size_t i = 0; i < N && stride_now > words_now; i++) {
                     uint64_t *at = record + i * (size_t)stride_now;
                     at[words_now] = at[0] * 31 + (words_now == 2 ? at[1] : 0);
                 }
                 memcpy(expected, record, sizeof record);
                 qsort(expected, N, (size_t)stride_now * sizeof *expected, by_key);
-                const uint64_t *sorted = spec_radix_sort(record, workspace, N, stride_now, words_now);
+                const uint64_t *sorted =
+                    spec_radix_sort(record, workspace, N, stride_now, words_now);
                 assert_memory_equal(sorted, expected, N * (size_t)stride_now * sizeof *expected);
             }
         }
@@ -49,7 +51,7 @@ static void radix_sort_agrees_with_qsort(void **state)
     gsl_rng_free(rng);
 }
 
-/* Every n-gram of a text, found again by comparing it with every place. */
+/* Every n-gram of a text, found again by comparison at every position. */
 static void counts_equal_those_by_comparison(void **state)
 {
     (void)state;
@@ -67,7 +69,8 @@ static void counts_equal_those_by_comparison(void **state)
             assert_int_equal(spec_ngram_counts_init(&counts, order, vocab, &error), GSL_SUCCESS);
             assert_int_equal(spec_ngram_counts_push(&counts, token, BREAK, &error), GSL_SUCCESS);
             spec_ngram_counts_boundary(&counts);
-            assert_int_equal(spec_ngram_counts_push(&counts, token + BREAK, N - BREAK, &error), GSL_SUCCESS);
+            assert_int_equal(spec_ngram_counts_push(&counts, token + BREAK, N - BREAK, &error),
+                             GSL_SUCCESS);
             const int words = counts.words, bits = counts.bits;
             assert_int_equal(words, order * bits > 64 ? 2 : 1);
             assert_int_equal(spec_ngram_counts_sort(&record, &n, &counts, &error), GSL_SUCCESS);
@@ -82,7 +85,8 @@ static void counts_equal_those_by_comparison(void **state)
                     int same = 1;
                     spec_ngram_key key = {{here[0], words == 2 ? here[1] : 0}};
                     for (int j = order - 1; j >= 0; j--) {
-                        same &= spec_ngram_key_tail(key, 1, bits).word[0] == (uint64_t)token[at + j];
+                        same &=
+                            spec_ngram_key_tail(key, 1, bits).word[0] == (uint64_t)token[at + j];
                         key.word[0] = key.word[0] >> bits | key.word[1] << (64 - bits);
                         key.word[1] >>= bits;
                     }

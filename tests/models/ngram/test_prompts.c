@@ -1,11 +1,12 @@
-/* Prompts: real pieces of the text, from all over it, whatever the blocks it comes in. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prompts: passages of the text, from all over it, for any block size. */
 #include "models/ngram/prompts.h"
 
 #include "tests/support/support.h"
 
 #include <string.h>
 
-/* Tokens 0, 1, 2, ...: a piece tells where it comes from. */
+/* Tokens 0, 1, 2, ...: the tokens of a prompt are its position. */
 static void push_counting(spec_prompts *prompts, int begin, int end, int step)
 {
     static int token[4096];
@@ -28,7 +29,8 @@ static void pieces_are_runs_of_the_text_spread_over_it(void **state)
             assert_in_range(prompts.n, SPEC_PROMPTS_MAX / 2 - 1, SPEC_PROMPTS_MAX);
         for (int i = 0; i < prompts.n; i++) {
             if (i + 1 < prompts.n) assert_int_equal(prompts.length[i], SPEC_PROMPT_TOKENS);
-            for (int j = 1; j < prompts.length[i]; j++) assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);
+            for (int j = 1; j < prompts.length[i]; j++)
+                assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);
             assert_int_equal((uint64_t)prompts.token[i][0] / prompts.stretch, i);
         }
         assert_true(total - prompts.token[prompts.n - 1][0] <= (int)(2 * prompts.stretch));
@@ -59,7 +61,8 @@ static void a_piece_ends_where_its_text_ends(void **state)
     }
     for (int i = 0; i < prompts.n; i++) {
         assert_in_range(prompts.length[i], 1, SPEC_PROMPT_TOKENS);
-        for (int j = 1; j < prompts.length[i]; j++) assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);
+        for (int j = 1; j < prompts.length[i]; j++)
+            assert_int_equal(prompts.token[i][j], prompts.token[i][0] + j);
     }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text to tokens and back. */
 #include "models/ngram/vocabulary.h"
 
@@ -6,16 +7,18 @@
 #include <gsl/gsl_rng.h>
 #include <string.h>
 
-/* Learn a whole text; its tokens, as they were numbered, go to `token`. */
-static size_t learn(spec_vocabulary *vocabulary, spec_tokens tokens, const char *text, size_t length, int *token)
+/* Learn a whole text; `token` receives its tokens by first numbers. */
+static size_t learn(spec_vocabulary *vocabulary, spec_tokens tokens, const char *text,
+                    size_t length, int *token)
 {
     spec_error error;
     size_t n = 0;
     assert_int_equal(spec_vocabulary_init(vocabulary, tokens, &error), GSL_SUCCESS);
     for (size_t at = 0; at < length; n++) {
         const unsigned char *piece = (const unsigned char *)text + at;
-        const size_t used = spec_piece_length(tokens, piece, length - at);
-        assert_int_equal(spec_vocabulary_add(token + n, vocabulary, piece, used, &error), GSL_SUCCESS);
+        const size_t used = spec_text_unit_length(tokens, piece, length - at);
+        assert_int_equal(spec_vocabulary_add(token + n, vocabulary, piece, used, &error),
+                         GSL_SUCCESS);
         at += used;
     }
     return n;
@@ -67,8 +70,8 @@ static void the_most_frequent_words_are_kept(void **state)
 {
     (void)state;
     static const char text[] = "the cat and the dog and the owl, and a cat";
-    /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8. Counts: " and" 3, " cat"
-     * and " the" 2. */
+    /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8.
+     * Counts: " and" 3, " cat" and " the" 2. */
     spec_vocabulary vocabulary;
     spec_error error;
     int token[20], renumber[9];
@@ -83,7 +86,8 @@ static void the_most_frequent_words_are_kept(void **state)
     assert_string_equal(text_of(&vocabulary, 0), "<unk>");
     assert_string_equal(text_of(&vocabulary, 1), " and");
     assert_string_equal(text_of(&vocabulary, 4), "the");
-    assert_int_equal(spec_vocabulary_find(&vocabulary, (const unsigned char *)" dog", 4), SPEC_VOCABULARY_UNKNOWN);
+    assert_int_equal(spec_vocabulary_find(&vocabulary, (const unsigned char *)" dog", 4),
+                     SPEC_VOCABULARY_UNKNOWN);
     spec_vocabulary_free(&vocabulary);
 }
 
@@ -108,7 +112,8 @@ static void a_text_is_recovered_from_its_tokens(void **state)
     static int token[BYTES], learnt[BYTES];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, spec_test_seed());
-    for (size_t i = 0; i < BYTES; i++) text[i] = alphabet[gsl_rng_uniform_int(rng, sizeof alphabet)];
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = alphabet[gsl_rng_uniform_int(rng, sizeof alphabet)];
     static const spec_tokens lossless[] = {SPEC_TOKENS_BYTES, SPEC_TOKENS_WORDS};
     for (int k = 0; k < 2; k++) {
         spec_vocabulary vocabulary;
@@ -117,7 +122,8 @@ static void a_text_is_recovered_from_its_tokens(void **state)
         assert_memory_equal(token, learnt, n * sizeof *token);
         size_t used = 0;
         for (size_t i = 0; i < n; i++)
-            used += spec_vocabulary_text(&vocabulary, token[i], again + used, SPEC_PIECE_MAX + 1);
+            used +=
+                spec_vocabulary_text(&vocabulary, token[i], again + used, SPEC_TEXT_UNIT_MAX + 1);
         assert_int_equal(used, BYTES);
         assert_memory_equal(again, text, BYTES);
         spec_vocabulary_free(&vocabulary);
@@ -149,9 +155,11 @@ static void characters_above_the_limit_are_unknown(void **state)
     assert_int_equal(spec_vocabulary_init(&vocabulary, SPEC_TOKENS_CHARS, &error), GSL_SUCCESS);
     for (unsigned i = 0; i < SPEC_VOCABULARY_CHARS_MAX + 100; i++) {
         const unsigned char piece[4] = {0xF1, (unsigned char)(0x80 | (i >> 12 & 0x3F)),
-                                        (unsigned char)(0x80 | (i >> 6 & 0x3F)), (unsigned char)(0x80 | (i & 0x3F))};
+                                        (unsigned char)(0x80 | (i >> 6 & 0x3F)),
+                                        (unsigned char)(0x80 | (i & 0x3F))};
         assert_int_equal(spec_vocabulary_add(&token, &vocabulary, piece, 4, &error), GSL_SUCCESS);
-        assert_int_equal(token, i + 1 < SPEC_VOCABULARY_CHARS_MAX ? i + 1 : SPEC_VOCABULARY_UNKNOWN);
+        assert_int_equal(token,
+                         i + 1 < SPEC_VOCABULARY_CHARS_MAX ? i + 1 : SPEC_VOCABULARY_UNKNOWN);
     }
     assert_int_equal(vocabulary.size, SPEC_VOCABULARY_CHARS_MAX);
     spec_vocabulary_free(&vocabulary);

@@ -1,5 +1,6 @@
-/* rows_pair: small files of rows for tests: two n-gram-like pairs of known rows, written and read back.
- * The rows come from `cases` models; the caller closes and removes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rows_pair: small files of rows for tests: a target and a draft of known rows.
+ * The rows come from `cases` models; the caller closes and removes the file. */
 #ifndef SPECLAB_TESTS_ROWS_PAIR_H
 #define SPECLAB_TESTS_ROWS_PAIR_H
 
@@ -9,15 +10,15 @@
 
 #include <unistd.h>
 
-/* Token i of the text of every such file, without a pattern: no run of 16 comes twice. */
+/* Token i of the text of every such file, aperiodic: no run of 16 occurs twice. */
 static inline int rows_pair_token(uint64_t i, int vocab)
 {
     return (int)(spec_noise_mix(i + 1) % (uint64_t)vocab);
 }
 
 /* Write rows of a target and a draft, of order 2, at every `every`th of n tokens. */
-static inline void rows_pair_write(const char *path, opened *target, opened *draft, uint64_t n, uint64_t every,
-                                   double cutoff)
+static inline void rows_pair_write(const char *path, opened *target, opened *draft, uint64_t n,
+                                   uint64_t every, double cutoff)
 {
     const spec_model *const model[] = {target->model, draft->model};
     const int vocab = target->model->vocab;

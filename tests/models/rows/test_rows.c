@@ -1,4 +1,5 @@
-/* The model: rows by place, wherever a context began and whatever it says, alone and in passes. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The model: rows by place, for any beginning and any tokens of a context, alone and in passes. */
 #include "models/rows/rows.h"
 
 #include "tests/models/rows/rows_pair.h"
@@ -6,7 +7,8 @@
 #include "tests/support/near.h"
 
 static const char path[] = "test_rows.tmp";
-static const char target_spec[] = "cases?V=5&order=2&seed=3", draft_spec[] = "cases?V=5&order=2&side=draft&seed=3";
+static const char target_spec[] = "cases?V=5&order=2&seed=3",
+                  draft_spec[] = "cases?V=5&order=2&side=draft&seed=3";
 
 enum { N = 2500, V = 5 };
 
@@ -39,7 +41,8 @@ static void assert_row(const double *row, opened *of, int place)
 static void the_text_itself_is_at_its_places(void **state)
 {
     (void)state;
-    opened o = open_model("rows:test_rows.tmp", NULL), other = open_model("rows:test_rows.tmp?side=draft", NULL);
+    opened o = open_model("rows:test_rows.tmp", NULL),
+           other = open_model("rows:test_rows.tmp?side=draft", NULL);
     assert_int_equal(o.model->vocab, V);
     assert_int_equal(o.model->order, -1);
     assert_int_equal(o.model->end_of_text, -1);
@@ -57,24 +60,27 @@ static void the_place_is_the_number_of_tokens(void **state)
     (void)state;
     opened o = open_model("rows:test_rows.tmp", NULL);
     int *context = calloc(2 * N + 3, sizeof *context);
-    for (int n = 0; n < 2 * N + 3; n += 7) assert_row(row_after(&o, context, (size_t)n), &target, n % N);
+    for (int n = 0; n < 2 * N + 3; n += 7)
+        assert_row(row_after(&o, context, (size_t)n), &target, n % N);
     assert_row(row_after(&o, context, N), &target, 0);
     free(context);
     close_model(&o);
 }
 
-/* From a prompt on it is the place where the prompt ends that counts, and no token of what follows. */
+/* After a prompt only the prompt's place counts, not the tokens that follow. */
 static void prompts_carry_their_place(void **state)
 {
     (void)state;
-    opened o = open_model("rows:test_rows.tmp", NULL), other = open_model("rows:test_rows.tmp?side=draft", NULL);
+    opened o = open_model("rows:test_rows.tmp", NULL),
+           other = open_model("rows:test_rows.tmp?side=draft", NULL);
     int context[64], seen[N] = {0}, prompts = 0;
     for (unsigned long k = 0; k < 2000; k++) {
         const size_t n = o.model->kind->prompt(o.model, k, context, SPEC_ROWS_PROMPT);
         int place = -1;
         assert_int_equal(n, SPEC_ROWS_PROMPT);
         for (int p = SPEC_ROWS_PROMPT; p < N && place < 0; p++)
-            if (memcmp(context, text + p - SPEC_ROWS_PROMPT, sizeof(int) * SPEC_ROWS_PROMPT) == 0) place = p;
+            if (memcmp(context, text + p - SPEC_ROWS_PROMPT, sizeof(int) * SPEC_ROWS_PROMPT) == 0)
+                place = p;
         assert_true(place >= 0);
         for (size_t more = 0; more < 5; more++) {
             context[n + more] = (int)((k + more) % V);
@@ -90,7 +96,7 @@ static void prompts_carry_their_place(void **state)
     close_model(&o);
 }
 
-/* However few prompts are drawn, they are spread over the file: of 64 every 16th of it has two to seven. */
+/* Few prompts are spread over the file, too: of 64, every 16th part of it has two to seven. */
 static void prompts_are_even_from_the_start(void **state)
 {
     (void)state;
@@ -118,8 +124,18 @@ static void assert_scored(const char *spec, const int *context, size_t n)
     for (int chain = 0; chain < 2; chain++)
         for (int first = 0; first <= NODES; first += 6) {
             const double *row[NODES + 1] = {NULL};
-            assert_int_equal(spec_session_score(&o.session, context, n, token, chain ? NULL : parent, NODES, first, row,
-                                                scratch, &error), GSL_SUCCESS);
+            assert_int_equal(
+                spec_session_score(&o.session,
+                                   &(spec_score_request){.context = context,
+                                                         .n_context = n,
+                                                         .token = token,
+                                                         .opt_parent = chain ? NULL : parent,
+                                                         .n_nodes = NODES,
+                                                         .first = first,
+                                                         .ret_row = row,
+                                                         .scratch = scratch},
+                                   &error),
+                GSL_SUCCESS);
             for (int i = first; i <= NODES; i++) {
                 int path_to[64], depth = 0;
                 for (int node = i - 1; node >= 0; node = chain ? node - 1 : parent[node]) depth++;
@@ -137,23 +153,24 @@ static void assert_scored(const char *spec, const int *context, size_t n)
 static void a_pass_gives_the_rows_of_single_calls(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"rows:test_rows.tmp", "rows:test_rows.tmp?side=draft&temperature=0.7",
-                                        "rows:test_rows.tmp?at=9", "rows:test_rows.tmp?begin=2490",
-                                        "rows:test_rows.tmp?top_k=2"};
+    static const char *const specs[] = {
+        "rows:test_rows.tmp", "rows:test_rows.tmp?side=draft&temperature=0.7",
+        "rows:test_rows.tmp?at=9", "rows:test_rows.tmp?begin=2490", "rows:test_rows.tmp?top_k=2"};
     opened o = open_model(specs[0], NULL);
     int prompt[32] = {0};
     o.model->kind->prompt(o.model, 5, prompt, SPEC_ROWS_PROMPT);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         assert_scored(specs[i], NULL, 0);
         assert_scored(specs[i], text + 100, 3);
-        assert_scored(specs[i], prompt, 13); /* the tree goes on with the end of no prompt */
+        assert_scored(specs[i], prompt, 13); /* the tree does not complete a prompt */
         assert_scored(specs[i], prompt, 16);
         assert_scored(specs[i], prompt, 20);
     }
     close_model(&o);
 }
 
-/* A draft may complete a prompt that the context has begun: the rows of a pass must know, as single calls do. */
+/* A draft may complete a prompt that the context began: the rows of a pass must agree with single
+ * calls. */
 static void a_draft_can_complete_a_prompt(void **state)
 {
     (void)state;
@@ -163,19 +180,29 @@ static void a_draft_can_complete_a_prompt(void **state)
     const double *row[5];
     double scratch[5 * V];
     o.model->kind->prompt(o.model, 5, prompt, SPEC_ROWS_PROMPT);
-    assert_int_equal(spec_session_score(&o.session, prompt, 12, prompt + 12, NULL, 4, 0, row, scratch, &error), 0);
+    assert_int_equal(spec_session_score(&o.session,
+                                        &(spec_score_request){.context = prompt,
+                                                              .n_context = 12,
+                                                              .token = prompt + 12,
+                                                              .n_nodes = 4,
+                                                              .ret_row = row,
+                                                              .scratch = scratch},
+                                        &error),
+                     0);
     for (size_t i = 0; i <= 4; i++) {
         const double *alone = row_after(&o, prompt, 12 + i);
         for (int x = 0; x < V; x++) assert_same(row[i][x], alone[x]);
     }
-    assert_true(memcmp(row[4], row_after(&o, text, 16), sizeof scratch / 5) != 0); /* it was no prefix of the text */
+    assert_true(memcmp(row[4], row_after(&o, text, 16), sizeof scratch / 5) !=
+                0); /* it was no prefix of the text */
     close_model(&o);
 }
 
 static void at_is_one_row_and_begin_one_start(void **state)
 {
     (void)state;
-    opened at = open_model("rows:test_rows.tmp?at=17", NULL), begin = open_model("rows:test_rows.tmp?begin=17", NULL);
+    opened at = open_model("rows:test_rows.tmp?at=17", NULL),
+           begin = open_model("rows:test_rows.tmp?begin=17", NULL);
     int prompt[SPEC_ROWS_PROMPT], other[SPEC_ROWS_PROMPT];
     opened o = open_model("rows:test_rows.tmp", NULL);
     o.model->kind->prompt(o.model, 3, prompt, SPEC_ROWS_PROMPT);
@@ -192,7 +219,7 @@ static void at_is_one_row_and_begin_one_start(void **state)
     close_model(&at);
 }
 
-/* What is behind a model is found through wrappers, where the row depends on the place. */
+/* The file of a model is found through wrappers, if the row depends on the place. */
 static void the_file_is_found_through_wrappers(void **state)
 {
     (void)state;
@@ -217,7 +244,8 @@ static void texts_begin_where_prompts_end(void **state)
     (void)state;
     double law[N], sum = 0.0;
     int seen = 0;
-    opened o = open_model("rows:test_rows.tmp", NULL), begin = open_model("rows:test_rows.tmp?begin=7&top_k=2", NULL);
+    opened o = open_model("rows:test_rows.tmp", NULL),
+           begin = open_model("rows:test_rows.tmp?begin=7&top_k=2", NULL);
     spec_rows_starts(law, o.model);
     for (int p = 0; p < N; p++) {
         assert_true(law[p] == 0.0 || (p >= SPEC_ROWS_PROMPT && fabs(law[p] - 1.0 / 1010) < 2e-5));
@@ -232,7 +260,7 @@ static void texts_begin_where_prompts_end(void **state)
     close_model(&o);
 }
 
-/* Every 4th place: the place of a context is not its length, but of the file's own text it still is. */
+/* Every 4th place: the place of a context is not its length, except in the file's own text. */
 static void places_may_be_far_apart(void **state)
 {
     (void)state;
@@ -242,7 +270,8 @@ static void places_may_be_far_apart(void **state)
     opened o = open_model("rows:test_rows_sparse.tmp", NULL);
     for (int p = 0; p < 100; p++) assert_row(row_after(&o, text, (size_t)p), &target, 4 * p);
     for (unsigned long k = 0; k < 300; k++) {
-        assert_int_equal(o.model->kind->prompt(o.model, k, prompt, SPEC_ROWS_PROMPT), SPEC_ROWS_PROMPT);
+        assert_int_equal(o.model->kind->prompt(o.model, k, prompt, SPEC_ROWS_PROMPT),
+                         SPEC_ROWS_PROMPT);
         assert_true(memcmp(prompt, text, sizeof prompt) != 0);
         int position = -1;
         for (int p = 16; p < 400 && position < 0; p++)
@@ -253,7 +282,8 @@ static void places_may_be_far_apart(void **state)
     close_model(&o);
 }
 
-/* Where all text is alike there is no telling where a prompt was; of a file of fewer tokens there is none. */
+/* A text that repeats itself has no prompts, because they are not unique; a file of fewer tokens
+ * has none either. */
 static void texts_without_prompts_begin_with_nothing(void **state)
 {
     (void)state;
@@ -271,13 +301,14 @@ static void texts_without_prompts_begin_with_nothing(void **state)
     close_model(&one);
 }
 
-static void specs_that_ask_for_what_is_not_there_are_refused(void **state)
+static void specs_of_missing_parts_are_refused(void **state)
 {
     (void)state;
     assert_refused("rows", NULL, "rows lacks what comes after its ':', as in rows:PATH");
     assert_refused("rows:", NULL, "rows lacks what comes after its ':', as in rows:PATH");
     assert_refused("rows:no-such.rows", NULL, "no-such.rows: No such file");
-    assert_refused("rows:test_rows.tmp?side=draft2", NULL, "side=draft2: test_rows.tmp has 1 draft");
+    assert_refused("rows:test_rows.tmp?side=draft2", NULL,
+                   "side=draft2: test_rows.tmp has 1 draft");
     assert_refused("rows:test_rows.tmp?side=drat", NULL, "side");
     assert_refused("rows:test_rows.tmp?at=2500", NULL, "at=2500");
     assert_refused("rows:test_rows.tmp?begin=-2", NULL, "begin=-2");
@@ -285,7 +316,7 @@ static void specs_that_ask_for_what_is_not_there_are_refused(void **state)
     assert_refused("rows:test_rows.tmp?place=1", NULL, "place");
 }
 
-/* A row that is damaged is said where it is asked for, by the file, the place and the side. */
+/* A damaged row is reported when it is read, with file, place and side. */
 static void a_damaged_row_is_refused_by_its_place(void **state)
 {
     (void)state;
@@ -295,14 +326,22 @@ static void a_damaged_row_is_refused_by_its_place(void **state)
     spec_error error = {""};
     rows_pair_write(bad, &target, &draft, 20, 1, 0.0);
     FILE *file = fopen(bad, "r+b");
-    fseek(file, 96 + 2 * 96 + 20, SEEK_SET); /* two rows of 48 bytes a place: the third place's target */
+    fseek(file, 96 + 2 * 96 + 20,
+          SEEK_SET); /* 48 bytes per row, two rows per place: the third place's target */
     fputc(0x55, file);
     fclose(file);
     opened o = open_model("rows:test_rows_bad.tmp", NULL);
     assert_non_null(spec_session_row(&o.session, text, 1, scratch, &error));
     assert_null(spec_session_row(&o.session, text, 2, scratch, &error));
-    assert_string_equal(error.text, "test_rows_bad.tmp: place 2, side 0: damaged: it does not add up");
-    assert_int_not_equal(spec_session_score(&o.session, text, 0, text, NULL, 3, 0, row, scratch, &error), GSL_SUCCESS);
+    assert_string_equal(error.text,
+                        "test_rows_bad.tmp: place 2, side 0: damaged: it does not add up");
+    assert_int_not_equal(
+        spec_session_score(
+            &o.session,
+            &(spec_score_request){
+                .context = text, .token = text, .n_nodes = 3, .ret_row = row, .scratch = scratch},
+            &error),
+        GSL_SUCCESS);
     close_model(&o);
     assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "place 2, side 0: damaged");
 }
@@ -321,7 +360,7 @@ int main(void)
         cmocka_unit_test(texts_begin_where_prompts_end),
         cmocka_unit_test(places_may_be_far_apart),
         cmocka_unit_test(texts_without_prompts_begin_with_nothing),
-        cmocka_unit_test(specs_that_ask_for_what_is_not_there_are_refused),
+        cmocka_unit_test(specs_of_missing_parts_are_refused),
         cmocka_unit_test(a_damaged_row_is_refused_by_its_place),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,4 +1,5 @@
-/* Files of rows: what was written is read, whatever the widths; what is damaged, foreign or hostile is refused. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of rows: written rows are read back at all widths; damaged or foreign files are refused. */
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
@@ -7,9 +8,10 @@
 
 static const char path[] = "test_rows_file.tmp";
 
-/* ---- written and read -------------------------------------------------------------------------------------------- */
+/* ---- written and read ------------------------------------------------------------------------ */
 
-static void assert_rows(const char *target_spec, const char *draft_spec, double cutoff, double tolerance)
+static void assert_rows(const char *target_spec, const char *draft_spec, double cutoff,
+                        double tolerance)
 {
     enum { N = 41 };
     opened target = open_model(target_spec, NULL), draft = open_model(draft_spec, NULL);
@@ -38,7 +40,8 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
         for (int s = 0; s < 2; s++) {
             const double *expected = row_after(s == 0 ? &target : &draft, text, (size_t)p);
             double tv = 0.0;
-            if (spec_rows_file_row(row, &file, (uint64_t)p, s, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+            if (spec_rows_file_row(row, &file, (uint64_t)p, s, &error) != GSL_SUCCESS)
+                fail_msg("%s", error.text);
             assert_normalised(row, vocab);
             for (int i = 0; i < vocab; i++) {
                 if (cutoff == 0.0) assert_same(row[i], expected[i]);
@@ -49,7 +52,7 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
             sum[s] += tv;
         }
     }
-    for (int s = 0; s < 2; s++) { /* what the file tells of itself */
+    for (int s = 0; s < 2; s++) { /* the file's own metadata */
         assert_within(file.side[s].tv_max, worst[s], 1e-15);
         assert_within(file.side[s].tv_mean, sum[s] / N, 1e-15);
     }
@@ -63,8 +66,10 @@ static void assert_rows(const char *target_spec, const char *draft_spec, double 
 static void without_a_cutoff_rows_come_back_bit_for_bit(void **state)
 {
     (void)state;
-    assert_rows("cases?V=5&order=2&family=plain&seed=3", "cases?V=5&order=2&family=plain&side=draft&seed=3", 0.0, 0.0);
-    assert_rows("cases?V=7&order=2&family=mixed&seed=4", "cases?V=7&order=2&family=mixed&side=draft&seed=4", 0.0, 0.0);
+    assert_rows("cases?V=5&order=2&family=plain&seed=3",
+                "cases?V=5&order=2&family=plain&side=draft&seed=3", 0.0, 0.0);
+    assert_rows("cases?V=7&order=2&family=mixed&seed=4",
+                "cases?V=7&order=2&family=mixed&side=draft&seed=4", 0.0, 0.0);
     assert_rows("cases?V=1&order=2", "cases?V=1&order=2", 0.0, 0.0);
     assert_rows("cases?V=16&order=2&family=one-hot", "cases?V=16&order=2&family=zeros", 0.0, 0.0);
 }
@@ -72,16 +77,17 @@ static void without_a_cutoff_rows_come_back_bit_for_bit(void **state)
 static void with_a_cutoff_rows_are_as_near_as_the_file_says(void **state)
 {
     (void)state;
-    assert_rows("dirichlet?V=300&order=2&concentration=0.05&seed=5", "zipf?V=300&s=3.1", 1e-4, 2e-2);
+    assert_rows("dirichlet?V=300&order=2&concentration=0.05&seed=5", "zipf?V=300&s=3.1", 1e-4,
+                2e-2);
     assert_rows("dirichlet?V=300&order=2&concentration=9&seed=5", "uniform?V=300", 1e-7, 1e-8);
-    /* Larger than any probability: the largest stay, all of them where they are equal. */
+    /* A cutoff above all probabilities: the largest stay, all of them if they are equal. */
     assert_rows("uniform?V=300", "uniform?V=300", 1e-2, 1e-9);
     /* Indices of four bytes. */
     assert_rows("zipf?V=70000&s=1.3", "zipf?V=70000&s=1.1", 1e-5, 5e-2);
 }
 
-/* 4e-4 and 1e-4 are lost, and what is left makes up for them. */
-static void what_a_cutoff_takes_is_the_stated_distance(void **state)
+/* 4e-4 and 1e-4 are dropped; the other probabilities are scaled up. */
+static void the_stated_distance_is_the_mass_below_the_cutoff(void **state)
 {
     (void)state;
     static const double weight[] = {0.6, 0.3995};
@@ -149,7 +155,7 @@ static void texts_of_tokens_travel_with_them(void **state)
     unlink("test_rows_file.txt");
 }
 
-/* ---- the writer -------------------------------------------------------------------------------------------------- */
+/* ---- the writer ------------------------------------------------------------------------------ */
 
 static void a_file_appears_when_it_is_whole(void **state)
 {
@@ -158,16 +164,16 @@ static void a_file_appears_when_it_is_whole(void **state)
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
     spec_error error = {""};
-    char partial[64];
-    snprintf(partial, sizeof partial, "%s.%ld.partial", path, (long)getpid());
     assert_int_equal(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error), GSL_SUCCESS);
     assert_int_equal(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error), GSL_SUCCESS);
     const double *const row[] = {row_after(&target, NULL, 0)};
     assert_int_equal(spec_rows_writer_place(&writer, 0, row, &error), GSL_SUCCESS);
     assert_int_equal(access(path, F_OK), -1);
+    char *partial = strdup(writer.file.partial);
     assert_int_equal(access(partial, F_OK), 0);
     spec_rows_writer_free(&writer);
     assert_int_equal(access(partial, F_OK), -1);
+    free(partial);
     assert_int_equal(access(path, F_OK), -1);
     close_model(&target);
 }
@@ -179,10 +185,12 @@ static void the_writer_refuses_what_it_cannot_write(void **state)
     const spec_model *const model[] = {target.model};
     spec_rows_writer writer;
     spec_error error = {""};
-    assert_int_equal(spec_rows_writer_init(&writer, "no-such-folder/x.rows", model, 1, 0.0, &error), GSL_EFAILED);
+    assert_int_equal(spec_rows_writer_init(&writer, "no-such-folder/x.rows", model, 1, 0.0, &error),
+                     GSL_EFAILED);
     assert_string_equal(error.text, "no-such-folder/x.rows: No such file or directory");
-    assert_int_equal(spec_rows_writer_init(&writer, "/dev/null", model, 1, 0.0, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "/dev/null: is there, and is not a regular file");
+    assert_int_equal(spec_rows_writer_init(&writer, "/dev/null", model, 1, 0.0, &error),
+                     GSL_EINVAL);
+    assert_string_equal(error.text, "/dev/null: exists, and is not a regular file");
     assert_int_equal(spec_rows_writer_init(&writer, path, model, 1, 0.0, &error), GSL_SUCCESS);
     assert_int_equal(spec_rows_writer_text(&writer, (const int[]){2}, 1, &error), GSL_SUCCESS);
     const double *const row[] = {(const double[]){0.5, 0.3, 0.2 + 1e-11}};
@@ -192,7 +200,7 @@ static void the_writer_refuses_what_it_cannot_write(void **state)
     close_model(&target);
 }
 
-/* ---- bad files --------------------------------------------------------------------------------------------------- */
+/* ---- bad files ------------------------------------------------------------------------------- */
 
 typedef struct {
     unsigned char *bytes;
@@ -231,7 +239,7 @@ static image make_image(double cutoff)
     return i;
 }
 
-/* Make the checks right again: of the tables, then of the head. */
+/* Recompute the checksums: of the tables, then of the head. */
 static void seal(image *i)
 {
     const size_t tables = get(i, 72, 8);
@@ -253,7 +261,8 @@ static void assert_image_refused(const image *i, const char *expected)
     spec_error error = {""};
     write_image(i);
     assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_EINVAL);
-    if (strncmp(error.text, "test_rows_file.tmp: ", 20) != 0 || strcmp(error.text + 20, expected) != 0)
+    if (strncmp(error.text, "test_rows_file.tmp: ", 20) != 0 ||
+        strcmp(error.text + 20, expected) != 0)
         fail_msg("'%s' is not '%s'", error.text, expected);
     assert_null(file.map.bytes);
     unlink(path);
@@ -301,8 +310,10 @@ static void a_flipped_bit_is_seen(void **state)
             int bad = 0;
             assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
             for (uint64_t p = 0; p < file.places; p++)
-                for (int s = 0; s < 2; s++) bad += spec_rows_file_row(row, &file, p, s, &error) != GSL_SUCCESS;
-            assert_in_range(bad, 1, 2); /* the row, and the draft's, where the target's size is wrong */
+                for (int s = 0; s < 2; s++)
+                    bad += spec_rows_file_row(row, &file, p, s, &error) != GSL_SUCCESS;
+            assert_in_range(bad, 1,
+                            2); /* that row, and the draft's if the target's size is wrong */
             assert_non_null(strstr(error.text, "test_rows_file.tmp: place "));
         }
         spec_rows_file_close(&file);
@@ -312,7 +323,7 @@ static void a_flipped_bit_is_seen(void **state)
     free(i.bytes);
 }
 
-static void numbers_that_do_not_go_together_are_refused(void **state)
+static void inconsistent_numbers_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -320,11 +331,31 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
         int bytes;
         uint64_t value;
     } wrong[] = {
-        {12, 4, 0}, {12, 4, (1 << 20) + 1}, {16, 4, 0}, {16, 4, 9}, {16, 4, 1}, {20, 4, 2}, {20, 4, 0}, {32, 8, 0},
-        {32, 8, 21}, {32, 8, UINT64_MAX}, {32, 8, UINT64_MAX / 16 + 1}, {40, 8, 0}, {40, 8, 22},
-        {40, 8, UINT64_MAX / 4}, {48, 8, 0}, {48, 8, 2}, {48, 8, UINT64_MAX / 8 + 2}, {56, 8, UINT64_MAX}, {56, 8, 1},
-        {64, 8, 0x7FF8000000000000}, {64, 8, 0x3FF0000000000000}, {64, 8, 0xBFF0000000000000}, {72, 8, 88},
-        {72, 8, 0}, {72, 8, UINT64_MAX - 7},
+        {12, 4, 0},
+        {12, 4, (1 << 20) + 1},
+        {16, 4, 0},
+        {16, 4, 9},
+        {16, 4, 1},
+        {20, 4, 2},
+        {20, 4, 0},
+        {32, 8, 0},
+        {32, 8, 21},
+        {32, 8, UINT64_MAX},
+        {32, 8, UINT64_MAX / 16 + 1},
+        {40, 8, 0},
+        {40, 8, 22},
+        {40, 8, UINT64_MAX / 4},
+        {48, 8, 0},
+        {48, 8, 2},
+        {48, 8, UINT64_MAX / 8 + 2},
+        {56, 8, UINT64_MAX},
+        {56, 8, 1},
+        {64, 8, 0x7FF8000000000000},
+        {64, 8, 0x3FF0000000000000},
+        {64, 8, 0xBFF0000000000000},
+        {72, 8, 88},
+        {72, 8, 0},
+        {72, 8, UINT64_MAX - 7},
         {72, 8, 97},
     };
     image i = make_image(0.0);
@@ -338,30 +369,32 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
     free(i.bytes);
 }
 
-static void tables_that_lie_are_refused(void **state)
+static void inconsistent_tables_are_refused(void **state)
 {
     (void)state;
     image i = make_image(0.0);
-    const size_t tables = get(&i, 72, 8), row_at = tables, position = row_at + 21 * 8, text_at = position + 20 * 8,
-                 token = text_at + 8, names = token + 80, tv = i.n - 32;
+    const size_t tables = get(&i, 72, 8), row_at = tables, position = row_at + 21 * 8,
+                 text_at = position + 20 * 8, token = text_at + 8, names = token + 80,
+                 tv = i.n - 32;
     const struct {
         size_t at;
         int bytes;
         uint64_t value;
         const char *expected;
     } lie[] = {
-        {row_at, 8, 104, "damaged: places out of order"},                /* the first row is not the first */
-        {row_at + 8, 8, 97, "damaged: places out of order"},             /* too near for two rows */
+        {row_at, 8, 104, "damaged: places out of order"},    /* the first row is not the first */
+        {row_at + 8, 8, 97, "damaged: places out of order"}, /* no space for two rows */
         {row_at + 8, 8, UINT64_MAX, "damaged: places out of order"},
-        {row_at + 20 * 8, 8, tables - 8, "damaged: places out of order"}, /* rows do not end at the tables */
-        {position + 8, 8, 0, "damaged: places out of order"},            /* the position before */
-        {position + 19 * 8, 8, 20, "damaged: places out of order"},      /* beyond the text */
-        {text_at, 8, 1, "damaged: places out of order"},                 /* tokens of no text */
+        {row_at + 20 * 8, 8, tables - 8,
+         "damaged: places out of order"},                     /* rows do not end at the tables */
+        {position + 8, 8, 0, "damaged: places out of order"}, /* not after the position before */
+        {position + 19 * 8, 8, 20, "damaged: places out of order"}, /* beyond the text */
+        {text_at, 8, 1, "damaged: places out of order"},            /* tokens outside any text */
         {token + 4, 4, 5, "damaged: a token outside the vocabulary"},
         {token + 4, 4, UINT32_MAX, "damaged: a token outside the vocabulary"},
         {names, 4, UINT32_MAX, "damaged: a name is cut"},
         {names, 4, get(&i, 56, 8) - 3, "damaged: a name is cut"},
-        {names, 4, 2, "damaged: a name is cut"},                         /* then bytes of a name are a length */
+        {names, 4, 2, "damaged: a name is cut"}, /* then the length field holds bytes of a name */
         {tv, 8, 0xBFF0000000000000, "damaged: a total variation is not one"},
         {tv + 24, 8, 0x7FF8000000000000, "damaged: a total variation is not one"},
         {tv + 8, 8, 0x3FF0000000000001, "damaged: a total variation is not one"},
@@ -378,8 +411,8 @@ static void tables_that_lie_are_refused(void **state)
     free(i.bytes);
 }
 
-/* Rows with a right checksum that are no rows. */
-static void rows_that_lie_are_refused(void **state)
+/* Rows with a correct checksum and invalid values. */
+static void inconsistent_rows_are_refused(void **state)
 {
     (void)state;
     enum { FIRST = 96 };
@@ -395,10 +428,14 @@ static void rows_that_lie_are_refused(void **state)
             {FIRST, 4, 0, "its sizes do not go together"},
             {FIRST, 4, 6, "its sizes do not go together"},
             {FIRST, 4, UINT32_MAX, "its sizes do not go together"},
-            {FIRST + 8, width, floats ? 0xBE800000 : 0xBFD0000000000000, "these are no probabilities"}, /* -0.25 */
-            {FIRST + 8, width, floats ? 0x7FC00000 : 0x7FF8000000000000, "these are no probabilities"}, /* NaN */
-            {FIRST + 8, width, floats ? 0x7F800000 : 0x7FF0000000000000, "these are no probabilities"}, /* infinity */
-            {FIRST + 8, width, floats ? 0x40000000 : 0x3FF8000000000000, "these are no probabilities"}, /* 2, 1.5 */
+            {FIRST + 8, width, floats ? 0xBE800000 : 0xBFD0000000000000,
+             "these are no probabilities"}, /* -0.25 */
+            {FIRST + 8, width, floats ? 0x7FC00000 : 0x7FF8000000000000,
+             "these are no probabilities"}, /* NaN */
+            {FIRST + 8, width, floats ? 0x7F800000 : 0x7FF0000000000000,
+             "these are no probabilities"}, /* infinity */
+            {FIRST + 8, width, floats ? 0x40000000 : 0x3FF8000000000000,
+             "these are no probabilities"}, /* 2, 1.5 */
         };
         for (size_t k = 0; k < sizeof lie / sizeof lie[0]; k++) {
             const uint64_t before = get(&i, lie[k].at, lie[k].bytes);
@@ -413,7 +450,8 @@ static void rows_that_lie_are_refused(void **state)
             write_image(&i);
             assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
             assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
-            snprintf(expected, sizeof expected, "test_rows_file.tmp: place 0, side 0: damaged: %s", lie[k].expected);
+            snprintf(expected, sizeof expected, "test_rows_file.tmp: place 0, side 0: damaged: %s",
+                     lie[k].expected);
             assert_string_equal(error.text, expected);
             assert_int_equal(spec_rows_file_row(row, &file, 1, 0, &error), GSL_SUCCESS);
             spec_rows_file_close(&file);
@@ -424,7 +462,7 @@ static void rows_that_lie_are_refused(void **state)
     }
 }
 
-/* Indices of a row that leaves tokens out. */
+/* Indices of a row that omits tokens. */
 static void indices_out_of_order_are_refused(void **state)
 {
     (void)state;
@@ -453,8 +491,9 @@ static void indices_out_of_order_are_refused(void **state)
         write_image(&i);
         assert_int_equal(spec_rows_file_open(&file, path, &error), GSL_SUCCESS);
         assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
-        assert_string_equal(error.text,
-                            "test_rows_file.tmp: place 0, side 0: damaged: its tokens are out of order");
+        assert_string_equal(
+            error.text,
+            "test_rows_file.tmp: place 0, side 0: damaged: its tokens are out of order");
         spec_rows_file_close(&file);
     }
     unlink(path);
@@ -467,16 +506,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_cutoff_rows_come_back_bit_for_bit),
         cmocka_unit_test(with_a_cutoff_rows_are_as_near_as_the_file_says),
-        cmocka_unit_test(what_a_cutoff_takes_is_the_stated_distance),
+        cmocka_unit_test(the_stated_distance_is_the_mass_below_the_cutoff),
         cmocka_unit_test(small_rows_are_small),
         cmocka_unit_test(texts_of_tokens_travel_with_them),
         cmocka_unit_test(a_file_appears_when_it_is_whole),
         cmocka_unit_test(the_writer_refuses_what_it_cannot_write),
         cmocka_unit_test(foreign_and_cut_files_are_refused),
         cmocka_unit_test(a_flipped_bit_is_seen),
-        cmocka_unit_test(numbers_that_do_not_go_together_are_refused),
-        cmocka_unit_test(tables_that_lie_are_refused),
-        cmocka_unit_test(rows_that_lie_are_refused),
+        cmocka_unit_test(inconsistent_numbers_are_refused),
+        cmocka_unit_test(inconsistent_tables_are_refused),
+        cmocka_unit_test(inconsistent_rows_are_refused),
         cmocka_unit_test(indices_out_of_order_are_refused),
     };
     return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/synthetic/cases.h"
 
 #include "tests/models/open_model.h"
@@ -40,7 +41,7 @@ static void every_row_is_normalised(void **state)
         }
 }
 
-/* What each family promises, for every context of two seeds. */
+/* The promise of each family, for every context of two seeds. */
 static void check_related(spec_cases_family family, const double *target, const double *draft)
 {
     int zeros = 0;
@@ -50,7 +51,8 @@ static void check_related(spec_cases_family family, const double *target, const 
         if (family == SPEC_CASES_NEAR) assert_true(fabs(draft[i] / target[i] - 1.0) <= 4.5e-16);
         if (family == SPEC_CASES_DISJOINT) assert_true((target[i] == 0.0) != (draft[i] == 0.0));
         for (int j = 0; j < i && family == SPEC_CASES_LEVELS; j++) {
-            const double ratio = 6.0 * target[i] / target[j]; /* of 1, 2 and 3: a whole number of sixths */
+            const double ratio =
+                6.0 * target[i] / target[j]; /* of 1, 2 and 3: a whole number of sixths */
             assert_true(fabs(ratio - round(ratio)) < 1e-12);
         }
     }
@@ -67,9 +69,11 @@ static void the_two_sides_are_related_as_the_family_says(void **state)
             pair p = open_pair(spec_cases_families[family], V, seed);
             for (int i = 0; i < V * V; i++) {
                 const int context[] = {i / V, i % V};
-                const double *target = row_after(&p.target, context, 2), *draft = row_after(&p.draft, context, 2);
+                const double *target = row_after(&p.target, context, 2),
+                             *draft = row_after(&p.draft, context, 2);
                 check_related((spec_cases_family)family, target, draft);
-                differing += family == SPEC_CASES_NEAR && memcmp(target, draft, V * sizeof *draft) != 0;
+                differing +=
+                    family == SPEC_CASES_NEAR && memcmp(target, draft, V * sizeof *draft) != 0;
                 for (int k = 0; k < V && family == SPEC_CASES_ZEROS; k++) zeros += target[k] == 0.0;
             }
             close_pair(&p);
@@ -83,8 +87,10 @@ static void short_texts_have_rows_of_their_own(void **state)
     (void)state;
     pair p = open_pair("plain", V, 3);
     double kept[3][V];
-    for (size_t n = 0; n < 3; n++) memcpy(kept[n], row_after(&p.target, (const int[]){0, 0}, n), sizeof kept[n]);
-    for (size_t n = 0; n < 3; n++) assert_memory_not_equal(kept[n], kept[(n + 1) % 3], sizeof kept[n]);
+    for (size_t n = 0; n < 3; n++)
+        memcpy(kept[n], row_after(&p.target, (const int[]){0, 0}, n), sizeof kept[n]);
+    for (size_t n = 0; n < 3; n++)
+        assert_memory_not_equal(kept[n], kept[(n + 1) % 3], sizeof kept[n]);
     assert_memory_equal(kept[2], row_after(&p.target, (const int[]){4, 0, 0}, 3), sizeof kept[2]);
     close_pair(&p);
 }
@@ -96,7 +102,8 @@ static void mixed_contexts_are_of_several_families(void **state)
     int equal = 0, one_hot = 0;
     for (int i = 0; i < V * V; i++) {
         const int context[] = {i / V, i % V};
-        const double *target = row_after(&p.target, context, 2), *draft = row_after(&p.draft, context, 2);
+        const double *target = row_after(&p.target, context, 2),
+                     *draft = row_after(&p.draft, context, 2);
         equal += memcmp(target, draft, V * sizeof *draft) == 0;
         one_hot += target[spec_row_argmax(target, V)] == 1.0;
     }
@@ -115,7 +122,7 @@ static void an_end_of_text_may_be_given(void **state)
     close_model(&some);
 }
 
-static void what_is_out_of_range_is_refused(void **state)
+static void weights_out_of_range_are_refused(void **state)
 {
     (void)state;
     assert_refused("cases?V=17", NULL, "V=17 is not a whole number between 1 and 16");
@@ -134,7 +141,7 @@ int main(void)
         cmocka_unit_test(short_texts_have_rows_of_their_own),
         cmocka_unit_test(mixed_contexts_are_of_several_families),
         cmocka_unit_test(an_end_of_text_may_be_given),
-        cmocka_unit_test(what_is_out_of_range_is_refused),
+        cmocka_unit_test(weights_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/synthetic/dirichlet.h"
 
 #include "base/noise.h"
@@ -26,7 +27,8 @@ static void every_row_is_normalised(void **state)
     for (int s = 0; specs[s] != NULL; s++) {
         opened o = open_model(specs[s], NULL);
         for (int i = 0; i < 100; i++) {
-            const int vocab = o.model->vocab, context[] = {i % vocab, i / 7 % vocab, i / 49 % vocab};
+            const int vocab = o.model->vocab,
+                      context[] = {i % vocab, i / 7 % vocab, i / 49 % vocab};
             assert_normalised(row_after(&o, context, 3), vocab);
         }
         close_model(&o);
@@ -55,9 +57,9 @@ static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
     close_model(&other);
 }
 
-/* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function GSL has; the
- * transformed values are uniform, tested by chi-square in 20 cells with 19 degrees of freedom. 40000 rows reject, for a
- * < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
+/* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function
+ * GSL has; the transformed values are uniform, tested by chi-square in 20 cells with 19 degrees of
+ * freedom. 40000 rows reject, for a < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
 static void coordinates_follow_the_beta_law(void **state)
 {
     (void)state;
@@ -73,7 +75,8 @@ static void coordinates_follow_the_beta_law(void **state)
             count[u < 1.0 ? (int)(20.0 * u) : 19]++;
         }
         double chi2 = 0.0;
-        for (int k = 0; k < 20; k++) chi2 += (count[k] - n / 20.0) * (count[k] - n / 20.0) / (n / 20.0);
+        for (int k = 0; k < 20; k++)
+            chi2 += (count[k] - n / 20.0) * (count[k] - n / 20.0) / (n / 20.0);
         assert_true(gsl_cdf_chisq_Q(chi2, 19.0) > SPEC_TEST_P);
     }
 }
@@ -116,8 +119,8 @@ static void zeros_come_at_their_chance(void **state)
     close_model(&o);
 }
 
-/* Integer levels 1..n: every probability is a whole multiple of 1/sum, all levels occur, and equal levels tie bit for
- * bit. */
+/* Integer levels 1..n: every probability is an integer multiple of 1/sum, all levels occur, and
+ * equal levels tie bit for bit. */
 static void levels_are_whole_numbers(void **state)
 {
     (void)state;
@@ -134,7 +137,8 @@ static void levels_are_whole_numbers(void **state)
                 value[n_values++] = row[j];
             }
         }
-        assert_int_equal(n_values, 4); /* 0, 1, 2, 3 over the sum; one is missing in 3 of 10,000 rows */
+        assert_int_equal(n_values,
+                         4); /* 0, 1, 2, 3 over the sum; one is missing in 3 of 10,000 rows */
         const double largest = row[spec_row_argmax(row, 40)];
         for (int k = 0; k < 4; k++)
             assert_true(fabs(3.0 * value[k] / largest - round(3.0 * value[k] / largest)) < 1e-14);
@@ -160,7 +164,8 @@ static void small_concentrations_do_not_underflow(void **state)
 static void hostile_specs_are_refused(void **state)
 {
     (void)state;
-    assert_refused("dirichlet?concentration=0", NULL, "concentration=0 is not between 1e-06 and 1e+09");
+    assert_refused("dirichlet?concentration=0", NULL,
+                   "concentration=0 is not between 1e-06 and 1e+09");
     assert_refused("dirichlet?concentration=-1", NULL, "between");
     assert_refused("dirichlet?concentration=nan", NULL, "finite");
     assert_refused("dirichlet?order=17", NULL, "between 0 and 16");

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
 
 #include <gsl/gsl_linalg.h>
@@ -25,7 +26,7 @@ static void rows_are_the_tables_own_and_normalised(void **state)
     }
 }
 
-/* Each order sees its own tokens; what a short context lacks counts as 0. */
+/* Each order sees its own tokens; tokens missing from a short context count as 0. */
 static void the_order_is_what_a_row_depends_on(void **state)
 {
     (void)state;
@@ -49,8 +50,8 @@ static void the_order_is_what_a_row_depends_on(void **state)
     }
 }
 
-/* Two routes to a row: the chain's table, and the model that draws the row of a context when it is asked. Text before
- * the context, and a token before a short one, must not matter. */
+/* Two routes to a row: the chain's table, and the model that draws the row of a context on request.
+ * Text before the context, and a token before a short one, must not matter. */
 static void the_table_holds_the_rows_of_dirichlet(void **state)
 {
     (void)state;
@@ -64,9 +65,11 @@ static void the_table_holds_the_rows_of_dirichlet(void **state)
         assert_int_equal(dirichlet.model->end_of_text, -1);
         for (int i = 0; i < 125; i++) {
             const int text[] = {i / 25, i / 5 % 5, i % 5};
-            assert_memory_equal(row_after(&markov, text, 3), row_after(&dirichlet, text, 3), 5 * sizeof(double));
+            assert_memory_equal(row_after(&markov, text, 3), row_after(&dirichlet, text, 3),
+                                5 * sizeof(double));
             assert_ptr_equal(row_after(&markov, text + 1, 2), row_after(&markov, text, 3));
-            assert_ptr_equal(row_after(&markov, text + 2, 1), row_after(&markov, (int[]){0, i % 5}, 2));
+            assert_ptr_equal(row_after(&markov, text + 2, 1),
+                             row_after(&markov, (int[]){0, i % 5}, 2));
         }
         close_model(&markov);
         close_model(&dirichlet);
@@ -76,7 +79,8 @@ static void the_table_holds_the_rows_of_dirichlet(void **state)
 static void the_same_spec_gives_the_same_bits(void **state)
 {
     (void)state;
-    opened a = open_model("markov?V=6&order=2&seed=9", NULL), b = open_model("markov?V=6&order=2&seed=9", NULL);
+    opened a = open_model("markov?V=6&order=2&seed=9", NULL),
+           b = open_model("markov?V=6&order=2&seed=9", NULL);
     opened other = open_model("markov?V=6&order=2&seed=8", NULL);
     assert_memory_equal(row_after(&a, NULL, 0), row_after(&b, NULL, 0), 216 * sizeof(double));
     assert_memory_not_equal(row_after(&a, NULL, 0), row_after(&other, NULL, 0), 6 * sizeof(double));
@@ -85,8 +89,8 @@ static void the_same_spec_gives_the_same_bits(void **state)
     close_model(&other);
 }
 
-/* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by running the chain's law forward until it
- * rests. */
+/* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by iterating the chain's
+ * law until it converges. */
 static void the_stationary_law_is_solvable(void **state)
 {
     (void)state;
@@ -116,7 +120,8 @@ static void the_stationary_law_is_solvable(void **state)
 static void tables_too_large_are_refused(void **state)
 {
     (void)state;
-    assert_refused("markov?V=4097&order=1", NULL, "1.68e+07 cells, more than the 16777216");
+    assert_refused("markov?V=4097&order=1", NULL,
+                   "1.68e+07 cells, more than the limit of 16777216");
     assert_refused("markov?V=257&order=2", NULL, "cells");
     assert_refused("markov?V=1048576&order=2", NULL, "1.15e+18 cells");
     assert_refused("markov?V=2000000000", NULL, "between 1 and 1048576");

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/synthetic/perturb.h"
 
 #include "tests/models/open_model.h"
@@ -10,11 +11,12 @@ static long double overlap_of(const double *a, const double *b, int n)
     return sum;
 }
 
-/* The overlap is alpha to 1e-12 after `context`, for every alpha that can be had; the others are refused, saying the
- * least. */
+/* The overlap is alpha to 1e-12 after `context`, for every attainable alpha; others are refused,
+ * with the least attainable alpha. */
 static void assert_overlaps(opened *target, const char *keys, const int *context, size_t n)
 {
-    static const double alphas[] = {1.0, 1.0 - 1e-13, 0.999, 0.8, 0.651, 0.5, 0.27, 0.1, 0.013, 1e-3, 1e-9, 1e-15};
+    static const double alphas[] = {1.0,  1.0 - 1e-13, 0.999, 0.8,  0.651, 0.5,
+                                    0.27, 0.1,         0.013, 1e-3, 1e-9,  1e-15};
     const int vocab = target->model->vocab;
     const double *target_row = row_after(target, context, n);
     const double least = target_row[spec_row_argmin(target_row, vocab)];
@@ -27,13 +29,16 @@ static void assert_overlaps(opened *target, const char *keys, const int *context
         if (alphas[i] < least - 1e-13) {
             assert_null(row);
             assert_non_null(strstr(error.text, "the least possible is "));
-            assert_true(fabs(strtod(strstr(error.text, "least possible is ") + 18, NULL) - least) <= 1e-8 * least);
+            assert_true(fabs(strtod(strstr(error.text, "least possible is ") + 18, NULL) - least) <=
+                        1e-8 * least);
         } else {
             assert_non_null(row);
             assert_normalised(row, vocab);
             const long double miss = overlap_of(target_row, row, vocab) - (long double)alphas[i];
-            if (fabsl(miss) > 1e-12L) fail_msg("%s against %s: off by %Lg", spec, target->model->spec, miss);
-            if (alphas[i] == 1.0) assert_memory_equal(row, target_row, (size_t)vocab * sizeof row[0]);
+            if (fabsl(miss) > 1e-12L)
+                fail_msg("%s against %s: off by %Lg", spec, target->model->spec, miss);
+            if (alphas[i] == 1.0)
+                assert_memory_equal(row, target_row, (size_t)vocab * sizeof row[0]);
         }
         close_model(&draft);
     }
@@ -63,7 +68,8 @@ static void the_overlap_is_alpha_for_all_kinds_of_targets(void **state)
         "zipf?V=300&top_k=7",
         NULL,
     };
-    static const char *const keys[] = {"", "&seed=27", "&noise=0", "&noise=0.05", "&noise=6.5", "&noise=50", NULL};
+    static const char *const keys[] = {"",           "&seed=27",  "&noise=0", "&noise=0.05",
+                                       "&noise=6.5", "&noise=50", NULL};
     for (int t = 0; targets[t] != NULL; t++) {
         opened target = open_model(targets[t], NULL);
         for (int k = 0; keys[k] != NULL; k++) {
@@ -85,21 +91,23 @@ static void the_overlap_is_alpha_at_vocabulary_32000(void **state)
     close_model(&target);
 }
 
-/* min_i target_i is the least overlap there can be: at that alpha the draft is the one-hot row, and just below it there
- * is none. */
+/* min_i target_i is the least overlap: at that alpha the draft is the one-hot row, and just below
+ * it alpha is refused. */
 static void the_least_overlap_is_had_and_no_less(void **state)
 {
     (void)state;
     const double target[] = {0.3, 0.27, 0.43};
     double draft[3], reference[3];
     spec_error error = {""};
-    assert_int_equal(spec_perturb_row(draft, target, 3, 0.27, 1.0, 5, reference, &error), GSL_SUCCESS);
+    assert_int_equal(spec_perturb_row(draft, target, 3, 0.27, 1.0, 5, reference, &error),
+                     GSL_SUCCESS);
     assert_true(draft[0] == 0.0 && draft[1] == 1.0 && draft[2] == 0.0);
-    assert_int_equal(spec_perturb_row(draft, target, 3, 0.27 - 1e-11, 1.0, 5, reference, &error), GSL_EDOM);
+    assert_int_equal(spec_perturb_row(draft, target, 3, 0.27 - 1e-11, 1.0, 5, reference, &error),
+                     GSL_EDOM);
     assert_non_null(strstr(error.text, "0.27"));
 }
 
-/* Impossible tokens stay impossible, but for the one that the path leads to. */
+/* Tokens of probability 0 keep it, except the least probable token, which ends the path. */
 static void the_draft_is_zero_where_the_target_is(void **state)
 {
     (void)state;
@@ -140,7 +148,8 @@ static void rows_depend_on_the_context_and_the_seed_alone(void **state)
     close_model(&target);
 }
 
-/* Its draws are not those of a target of the same seed: the normals must not follow the gammas. */
+/* The draws differ from those of a target of the same seed: the normals must not correlate with the
+ * gammas. */
 static void the_seed_of_the_target_may_be_the_same(void **state)
 {
     (void)state;
@@ -154,13 +163,15 @@ static void the_seed_of_the_target_may_be_the_same(void **state)
     }
     const double n = 500.0, covariance = sum_td - sum_t * sum_d / n;
     const double r = covariance / sqrt((sum_tt - sum_t * sum_t / n) * (sum_dd - sum_d * sum_d / n));
-    assert_true(fabs(r) * sqrt(n) < 4.9); /* about standard normal, p > 1e-6; shared draws give |r| > 0.3, 6.7 */
+    assert_true(fabs(r) * sqrt(n) <
+                4.9); /* about standard normal, p > 1e-6; shared draws give |r| > 0.3, 6.7 */
     close_model(&draft);
     close_model(&target);
 }
 
-/* The reference is target * exp(noise * z): the logarithms of reference / target have variance noise^2, which 4000
- * normals estimate to 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the draft is on the line between the two. */
+/* The reference is target * exp(noise * z): the logarithms of reference / target have variance
+ * noise^2, which 4000 normals estimate to 2.2 % (one sd); 4.9 sd reject noise off by 6 %. And the
+ * draft is on the line between the two. */
 static void the_reference_is_lognormal_about_the_target(void **state)
 {
     (void)state;
@@ -168,7 +179,8 @@ static void the_reference_is_lognormal_about_the_target(void **state)
     static double target[V], draft[V], reference[V];
     for (int i = 0; i < V; i++) target[i] = pow(i + 1.0, -0.27);
     spec_row_normalise(target, V);
-    assert_int_equal(spec_perturb_row(draft, target, V, 0.8, 0.651, 99, reference, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_perturb_row(draft, target, V, 0.8, 0.651, 99, reference, NULL),
+                     GSL_SUCCESS);
     double sum = 0.0, square = 0.0;
     for (int i = 0; i < V; i++) {
         const double x = log(reference[i] / target[i]);
@@ -180,7 +192,8 @@ static void the_reference_is_lognormal_about_the_target(void **state)
 
     const double w = (draft[0] - target[0]) / (reference[0] - target[0]);
     assert_true(w > 0.0 && w < 1.0);
-    for (int i = 0; i < V; i++) assert_true(fabs(draft[i] - (target[i] + w * (reference[i] - target[i]))) < 1e-15);
+    for (int i = 0; i < V; i++)
+        assert_true(fabs(draft[i] - (target[i] + w * (reference[i] - target[i]))) < 1e-15);
 }
 
 static void only_a_perfect_draft_of_a_greedy_target_is_one_hot(void **state)
@@ -206,12 +219,23 @@ static void scoring_a_tree_gives_the_rows_of_its_paths(void **state)
     opened target = open_model("dirichlet?V=6&order=8&concentration=0.651", NULL);
     opened draft = open_model("perturb?alpha=0.385&noise=2", target.model);
     const int context[] = {5, 4}, token[] = {1, 2, 3, 0, 5}, parent[] = {-1, 0, 0, 2, -1};
-    const int path[][5] = {{5, 4}, {5, 4, 1}, {5, 4, 1, 2}, {5, 4, 1, 3}, {5, 4, 1, 3, 0}, {5, 4, 5}};
+    const int path[][5] = {{5, 4},       {5, 4, 1},       {5, 4, 1, 2},
+                           {5, 4, 1, 3}, {5, 4, 1, 3, 0}, {5, 4, 5}};
     const size_t length[] = {2, 3, 4, 4, 5, 3};
     double scratch[6 * 6];
     const double *row[6];
-    assert_int_equal(spec_session_score(&draft.session, context, 2, token, parent, 5, 0, row, scratch, NULL), GSL_SUCCESS);
-    for (int i = 0; i < 6; i++) assert_memory_equal(row[i], row_after(&draft, path[i], length[i]), 6 * sizeof(double));
+    assert_int_equal(spec_session_score(&draft.session,
+                                        &(spec_score_request){.context = context,
+                                                              .n_context = 2,
+                                                              .token = token,
+                                                              .opt_parent = parent,
+                                                              .n_nodes = 5,
+                                                              .ret_row = row,
+                                                              .scratch = scratch},
+                                        NULL),
+                     GSL_SUCCESS);
+    for (int i = 0; i < 6; i++)
+        assert_memory_equal(row[i], row_after(&draft, path[i], length[i]), 6 * sizeof(double));
     close_model(&draft);
     close_model(&target);
 }
@@ -230,16 +254,21 @@ static void hostile_specs_are_refused(void **state)
     assert_refused("perturb?alhpa=0.8", target.model, "did you mean 'alpha'");
     assert_refused("perturb:target", target.model, "takes no ':target'");
 
-    /* A chain whose rows cannot be had fails with the line, not with rows. */
+    /* A chain without rows fails with the error line. */
     opened draft = open_model("perturb?alpha=0.1", target.model);
     spec_error error = {""};
     const int token[] = {1, 2};
     const double *row[3];
     double scratch[15];
-    assert_int_not_equal(spec_session_score(&draft.session, NULL, 0, token, NULL, 2, 0, row, scratch, &error),
-                         GSL_SUCCESS);
-    assert_string_equal(error.text,
-                        "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
+    assert_int_not_equal(
+        spec_session_score(
+            &draft.session,
+            &(spec_score_request){.token = token, .n_nodes = 2, .ret_row = row, .scratch = scratch},
+            &error),
+        GSL_SUCCESS);
+    assert_string_equal(
+        error.text,
+        "perturb: no row overlaps the target's by alpha=0.1 here: the least possible is 0.2");
     close_model(&draft);
     close_model(&target);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
 
@@ -40,7 +41,8 @@ static void a_sum_near_one_is_made_one(void **state)
     const double *row = row_after(&o, NULL, 0);
     for (int i = 0; i < 3; i++) assert_true(fabs(row[i] - 1.0 / 3.0) < 1e-16);
     close_model(&o);
-    assert_refused("probs:0.333333,0.333333,0.333332", NULL, "sum to 0.999998, not to 1 (add normalise=1");
+    assert_refused("probs:0.333333,0.333333,0.333332", NULL,
+                   "sum to 0.999998, not to 1 (add normalise=1");
     assert_refused("probs:0.6,0.400002", NULL, "sum to 1.000002");
 }
 
@@ -59,13 +61,34 @@ static void normalise_divides_by_any_sum(void **state)
     close_model(&o);
 }
 
+static void at_order_one_there_is_a_row_for_the_beginning_and_after_each_token(void **state)
+{
+    (void)state;
+    opened o = open_model("probs:2,1,1,3,1,1?order=1&normalise=1", NULL);
+    assert_int_equal(o.model->vocab, 2);
+    assert_int_equal(o.model->order, 1);
+    static const double expected[3][2] = {{2.0 / 3.0, 1.0 / 3.0}, {0.25, 0.75}, {0.5, 0.5}};
+    for (int text = 0; text < 3; text++) {
+        const int context[] = {1, text - 1};
+        const double *row = text == 0 ? row_after(&o, NULL, 0) : row_after(&o, context, 2);
+        for (int i = 0; i < 2; i++) assert_true(fabs(row[i] - expected[text][i]) < 1e-16);
+    }
+    close_model(&o);
+    assert_refused(
+        "probs:2,1,1,3,1?order=1&normalise=1", NULL,
+        "order=1 needs V + 1 rows of V numbers, that is 2, 6, 12, 20, ... numbers, not 5");
+    assert_refused("probs:0.5,0.5,0.5,0.6,1,0?order=1", NULL, "the 2 numbers sum to 1.1");
+    assert_refused("probs:0.5,0.5?order=2", NULL, "between 0 and 1");
+}
+
 static void bad_lists_are_refused(void **state)
 {
     (void)state;
     assert_refused("probs", NULL, "lacks");
     assert_refused("probs:", NULL, "lacks");
     assert_refused("probs: ", NULL, "no number");
-    assert_refused("probs:0.5,-0.1,0.6", NULL, "probs:0.5,-0.1,0.6: a negative probability: '-0.1'");
+    assert_refused("probs:0.5,-0.1,0.6", NULL,
+                   "probs:0.5,-0.1,0.6: a negative probability: '-0.1'");
     assert_refused("probs:0.5,,0.5", NULL, "missing before ',0.5'");
     assert_refused("probs:0.5,", NULL, "missing");
     assert_refused("probs:,1", NULL, "missing");
@@ -73,8 +96,8 @@ static void bad_lists_are_refused(void **state)
     assert_refused("probs:0.5.5", NULL, "not a finite number");
     assert_refused("probs:nan,1", NULL, "neither a list of numbers nor a file");
     assert_refused("probs:0.5,0x1p-1", NULL, "neither a list");
-    assert_refused("probs:0.0000000000000000000000000000000000000000000000000000000000000000000001", NULL,
-                   "not a finite number");
+    assert_refused("probs:0.0000000000000000000000000000000000000000000000000000000000000000000001",
+                   NULL, "not a finite number");
 }
 
 static void a_file_holds_numbers_between_blanks_or_commas(void **state)
@@ -113,7 +136,7 @@ static void hostile_files_are_refused(void **state)
 
     write_file("1", 1);
     assert_int_equal(truncate(path, (off_t)1 << 33), 0); /* sparse: 8 GB of zeros */
-    assert_refused("probs:test_probs.tmp", NULL, "larger than 32 MB");
+    assert_refused("probs:test_probs.tmp", NULL, "larger than 32 MiB");
 }
 
 int main(void)
@@ -122,6 +145,7 @@ int main(void)
         cmocka_unit_test(a_list_is_the_row),
         cmocka_unit_test(a_sum_near_one_is_made_one),
         cmocka_unit_test(normalise_divides_by_any_sum),
+        cmocka_unit_test(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token),
         cmocka_unit_test(bad_lists_are_refused),
         cmocka_unit_test(a_file_holds_numbers_between_blanks_or_commas),
         cmocka_unit_test(hostile_files_are_refused),

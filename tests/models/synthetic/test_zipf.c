@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/models/open_model.h"
 
 static void weights_fall_as_a_power(void **state)
@@ -8,7 +9,8 @@ static void weights_fall_as_a_power(void **state)
     assert_normalised(row, 1000);
     long double harmonic = 0.0L;
     for (int i = 1; i <= 1000; i++) harmonic += powl(i, -1.1L);
-    for (int i = 0; i < 1000; i++) assert_true(fabsl(row[i] * harmonic * powl(i + 1, 1.1L) - 1.0L) < 1e-14L);
+    for (int i = 0; i < 1000; i++)
+        assert_true(fabsl(row[i] * harmonic * powl(i + 1, 1.1L) - 1.0L) < 1e-14L);
     close_model(&o);
 }
 
@@ -41,7 +43,8 @@ static void at_exponent_zero_zipf_is_uniform(void **state)
 {
     (void)state;
     opened zipf = open_model("zipf?V=27&s=0", NULL), uniform = open_model("uniform?V=27", NULL);
-    assert_memory_equal(row_after(&zipf, NULL, 0), row_after(&uniform, NULL, 0), 27 * sizeof(double));
+    assert_memory_equal(row_after(&zipf, NULL, 0), row_after(&uniform, NULL, 0),
+                        27 * sizeof(double));
     close_model(&zipf);
     close_model(&uniform);
 }

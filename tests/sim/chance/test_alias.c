@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/alias.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -26,8 +27,10 @@ static void assert_table_has_law(const double *weight, int n, int step)
     for (int i = 0; i < n; i++) sum += weight[i];
     for (int i = 0; i < n; i += step) {
         double expected = (double)(weight[i] / sum), found = spec_alias_probability(&alias, i);
-        if (fabs(found - expected) > 1e-15) fail_msg("token %d: %.17g, not %.17g", i, found, expected);
-        if (weight[i] == 0 && found != 0) fail_msg("token %d of weight zero has probability %g", i, found);
+        if (fabs(found - expected) > 1e-15)
+            fail_msg("token %d: %.17g, not %.17g", i, found, expected);
+        if (weight[i] == 0 && found != 0)
+            fail_msg("token %d of weight zero has probability %g", i, found);
     }
     spec_alias_free(&alias);
 }
@@ -42,9 +45,11 @@ static void table_probabilities_are_the_normalised_weights(void **state)
 
     spec_rng_state rng = spec_rng_stream_state(spec_test_seed(), 0);
     double exponential[999];
-    for (int i = 0; i < 999; i++) exponential[i] = -log1p(-spec_rng_next_double(&rng)); /* a flat Dirichlet row */
+    for (int i = 0; i < 999; i++)
+        exponential[i] = -log1p(-spec_rng_next_double(&rng)); /* a flat Dirichlet row */
     assert_table_has_law(exponential, 999, 1);
-    for (int i = 0; i < 999; i++) exponential[i] = pow(exponential[i], 20); /* few tokens hold nearly everything */
+    for (int i = 0; i < 999; i++)
+        exponential[i] = pow(exponential[i], 20); /* few tokens hold nearly all probability */
     assert_table_has_law(exponential, 999, 1);
 }
 
@@ -57,9 +62,10 @@ static void odd_weights_are_normalised_too(void **state)
     assert_table_has_law((double[]){1e-300, 2.385, 1e-20, 0.27}, 4, 1);
     assert_table_has_law((double[]){0.1, 0.2, 0.3, 0.1, 0.2, 0.1}, 6, 1);
 
-    /* Sums that overflow or are not normal numbers: only the ratios matter. */
+    /* Sums that overflow or are subnormal: only the ratios matter. */
     spec_alias alias;
-    assert_int_equal(spec_alias_init(&alias, (double[]){DBL_MAX, DBL_MAX, DBL_MAX / 2}, 3, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_alias_init(&alias, (double[]){DBL_MAX, DBL_MAX, DBL_MAX / 2}, 3, NULL),
+                     GSL_SUCCESS);
     assert_within(spec_alias_probability(&alias, 2), 0.2, 1e-15);
     spec_alias_free(&alias);
     double tiny = 5e-324; /* the smallest double */
@@ -68,7 +74,8 @@ static void odd_weights_are_normalised_too(void **state)
     spec_alias_free(&alias);
 }
 
-/* Every column is full and every token has its exact share: integer sums, so no tolerance but that of the weights. */
+/* Every column is full and every token has its exact share: integer sums, so the only tolerance is
+ * that of the weights. */
 static void columns_name_no_token_of_weight_zero(void **state)
 {
     (void)state;
@@ -85,9 +92,10 @@ static void columns_name_no_token_of_weight_zero(void **state)
     free(weight);
 }
 
-/* 500,000 draws over 50 tokens. A draw that took the other side wherever it should stay has a law whose distance from
- * the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49 degrees of freedom. A fraction cut
- * to 8 bits differs by about 1e-5 in that distance and is left to the exact test above. */
+/* 500,000 draws over 50 tokens. A draw that took the other side of a column has a law whose
+ * distance from the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49
+ * degrees of freedom. A fraction cut to 8 bits differs by about 1e-5 in that distance; the exact
+ * test above finds that. */
 static void draws_follow_the_weights(void **state)
 {
     (void)state;
@@ -112,7 +120,8 @@ static void draws_follow_the_weights(void **state)
     free(weight);
 }
 
-/* Column from the high half of word * n, side from the low half: redo it by hand from the same words. */
+/* Column from the high half of word * n, side from the low half: computed by hand from the same
+ * words. */
 static void a_draw_takes_one_word(void **state)
 {
     (void)state;
@@ -131,8 +140,8 @@ static void a_draw_takes_one_word(void **state)
     free(weight);
 }
 
-/* The generator's output is 0 where the high half of its state is: then column 0, fraction 0, which only `<` keeps from
- * a token of weight zero. */
+/* The generator's output is 0 if the high half of its state is: then column 0, fraction 0, and only
+ * `<` prevents a token of weight zero. */
 static void the_word_zero_draws_no_token_of_weight_zero(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/chance.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-/* A generator whose uniform is whatever the test says. */
+/* A generator whose uniform is set by the test. */
 static double next_uniform;
 static int n_drawn;
 static void fake_set(void *state, unsigned long int seed)
@@ -20,7 +21,8 @@ static double fake_get_double(void *state)
     n_drawn++;
     return next_uniform;
 }
-static const gsl_rng_type fake_type = {"fake", 1, 0, sizeof(int), fake_set, fake_get, fake_get_double};
+static const gsl_rng_type fake_type = {"fake",         1, 0, sizeof(int), fake_set, fake_get,
+                                       fake_get_double};
 static gsl_rng fake = {&fake_type, NULL};
 
 static bool accept_at(double uniform, double num, double den)
@@ -53,7 +55,9 @@ static void accept_compares_strictly_with_num_over_den(void **state)
 static void accept_draws_nothing_where_nothing_is_open(void **state)
 {
     (void)state;
-    assert_false(accept_at(0.0, 0.0, 0.27)); /* also at u = 0: a token the target excludes never passes */
+    assert_false(
+        /* also at u = 0: a token that the target excludes is never accepted */
+        accept_at(0.0, 0.0, 0.27));
     assert_int_equal(n_drawn, 0);
     assert_true(accept_at(1.0, 0.27, 0.27));
     assert_int_equal(n_drawn, 0);
@@ -83,16 +87,17 @@ static void pick_inverts_the_cumulative_weights(void **state)
 static void pick_never_returns_weight_zero_where_rounding_exhausts_the_scan(void **state)
 {
     (void)state;
-    /* .9 of the smallest positive double rounds up to it, so no partial sum is above the threshold. */
+    /* .9 of the smallest positive double rounds up to it, so no partial sum is above the
+     * threshold. */
     const double tiny[] = {0.0, 5e-324, 0.0, 0.0};
     assert_int_equal(pick_at(0.9, tiny, 4), 1);
     const double weight[] = {0.27, 0.0, 0.73, 0.0};
-    assert_int_equal(pick_at(1.0, weight, 4), 2); /* a generator that breaks its promise u < 1 */
+    assert_int_equal(pick_at(1.0, weight, 4), 2); /* a generator that violates u < 1 */
     const double first[] = {0.27, 0.0};
     assert_int_equal(pick_at(1.0, first, 2), 0);
 }
 
-/* ---- enumeration ------------------------------------------------------------------------------------------------- */
+/* ---- enumeration ----------------------------------------------------------------------------- */
 
 static void enumeration_visits_each_branch_once_with_its_probability(void **state)
 {
@@ -110,7 +115,8 @@ static void enumeration_visits_each_branch_once_with_its_probability(void **stat
     } while (spec_enumeration_next(&walk));
     assert_true(walk.branches == 5);
     assert_false(walk.refused);
-    const double expected[4][2] = {{0.125 * 0.7, 0.125 * 0.3}, {0, 0}, {0.25, 0}, {0.625 * 0.7, 0.625 * 0.3}};
+    const double expected[4][2] = {
+        {0.125 * 0.7, 0.125 * 0.3}, {0, 0}, {0.25, 0}, {0.625 * 0.7, 0.625 * 0.3}};
     for (int i = 0; i < 4; i++)
         for (int a = 0; a < 2; a++) {
             assert_within(law[i][a], expected[i][a], 1e-15);
@@ -139,7 +145,8 @@ static void enumeration_takes_no_step_for_what_is_certain(void **state)
 static void enumeration_grows_with_the_path(void **state)
 {
     (void)state;
-    /* A path of up to 200 decisions, ended by the first rejection: 201 branches, the law of a capped geometric. */
+    /* A path of up to 200 decisions, ended by the first rejection: 201 branches, the law of a
+     * capped geometric. */
     double total = 0.0, mean = 0.0;
     spec_enumeration walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
@@ -190,13 +197,13 @@ static void a_walk_that_ran_out_of_memory_ends(void **state)
     spec_enumeration walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
     assert_false(spec_chance_accept(&walk.chance, 0.27, 0.9));
-    walk.refused = true; /* what the walk itself does where it cannot grow */
+    walk.refused = true; /* the walk sets this itself when out of memory */
     assert_false(spec_enumeration_next(&walk));
     spec_enumeration_free(&walk);
     spec_enumeration_free(&walk); /* a freed one is zeroed */
 }
 
-/* ---- scripts ----------------------------------------------------------------------------------------------------- */
+/* ---- scripts --------------------------------------------------------------------------------- */
 
 static void a_script_forces_each_decision_and_notes_its_probability(void **state)
 {
@@ -210,7 +217,8 @@ static void a_script_forces_each_decision_and_notes_its_probability(void **state
     assert_false(spec_chance_accept(&script.chance, 0.27, 0.9));
     assert_int_equal(spec_chance_pick(&script.chance, weight, 3), 2);
     assert_int_equal(spec_chance_pick(&script.chance, weight, 3), 0);
-    assert_true(spec_chance_accept(&script.chance, 0.9, 0.27)); /* certain, and takes its answer all the same */
+    assert_true(spec_chance_accept(&script.chance, 0.9,
+                                   0.27)); /* certain, and takes its answer too */
     const double expected[] = {0.3, 0.7, 0.75, 0.25, 1.0};
     for (int i = 0; i < 5; i++) assert_within(asked[i], expected[i], 1e-15);
     assert_int_equal(script.used, 5);
@@ -225,12 +233,12 @@ static void a_script_forces_each_decision_and_notes_its_probability(void **state
 static void a_script_breaks_on_the_impossible(void **state)
 {
     (void)state;
-    const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four, and what lies behind them */
+    const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four, and the branches after them */
     const int zero[] = {0}, one[] = {1}, three[] = {3}, four[] = {4};
     spec_script script;
 
     spec_script_init(&script, zero, 1, NULL);
-    assert_true(spec_chance_accept(&script.chance, 0.27, 0.27)); /* a rejection that cannot be */
+    assert_true(spec_chance_accept(&script.chance, 0.27, 0.27)); /* an impossible rejection */
     assert_true(script.broken);
 
     spec_script_init(&script, one, 1, NULL);
@@ -258,19 +266,22 @@ static void a_script_that_runs_out_is_broken(void **state)
     assert_false(spec_chance_accept(&script.chance, 0.27, 0.9));
     assert_true(script.broken);
     assert_int_equal(spec_chance_pick(&script.chance, weight, 4), 2);
-    assert_true(spec_chance_accept(&script.chance, 0.27, 0.27)); /* what is certain stays certain */
+    /* a certain decision stays certain */
+    assert_true(spec_chance_accept(&script.chance, 0.27, 0.27));
     assert_false(spec_chance_accept(&script.chance, 0.0, 0.27));
     assert_int_equal(script.used, 1);
 }
 
-/* Whole weights, so that every cumulative sum is exact, in rows from below a block of the scan to many. */
+/* Whole weights, so every cumulative sum is exact, in rows from less than one block of the scan to
+ * many. */
 static void a_pick_from_a_long_row_is_where_the_cumulative_sum_passes(void **state)
 {
     (void)state;
     enum { N = 9001 };
     static double weight[N];
     const int sizes[] = {31, 32, 33, 64, 257, 8192, 8193, N};
-    for (int i = 0; i < N; i++) weight[i] = i * 7 % 11 < 4 || i / 100 == 3 || i > N - 60 ? 0.0 : i * 5 % 13 + 1;
+    for (int i = 0; i < N; i++)
+        weight[i] = i * 7 % 11 < 4 || i / 100 == 3 || i > N - 60 ? 0.0 : i * 5 % 13 + 1;
     for (int k = 0; k < 8; k++) {
         spec_chance chance = spec_chance_sampled(&fake);
         double total = 0.0, cumulative = 0.0;
@@ -285,7 +296,7 @@ static void a_pick_from_a_long_row_is_where_the_cumulative_sum_passes(void **sta
             assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), i);
             last = i;
         }
-        next_uniform = 1.0; /* as rounding might carry it */
+        next_uniform = 1.0; /* as rounding might give */
         assert_int_equal(spec_chance_pick(&chance, weight, sizes[k]), last);
     }
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/rng.h"
 #include "tests/support/battery.h"
 #include "tests/support/support.h"
@@ -13,15 +14,15 @@ static spec_u128 wide(uint64_t high, uint64_t low)
     return (spec_u128)high << 64 | low;
 }
 
-/* ---- known answers ----------------------------------------------------------------------------------------------- */
+/* ---- known answers --------------------------------------------------------------------------- */
 
 /* NumPy 1.24.2, /usr/bin/python3, for each (s, i) below:
  *     from numpy.random import PCG64DXSM, Generator
  *     g = PCG64DXSM()
  *     rest = {'bit_generator': 'PCG64DXSM', 'has_uint32': 0, 'uinteger': 0}
  *     def put(): g.state = {**rest, 'state': {'state': s, 'inc': i}}
- *     put(); r = g.random_raw(1000); print([hex(x) for x in r[:5]], hex(r[999]), hex(g.state['state']['state']))
- *     put(); print([x.hex() for x in Generator(g).random(3)]) */
+ *     put(); r = g.random_raw(1000); print([hex(x) for x in r[:5]], hex(r[999]),
+ * hex(g.state['state']['state'])) put(); print([x.hex() for x in Generator(g).random(3)]) */
 static const struct {
     uint64_t state[2], increment[2], first[5], thousandth, after[2];
     double uniform[3];
@@ -34,19 +35,22 @@ static const struct {
      {0.0, 0.0, 0x1.48e3a9db47c36p-2}},
     {{UINT64_MAX, UINT64_MAX},
      {UINT64_MAX, UINT64_MAX},
-     {0xe4dd58b4ffffe4de, 0x82b98f3423f20f6, 0x7b3bf90f2550ab72, 0xc2c3ebc193c20fa2, 0xf4e19fff9187d354},
+     {0xe4dd58b4ffffe4de, 0x82b98f3423f20f6, 0x7b3bf90f2550ab72, 0xc2c3ebc193c20fa2,
+      0xf4e19fff9187d354},
      0xba38def40885cd43,
      {0x3bb927a51e8ce6ee, 0xb904354e19abea47},
      {0x1.c9bab169ffffcp-1, 0x1.05731e6847e40p-5, 0x1.ecefe43c9542ap-2}},
     {{0x0123456789abcdef, 0xfedcba9876543210},
      {0xda3e39cb94b95bdb, 0x5851f42d4c957f2d},
-     {0xa5c2f45958c644a2, 0xd06fefd7d1d04fdb, 0x67070c42b09273a3, 0x81b88ac1f4463dda, 0xb6d5f1477d75c316},
+     {0xa5c2f45958c644a2, 0xd06fefd7d1d04fdb, 0x67070c42b09273a3, 0x81b88ac1f4463dda,
+      0xb6d5f1477d75c316},
      0xb65e1cf4d073eb98,
      {0xfec27ad3b3cf0408, 0x74048b7923d47308},
      {0x1.4b85e8b2b18c8p-1, 0x1.a0dfdfafa3a09p-1, 0x1.9c1c310ac249cp-2}},
     {{0x8000000000000000, 0},
      {0, 3},
-     {0xf26eac5a8000f26e, 0xd74c050f8002d74a, 0xed3bdc8846f6fc74, 0x8705109bb0e811c8, 0x15958dbf92e7edb4},
+     {0xf26eac5a8000f26e, 0xd74c050f8002d74a, 0xed3bdc8846f6fc74, 0x8705109bb0e811c8,
+      0x15958dbf92e7edb4},
      0xf1e74fd88426817f,
      {0x6f55ef379f1b7021, 0x231426a7557a3d88},
      {0x1.e4dd58b50001ep-1, 0x1.ae980a1f0005ap-1, 0x1.da77b9108dedfp-1}},
@@ -83,7 +87,7 @@ static void doubles_are_those_of_numpy(void **state)
     }
 }
 
-/* ---- libpcg-cpp-dev ---------------------------------------------------------------------------------------------- */
+/* ---- libpcg-cpp-dev -------------------------------------------------------------------------- */
 
 /* Decimal digits of a 128-bit number, for a command line. */
 static const char *decimal(char buffer[40], spec_u128 number)
@@ -99,21 +103,22 @@ static void words_are_those_of_the_pcg_library(void **state)
 {
     (void)state;
     char folder[] = "/tmp/test_rng_XXXXXX", command[1024], a[40], b[40];
-    if (access("/usr/include/pcg_random.hpp", R_OK) != 0 || system("g++ --version > /dev/null 2>&1") != 0) {
+    if (access("/usr/include/pcg_random.hpp", R_OK) != 0 ||
+        system("g++ --version > /dev/null 2>&1") != 0) {
         printf("skipped: words_are_those_of_the_pcg_library: needs libpcg-cpp-dev and g++\n");
         skip();
     }
     assert_non_null(mkdtemp(folder));
     const char *slash = strrchr(__FILE__, '/');
-    snprintf(command, sizeof command, "g++ -w -O0 -o %s/oracle '%.*s/pcg_oracle.cpp'", folder, (int)(slash - __FILE__),
-             __FILE__);
+    snprintf(command, sizeof command, "g++ -w -O0 -o %s/oracle '%.*s/../../oracle/pcg_oracle.cpp'",
+             folder, (int)(slash - __FILE__), __FILE__);
     const int compiled = system(command);
 
     long compared = 0;
     for (int i = 0; compiled == 0 && i < N_KNOWN + 4; i++) {
         spec_rng_state rng = i < N_KNOWN ? known_state(i) : spec_rng_stream_state(27, (uint64_t)i);
-        snprintf(command, sizeof command, "%s/oracle dxsm %s %s 2385", folder, decimal(a, rng.state),
-                 decimal(b, rng.increment));
+        snprintf(command, sizeof command, "%s/oracle dxsm %s %s 2385", folder,
+                 decimal(a, rng.state), decimal(b, rng.increment));
         FILE *words = popen(command, "r");
         assert_non_null(words);
         unsigned long long word;
@@ -126,7 +131,7 @@ static void words_are_those_of_the_pcg_library(void **state)
     assert_int_equal(compared, (N_KNOWN + 4) * 2385);
 }
 
-/* ---- interface --------------------------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 static void gsl_sees_the_same_generator(void **state)
 {
@@ -188,8 +193,9 @@ static void uniforms_have_53_bits_in_0_1(void **state)
     assert_true(fabs(odd - n / 2.0) < 5.0 * sqrt(n / 4.0));
 }
 
-/* The largest word: u = 1 - 2^-53. The state before the step whose output is all ones is found by undoing DXSM with low
- * half 1: high * 1 must be all ones, and each of its three steps is a bijection of the high half. */
+/* The largest word: u = 1 - 2^-53. Undoing DXSM with low half 1 gives the state before the step
+ * whose output is all ones: high * 1 must be all ones, and each of its three steps is a bijection
+ * of the high half. */
 static void the_largest_word_stays_below_1(void **state)
 {
     (void)state;
@@ -206,7 +212,7 @@ static void the_largest_word_stays_below_1(void **state)
     assert_true(spec_rng_next_double(&rng) == 1.0 - 0x1p-53);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static int compare_words(const void *a, const void *b)
 {
@@ -234,10 +240,10 @@ static void streams_differ(void **state)
     }
 }
 
-/* Flipping any one bit of seed or stream flips each bit of state and increment with chance 1/2: for each of the 128
- * flipped bits, the number of flipped ones in 255 (the lowest of the increment is fixed) over 64 bases is binomial. The
- * largest |z| of 128 is judged by Bonferroni. A hash that XORs seed and stream, or adds them, fails at the first
- * base. */
+/* Flipping any one bit of seed or stream flips each bit of state and increment with chance 1/2. For
+ * each of the 128 flipped bits, the number of flipped ones in 255 (the lowest of the increment is
+ * fixed) over 64 bases is binomial. The largest |z| of 128 is judged by Bonferroni. A hash that
+ * XORs seed and stream, or adds them, fails at the first base. */
 static void one_bit_of_seed_or_stream_changes_half_of_the_state(void **state)
 {
     (void)state;
@@ -250,11 +256,13 @@ static void one_bit_of_seed_or_stream_changes_half_of_the_state(void **state)
             const uint64_t seed = base + i, stream = i * i;
             const uint64_t one = (uint64_t)1 << (bit & 63);
             const spec_rng_state a = spec_rng_stream_state(seed, stream);
-            const spec_rng_state b =
-                bit < 64 ? spec_rng_stream_state(seed ^ one, stream) : spec_rng_stream_state(seed, stream ^ one);
+            const spec_rng_state b = bit < 64 ? spec_rng_stream_state(seed ^ one, stream)
+                                              : spec_rng_stream_state(seed, stream ^ one);
             const spec_u128 x = a.state ^ b.state, y = a.increment ^ b.increment;
-            flipped += __builtin_popcountll((uint64_t)(x >> 64)) + __builtin_popcountll((uint64_t)x);
-            flipped += __builtin_popcountll((uint64_t)(y >> 64)) + __builtin_popcountll((uint64_t)y);
+            flipped +=
+                __builtin_popcountll((uint64_t)(x >> 64)) + __builtin_popcountll((uint64_t)x);
+            flipped +=
+                __builtin_popcountll((uint64_t)(y >> 64)) + __builtin_popcountll((uint64_t)y);
         }
         const double n = 255.0 * bases;
         largest = fmax(largest, fabs(flipped - n / 2.0) / sqrt(n / 4.0));
@@ -307,7 +315,8 @@ static void streams_pass_the_battery(void **state)
     }
 }
 
-/* The named wrong version: one state for all, and the stream's number as increment, as PCG's own "streams" have it. */
+/* The named wrong version: one state for all, and the stream's number as increment, as PCG's own
+ * "streams" do. */
 static void the_battery_rejects_raw_increments(void **state)
 {
     (void)state;
@@ -325,8 +334,8 @@ static void stream_draws(uint32_t *out, size_t n, spec_rng_state rng)
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)(spec_rng_next(&rng) >> 32);
 }
 
-/* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream paired with itself has p
- * = 0. */
+/* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream
+ * paired with itself has p = 0. */
 static void streams_do_not_correlate(void **state)
 {
     (void)state;
@@ -349,8 +358,8 @@ static void streams_do_not_correlate(void **state)
 static void names_give_distinct_seeds(void **state)
 {
     (void)state;
-    static const char *const name[] =
-        {"", "a", "b", "aa", "ab", "ba", "alpha=0.8;K=5", "alpha=0.8;K=6", "alpha=0.85;K=5", "\xff"};
+    static const char *const name[] = {
+        "", "a", "b", "aa", "ab", "ba", "alpha=0.8;K=5", "alpha=0.8;K=6", "alpha=0.85;K=5", "\xff"};
     enum { N = sizeof name / sizeof *name };
     uint64_t seed[2 * N];
     for (size_t i = 0; i < N; i++) {
@@ -362,8 +371,8 @@ static void names_give_distinct_seeds(void **state)
     for (size_t i = 1; i < 2 * N; i++) assert_true(seed[i] != seed[i - 1]);
 }
 
-/* Results of speclab depend on the hash of streams and names: these numbers may change only with a word in
- * CHANGELOG.md. */
+/* Results of speclab depend on the hash of streams and names: a change of these numbers needs an
+ * entry in CHANGELOG.md. */
 static void the_hashes_are_what_they_were(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
-/* Common noise: what is picked from a row has the row's law over seeds, texts and places; two rows are coupled as the
- * rules of chance say; and a text is one for its seed, whatever drafted it. */
-#include "sim/output_law.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Common noise. A token picked from a row has the row's law over seeds, texts and positions. Two
+ * rows are coupled as the rules by chance have it. For one seed a text does not depend on its
+ * drafts. */
 #include "sim/chance/rng.h"
+#include "sim/output_law.h"
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
@@ -11,12 +13,13 @@
 
 static const spec_noise_kind kinds[] = {SPEC_NOISE_RACES, SPEC_NOISE_DARTS};
 static const char *const names[] = {"gumbel", "minhash"};
-static const double target[] = {0.27, 0.33, 0.0, 0.15, 0.25}, drafts[] = {0.4, 0.05, 0.1, 0.25, 0.2};
+static const double target[] = {0.27, 0.33, 0.0, 0.15, 0.25},
+                    drafts[] = {0.4, 0.05, 0.1, 0.25, 0.2};
 enum { V = 5 };
 
-/* ---- picks ------------------------------------------------------------------------------------------------------- */
+/* ---- picks ----------------------------------------------------------------------------------- */
 
-/* Over each of seed, text and place alone, 20,000 picks: a standard error of .003 a token. */
+/* Over each of seed, text and position alone, 20,000 picks: a standard error of .003 per token. */
 static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
 {
     (void)state;
@@ -35,7 +38,7 @@ static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
                 counts[spec_shared_noise_pick(&noise, target, V)]++;
                 assert_true(noise.place == place + 1);
             }
-            assert_true(counts[2] == 0); /* the row has nothing there */
+            assert_true(counts[2] == 0); /* the row is 0 there */
             for (int x = 0; x < V; x++) {
                 if (!(target[x] > 0.0)) continue;
                 counted[cells] = counts[x];
@@ -45,8 +48,8 @@ static void picks_have_the_rows_law_over_seeds_texts_and_places(void **state)
         }
 }
 
-/* Joint picks of neighbours that should be independent: seeds, texts, places one apart, and the two kinds. Noise that
- * forgot one of these would give equal picks. */
+/* Joint picks of neighbours that should be independent: seeds, texts and positions one apart, and
+ * the two kinds. Noise that ignored one of these would give equal picks. */
 static void neighbours_and_kinds_have_noise_of_their_own(void **state)
 {
     (void)state;
@@ -56,13 +59,15 @@ static void neighbours_and_kinds_have_noise_of_their_own(void **state)
     for (int other = 0; other < 4; other++) {
         uint64_t counts[V * V] = {0};
         for (uint64_t i = 0; i < samples; i++) {
-            spec_shared_noise one = {.kind = SPEC_NOISE_RACES, .seed = first, .text = 7 * i, .place = 11 * i};
+            spec_shared_noise one = {
+                .kind = SPEC_NOISE_RACES, .seed = first, .text = 7 * i, .place = 11 * i};
             spec_shared_noise two = one;
             if (other == 0) two.seed++;
             if (other == 1) two.text++;
             if (other == 2) two.place++;
             if (other == 3) two.kind = SPEC_NOISE_DARTS;
-            const int x = spec_shared_noise_pick(&one, drafts, V), y = spec_shared_noise_pick(&two, drafts, V);
+            const int x = spec_shared_noise_pick(&one, drafts, V),
+                      y = spec_shared_noise_pick(&two, drafts, V);
             counts[x * V + y]++;
         }
         assert_false(spec_battery_rejects(spec_battery_chi_square(counts, law, V * V)));
@@ -76,7 +81,8 @@ static double agreement(int kind, const double *a, const double *b, int vocab)
     for (int i = 0; i < vocab; i++) either += fmax(a[i], b[i]);
     for (int i = 0; i < vocab; i++) {
         double largest = 0.0;
-        for (int j = 0; j < vocab && a[i] > 0.0 && b[i] > 0.0; j++) largest += fmax(a[j] / a[i], b[j] / b[i]);
+        for (int j = 0; j < vocab && a[i] > 0.0 && b[i] > 0.0; j++)
+            largest += fmax(a[j] / a[i], b[j] / b[i]);
         if (kind == 1) sum += fmin(a[i], b[i]) * (1.0 + fabs(a[i] - b[i])) / either;
         if (kind == 0 && largest > 0.0) sum += 1.0 / largest;
     }
@@ -92,21 +98,23 @@ static void a_row_of_one_token_gives_it_and_large_vocabularies_are_served(void *
         spec_shared_noise noise = {.kind = kinds[k], .seed = 27};
         memset(row, 0, sizeof row);
         row[LARGE - 1] = 1.0;
-        for (int i = 0; i < 3; i++) assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), LARGE - 1);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), LARGE - 1);
         row[0] = 1.0;
         row[LARGE - 1] = 0.0;
         assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), 0);
     }
-    /* Clocks that overflow still have a first. */
+    /* Clocks that overflow still have a first one. */
     spec_shared_noise noise = {.kind = SPEC_NOISE_RACES, .seed = 27};
     assert_int_equal(spec_shared_noise_pick(&noise, (const double[]){0.0, 5e-324, 5e-324}, 3), 1);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 enum { TOKENS = 400 };
 
-static void decode(int *ret_text, const spec_decoder_config *config, uint64_t text, uint64_t rng_seed, bool plain)
+static void decode(int *ret_text, const spec_decoder_config *config, uint64_t text,
+                   uint64_t rng_seed, bool plain)
 {
     static const int prompt[] = {1, 0, 2};
     spec_decoder decoder;
@@ -118,32 +126,41 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
     stage_open_decoder(&decoder, config);
     decoder.text = text;
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 3, NULL), GSL_SUCCESS);
-    /* In pieces, each cut in the middle of a round. */
+    /* In parts, each cut in the middle of a round. */
     for (size_t from = 0; from < TOKENS; from += 50) {
         if (plain)
-            assert_int_equal(spec_decode_plain(&decoder, 50, ret_text + from, &n, &chance, &time, NULL), GSL_SUCCESS);
+            assert_int_equal(
+                spec_decode_plain(&decoder, 50, ret_text + from, &n, &chance, &time, NULL),
+                GSL_SUCCESS);
         else
-            assert_int_equal(spec_decode(&decoder, 50, ret_text + from, &n, &chance, NULL, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 50, ret_text + from, &n, &chance, NULL, NULL),
+                             GSL_SUCCESS);
         assert_int_equal(n, 50);
     }
     spec_decoder_free(&decoder);
     gsl_rng_free(rng);
 }
 
-/* Eleven ways to draft, of another model each, and none; on contexts of two tokens. Another seed or text has another
- * text. */
+/* Eleven ways to draft, each with another model, and none; on contexts of two tokens. Another seed
+ * or text number gives another text. */
 static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
 {
     (void)state;
     static const struct {
         const char *drafting, *policy;
         int K;
-    } ways[] = {{"gumbel?seed=7", "fixed", 4},      {"minhash?seed=7", "fixed", 4},
-                {"gumbel?seed=8", "fixed", 3},      {"chain", "fixed", 4},
-                {"greedy", "fixed", 2},             {"lookup", "fixed", 5},
-                {"tree?n=2", "fixed", 3},           {"tree?widths=3.2&siblings=without", "fixed", 2},
-                {"chain", "confidence?threshold=0.4", 5}, {"gumbel?seed=7", "confidence-drop?threshold=0.4", 5},
-                {"minhash?seed=7", "heuristic", 5}, {"chain", "fixed", 0}};
+    } ways[] = {{"gumbel?seed=7", "fixed", 4},
+                {"minhash?seed=7", "fixed", 4},
+                {"gumbel?seed=8", "fixed", 3},
+                {"chain", "fixed", 4},
+                {"greedy", "fixed", 2},
+                {"lookup", "fixed", 5},
+                {"tree?n=2", "fixed", 3},
+                {"tree?widths=3.2&siblings=without", "fixed", 2},
+                {"chain", "confidence?threshold=0.4", 5},
+                {"gumbel?seed=7", "confidence-drop?threshold=0.4", 5},
+                {"minhash?seed=7", "heuristic", 5},
+                {"chain", "fixed", 0}};
     static const char *const rules[] = {"gumbel?seed=7", "minhash?seed=7"};
     const uint64_t seed = spec_test_seed();
     for (int r = 0; r < 2; r++) {
@@ -161,7 +178,8 @@ static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
             s.config.K = ways[w].K;
             decode(text, &s.config, 3, 100 + w, false);
             for (int i = 0; i < TOKENS; i++)
-                if (text[i] != expected[i]) fail_msg("%s %s: token %d", rules[r], ways[w].drafting, i);
+                if (text[i] != expected[i])
+                    fail_msg("%s %s: token %d", rules[r], ways[w].drafting, i);
             stage_free(&t);
         }
         s.config.opt_draft = &s.draft.head;
@@ -175,8 +193,9 @@ static void a_text_is_one_for_its_seed_whatever_drafted_it(void **state)
     }
 }
 
-/* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds or text numbers: 27
- * texts, with 740 expected of each on average. Noise that forgot the place would repeat one token where rows agree. */
+/* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds
+ * or text numbers: 27 texts, with 740 of each expected on average. Noise that ignored the position
+ * would repeat one token where rows agree. */
 static void over_the_seeds_texts_have_the_targets_law(void **state)
 {
     (void)state;
@@ -198,7 +217,8 @@ static void over_the_seeds_texts_have_the_targets_law(void **state)
             if (c < 2) decoder.text = seed + i;
             else decoder.rule.noise.seed = decoder.drafter.noise.seed = seed + i;
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL),
+                             GSL_SUCCESS);
             counts[text[0] * 9 + text[1] * 3 + text[2]]++;
         }
         for (int i = 0; i < 27; i++) {
@@ -212,9 +232,9 @@ static void over_the_seeds_texts_have_the_targets_law(void **state)
     }
 }
 
-/* 30,000 rounds of four tokens: places that were drafted in vain before are accepted as often as fresh ones. With
- * another seed, or drawn by chance, drafts are accepted as by match. The three chances of these rows are .62, .57 and
- * .26, of standard errors of .002. */
+/* 30,000 rounds of four tokens: positions that were drafted in vain before are accepted as often as
+ * new ones. With another seed, or drawn by chance, drafts are accepted as by match. The three
+ * chances of these rows are .62, .57 and .26, with standard errors of .002. */
 static void drafts_are_accepted_as_often_as_rows_agree(void **state)
 {
     (void)state;
@@ -254,7 +274,7 @@ static void drafts_are_accepted_as_often_as_rows_agree(void **state)
     }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refuses(const char *rule, const char *drafting, bool enumerated, const char *part)
 {
@@ -279,7 +299,8 @@ static void what_cannot_work_is_refused(void **state)
     refuses("token", "gumbel?seed=7", false, "rule 'token' has no seed");
     refuses("gumbel", "gumbel?seed=7", false, "rule 'gumbel' has no seed");
     refuses("gumbel?seed=none", "gumbel?seed=7", false, "rule 'gumbel?seed=none' has no seed");
-    refuses("gumbel?seed=7", "gumbel?seed=none", false, "needs the seed of its rule: gumbel?seed=7");
+    refuses("gumbel?seed=7", "gumbel?seed=none", false,
+            "needs the seed of its rule: gumbel?seed=7");
     refuses("gumbel?seed=x", "chain", false, "seed");
     refuses("minhash?seed=7", "minhash?seed=-1", false, "seed");
     refuses("gumbel", "tree?n=2", false, "does not hold for the iid siblings");

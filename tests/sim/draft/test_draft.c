@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/draft.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -20,7 +21,7 @@ static void nodes_keep_token_parent_row_and_how_they_came(void **state)
         assert_int_equal(draft.parent[i], parent[i]);
     }
     assert_ptr_equal(spec_draft_law(&draft, 0), row);
-    assert_null(spec_draft_law(&draft, 1)); /* chosen: one-hot, whatever its row says */
+    assert_null(spec_draft_law(&draft, 1)); /* chosen: one-hot, whatever its row */
     assert_null(spec_draft_law(&draft, 2));
     assert_within(spec_draft_confidence(&draft, 0), 0.73, 0.0);
     assert_within(spec_draft_confidence(&draft, 1), 0.0, 0.0);
@@ -60,7 +61,7 @@ static void slots_of_different_nodes_do_not_overlap(void **state)
         for (int x = 0; x < 3; x++) assert_within(draft.row[i][x], 0.1 * (i + 1) + 0.01 * x, 0.0);
     spec_draft_retract(&draft);
     assert_int_equal(draft.n_nodes, 2);
-    assert_ptr_equal(spec_draft_slot(&draft), draft.row[2]); /* the place is free again */
+    assert_ptr_equal(spec_draft_slot(&draft), draft.row[2]); /* the slot is free again */
     spec_draft_free(&draft);
 }
 

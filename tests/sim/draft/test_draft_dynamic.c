@@ -1,4 +1,6 @@
-/* EAGLE-2's tree: a case by hand, the definition over all candidates, and no loss under every rule for top siblings. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* EAGLE-2's tree: a case by hand, the definition over all candidates, and losslessness under every
+ * rule for top siblings. */
 #include "sim/decode.h"
 #include "sim/output_law.h"
 #include "tests/support/near.h"
@@ -16,14 +18,17 @@ typedef struct {
 static void bench_draft(bench *b, const char *spec, const spec_model *model, int K)
 {
     spec_error error = {""};
-    spec_script script; /* empty: a decision asked of it breaks it */
+    spec_script script; /* empty: any decision would break it */
     spec_script_init(&script, NULL, 0, NULL);
-    if (spec_drafter_init(&b->drafter, spec, model, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_drafter_init(&b->drafter, spec, model, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
-    assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), model->vocab, &error),
-                     GSL_SUCCESS);
     assert_int_equal(
-        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, &script.chance, &error), GSL_SUCCESS);
+        spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), model->vocab, &error),
+        GSL_SUCCESS);
+    assert_int_equal(
+        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, &script.chance, &error),
+        GSL_SUCCESS);
     assert_false(script.broken);
     assert_int_equal(b->draft.siblings, SPEC_SIBLINGS_TOP);
 }
@@ -44,8 +49,9 @@ static void check_nodes(const bench *b, const int *token, const int *parent, int
     }
 }
 
-/* Everywhere (.5, .3, .2). Level 1: 0 (.5) and 1 (.3). Level 2: 00 (.25), 01 (.15), 10 (.15), 11 (.09). 00 and 01 grow,
- * as 01 comes before 10: 000 (.125), 001 (.075), 010 (.075), 011 (.045). */
+/* Everywhere (.5, .3, .2). Level 1: 0 (.5) and 1 (.3). Level 2: 00 (.25), 01 (.15), 10 (.15), 11
+ * (.09). 00 and 01 grow, because 01 comes before 10: 000 (.125), 001 (.075), 010 (.075), 011
+ * (.045). */
 static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void **state)
 {
     (void)state;
@@ -54,11 +60,14 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     table_model_init(&model, 3);
     table_model_fill(&model, (const double[]){0.5, 0.3, 0.2});
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=3", &model.head, 8);
-    check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, (const int[]){-1, -1, 0, 0, 1, 1, 2, 2, 3, 3}, 10);
+    check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
+                (const int[]){-1, -1, 0, 0, 1, 1, 2, 2, 3, 3}, 10);
     assert_int_equal(b.drafter.n_calls, 3);
     bench_free(&b);
-    bench_draft(&b, "dynamic?top=2&nodes=8", &model.head, 3); /* without 010, which ties with 001, and 011 */
-    check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 1, 0, 1}, (const int[]){-1, -1, 0, 0, 1, 1, 2, 2}, 8);
+    bench_draft(&b, "dynamic?top=2&nodes=8", &model.head,
+                3); /* without 010, which ties with 001, and 011 */
+    check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 1, 0, 1}, (const int[]){-1, -1, 0, 0, 1, 1, 2, 2},
+                8);
     bench_free(&b);
     bench_draft(&b, "dynamic?top=2&nodes=6", &model.head, 3); /* .5 .3 .25 .15 .15 .125 */
     check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 0}, (const int[]){-1, -1, 0, 0, 1, 2}, 6);
@@ -78,7 +87,7 @@ static void the_best_of_each_level_grow_and_the_best_of_all_are_submitted(void *
     bench_draft(&b, "dynamic?top=2&nodes=3&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0}, (const int[]){-1, -1, 0}, 3);
     bench_free(&b);
-    model.head.end_of_text = 0; /* 1 grows, and is all that does */
+    model.head.end_of_text = 0; /* 1 grows, alone */
     bench_draft(&b, "dynamic?top=2&nodes=60&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 1, 1}, 4);
     bench_free(&b);
@@ -92,16 +101,23 @@ static void the_most_nodes_are_known_beforehand(void **state)
         const char *spec;
         int K, nodes;
     } cases[] = {
-        {"dynamic", 99, 60},                   {"dynamic", 1, 10},           {"dynamic", 0, 0},
-        {"dynamic?nodes=1024", 99, 510},       {"dynamic?top=1", 99, 6},     {"dynamic?top=1&depth=64", 5, 5},
-        {"dynamic?top=2&nodes=9&depth=3", 3, 9}, {"dynamic?top=2&nodes=11&depth=3", 3, 10},
-        {"dynamic?top=32&depth=33", 99, 60},     {"dynamic?top=32&depth=34", 99, SPEC_NODES_MAX + 1}, /* 32 32 grow */
+        {"dynamic", 99, 60},
+        {"dynamic", 1, 10},
+        {"dynamic", 0, 0},
+        {"dynamic?nodes=1024", 99, 510},
+        {"dynamic?top=1", 99, 6},
+        {"dynamic?top=1&depth=64", 5, 5},
+        {"dynamic?top=2&nodes=9&depth=3", 3, 9},
+        {"dynamic?top=2&nodes=11&depth=3", 3, 10},
+        {"dynamic?top=32&depth=33", 99, 60},
+        {"dynamic?top=32&depth=34", 99, SPEC_NODES_MAX + 1}, /* 32 32 grow */
     };
     table_model model;
     table_model_init(&model, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_drafter drafter;
-        assert_int_equal(spec_drafter_init(&drafter, cases[i].spec, &model.head, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_drafter_init(&drafter, cases[i].spec, &model.head, NULL),
+                         GSL_SUCCESS);
         assert_int_equal(spec_drafter_nodes(&drafter, cases[i].K), cases[i].nodes);
         spec_drafter_free(&drafter);
     }
@@ -118,25 +134,27 @@ static void a_model_that_fails_fails_the_draft(void **state)
         table_model_init(&model, 3);
         bench_draft(&b, "dynamic?top=2&depth=3", &model.head, 3);
         model.fails_after = after;
-        assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error), GSL_EFAILED);
+        assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
+                         GSL_EFAILED);
         assert_int_equal(b.draft.n_nodes, 0);
         bench_free(&b);
         table_model_free(&model);
     }
 }
 
-/* ---- the definition ---------------------------------------------------------------------------------------------- */
+/* ---- the definition -------------------------------------------------------------------------- */
 
 enum { V = 4, LEVELS = 3, ALL = 4 + 16 + 64 };
 
-/* A path, first token first, and what it is worth. */
+/* A path, first token first, and its value. */
 typedef struct {
     int path[LEVELS], length;
     double value;
-    bool grows, grew, kept; /* grows: it got children; grew: it is one of them */
+    bool grows, grew, kept; /* grows: it has children; grew: it is one of them */
 } node;
 
-/* The best of those that `is` says and that are not `done`, by value and then by index: -1 where there is none. */
+/* The best of those that `is` marks and `done` does not, by value and then by index: -1 without
+ * one. */
 static int best(const node *all, int n, const bool *is, const bool *done)
 {
     int found = -1;
@@ -145,12 +163,15 @@ static int best(const node *all, int n, const bool *is, const bool *done)
     return found;
 }
 
-/* All V^1 + V^2 + V^3 paths, of which each step marks some. Order does not matter without ties. */
+/* All V^1 + V^2 + V^3 paths; each step marks some. The order does not matter without ties. */
 static void mark(node *all, const table_model *model, int top, int nodes)
 {
     int n = 0;
     for (int length = 1; length <= LEVELS; length++)
-        for (int text = 0, texts = length == 1 ? V : length == 2 ? V * V : V * V * V; text < texts; text++, n++) {
+        for (int text = 0, texts = length == 1   ? V
+                                   : length == 2 ? V * V
+                                                 : V * V * V;
+             text < texts; text++, n++) {
             all[n] = (node){.length = length, .value = 1.0};
             for (int i = length - 1, rest = text; i >= 0; i--, rest /= V) all[n].path[i] = rest % V;
             for (int i = 0; i < length; i++)
@@ -159,22 +180,26 @@ static void mark(node *all, const table_model *model, int top, int nodes)
     assert_int_equal(n, ALL);
     for (int length = 1; length <= LEVELS; length++) {
         bool is[ALL], done[ALL] = {false};
-        for (int parent = -1; parent < ALL; parent++) { /* the top children of the root, or of each that grows */
-            if (parent < 0 ? length > 1 : !all[parent].grows || all[parent].length != length - 1) continue;
+        for (int parent = -1; parent < ALL;
+             parent++) { /* the top children of the root, or of each growing node */
+            if (parent < 0 ? length > 1 : !all[parent].grows || all[parent].length != length - 1)
+                continue;
             for (int i = 0; i < ALL; i++)
                 is[i] = all[i].length == length &&
-                        (parent < 0 ||
-                         memcmp(all[i].path, all[parent].path, (size_t)(length - 1) * sizeof(int)) == 0);
+                        (parent < 0 || memcmp(all[i].path, all[parent].path,
+                                              (size_t)(length - 1) * sizeof(int)) == 0);
             for (int k = 0, i; k < top && (i = best(all, ALL, is, done)) >= 0; k++)
                 all[i].grew = done[i] = true;
         }
         memset(done, 0, sizeof done);
         for (int i = 0; i < ALL; i++) is[i] = all[i].length == length && all[i].grew;
-        for (int k = 0, i; k < top && (i = best(all, ALL, is, done)) >= 0; k++) all[i].grows = done[i] = true;
+        for (int k = 0, i; k < top && (i = best(all, ALL, is, done)) >= 0; k++)
+            all[i].grows = done[i] = true;
     }
     bool is[ALL], done[ALL] = {false};
     for (int i = 0; i < ALL; i++) is[i] = all[i].grew;
-    for (int k = 0, i; k < nodes && (i = best(all, ALL, is, done)) >= 0; k++) all[i].kept = done[i] = true;
+    for (int k = 0, i; k < nodes && (i = best(all, ALL, is, done)) >= 0; k++)
+        all[i].kept = done[i] = true;
 }
 
 static void what_is_submitted_is_what_the_definition_says(void **state)
@@ -213,20 +238,23 @@ static void what_is_submitted_is_what_the_definition_says(void **state)
     table_model_free(&model);
 }
 
-/* ---- no loss ----------------------------------------------------------------------------------------------------- */
+/* ---- no loss --------------------------------------------------------------------------------- */
 
 static void every_rule_for_top_siblings_is_lossless(void **state)
 {
     (void)state;
-    static const char *const draftings[] = {"dynamic?top=2&nodes=3&depth=2", "dynamic?top=2&nodes=4&depth=3",
-                                            "dynamic?top=3&nodes=5&depth=2", "tree?children=2.0.2&siblings=top",
-                                            "tree?children=2.1.0.2&siblings=top"};
+    static const char *const draftings[] = {
+        "dynamic?top=2&nodes=3&depth=2", "dynamic?top=2&nodes=4&depth=3",
+        "dynamic?top=3&nodes=5&depth=2", "tree?children=2.0.2&siblings=top",
+        "tree?children=2.1.0.2&siblings=top"};
     uint64_t noise = spec_test_seed();
     const uint64_t pairs = spec_test_samples(200);
     for (int r = 0; spec_rules[r] != NULL; r++) {
-        const bool lossless = spec_rules[r]->claim == SPEC_LOSSLESS || spec_rules[r]->claim == SPEC_LOSSLESS_ARGMAX;
+        const bool lossless =
+            spec_rules[r]->claim == SPEC_LOSSLESS || spec_rules[r]->claim == SPEC_LOSSLESS_ARGMAX;
         double worst = 0.0;
-        if (!lossless || !(spec_rules[r]->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP))) continue;
+        if (!lossless || !(spec_rules[r]->siblings & SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TOP)))
+            continue;
         for (uint64_t c = 0; c < pairs; c++) {
             table_model target, draft;
             spec_output_law law;
@@ -236,24 +264,29 @@ static void every_rule_for_top_siblings_is_lossless(void **state)
             table_model_init(&draft, vocab);
             table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
             if (c % 3 == 0) target.head.end_of_text = draft.head.end_of_text = vocab - 1;
-            const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .policy = "fixed",
-                                                .drafting = draftings[c % 5], .rule = spec_rules[r]->name, .K = 3,
+            const spec_decoder_config config = {.target = &target.head,
+                                                .opt_draft = &draft.head,
+                                                .policy = "fixed",
+                                                .drafting = draftings[c % 5],
+                                                .rule = spec_rules[r]->name,
+                                                .K = 3,
                                                 .costs = SPEC_COSTS_DEFAULT};
             if (spec_output_law_init(&law, &config, NULL, 0, 3, 1000000, &error) != GSL_SUCCESS)
                 fail_msg("%s", error.text);
             if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
-                fail_msg("%s %s %s: tv %g", spec_rules[r]->name, config.drafting, pair_family_names[c % PAIR_FAMILIES],
-                         law.tv);
+                fail_msg("%s %s %s: tv %g", spec_rules[r]->name, config.drafting,
+                         pair_family_names[c % PAIR_FAMILIES], law.tv);
             if (law.tv > worst) worst = law.tv;
             spec_output_law_free(&law);
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-11s %llu pairs, worst tv %.1e\n", spec_rules[r]->name, (unsigned long long)pairs, worst);
+        print_message("%-11s %llu pairs, worst tv %.1e\n", spec_rules[r]->name,
+                      (unsigned long long)pairs, worst);
     }
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void what_does_not_go_together_is_refused(void **state)
 {
@@ -269,12 +302,17 @@ static void what_does_not_go_together_is_refused(void **state)
     table_model model;
     table_model_init(&model, 2);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const spec_decoder_config config = {.target = &model.head, .opt_draft = &model.head, .policy = "fixed",
-                                            .drafting = bad[i].drafting, .rule = bad[i].rule, .K = 3};
+        const spec_decoder_config config = {.target = &model.head,
+                                            .opt_draft = &model.head,
+                                            .policy = "fixed",
+                                            .drafting = bad[i].drafting,
+                                            .rule = bad[i].rule,
+                                            .K = 3};
         spec_decoder decoder;
         spec_error error = {""};
         assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-        if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].drafting, error.text);
+        if (strstr(error.text, bad[i].says) == NULL)
+            fail_msg("%s: '%s'", bad[i].drafting, error.text);
     }
     table_model_free(&model);
 }

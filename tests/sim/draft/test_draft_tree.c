@@ -1,4 +1,6 @@
-/* Trees: their shape, the rows their nodes carry, and the law of siblings, by enumeration against its definition. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trees: their shape, the rows of their nodes, and the law of siblings, by enumeration against its
+ * definition. */
 #include "models/row.h"
 #include "sim/decode.h"
 #include "tests/support/battery.h"
@@ -26,7 +28,8 @@ static void bench_init(bench *b, const char *spec, int vocab, const double *opt_
     if (spec_drafter_init(&b->drafter, spec, &b->model.head, &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_policy_init(&b->policy, "fixed", K, &error), GSL_SUCCESS);
-    assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error), GSL_SUCCESS);
+    assert_int_equal(spec_draft_init(&b->draft, spec_drafter_nodes(&b->drafter, K), vocab, &error),
+                     GSL_SUCCESS);
 }
 
 static void bench_free(bench *b)
@@ -39,7 +42,9 @@ static void bench_free(bench *b)
 static void run(bench *b, spec_chance *chance)
 {
     spec_error error = {""};
-    assert_int_equal(spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, chance, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_drafter_draft(&b->draft, &b->drafter, NULL, 0, &b->policy, chance, &error),
+        GSL_SUCCESS);
 }
 
 static void run_script(bench *b, const int *answer, int n, double *opt_asked)
@@ -51,7 +56,7 @@ static void run_script(bench *b, const int *answer, int n, double *opt_asked)
     assert_int_equal(script.used, n);
 }
 
-/* ---- shape ------------------------------------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 static void nodes_come_level_by_level_with_their_own_rows(void **state)
 {
@@ -72,14 +77,16 @@ static void nodes_come_level_by_level_with_their_own_rows(void **state)
     for (int i = 0; i < 8; i++) {
         int path[3], length = 0;
         for (int at = b.draft.parent[i]; at >= 0; at = b.draft.parent[at]) length++;
-        for (int at = b.draft.parent[i], k = length; at >= 0; at = b.draft.parent[at]) path[--k] = b.draft.token[at];
+        for (int at = b.draft.parent[i], k = length; at >= 0; at = b.draft.parent[at])
+            path[--k] = b.draft.token[at];
         const double *law = table_model_row(&b.model, path, (size_t)length);
         assert_int_equal(b.draft.parent[i], parent[i]);
         assert_int_equal(b.draft.token[i], answer[i]);
         assert_memory_equal(b.draft.row[i], law, 3 * sizeof *law);
         assert_within(asked[i], law[answer[i]], 1e-15);
         assert_true(b.draft.sampled[i]);
-        if (i > 0 && parent[i] == parent[i - 1]) assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]); /* no copies */
+        if (i > 0 && parent[i] == parent[i - 1])
+            assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]); /* no copies */
     }
     table_model_free(&other);
     bench_free(&b);
@@ -92,8 +99,9 @@ static void the_policy_sets_the_depth(void **state)
         const char *spec;
         int K, nodes, levels;
     } cases[] = {
-        {"tree?n=2", 0, 0, 0},          {"tree?n=2", 1, 2, 1},         {"tree?n=2", 3, 14, 3},
-        {"tree?n=1", 4, 4, 4},          {"tree?widths=3.2.1", 2, 9, 2}, {"tree?widths=3.2.1", 3, 15, 3},
+        {"tree?n=2", 0, 0, 0},           {"tree?n=2", 1, 2, 1},
+        {"tree?n=2", 3, 14, 3},          {"tree?n=1", 4, 4, 4},
+        {"tree?widths=3.2.1", 2, 9, 2},  {"tree?widths=3.2.1", 3, 15, 3},
         {"tree?widths=3.2.1", 9, 15, 3}, {"tree", 2, 6, 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -124,7 +132,7 @@ static void a_node_that_ends_the_text_has_no_children(void **state)
     bench_free(&b);
 }
 
-/* ---- shapes of any form ------------------------------------------------------------------------------------------ */
+/* ---- shapes of any form ---------------------------------------------------------------------- */
 
 static void children_are_read_breadth_first(void **state)
 {
@@ -139,7 +147,8 @@ static void children_are_read_breadth_first(void **state)
     for (int i = 0; i < 8; i++) {
         assert_int_equal(b.draft.parent[i], parent[i]);
         assert_int_equal(b.draft.token[i], i % 4);
-        if (i > 0 && parent[i] == parent[i - 1]) assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]);
+        if (i > 0 && parent[i] == parent[i - 1])
+            assert_ptr_equal(b.draft.row[i], b.draft.row[i - 1]);
     }
     bench_free(&b);
     bench_init(&b, "tree?children=3.2.0.1.0.0.2", V, row, 2); /* the policy's depth cuts */
@@ -148,8 +157,11 @@ static void children_are_read_breadth_first(void **state)
     assert_int_equal(b.draft.n_nodes, 6);
     assert_int_equal(b.drafter.n_calls, 2);
     bench_free(&b);
-    bench_init(&b, "tree?children=32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32."
-               "32.32.32&siblings=top", 32, NULL, 2); /* 32 + 31 32, as large as a shape may be */
+    bench_init(&b,
+               "tree?children=32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32.32."
+               "32.32.32.32.32.32."
+               "32.32.32&siblings=top",
+               32, NULL, 2); /* 32 + 31 32, the largest possible shape */
     run_script(&b, NULL, 0, NULL);
     assert_int_equal(b.draft.n_nodes, 1024);
     assert_int_equal(b.draft.parent[1023], 30);
@@ -161,7 +173,8 @@ static void children_are_read_breadth_first(void **state)
     bench_free(&b);
 }
 
-/* A random tree is drawn as parents that never fall, which is breadth first, and written as children. */
+/* A random tree is drawn as parents that never decrease, which is breadth first, and written as
+ * children. */
 static void every_shape_can_be_written(void **state)
 {
     (void)state;
@@ -176,10 +189,12 @@ static void every_shape_can_be_written(void **state)
             parent[i] = low + (int)((i - low) * table_uniform(&noise));
             children[parent[i] + 1]++;
             depth[i] = parent[i] < 0 ? 1 : depth[parent[i]] + 1;
-            deepest = depth[i]; /* never falls */
+            deepest = depth[i]; /* never decreases */
         }
-        for (int i = 0, end = c % 2 == 0 ? parent[n - 1] + 1 : n; i <= end; i++) /* the last zeros may be left out */
-            snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s%d", i > 0 ? "." : "", children[i]);
+        for (int i = 0, end = c % 2 == 0 ? parent[n - 1] + 1 : n; i <= end;
+             i++) /* the last zeros may be left out */
+            snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s%d", i > 0 ? "." : "",
+                     children[i]);
         bench b;
         spec_enumeration walk;
         assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
@@ -202,8 +217,10 @@ static void a_node_keeps_its_place_where_others_are_missing(void **state)
 {
     (void)state;
     bench b;
-    bench_init(&b, "tree?children=3.0.1.2.1&siblings=without", 2, (const double[]){0.27, 0.73}, 3); /* no third token */
-    run_script(&b, (const int[]){1, 0, 1, 0}, 4, NULL); /* the child of node 1 is the first of the places after it */
+    bench_init(&b, "tree?children=3.0.1.2.1&siblings=without", 2, (const double[]){0.27, 0.73},
+               3); /* no third token */
+    run_script(&b, (const int[]){1, 0, 1, 0}, 4,
+               NULL); /* the child of node 1 has the first place after it */
     const int parent[] = {-1, -1, 1, 2};
     assert_int_equal(b.draft.n_nodes, 4);
     assert_memory_equal(b.draft.parent, parent, sizeof parent);
@@ -211,14 +228,15 @@ static void a_node_keeps_its_place_where_others_are_missing(void **state)
 
     bench_init(&b, "tree?children=2.2.1.0.0.2", V, row, 3);
     b.model.head.end_of_text = 2;
-    run_script(&b, (const int[]){2, 0, 1, 3, 1}, 5, NULL); /* node 0 ends its text: its two children are left out */
+    run_script(&b, (const int[]){2, 0, 1, 3, 1}, 5,
+               NULL); /* node 0 ends its text: its two children are left out */
     const int ended[] = {-1, -1, 1, 2, 2};
     assert_int_equal(b.draft.n_nodes, 5);
     assert_memory_equal(b.draft.parent, ended, sizeof ended);
     bench_free(&b);
 }
 
-/* ---- siblings ---------------------------------------------------------------------------------------------------- */
+/* ---- siblings -------------------------------------------------------------------------------- */
 
 static void siblings_without_replacement_are_drawn_from_what_is_left(void **state)
 {
@@ -241,7 +259,7 @@ static void when_nothing_is_left_the_others_are_alike(void **state)
     bench b;
     double asked[4];
     bench_init(&b, "tree?n=5&siblings=without", V, (const double[]){0.0, 0.73, 0.0, 0.27}, 1);
-    run_script(&b, (const int[]){3, 1, 2, 0}, 4, asked); /* and then there is no fifth */
+    run_script(&b, (const int[]){3, 1, 2, 0}, 4, asked); /* and no fifth one */
     assert_within(asked[0], 0.27, 1e-15);
     assert_within(asked[1], 1.0, 1e-15);
     assert_within(asked[2], 0.5, 1e-15);
@@ -272,15 +290,16 @@ static void a_hub_is_joined_or_left(void **state)
     bench b;
     double asked[2];
     bench_init(&b, "tree?n=2&siblings=hub", V, row, 1);
-    run_script(&b, (const int[]){2}, 1, asked); /* not the hub: it follows */
+    run_script(&b, (const int[]){2}, 1, asked); /* not the hub: the hub follows */
     assert_within(asked[0], 0.2, 1e-15);
     assert_int_equal(b.draft.token[1], 1);
-    run_script(&b, (const int[]){1, 3}, 2, asked); /* the hub: another follows */
+    run_script(&b, (const int[]){1, 3}, 2, asked); /* the hub: another token follows */
     assert_within(asked[1], 0.3 / 0.6, 1e-15);
     assert_int_equal(b.draft.token[1], 3);
     bench_free(&b);
 
-    bench_init(&b, "tree?n=2&siblings=hub", V, (const double[]){0.0, 1.0, 0.0, 0.0}, 1); /* nothing but the hub */
+    bench_init(&b, "tree?n=2&siblings=hub", V, (const double[]){0.0, 1.0, 0.0, 0.0},
+               1); /* only the hub */
     run_script(&b, (const int[]){1, 3}, 2, asked);
     assert_within(asked[1], 1.0 / 3.0, 1e-15);
     bench_free(&b);
@@ -306,14 +325,16 @@ static void greedy_siblings_are_chosen_but_for_the_last(void **state)
     assert_within(asked[0], 0.1 / 0.3, 1e-15);
     bench_free(&b);
 
-    bench_init(&b, "tree?n=1&siblings=greedy", V, row, 1); /* one alone is drawn from the row */
+    /* a single child is drawn from the row */
+    bench_init(&b, "tree?n=1&siblings=greedy", V, row, 1);
     run_script(&b, (const int[]){2}, 1, asked);
     assert_within(asked[0], 0.2, 1e-15);
     bench_free(&b);
 }
 
-/* Gumbel top-k: the n largest of log(row) + Gumbel noise, the largest first, have the law of siblings without
- * replacement. Noise on the row instead of its logarithm, a mistake that was made, is rejected. */
+/* Gumbel top-k: the n largest of log(row) + Gumbel noise, in descending order, have the law of
+ * siblings without replacement. Noise on the row instead of its logarithm, a mistake of real code,
+ * is rejected. */
 static void gumbel_top_k_draws_without_replacement(void **state)
 {
     (void)state;
@@ -326,7 +347,8 @@ static void gumbel_top_k_draws_without_replacement(void **state)
     bench_init(&b, "tree?n=3&siblings=without", V, row, 1);
     do {
         run(&b, &walk.chance);
-        law[(b.draft.token[0] * V + b.draft.token[1]) * V + b.draft.token[2]] += spec_enumeration_probability(&walk);
+        law[(b.draft.token[0] * V + b.draft.token[1]) * V + b.draft.token[2]] +=
+            spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     spec_enumeration_free(&walk);
     bench_free(&b);
@@ -348,12 +370,13 @@ static void gumbel_top_k_draws_without_replacement(void **state)
             assert_int_equal(spec_row_largest(top, N, key, V), N);
             count[cell_of[(top[0] * V + top[1]) * V + top[2]]]++;
         }
-        assert_int_equal(spec_battery_rejects(spec_battery_chi_square(count, chance, (size_t)cells)), wrong);
+        assert_int_equal(
+            spec_battery_rejects(spec_battery_chi_square(count, chance, (size_t)cells)), wrong);
     }
     gsl_rng_free(rng);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void bad_shapes_are_refused_with_a_line(void **state)
 {
@@ -361,24 +384,40 @@ static void bad_shapes_are_refused_with_a_line(void **state)
     static const struct {
         const char *spec, *says;
     } bad[] = {
-        {"tree?n=0", "n"},           {"tree?n=1025", "n"},           {"tree?widths=", "widths"},
-        {"tree?widths=2..1", "''"},  {"tree?widths=2.0", "'0'"},     {"tree?widths=2.x", "'x'"},
-        {"tree?widths=1025", "1025"}, {"tree?widths=2.1.", "''"},    {"tree?widths=123456789.1", "123456789"},
-        {"tree?n=2&widths=2", "not two"}, {"tree?siblings=hubb", "hub"}, {"tree?n=3&siblings=hub", "pairs"},
-        {"tree?children=", "''"},    {"tree?children=2.-1", "'-1'"}, {"tree?children=2.0.0.1", "number 4"},
-        {"tree?children=0.1", "number 2 is of a node that is not there: those before it make 0 nodes"},
-        {"tree?children=1025", "1025"}, {"tree?children=1024.1", "1024"}, {"tree?children=2&n=2", "not two"},
-        {"tree?children=1&widths=2", "not two"}, {"tree?children=1.3&siblings=hub", "3"},
-        {"tree?m=3", "m"},           {"tree?widths=2.3&siblings=hub", "3"},
+        {"tree?n=0", "n"},
+        {"tree?n=1025", "n"},
+        {"tree?widths=", "widths"},
+        {"tree?widths=2..1", "''"},
+        {"tree?widths=2.0", "'0'"},
+        {"tree?widths=2.x", "'x'"},
+        {"tree?widths=1025", "1025"},
+        {"tree?widths=2.1.", "''"},
+        {"tree?widths=123456789.1", "123456789"},
+        {"tree?n=2&widths=2", "only one of"},
+        {"tree?siblings=hubb", "hub"},
+        {"tree?n=3&siblings=hub", "pairs"},
+        {"tree?children=", "''"},
+        {"tree?children=2.-1", "'-1'"},
+        {"tree?children=2.0.0.1", "number 4"},
+        {"tree?children=0.1", "number 2 has no node: the numbers before it make 0 nodes"},
+        {"tree?children=1025", "1025"},
+        {"tree?children=1024.1", "1024"},
+        {"tree?children=2&n=2", "only one of"},
+        {"tree?children=1&widths=2", "only one of"},
+        {"tree?children=1.3&siblings=hub", "3"},
+        {"tree?m=3", "m"},
+        {"tree?widths=2.3&siblings=hub", "3"},
         {"tree?widths=1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1."
-         "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1", "64"},
+         "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1",
+         "64"},
     };
     table_model model;
     table_model_init(&model, 2);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         spec_drafter drafter;
         spec_error error = {""};
-        if (spec_drafter_init(&drafter, bad[i].spec, &model.head, &error) == GSL_SUCCESS) fail_msg("%s", bad[i].spec);
+        if (spec_drafter_init(&drafter, bad[i].spec, &model.head, &error) == GSL_SUCCESS)
+            fail_msg("%s", bad[i].spec);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
         spec_drafter_free(&drafter);
     }
@@ -391,7 +430,7 @@ static void a_decoder_refuses_what_does_not_go_together(void **state)
     static const struct {
         const char *drafting, *policy, *rule;
         int K;
-        const char *opt_says; /* NULL: fine */
+        const char *opt_says; /* NULL: valid */
     } cases[] = {
         {"tree?n=2", "fixed", "match", 9, NULL},
         {"tree?n=2", "fixed", "match", 10, "1024"},
@@ -411,14 +450,19 @@ static void a_decoder_refuses_what_does_not_go_together(void **state)
     table_model_init(&target, 2);
     table_model_init(&draft, 2);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const spec_decoder_config config = {.target = &target.head, .opt_draft = &draft.head, .K = cases[i].K,
-                                            .drafting = cases[i].drafting, .policy = cases[i].policy,
-                                            .rule = cases[i].rule, .costs = SPEC_COSTS_DEFAULT};
+        const spec_decoder_config config = {.target = &target.head,
+                                            .opt_draft = &draft.head,
+                                            .K = cases[i].K,
+                                            .drafting = cases[i].drafting,
+                                            .policy = cases[i].policy,
+                                            .rule = cases[i].rule,
+                                            .costs = SPEC_COSTS_DEFAULT};
         spec_decoder decoder;
         spec_error error = {""};
         const int status = spec_decoder_init(&decoder, &config, &error);
         assert_int_equal(status, cases[i].opt_says == NULL ? GSL_SUCCESS : GSL_EINVAL);
-        if (cases[i].opt_says != NULL && strstr(error.text, cases[i].opt_says) == NULL) fail_msg("'%s'", error.text);
+        if (cases[i].opt_says != NULL && strstr(error.text, cases[i].opt_says) == NULL)
+            fail_msg("'%s'", error.text);
         spec_decoder_free(&decoder);
     }
     table_model_free(&target);
@@ -444,7 +488,7 @@ static void a_tally_counts_depths_of_a_tree(void **state)
     } cases[] = {
         {{0, 1, 2, 2, 3, 3, 3}, 7, 0, 1},       /* neither 0 nor 1 */
         {{0, 1, 2, 2, 3, 3, 1, 2}, 8, 1, 2},    /* 1, whose children are 3 and 3 */
-        {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3: a leaf has nothing to test */
+        {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3: a leaf has no children to test */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_decoder decoder;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/row.h"
 #include "sim/draft/drafter.h"
 #include "tests/support/near.h"
@@ -14,10 +15,12 @@ typedef struct {
     spec_policy policy;
 } bench;
 
-static void bench_init(bench *b, const char *spec, const spec_model *opt_model, int vocab, const char *policy, int K)
+static void bench_init(bench *b, const char *spec, const spec_model *opt_model, int vocab,
+                       const char *policy, int K)
 {
     spec_error error = {""};
-    if (spec_drafter_init(&b->drafter, spec, opt_model, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_drafter_init(&b->drafter, spec, opt_model, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_policy_init(&b->policy, policy, K, &error), GSL_SUCCESS);
     assert_int_equal(spec_draft_init(&b->draft, K, vocab, &error), GSL_SUCCESS);
 }
@@ -34,7 +37,7 @@ static int run(bench *b, const int *context, size_t n, spec_chance *opt_chance)
     return spec_drafter_draft(&b->draft, &b->drafter, context, n, &b->policy, opt_chance, &error);
 }
 
-/* ---- with a model ------------------------------------------------------------------------------------------------ */
+/* ---- with a model ---------------------------------------------------------------------------- */
 
 static void a_chain_asks_for_each_token_with_its_own_row(void **state)
 {
@@ -83,7 +86,7 @@ static void a_greedy_draft_takes_the_argmax_and_keeps_its_row(void **state)
     }
     bench b;
     bench_init(&b, "greedy", &model.head, 3, "fixed", 5);
-    assert_int_equal(run(&b, NULL, 0, NULL), GSL_SUCCESS); /* no chance is asked */
+    assert_int_equal(run(&b, NULL, 0, NULL), GSL_SUCCESS); /* makes no decision */
     const int expected[] = {1, 2, 0, 1, 2};
     for (int i = 0; i < 5; i++) {
         assert_int_equal(b.draft.token[i], expected[i]);
@@ -124,9 +127,9 @@ static void a_policy_stops_a_chain_after_before_or_against_a_token(void **state)
         int answers, nodes, calls;
     } cases[] = {
         {"fixed", 4, 4, 4},
-        {"confidence?threshold=0.25", 3, 3, 3},      /* tokens 0, 1, 2: the third is low, and stays */
-        {"confidence-drop?threshold=0.25", 3, 2, 3}, /* drawn, and taken back */
-        {"peak?threshold=0.6", 0, 0, 1},             /* the row is flat: looked at, and nothing drawn */
+        {"confidence?threshold=0.25", 3, 3, 3}, /* tokens 0, 1, 2: the third is low, and is kept */
+        {"confidence-drop?threshold=0.25", 3, 2, 3}, /* drawn, and retracted */
+        {"peak?threshold=0.6", 0, 0, 1}, /* the row is flat: read, and nothing drawn */
         {"peak?threshold=0.5", 4, 4, 4},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -152,7 +155,8 @@ static void what_a_models_row_says_of_failure_is_passed_on(void **state)
     bench b;
     bench_init(&b, "greedy", &model.head, 3, "fixed", 4);
     spec_error error = {""};
-    assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error), GSL_EFAILED);
+    assert_int_equal(spec_drafter_draft(&b.draft, &b.drafter, NULL, 0, &b.policy, NULL, &error),
+                     GSL_EFAILED);
     assert_string_equal(error.text, "no row after 2 tokens");
     bench_free(&b);
     table_model_free(&model);
@@ -189,7 +193,8 @@ static size_t path_before(int *text, size_t n, const spec_draft *draft, int node
     size_t length = n;
     for (int at = draft->parent[node]; at >= 0; at = draft->parent[at]) length++;
     size_t place = length;
-    for (int at = draft->parent[node]; at >= 0; at = draft->parent[at]) text[--place] = draft->token[at];
+    for (int at = draft->parent[node]; at >= 0; at = draft->parent[at])
+        text[--place] = draft->token[at];
     return length;
 }
 
@@ -201,8 +206,9 @@ static void a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs(v
         const char *spec;
         int calls, rows; /* of the root and the nodes that have children */
     } cases[] = {
-        {"tree?widths=2.1.2", 3, 5},  {"tree?n=2", 4, 15},           {"tree?children=3.2.0.1.0.0.2", 3, 4},
-        {"tree?children=0", 0, 0},    {"tree?n=3&siblings=top", 4, 40}, {"dynamic?top=3&nodes=9&depth=3", 3, 7},
+        {"tree?widths=2.1.2", 3, 5},           {"tree?n=2", 4, 15},
+        {"tree?children=3.2.0.1.0.0.2", 3, 4}, {"tree?children=0", 0, 0},
+        {"tree?n=3&siblings=top", 4, 40},      {"dynamic?top=3&nodes=9&depth=3", 3, 7},
         {"dynamic?top=2&nodes=1", 4, 7},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -214,12 +220,16 @@ static void a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs(v
         spec_policy policy;
         spec_enumeration walk;
         whole_model_init(&model, V, &calls, &rows);
-        assert_int_equal(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error), GSL_SUCCESS);
+        assert_int_equal(spec_drafter_init(&drafter, cases[c].spec, &model.head, &error),
+                         GSL_SUCCESS);
         assert_int_equal(spec_policy_init(&policy, "fixed", K, &error), GSL_SUCCESS);
-        assert_int_equal(spec_draft_init(&draft, spec_drafter_nodes(&drafter, K), V, &error), GSL_SUCCESS);
+        assert_int_equal(spec_draft_init(&draft, spec_drafter_nodes(&drafter, K), V, &error),
+                         GSL_SUCCESS);
         assert_int_equal(spec_enumeration_init(&walk, 1), GSL_SUCCESS);
         int text[N + K] = {3, 1, 4, 1, 5};
-        assert_int_equal(spec_drafter_draft(&draft, &drafter, text, N, &policy, &walk.chance, &error), GSL_SUCCESS);
+        assert_int_equal(
+            spec_drafter_draft(&draft, &drafter, text, N, &policy, &walk.chance, &error),
+            GSL_SUCCESS);
         assert_int_equal(drafter.n_calls, cases[c].calls);
         assert_int_equal(calls, cases[c].calls);
         assert_int_equal(rows, cases[c].rows);
@@ -235,10 +245,11 @@ static void a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs(v
     }
 }
 
-/* ---- prompt lookup ----------------------------------------------------------------------------------------------- */
+/* ---- prompt lookup --------------------------------------------------------------------------- */
 
-/* As one would write it down: lengths from the longest, places from the first. */
-static size_t reference(int *ret_token, const int *context, size_t n, size_t max, size_t min, size_t wanted, bool full)
+/* The direct definition: lengths from the longest, positions from the first. */
+static size_t reference(int *ret_token, const int *context, size_t n, size_t max, size_t min,
+                        size_t wanted, bool full)
 {
     for (size_t m = max; m >= min; m--)
         for (size_t at = 0; at + m < n; at++) {
@@ -262,14 +273,16 @@ static void lookup_agrees_with_the_plain_search(void **state)
         const size_t n = (size_t)(40.0 * table_uniform(&noise));
         const int V = 2 + (int)(3.0 * table_uniform(&noise));
         for (size_t i = 0; i < n; i++) context[i] = (int)(V * table_uniform(&noise));
-        const int max = 1 + (int)(4.0 * table_uniform(&noise)), min = 1 + (int)(max * table_uniform(&noise));
+        const int max = 1 + (int)(4.0 * table_uniform(&noise)),
+                  min = 1 + (int)(max * table_uniform(&noise));
         const int full = (int)(2.0 * table_uniform(&noise)), K = (int)(7.0 * table_uniform(&noise));
         char spec[64];
         snprintf(spec, sizeof spec, "lookup?max=%d&min=%d&full=%d", max, min, full);
         bench b;
         bench_init(&b, spec, NULL, V, "fixed", K);
         assert_int_equal(run(&b, context, n, NULL), GSL_SUCCESS);
-        const size_t length = reference(expected, context, n, (size_t)max, (size_t)min, (size_t)K, full == 1);
+        const size_t length =
+            reference(expected, context, n, (size_t)max, (size_t)min, (size_t)K, full == 1);
         assert_int_equal(b.draft.n_nodes, length);
         for (size_t i = 0; i < length; i++) {
             assert_int_equal(b.draft.token[i], expected[i]);
@@ -280,7 +293,8 @@ static void lookup_agrees_with_the_plain_search(void **state)
         found[full] += length > 0;
         bench_free(&b);
     }
-    assert_true(found[0] > 500 && found[1] > 500); /* the comparison is not of nothing with nothing */
+    assert_true(found[0] > 500 &&
+                found[1] > 500); /* the comparison has cases */
 }
 
 static void lookup_prefers_the_longest_and_then_the_earliest(void **state)
@@ -312,7 +326,10 @@ static void lookup_takes_what_follows_unless_all_of_it_is_wanted(void **state)
     static const struct {
         const char *spec;
         int K, n;
-    } cases[] = {{"lookup", 3, 2}, {"lookup", 1, 1}, {"lookup?full=1", 3, 0}, {"lookup?full=1", 2, 2},
+    } cases[] = {{"lookup", 3, 2},
+                 {"lookup", 1, 1},
+                 {"lookup?full=1", 3, 0},
+                 {"lookup?full=1", 2, 2},
                  {"lookup?min=2", 3, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bench b;
@@ -337,7 +354,7 @@ static void lookup_in_a_short_context_finds_nothing(void **state)
     bench_free(&b);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void bad_specs_are_refused_with_a_line(void **state)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/draft/policy.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -8,12 +9,13 @@ static spec_policy opened(const char *spec, int K)
 {
     spec_policy policy;
     spec_error error = {""};
-    if (spec_policy_init(&policy, spec, K, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_policy_init(&policy, spec, K, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return policy;
 }
 
-/* Draft tokens of these confidences, one after another, as long as the policy goes on; returns how many were
- * included. */
+/* Draft tokens with these confidences, one after another, as long as the policy goes on; returns
+ * their number. */
 static int drafted(const spec_policy *policy, const double *confidence, int n)
 {
     static double row[16][2];
@@ -36,18 +38,22 @@ static int drafted(const spec_policy *policy, const double *confidence, int n)
 
 static void see(spec_policy *policy, int n_drafted, int n_accepted)
 {
-    const spec_round round = {.n_drafted = n_drafted, .n_accepted = n_accepted, .n_emitted = n_accepted + 1};
+    const spec_round round = {
+        .n_drafted = n_drafted, .n_accepted = n_accepted, .n_emitted = n_accepted + 1};
     spec_policy_observe(policy, &round);
 }
 
-static const double sure[16] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9};
+static const double sure[16] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9,
+                                0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9};
 
 static void fixed_drafts_K_tokens_whatever_happens(void **state)
 {
     (void)state;
     for (int K = 0; K <= 6; K += 3) {
         spec_policy policy = opened("fixed", K);
-        assert_int_equal(drafted(&policy, (const double[]){0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001}, 7), K);
+        assert_int_equal(
+            drafted(&policy, (const double[]){0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001}, 7),
+            K);
         see(&policy, K, 0);
         assert_int_equal(drafted(&policy, sure, 16), K);
     }
@@ -65,9 +71,9 @@ static void heuristic_adds_two_or_takes_one_within_its_bounds(void **state)
     assert_int_equal(policy.now, 8); /* capped */
     see(&policy, 8, 7);
     assert_int_equal(policy.now, 7);
-    see(&policy, 7, 0); /* how many were accepted does not matter, unless all */
+    see(&policy, 7, 0); /* the number accepted does not matter, unless it is all */
     assert_int_equal(policy.now, 6);
-    see(&policy, 3, 3); /* all of a draft that came out shorter is not all that was wished for */
+    see(&policy, 3, 3); /* a shorter draft, accepted in full, is not the full wished length */
     assert_int_equal(policy.now, 5);
     for (int now = 4; now >= 1; now--) {
         see(&policy, policy.now, 0);
@@ -98,7 +104,8 @@ static void confidence_includes_the_low_token_and_stops_after_it(void **state)
     spec_policy policy = opened("confidence?threshold=0.27", 6);
     assert_int_equal(drafted(&policy, (const double[]){0.9, 0.28, 0.26, 0.9, 0.9, 0.9}, 6), 3);
     assert_int_equal(drafted(&policy, (const double[]){0.1, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 1);
-    assert_int_equal(drafted(&policy, (const double[]){0.27, 0.27, 0.9, 0.9, 0.9, 0.9}, 6), 6); /* not below */
+    assert_int_equal(drafted(&policy, (const double[]){0.27, 0.27, 0.9, 0.9, 0.9, 0.9}, 6),
+                     6); /* not below */
     assert_int_equal(drafted(&policy, sure, 16), 6);
     policy = opened("confidence", 6);
     assert_within(policy.threshold, 0.4, 0.0);
@@ -108,9 +115,11 @@ static void cumulative_stops_when_a_rejection_is_likely_enough(void **state)
 {
     (void)state;
     spec_policy policy = opened("cumulative?threshold=0.5", 6);
-    /* 1 - .8 = .2, 1 - .8^2 = .36, 1 - .8^3 = .488, 1 - .8^4 = .5904 > .5: stops with four included. */
+    /* 1 - .8 = .2, 1 - .8^2 = .36, 1 - .8^3 = .488, 1 - .8^4 = .5904 > .5: stops with four
+     * included. */
     assert_int_equal(drafted(&policy, (const double[]){0.8, 0.8, 0.8, 0.8, 0.8, 0.8}, 6), 4);
-    assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 2); /* .5 is not above .5 */
+    assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9, 0.9, 0.9, 0.9, 0.9}, 6),
+                     2); /* .5 is not above .5 */
     assert_int_equal(drafted(&policy, (const double[]){0.49, 0.9, 0.9, 0.9, 0.9, 0.9}, 6), 1);
     assert_int_equal(drafted(&policy, (const double[]){1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, 7), 6);
     assert_within(opened("cumulative", 6).threshold, 0.7, 0.0);
@@ -121,13 +130,13 @@ static void peak_stops_before_a_flat_row(void **state)
     (void)state;
     spec_policy policy = opened("peak?threshold=0.7", 6);
     assert_true(policy.kind->looks_ahead);
-    /* The largest of (x, 1-x): .9 .75 .7 .69; which token is drawn from the row does not matter. */
+    /* The largest of (x, 1-x): .9 .75 .7 .69; the token drawn from the row does not matter. */
     assert_int_equal(drafted(&policy, (const double[]){0.1, 0.25, 0.7, 0.69, 0.9, 0.9}, 6), 3);
     assert_int_equal(drafted(&policy, (const double[]){0.5, 0.9}, 2), 0);
     assert_int_equal(drafted(&policy, sure, 16), 6);
     spec_draft draft;
     assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
-    assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: nothing to be unsure of */
+    assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: no uncertainty */
     policy = opened("peak", 6);
     assert_within(policy.threshold, 0.4, 0.0);
     assert_false(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.39, 0.34}));
@@ -164,7 +173,8 @@ static void the_oracle_is_charged_for_what_was_accepted(void **state)
     assert_int_equal(spec_policy_charged(&oracle, &round, 5), 2);
     assert_int_equal(spec_policy_charged(&oracle, &round, 0), 0); /* no model was called */
     assert_int_equal(spec_policy_charged(&fixed, &round, 5), 5);
-    assert_int_equal(spec_policy_charged(&fixed, &round, 6), 6); /* a call whose token was not submitted */
+    assert_int_equal(spec_policy_charged(&fixed, &round, 6),
+                     6); /* a call whose token was not submitted */
     assert_int_equal(drafted(&oracle, sure, 16), 5);
 }
 

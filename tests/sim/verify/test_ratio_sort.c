@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verify/ratio_sort.h"
 
 #include "sim/chance/rng.h"
@@ -7,7 +8,7 @@
 
 enum { MOST = 5000 };
 
-/* Ascending, equal ratios in the order they came, and every token there once. */
+/* Ascending, equal ratios in their original order, and every token once. */
 static void check(spec_ratio_entry *entries, int n)
 {
     static double given[MOST];
@@ -22,8 +23,9 @@ static void check(spec_ratio_entry *entries, int n)
         assert_true(sorted[i].ratio == given[sorted[i].token]);
         assert_int_equal(seen[sorted[i].token]++, 0);
         if (i == 0) continue;
-        assert_true(sorted[i - 1].ratio < sorted[i].ratio ||
-                    (sorted[i - 1].ratio == sorted[i].ratio && sorted[i - 1].token < sorted[i].token));
+        assert_true(
+            sorted[i - 1].ratio < sorted[i].ratio ||
+            (sorted[i - 1].ratio == sorted[i].ratio && sorted[i - 1].token < sorted[i].token));
     }
 }
 
@@ -38,11 +40,11 @@ static void ratios_of_all_sizes_and_many_ties_are_sorted_and_keep_their_order(vo
             for (int i = 0; i < sizes[s]; i++) {
                 const double u = spec_rng_next_double(&rng);
                 entries[i].ratio = kind == 0   ? u
-                                   : kind == 1 ? floor(4.0 * u)                /* ties */
-                                   : kind == 2 ? exp(1400.0 * (u - 0.5))       /* 1e-304 .. 1e304 */
+                                   : kind == 1 ? floor(4.0 * u)          /* ties */
+                                   : kind == 2 ? exp(1400.0 * (u - 0.5)) /* 1e-304 .. 1e304 */
                                    : u < 0.2   ? 0.0
                                    : u < 0.4   ? INFINITY
-                                               : 5e-324 * ceil(9.0 * u);       /* the least there are */
+                                               : 5e-324 * ceil(9.0 * u); /* the smallest doubles */
             }
             check(entries, sizes[s]);
         }

@@ -1,5 +1,6 @@
-/* What is selected has the law that it should have, tuple by tuple in small vocabularies and by sampling in large ones;
- * and that law attains the optimum. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Selected tokens have the required law, tuple by tuple in small vocabularies and by sampling in
+ * large ones; and that law attains the optimum. */
 #include "sim/verify/transport.h"
 
 #include "sim/chance/rng.h"
@@ -10,22 +11,25 @@
 
 #include <string.h>
 
-/* A row of V tokens: sharp, smooth, with many zeros, or with levels, so that there are ties. */
+/* A row of V tokens: sharp, smooth, with many zeros, or with levels that give ties. */
 static void fill_row(double *row, int V, int kind, uint64_t *noise)
 {
     double sum = 0.0;
     while (sum <= 0.0)
         for (int i = 0; i < V; i++) {
             const double u = table_uniform(noise);
-            row[i] = kind == 0 ? pow(u, 9.0) : kind == 1 ? -log(u) : kind == 2 ? (u < 0.4 ? u : 0.0) : ceil(3.0 * u);
+            row[i] = kind == 0   ? pow(u, 9.0)
+                     : kind == 1 ? -log(u)
+                     : kind == 2 ? (u < 0.4 ? u : 0.0)
+                                 : ceil(3.0 * u);
             sum += row[i];
         }
     for (int i = 0; i < V; i++) row[i] /= sum;
 }
 
-/* Add to ret_law[place] what is selected from every way to draw `left` more tokens. */
-static void enumerate(double *ret_law, const spec_transport *transport, const int *token, int n, int left,
-                      double chance)
+/* Add to ret_law[place] the law of the selection over every way to draw `left` more tokens. */
+static void enumerate(double *ret_law, const spec_transport *transport, const int *token, int n,
+                      int left, double chance)
 {
     if (left > 0) {
         int longer[8];
@@ -61,11 +65,13 @@ static void what_is_selected_has_its_law(void **state)
         assert_int_equal(spec_transport_init(&transport, V, NULL), GSL_SUCCESS);
         fill_row(target, V, c % 4, &noise);
         fill_row(row, V, c / 4 % 4, &noise);
-        for (int i = 0; i < V && c >= 48; i++) target[i] = c < 56 ? row[i] : 0.3 * target[i] + 0.7 * row[i];
+        for (int i = 0; i < V && c >= 48; i++)
+            target[i] = c < 56 ? row[i] : 0.3 * target[i] + 0.7 * row[i];
         spec_transport_sort(&transport, target, row);
         spec_transport_solve(&transport, n);
         enumerate(law, &transport, (const int[8]){0}, 0, n, 1.0);
-        for (int k = 0; k < transport.n_drafted; k++) worst = fmax(worst, fabs(law[k] - transport.law[k]));
+        for (int k = 0; k < transport.n_drafted; k++)
+            worst = fmax(worst, fabs(law[k] - transport.law[k]));
         spec_transport_free(&transport);
     }
     print_message("off by at most %.1e\n", worst);
@@ -107,8 +113,8 @@ static void large_vocabularies_lose_nothing(void **state)
     free(target);
 }
 
-/* 1000 tokens: 3000 selections, in 20 cells of the order. To select the highest token always, or any of them alike,
- * puts some hundreds more or fewer into the last cell. */
+/* 1000 tokens: 3000 selections, in 20 cells of the order. Selecting always the highest token, or
+ * any of them uniformly, puts some hundreds more or fewer into the last cell. */
 static void selections_follow_their_law(void **state)
 {
     (void)state;
@@ -130,7 +136,8 @@ static void selections_follow_their_law(void **state)
         spec_transport_solve(&t, n);
         uint64_t count[CELLS] = {0};
         double share[CELLS] = {0.0};
-        for (int k = 0; k < t.n_drafted; k++) share[(int)(CELLS * 0.999999 * t.draft_below[k])] += t.law[k];
+        for (int k = 0; k < t.n_drafted; k++)
+            share[(int)(CELLS * 0.999999 * t.draft_below[k])] += t.law[k];
         for (uint64_t i = 0; i < draws; i++) {
             int token[4];
             double weight[4];
@@ -146,13 +153,15 @@ static void selections_follow_their_law(void **state)
     gsl_rng_free(rng);
 }
 
-/* A draft as small as doubles are, and tokens that only one of the rows has: the law is finite, and one. */
+/* A draft as small as doubles are, and tokens that only one of the rows has: the law is finite, and
+ * sums to one. */
 static void extreme_rows_have_a_law(void **state)
 {
     (void)state;
     static const double rows[][4] = {
-        {0.25, 0.25, 0.25, 0.25}, {1.0, 0.0, 0.0, 0.0},       {1e-320, 1.0, 0.0, 0.0}, {0.0, 1e-320, 0.0, 1.0},
-        {0.5, 0.5, 1e-300, 0.0},  {0.0, 0.0, 1e-17, 1.0},     {0.0, 0.0, 0.3, 0.7},    {1e-18, 1e-18, 0.5, 0.5},
+        {0.25, 0.25, 0.25, 0.25}, {1.0, 0.0, 0.0, 0.0},     {1e-320, 1.0, 0.0, 0.0},
+        {0.0, 1e-320, 0.0, 1.0},  {0.5, 0.5, 1e-300, 0.0},  {0.0, 0.0, 1e-17, 1.0},
+        {0.0, 0.0, 0.3, 0.7},     {1e-18, 1e-18, 0.5, 0.5},
     };
     enum { N = sizeof rows / sizeof rows[0] };
     spec_transport t;

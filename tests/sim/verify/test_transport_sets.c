@@ -1,4 +1,6 @@
-/* Plans of linear programmes: shares that sum to one on every set, a law that is theirs, and the last plans kept. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plans of linear programs: shares that sum to one on every set, their law, and the cache of the
+ * last plans. */
 #include "sim/verify/transport_sets.h"
 
 #include "tests/support/near.h"
@@ -44,14 +46,16 @@ static void the_law_is_that_of_the_shares(void **state)
 static void the_last_plans_are_kept(void **state)
 {
     (void)state;
-    static const double target[5][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}, {0.1, 0.1, 0.8}, {0.6, 0.2, 0.2}, {1, 0, 0}};
+    static const double target[5][3] = {
+        {0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}, {0.1, 0.1, 0.8}, {0.6, 0.2, 0.2}, {1, 0, 0}};
     static const double row[3] = {0.2, 0.5, 0.3}, other[3] = {0.2, 0.4, 0.4};
     const spec_transport_plan *plan[5];
     spec_transport_sets sets;
     assert_int_equal(spec_transport_sets_init(&sets, 3, NULL), GSL_SUCCESS);
     for (int i = 0; i < 4; i++) plan[i] = spec_transport_sets_plan(&sets, target[i], row, 2);
-    for (int i = 0; i < 4; i++) assert_ptr_equal(spec_transport_sets_plan(&sets, target[i], row, 2), plan[i]);
-    /* Another row, number or target is another plan, in place of the oldest. */
+    for (int i = 0; i < 4; i++)
+        assert_ptr_equal(spec_transport_sets_plan(&sets, target[i], row, 2), plan[i]);
+    /* Another row, number or target gives another plan, in place of the oldest. */
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], other, 2), plan[0]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 1), plan[1]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[4], row, 2), plan[2]);

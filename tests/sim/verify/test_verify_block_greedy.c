@@ -1,6 +1,7 @@
-/* Greedy block verification: the text has the target's law over any number of rounds, the first round keeps the sum of
- * the smaller joint chances, and what is handed on is what the theory says. Sampled texts meet the enumerated law in
- * test_decode.c. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Greedy block verification. The text has the target's law over any number of rounds. The first
+ * round keeps the sum of the smaller joint chances, and the state passed on is as in theory.
+ * Sampled texts meet the enumerated law in test_decode.c. */
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
@@ -9,7 +10,7 @@
 
 enum { K_MAX = 4 };
 
-/* ---- what theory says -------------------------------------------------------------------------------------------- */
+/* ---- what theory says ------------------------------------------------------------------------ */
 
 typedef struct {
     const table_model *goal, *draft;
@@ -31,13 +32,14 @@ static double smaller_joint(const pair *p, int *text, int n)
     if (n >= p->K || n >= K_MAX) return 0.0;
     for (int x = 0; x < p->V; x++) {
         text[n] = x;
-        sum += fmin(joint(p->goal, text, 0, n + 1), joint(p->draft, text, 0, n + 1)) + smaller_joint(p, text, n + 1);
+        sum += fmin(joint(p->goal, text, 0, n + 1), joint(p->draft, text, 0, n + 1)) +
+               smaller_joint(p, text, n + 1);
     }
     return sum;
 }
 
-/* The target of the second round, of token text[n], after a first one that emitted `first` tokens and rejected: the
- * joint excess over the draft as long as the first block would have been, then the target. */
+/* The target of the second round, of token text[n], after a first round that emitted `first` tokens
+ * and rejected: the joint residual over the draft within the first block, then the target. */
 static double second_target(const pair *p, int *text, int n)
 {
     const double *target = table_model_row(p->goal, text, (size_t)n);
@@ -49,7 +51,8 @@ static double second_target(const pair *p, int *text, int n)
     return fmax(goal * target[text[n]] - drafted * draft[text[n]], 0.0) / mass;
 }
 
-/* The same sum for the second round, which begins after `first` tokens: `target` is the chance of text[first..n). */
+/* The same sum for the second round, which begins after `first` tokens: `target` is the chance of
+ * text[first..n). */
 static double second_smaller(const pair *p, int *text, int first, int n, double target)
 {
     double sum = 0.0;
@@ -58,17 +61,19 @@ static double second_smaller(const pair *p, int *text, int first, int n, double 
         text[n] = x;
         const double chance = target * second_target(p, text, n);
         if (chance > 0.0)
-            sum += fmin(chance, joint(p->draft, text, first, n + 1)) + second_smaller(p, text, first, n + 1, chance);
+            sum += fmin(chance, joint(p->draft, text, first, n + 1)) +
+                   second_smaller(p, text, first, n + 1, chance);
     }
     return sum;
 }
 
-/* ---- enumerated -------------------------------------------------------------------------------------------------- */
+/* ---- enumerated ------------------------------------------------------------------------------ */
 
-/* The largest vocabulary of a case, so that it has at most some 10^4 branches: [tokens - 1][K - 1]. */
-static const int most[5][K_MAX] = {{4, 4, 3, 3}, {4, 3, 3, 2}, {3, 3, 2, 2}, {3, 2, 2, 2}, {2, 2, 2, 0}};
+/* The largest vocabulary of a case, to keep it below some 10^4 branches: [tokens - 1][K - 1]. */
+static const int most[5][K_MAX] = {
+    {4, 4, 3, 3}, {4, 3, 3, 2}, {3, 3, 2, 2}, {3, 2, 2, 2}, {2, 2, 2, 0}};
 
-/* 20 shapes a family at least, 10 pairs each: texts of up to five rounds. */
+/* At least 20 shapes per family, 10 pairs each: texts of up to five rounds. */
 static void the_law_is_the_targets_over_any_number_of_rounds(void **state)
 {
     (void)state;
@@ -89,8 +94,8 @@ static void the_law_is_the_targets_over_any_number_of_rounds(void **state)
                 spec_output_law law = rule_law(&goal, &draft, "block-greedy", "chain", K, n_tokens),
                                 block = rule_law(&goal, &draft, "block", "chain", K, 1);
                 if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
-                    fail_msg("%s K=%d m=%d V=%d: tv %g, total %.17g", pair_family_names[family], K, n_tokens, V, law.tv,
-                             law.total);
+                    fail_msg("%s K=%d m=%d V=%d: tv %g, total %.17g", pair_family_names[family], K,
+                             n_tokens, V, law.tv, law.total);
                 worst = fmax(worst, law.tv);
                 assert_within(law.accepted, smaller_joint(&p, text, 0), 1e-13);
                 assert_true(law.accepted >= block.accepted - 1e-13);
@@ -103,7 +108,8 @@ static void the_law_is_the_targets_over_any_number_of_rounds(void **state)
     print_message("worst tv %.1e\n", worst);
 }
 
-/* E[n_accepted] of the second round by enumeration, and from the theory of what the first one handed on. */
+/* E[n_accepted] of the second round by enumeration, and from the theory of the state after the
+ * first. */
 static void the_second_round_keeps_what_its_own_target_allows(void **state)
 {
     (void)state;
@@ -130,7 +136,8 @@ static void the_second_round_keeps_what_its_own_target_allows(void **state)
                 int text[3 * K_MAX];
                 assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
                 for (int r = 0; r < rounds; r++)
-                    assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
+                    assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL),
+                                     GSL_SUCCESS);
                 const double chance = spec_enumeration_probability(&walk);
                 const int first = decoder.round.n_emitted;
                 memcpy(text, decoder.context, decoder.n_context * sizeof *text);
@@ -151,7 +158,8 @@ static void the_papers_example_keeps_twelve_ninths(void **state)
 {
     (void)state;
     table_model goal, draft;
-    rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0}, (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
+    rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
+                  (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
     spec_output_law law = rule_law(&goal, &draft, "block-greedy", "chain", 2, 4);
     assert_within(law.accepted, 12.0 / 9.0, 1e-14);
     assert_within(law.tv, 0.0, 1e-14);
@@ -160,7 +168,7 @@ static void the_papers_example_keeps_twelve_ninths(void **state)
     table_model_free(&draft);
 }
 
-/* The draft's text may end where the target's does not, and the other way round; lengths may change. */
+/* The draft's text may end where the target's does not, and vice versa; lengths may change. */
 static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
 {
     (void)state;
@@ -187,18 +195,20 @@ static void ends_of_texts_and_changing_lengths_change_no_law(void **state)
             config.K = K;
             spec_output_law law;
             const int prompt[] = {0, 1, 0};
-            assert_int_equal(spec_output_law_init(&law, &config, prompt, 3, V == 3 ? 3 : 4, 0, NULL), GSL_SUCCESS);
+            assert_int_equal(
+                spec_output_law_init(&law, &config, prompt, 3, V == 3 ? 3 : 4, 0, NULL),
+                GSL_SUCCESS);
             if (!(law.tv < 1e-12))
-                fail_msg("%s %s K=%d ends %d %d: tv %g", config.drafting, config.policy, K, goal.head.end_of_text,
-                         draft.head.end_of_text, law.tv);
+                fail_msg("%s %s K=%d ends %d %d: tv %g", config.drafting, config.policy, K,
+                         goal.head.end_of_text, draft.head.end_of_text, law.tv);
             spec_output_law_free(&law);
             table_model_free(&goal);
             table_model_free(&draft);
         }
 }
 
-/* What one text leaves is not for the next: the law of two texts of two tokens, the second after a reset or after a
- * call that cut the first one. */
+/* The state of one text does not reach the next: the law of two texts of two tokens, the second
+ * after a reset or after a call that cut the first one. */
 static double tv_of_two_pieces(const table_model *goal, const table_model *draft, bool forgets)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -218,17 +228,22 @@ static double tv_of_two_pieces(const table_model *goal, const table_model *draft
         if (forgets) { /* between rounds, which is wrong */
             while (decoder.n_context < 4) {
                 spec_rule_reset(&decoder.rule);
-                assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL),
+                                 GSL_SUCCESS);
             }
             memcpy(text, decoder.context, sizeof text);
         } else {
-            assert_int_equal(spec_decode(&decoder, 2, text, &n, &walk.chance, NULL, NULL), GSL_SUCCESS);
-            assert_int_equal(spec_decode(&decoder, 2, text + n, &more, &walk.chance, NULL, NULL), GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 2, text, &n, &walk.chance, NULL, NULL),
+                             GSL_SUCCESS);
+            assert_int_equal(spec_decode(&decoder, 2, text + n, &more, &walk.chance, NULL, NULL),
+                             GSL_SUCCESS);
         }
-        law[8 * text[0] + 4 * text[1] + 2 * text[2] + text[3]] += spec_enumeration_probability(&walk);
+        law[8 * text[0] + 4 * text[1] + 2 * text[2] + text[3]] +=
+            spec_enumeration_probability(&walk);
     } while (spec_enumeration_next(&walk));
     for (int i = 0; i < 16; i++)
-        tv += 0.5 * fabs(law[i] - joint(goal, (const int[]){i >> 3, i >> 2 & 1, i >> 1 & 1, i & 1}, 0, 4));
+        tv += 0.5 * fabs(law[i] -
+                         joint(goal, (const int[]){i >> 3, i >> 2 & 1, i >> 1 & 1, i & 1}, 0, 4));
     spec_enumeration_free(&walk);
     spec_decoder_free(&decoder);
     return tv;
@@ -252,15 +267,17 @@ static void what_is_handed_on_ends_with_the_text_and_not_before(void **state)
     assert_true(shown >= 18);
 }
 
-/* A rule that cannot know how far a draft would have gone is refused. */
+/* The decoder refuses the rule with drafts of unknown length. */
 static void trees_and_lengths_that_depend_on_the_draft_are_refused(void **state)
 {
     (void)state;
     table_model goal, draft;
     table_model_init(&goal, 3);
     table_model_init(&draft, 3);
-    static const char *const refused[][2] = {
-        {"tree?n=2", "fixed"}, {"tree?n=1", "fixed"}, {"chain", "confidence"}, {"chain", "confidence-drop"}};
+    static const char *const refused[][2] = {{"tree?n=2", "fixed"},
+                                             {"tree?n=1", "fixed"},
+                                             {"chain", "confidence"},
+                                             {"chain", "confidence-drop"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         spec_decoder_config config = SPEC_DECODER_DEFAULT;
         spec_decoder decoder;
@@ -271,15 +288,17 @@ static void trees_and_lengths_that_depend_on_the_draft_are_refused(void **state)
         config.drafting = refused[i][0];
         config.policy = refused[i][1];
         assert_int_equal(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL);
-        assert_non_null(strstr(error.text, "it takes a chain, and length policy fixed, heuristic or oracle"));
+        assert_non_null(
+            strstr(error.text, "use a chain with length policy fixed, heuristic or oracle"));
     }
     table_model_free(&goal);
     table_model_free(&draft);
 }
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- scripted -------------------------------------------------------------------------------- */
 
-static const double target[][3] = {{0.5, 0.3, 0.2}, {0.27, 0.4, 0.33}, {0.1, 0.6, 0.3}, {0.35, 0.45, 0.2}};
+static const double target[][3] = {
+    {0.5, 0.3, 0.2}, {0.27, 0.4, 0.33}, {0.1, 0.6, 0.3}, {0.35, 0.45, 0.2}};
 static const double drafts[][3] = {{0.2, 0.5, 0.3}, {0.6, 0.1, 0.3}, {0.25, 0.35, 0.4}};
 
 typedef struct {
@@ -318,8 +337,8 @@ static void verify(scripted *s, const int *token, const int *answer, int n)
     assert_int_equal(script.used, n);
 }
 
-/* Tokens 0, 0, 2: ratios 5/2, 9/20, 3/4, joint 5/2, 9/8, 27/32. A prefix above 1 is kept for certain, with a residual
- * that has its whole product. */
+/* Tokens 0, 0, 2: ratios 5/2, 9/20, 3/4, joint 5/2, 9/8, 27/32. A prefix above 1 is certainly kept,
+ * with a residual that has its whole product. */
 static void a_prefix_that_the_target_likes_better_is_kept_for_certain(void **state)
 {
     (void)state;
@@ -329,16 +348,18 @@ static void a_prefix_that_the_target_likes_better_is_kept_for_certain(void **sta
     assert_within(s.asked[0], 27.0 / 32.0, 1e-15);
     assert_within(s.asked[1], 0.45, 1e-15);
     assert_int_equal(s.round.n_accepted, 3);
-    verify(&s, (const int[]){0, 0, 2}, (const int[]){0, 1, 1}, 3); /* (9/8 (.1, .6, .3) - (.25, .35, .4))+ */
+    verify(&s, (const int[]){0, 0, 2}, (const int[]){0, 1, 1},
+           3); /* (9/8 (.1, .6, .3) - (.25, .35, .4))+ */
     assert_true(s.asked[1] == 1.0 && s.asked[2] == 1.0);
     assert_int_equal(s.round.n_accepted, 2);
     assert_int_equal(s.round.token[2], 1);
     scripted_free(&s);
 }
 
-/* Round 1: tokens 1, 1, 1 (ratios 3/5, 4, 12/7), all given up; correction 0, of joint ratio 5/2. So the next place has
- * (5/2 (.5, .3, .2) - (.2, .5, .3))+ = (1.05, .25, .2), of which the next token's ratio is over .2, .5 or .3. */
-static void the_next_round_has_the_excess_for_its_target(void **state)
+/* Round 1: tokens 1, 1, 1 (ratios 3/5, 4, 12/7), all rejected; correction 0, of joint ratio 5/2. So
+ * the next position has (5/2 (.5, .3, .2) - (.2, .5, .3))+ = (1.05, .25, .2), and the next token's
+ * ratio is over .2, .5 or .3. */
+static void the_next_round_has_the_residual_for_its_target(void **state)
 {
     (void)state;
     scripted s;
@@ -348,12 +369,15 @@ static void the_next_round_has_the_excess_for_its_target(void **state)
     assert_int_equal(s.round.token[0], 0);
     const double carried[] = {1.05 / 1.5, 0.25 / 1.5, 0.2 / 1.5};
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
-    /* Joint ratio after token 1, then 2, under what is handed on: round 1's own ratio there is 5/2 3/5 = 3/2. */
+    /* Joint ratio after token 1, then 2, under the carried state: round 1's own ratio there is 5/2
+     * 3/5 = 3/2. */
     const double one = carried[1] / 0.5;
     const double left[] = {fmax(1.5 * 0.27 - 0.6, 0.0), 1.5 * 0.4 - 0.1, 1.5 * 0.33 - 0.3};
-    const double two = one * left[2] / (left[0] + left[1] + left[2]) / 0.3, three = two * 0.1 / 0.25;
+    const double two = one * left[2] / (left[0] + left[1] + left[2]) / 0.3,
+                 three = two * 0.1 / 0.25;
     assert_within(s.asked[0], 1.0 - three, 1e-15);
-    assert_true(s.asked[3] == 1.0 && s.asked[4] == 1.0); /* (carried - draft)+ is on token 0 alone */
+    assert_true(s.asked[3] == 1.0 &&
+                s.asked[4] == 1.0); /* (carried - draft)+ is on token 0 alone */
     double mass = 0.0; /* one token kept */
     const double second[] = {0.0, left[1] / (left[1] + left[2]), left[2] / (left[1] + left[2])};
     for (int i = 0; i < 3; i++) mass += fmax(one * second[i] - drafts[1][i], 0.0);
@@ -364,9 +388,10 @@ static void the_next_round_has_the_excess_for_its_target(void **state)
     scripted_free(&s);
 }
 
-/* The same first round; then a chain that was chosen, 0, 2, 1. The first place has (5/2 (.5, .3, .2) - (1, 0, 0))+ =
- * (.25, .75, .5), the second (5/4 (.27, .4, .33) - (0, 0, 1))+ = (.3375, .5, 0): the whole is never kept. */
-static void a_chosen_token_is_taken_off_the_excess_whole(void **state)
+/* The same first round; then a chain that was chosen, 0, 2, 1. The first position has
+ * (5/2 (.5, .3, .2) - (1, 0, 0))+ = (.25, .75, .5), the second
+ * (5/4 (.27, .4, .33) - (0, 0, 1))+ = (.3375, .5, 0): the whole is never kept. */
+static void a_chosen_token_is_taken_off_the_residual_whole(void **state)
 {
     (void)state;
     const int chosen[] = {0, 2, 1}, answer[] = {0, 0, 1, 0};
@@ -380,7 +405,8 @@ static void a_chosen_token_is_taken_off_the_excess_whole(void **state)
     s.rule.verify(&s.round, &s.rule, &s.draft, s.rows, s.weight, &script.chance);
     assert_false(script.broken);
     assert_int_equal(script.used, 4);
-    assert_within(s.asked[2], 1.0 / 6.0, 1e-15); /* the first place kept: 1/6 of it, and nothing of it is drafted */
+    assert_within(s.asked[2], 1.0 / 6.0,
+                  1e-15); /* the first position kept: 1/6 of it, and none of it is drafted */
     assert_within(s.asked[3], 0.3375 / 0.8375, 1e-15);
     assert_int_equal(s.round.n_accepted, 1);
     scripted_free(&s);
@@ -396,8 +422,8 @@ int main(void)
         cmocka_unit_test(what_is_handed_on_ends_with_the_text_and_not_before),
         cmocka_unit_test(trees_and_lengths_that_depend_on_the_draft_are_refused),
         cmocka_unit_test(a_prefix_that_the_target_likes_better_is_kept_for_certain),
-        cmocka_unit_test(the_next_round_has_the_excess_for_its_target),
-        cmocka_unit_test(a_chosen_token_is_taken_off_the_excess_whole),
+        cmocka_unit_test(the_next_round_has_the_residual_for_its_target),
+        cmocka_unit_test(a_chosen_token_is_taken_off_the_residual_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* gumbel and minhash by chance: the coupling's law, known by hand, by formula, by running the races and throwing the
- * darts. The rules with a seed stand in test_shared_noise.c. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gumbel and minhash by chance: the coupling's law by hand, by formula, and by simulation of the
+ * races and the darts. test_shared_noise.c tests the rules with a seed. */
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
@@ -12,7 +13,7 @@
 
 static const double target[] = {0.5, 0.3, 0.2}, drafts[] = {0.2, 0.5, 0.3};
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- scripted -------------------------------------------------------------------------------- */
 
 static rule_case one_token(int token, const double *goal, const double *row, int vocab)
 {
@@ -23,9 +24,10 @@ static rule_case one_token(int token, const double *goal, const double *row, int
     return run;
 }
 
-/* Fill law (V) with the target's token given the draft's, out of the rule's own decisions; a bonus follows an accepted
- * token, and is let be. */
-static void conditional(double *ret_law, const char *rule, int token, const double *goal, const double *row, int vocab)
+/* Fill law (V) with the target's token given the draft's, from the rule's own decisions; a bonus
+ * after an accepted token is ignored. */
+static void conditional(double *ret_law, const char *rule, int token, const double *goal,
+                        const double *row, int vocab)
 {
     rule_case run = one_token(token, goal, row, vocab);
     int bonus = 0;
@@ -39,19 +41,23 @@ static void conditional(double *ret_law, const char *rule, int token, const doub
         const int accepted[] = {1, bonus}, corrected[] = {0, y};
         spec_script_init(&run.script, y == token ? accepted : corrected, 2, run.asked);
         opened.verify(&run.round, &opened, &run.draft, run.target, run.weight, &run.script.chance);
-        ret_law[y] = run.script.broken ? 0.0 : y == token ? run.asked[0] : run.asked[0] * run.asked[1];
+        ret_law[y] = run.script.broken ? 0.0
+                     : y == token      ? run.asked[0]
+                                       : run.asked[0] * run.asked[1];
     }
     spec_rule_free(&opened);
     rule_case_free(&run);
 }
 
-/* By hand. Gumbel: ratios 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. MinHash: the larger of the rows sum to 1.3. */
+/* By hand. Gumbel: ratios 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. MinHash: the larger of the rows
+ * sum to 1.3. */
 static void small_rows_have_their_coupling(void **state)
 {
     (void)state;
-    const double gumbel[3][3] = {{1.0, 0.0, 0.0},
-                                 {0.5 * (1.0 / 15 / (31.0 / 30) + (11.0 / 6) / (31.0 / 30) / 2.5), 0.6, 0.2 / 15.5},
-                                 {11.0 / 31, 0.0, 20.0 / 31}};
+    const double gumbel[3][3] = {
+        {1.0, 0.0, 0.0},
+        {0.5 * (1.0 / 15 / (31.0 / 30) + (11.0 / 6) / (31.0 / 30) / 2.5), 0.6, 0.2 / 15.5},
+        {11.0 / 31, 0.0, 20.0 / 31}};
     const double minhash[3][3] = {{1.0, 0.0, 0.0}, {0.25 / 0.65, 0.36 / 0.65, 0.04 / 0.65},
                                   {0.14 / 0.39, 0.03 / 0.39, 0.22 / 0.39}};
     for (int x = 0; x < 3; x++) {
@@ -86,7 +92,8 @@ static void a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_tok
     }
 }
 
-/* A chosen token is no outcome of the noise: it is what the target's own sample has to meet. One decision. */
+/* A chosen token is independent of the noise: the target's own sample must equal it. One
+ * decision. */
 static void a_chosen_token_is_matched(void **state)
 {
     (void)state;
@@ -106,14 +113,17 @@ static void a_chosen_token_is_matched(void **state)
     }
 }
 
-/* Ratios that overflow, products that vanish: all stays a number, and the marginal the target's. */
+/* Ratios that overflow and products that vanish: all values stay finite, and the marginal is the
+ * target's. */
 static void rows_at_the_ends_of_the_numbers_are_served(void **state)
 {
     (void)state;
-    static const double pairs[][2][4] = {
-        {{0.5, 0.3, 0.2, 0.0}, {1e-320, 0.5, 0.5, 0.0}},   {{1e-320, 0.5, 0.5, 0.0}, {0.5, 1e-310, 0.5, 0.0}},
-        {{1e-200, 0.4, 0.6, 0.0}, {0.5, 0.5, 1e-200, 0.0}}, {{5e-324, 1.0, 0.0, 0.0}, {1.0, 5e-324, 0.0, 0.0}},
-        {{0.0, 0.0, 0.0, 1.0}, {0.3, 0.3, 0.4, 0.0}},       {{0.25, 0.25, 0.25, 0.25}, {0.0, 0.0, 1.0, 0.0}}};
+    static const double pairs[][2][4] = {{{0.5, 0.3, 0.2, 0.0}, {1e-320, 0.5, 0.5, 0.0}},
+                                         {{1e-320, 0.5, 0.5, 0.0}, {0.5, 1e-310, 0.5, 0.0}},
+                                         {{1e-200, 0.4, 0.6, 0.0}, {0.5, 0.5, 1e-200, 0.0}},
+                                         {{5e-324, 1.0, 0.0, 0.0}, {1.0, 5e-324, 0.0, 0.0}},
+                                         {{0.0, 0.0, 0.0, 1.0}, {0.3, 0.3, 0.4, 0.0}},
+                                         {{0.25, 0.25, 0.25, 0.25}, {0.0, 0.0, 1.0, 0.0}}};
     static const char *const rules[] = {"gumbel", "minhash"};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
         for (int r = 0; r < 2; r++) {
@@ -132,9 +142,10 @@ static void rows_at_the_ends_of_the_numbers_are_served(void **state)
         }
 }
 
-/* ---- enumerated -------------------------------------------------------------------------------------------------- */
+/* ---- enumerated ------------------------------------------------------------------------------ */
 
-static double gumbel_law(double *ret_law, const double *goal, const double *drafted, int vocab, const double *setting)
+static double gumbel_law(double *ret_law, const double *goal, const double *drafted, int vocab,
+                         const double *setting)
 {
     double accepted = 0.0;
     (void)setting;
@@ -148,7 +159,8 @@ static double gumbel_law(double *ret_law, const double *goal, const double *draf
     return accepted;
 }
 
-static double minhash_law(double *ret_law, const double *goal, const double *drafted, int vocab, const double *setting)
+static double minhash_law(double *ret_law, const double *goal, const double *drafted, int vocab,
+                          const double *setting)
 {
     double agreed = 0.0, either = 0.0;
     (void)setting;
@@ -184,8 +196,8 @@ static void larger_rows_are_coupled_as_exactly(void **state)
             table_model_init(&goal, V);
             table_model_init(&draft, V);
             table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
-            const double accepted =
-                formulas[r](law, table_model_row(&goal, NULL, 0), table_model_row(&draft, NULL, 0), V, NULL);
+            const double accepted = formulas[r](law, table_model_row(&goal, NULL, 0),
+                                                table_model_row(&draft, NULL, 0), V, NULL);
             spec_output_law found = rule_law(&goal, &draft, rules[r], "chain", 1, 1);
             assert_true(found.tv < 1e-14);
             assert_within(found.accepted, accepted, 1e-14);
@@ -195,7 +207,7 @@ static void larger_rows_are_coupled_as_exactly(void **state)
         }
 }
 
-/* ---- simulated --------------------------------------------------------------------------------------------------- */
+/* ---- simulated ------------------------------------------------------------------------------- */
 
 static int arrival(const double *row, const double *clock, int vocab)
 {
@@ -205,7 +217,8 @@ static int arrival(const double *row, const double *clock, int vocab)
     return first;
 }
 
-static void race(int *ret_x, int *ret_y, const double *goal, const double *row, int vocab, gsl_rng *rng)
+static void race(int *ret_x, int *ret_y, const double *goal, const double *row, int vocab,
+                 gsl_rng *rng)
 {
     double clock[RULE_CASE_VOCAB];
     for (int i = 0; i < vocab; i++) clock[i] = gsl_ran_exponential(rng, 1.0);
@@ -213,7 +226,8 @@ static void race(int *ret_x, int *ret_y, const double *goal, const double *row, 
     *ret_y = arrival(goal, clock, vocab);
 }
 
-static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double *row, int vocab, gsl_rng *rng)
+static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double *row, int vocab,
+                        gsl_rng *rng)
 {
     for (*ret_x = *ret_y = -1; *ret_x < 0 || *ret_y < 0;) {
         const int at = (int)gsl_rng_uniform_int(rng, (unsigned long)vocab);
@@ -223,16 +237,20 @@ static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double
     }
 }
 
-/* Pairs of tokens of 40,000 races or throws against the rule's own joint law. The other rule's law is rejected at once,
- * at p < 1e-30: the two differ by 2 % of the pairs and more. */
+/* Pairs of tokens of 40,000 races or throws against the rule's own joint law. The other rule's law
+ * is rejected at p < 1e-30: the two differ by 2 % of the pairs and more. */
 static void the_joint_law_is_that_of_races_and_of_darts(void **state)
 {
     (void)state;
     enum { V = 4, PAIRS = 4 };
-    static const double goals[PAIRS][V] = {
-        {0.27, 0.33, 0.15, 0.25}, {0.1, 0.0, 0.62, 0.28}, {0.02, 0.9, 0.03, 0.05}, {0.3, 0.3, 0.2, 0.2}};
-    static const double rows[PAIRS][V] = {
-        {0.4, 0.05, 0.35, 0.2}, {0.35, 0.25, 0.4, 0.0}, {0.3, 0.25, 0.3, 0.15}, {0.15, 0.15, 0.1, 0.6}};
+    static const double goals[PAIRS][V] = {{0.27, 0.33, 0.15, 0.25},
+                                           {0.1, 0.0, 0.62, 0.28},
+                                           {0.02, 0.9, 0.03, 0.05},
+                                           {0.3, 0.3, 0.2, 0.2}};
+    static const double rows[PAIRS][V] = {{0.4, 0.05, 0.35, 0.2},
+                                          {0.35, 0.25, 0.4, 0.0},
+                                          {0.3, 0.25, 0.3, 0.15},
+                                          {0.15, 0.15, 0.1, 0.6}};
     static const char *const rules[] = {"gumbel", "minhash"};
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     gsl_rng_set(rng, (unsigned long)spec_test_seed());
@@ -244,7 +262,8 @@ static void the_joint_law_is_that_of_races_and_of_darts(void **state)
             size_t cells = 0;
             for (int x = 0; x < V; x++)
                 for (int which = 0; which < 2 && rows[p][x] > 0.0; which++) {
-                    conditional(&law[which][x * V], rules[which == 0 ? r : 1 - r], x, goals[p], rows[p], V);
+                    conditional(&law[which][x * V], rules[which == 0 ? r : 1 - r], x, goals[p],
+                                rows[p], V);
                     for (int y = 0; y < V; y++) law[which][x * V + y] *= rows[p][x];
                 }
             for (uint64_t i = 0; i < samples; i++) {
@@ -259,9 +278,11 @@ static void the_joint_law_is_that_of_races_and_of_darts(void **state)
                 }
                 counted[cells] = counts[i];
                 possible[0][cells] = law[0][i];
-                possible[1][cells++] = fmax(law[1][i], 1e-3); /* where the other law has none, some, to be fair */
+                possible[1][cells++] =
+                    fmax(law[1][i], 1e-3); /* at least a little where the other law has none */
             }
-            assert_false(spec_battery_rejects(spec_battery_chi_square(counted, possible[0], cells)));
+            assert_false(
+                spec_battery_rejects(spec_battery_chi_square(counted, possible[0], cells)));
             assert_true(spec_battery_chi_square(counted, possible[1], cells) < 1e-30);
         }
     gsl_rng_free(rng);

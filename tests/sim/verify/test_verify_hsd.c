@@ -1,4 +1,6 @@
-/* HSD as released: one round of it, by a second route, and how far its law is from the target's. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HSD as released: one round of it, by a second route, and the distance of its law from the
+ * target's. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
@@ -6,9 +8,10 @@
 
 #include <string.h>
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- scripted -------------------------------------------------------------------------------- */
 
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
+static const double target[][4] = {
+    {0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
 static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}};
 static const double *const rows[] = {drafts[0], drafts[1]};
 
@@ -32,12 +35,71 @@ static void the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in
     rule_case_free(&run);
 }
 
-/* The longest chain there may be, of ratio 1/2, 2, 2, ...: the product grows to 2^254, and past any number where the
- * draft is fainter. */
+/* The chance that a rule keeps the whole chain; it must not be 0. */
+static double kept_whole(const char *rule, const double *const *goal, const double *const *law,
+                         const int *token, int n)
+{
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i <= n; i++) run.target[i] = goal[i];
+    rule_case_chain(&run, token, law, n);
+    rule_case_verify(&run, rule, (const int[]){1, 1}, 2);
+    const double kept = run.asked[0];
+    rule_case_free(&run);
+    return kept;
+}
+
+/* Ratios 2 and 1.5: a ratio above 1 alone changes nothing. */
+static void a_chain_that_ends_at_its_largest_product_is_kept_as_by_block(void **state)
+{
+    (void)state;
+    static const double likes[] = {0.5, 0.25, 0.125, 0.125}, then[] = {0.375, 0.125, 0.25, 0.25},
+                        even[] = {0.25, 0.25, 0.25, 0.25};
+    const double *const goal[] = {likes, then, even}, *const law[] = {even, even};
+    assert_true(kept_whole("hsd", goal, law, (const int[]){0, 0}, 2) == 1.0);
+    assert_true(kept_whole("block", goal, law, (const int[]){0, 0}, 2) == 1.0);
+}
+
+/* The drafted tokens have 1..9 64ths by the target and a power of 2 of them by the draft: all
+ * products are exact. */
+static void it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last(void **state)
+{
+    (void)state;
+    uint64_t noise = spec_test_seed();
+    int more = 0, alike = 0;
+    for (uint64_t c = 0; c < spec_test_samples(2000); c++) {
+        double at[7][4];
+        const double *goal[4], *law[3];
+        const int token[] = {0, 0, 0};
+        double product = 1.0, largest = 1.0;
+        for (int i = 0; i < 7; i++) {
+            const double first = i < 4 ? 1 + (int)(9.0 * table_uniform(&noise))
+                                       : 1 << (int)(4.0 * table_uniform(&noise));
+            for (int t = 0; t < 4; t++) at[i][t] = t == 0 ? first / 64.0 : (64.0 - first) / 192.0;
+            if (i < 4) goal[i] = at[i];
+            else law[i - 4] = at[i];
+        }
+        for (int i = 0; i < 3; i++) {
+            largest = fmax(largest, product);
+            product *= goal[i][0] / law[i][0];
+        }
+        const double hsd = kept_whole("hsd", goal, law, token, 3),
+                     block = kept_whole("block", goal, law, token, 3);
+        const bool expected = largest > fmax(1.0, product);
+        assert_true(hsd >= block);
+        assert_int_equal(hsd > block, expected);
+        *(expected ? &more : &alike) += 1;
+    }
+    assert_true(more > 500 && alike > 500);
+}
+
+/* The longest possible chain, of ratios 1/2, 2, 2, ...: the product grows to 2^254, and beyond any
+ * number for a smaller draft. */
 static void the_longest_chain_has_room_and_a_finite_product(void **state)
 {
     (void)state;
-    static const double half[] = {0.25, 0.75}, quarter[] = {0.125, 0.875}, faint[] = {1e-300, 1.0}, none[] = {0.0, 1.0};
+    static const double half[] = {0.25, 0.75}, quarter[] = {0.125, 0.875}, faint[] = {1e-300, 1.0},
+                        none[] = {0.0, 1.0};
     static const double *goal[SPEC_K_MAX + 1];
     int token[SPEC_K_MAX + 1], node[SPEC_K_MAX];
     double weight[2], asked[4];
@@ -53,7 +115,12 @@ static void the_longest_chain_has_room_and_a_finite_product(void **state)
         goal[0] = quarter;
         if (way == 3) goal[SPEC_K_MAX - 1] = none;
         for (int i = 0; i < SPEC_K_MAX; i++)
-            spec_draft_append(&draft, 0, i - 1, i == 0 ? half : way == 0 ? half : way == 1 ? quarter : faint, true);
+            spec_draft_append(&draft, 0, i - 1,
+                              i == 0     ? half
+                              : way == 0 ? half
+                              : way == 1 ? quarter
+                                         : faint,
+                              true);
         const int answer[] = {way == 3 ? 0 : 1, 1, 1};
         spec_script_init(&script, answer, way == 3 ? 3 : 2, asked);
         rule.verify(&round, &rule, &draft, goal, weight, &script.chance);
@@ -65,7 +132,7 @@ static void the_longest_chain_has_room_and_a_finite_product(void **state)
     spec_draft_free(&draft);
 }
 
-/* ---- one round, then the target ---------------------------------------------------------------------------------- */
+/* ---- one round, then the target -------------------------------------------------------------- */
 
 enum { CELLS = 256 };
 
@@ -133,8 +200,8 @@ static double enumerate_round(round_law *r)
     return accepted;
 }
 
-/* The paper's quantities over every drafted chain: the capped ratio is R_i over the largest R_j so far, a step back
- * keeps the surplus over the larger of surplus and deficit. */
+/* The paper's quantities over every drafted chain: the capped ratio is R_i over the largest R_j so
+ * far; a step back keeps the surplus over the larger of surplus and deficit. */
 static double released_round(round_law *r)
 {
     double accepted = 0.0;
@@ -178,8 +245,8 @@ static double released_round(round_law *r)
     return accepted;
 }
 
-/* 40 pairs for each K and V: at K = 1 it is the token rule; beyond, it is biased on every one where some first ratio
- * was capped. */
+/* 40 pairs for each K and V. At K = 1 it is the token rule; beyond, it is biased on every pair in
+ * which some first ratio was capped. */
 static void a_round_is_the_released_one_and_its_bias_shows(void **state)
 {
     (void)state;
@@ -204,19 +271,22 @@ static void a_round_is_the_released_one_and_its_bias_shows(void **state)
                 table_model_free(&goal);
                 table_model_free(&draft);
             }
-            print_message("K = %d, V = %d: biased on %d of %d pairs, tv up to %.3f\n", K, V, biased, pairs, worst);
+            print_message("K = %d, V = %d: biased on %d of %d pairs, tv up to %.3f\n", K, V, biased,
+                          pairs, worst);
             assert_true(K == 1 ? biased == 0 : biased >= pairs * 9 / 10);
         }
 }
 
-/* `python3 misc.py`: "HSD g 2 E 4/3 ... TV 0.1111111111111111", "HSD g 3 E 16/9 ... TV 0.06172839506172839"; block
- * keeps 11/9 and 5/3. */
+/* tests/oracle/misc.py: "HSD g 2 E 4/3 ... TV 0.1111111111111111", "HSD g 3 E 16/9 ... TV
+ * 0.06172839506172839"; block keeps 11/9 and 5/3. */
 static void the_papers_example_is_off_by_a_ninth(void **state)
 {
     (void)state;
-    static const double tv[] = {0.0, 1.0 / 9.0, 5.0 / 81.0}, kept[] = {2.0 / 3.0, 4.0 / 3.0, 16.0 / 9.0};
+    static const double tv[] = {0.0, 1.0 / 9.0, 5.0 / 81.0},
+                        kept[] = {2.0 / 3.0, 4.0 / 3.0, 16.0 / 9.0};
     table_model goal, draft;
-    rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0}, (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
+    rule_law_pair(&goal, &draft, (const double[]){1.0 / 3.0, 2.0 / 3.0},
+                  (const double[]){2.0 / 3.0, 1.0 / 3.0}, 2);
     for (int K = 1; K <= 3; K++) {
         round_law r = {.goal = &goal, .draft = &draft, .V = 2, .K = K};
         assert_within(enumerate_round(&r), kept[K - 1], 1e-14);
@@ -229,7 +299,10 @@ static void the_papers_example_is_off_by_a_ninth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block),
+        cmocka_unit_test(
+            the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block),
+        cmocka_unit_test(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block),
+        cmocka_unit_test(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last),
         cmocka_unit_test(the_longest_chain_has_room_and_a_finite_product),
         cmocka_unit_test(a_round_is_the_released_one_and_its_bias_shows),
         cmocka_unit_test(the_papers_example_is_off_by_a_ninth),

@@ -1,5 +1,6 @@
-/* The tournament: its decisions by hand, its law and its acceptance on random pairs; and rules that select, in
- * vocabularies too large to enumerate. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tournament: its decisions by hand, its law and its acceptance on random pairs; and rules that
+ * select, in vocabularies too large to enumerate. */
 #include "sim/chance/rng.h"
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
@@ -11,8 +12,8 @@
 
 static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};
 
-/* target/row ascends from 1 to 2 to 0. With share 1 the law were (.36, .25, .39); at .8 token 1 has just its target:
- * (.328, .3, .372). */
+/* target/row ascends from 1 to 2 to 0. With share 1 the law would be (.36, .25, .39); at .8 token 1
+ * has exactly its target: (.328, .3, .372). */
 static void decisions_are_those_worked_out_by_hand(void **state)
 {
     (void)state;
@@ -34,14 +35,16 @@ static void decisions_are_those_worked_out_by_hand(void **state)
         for (int k = 0; k <= 2; k++) run.target[k] = target;
         for (int k = 0; k < 2; k++) spec_draft_append(&run.draft, cases[i].token[k], -1, row, true);
         rule_case_verify(&run, "khisti", cases[i].answer, cases[i].n_answers);
-        for (int k = 0; k < cases[i].n_answers; k++) assert_within(run.asked[k], cases[i].asked[k], 1e-14);
+        for (int k = 0; k < cases[i].n_answers; k++)
+            assert_within(run.asked[k], cases[i].asked[k], 1e-14);
         assert_int_equal(run.round.n_accepted, cases[i].accepted);
         assert_int_equal(run.round.token[0], cases[i].emitted);
         rule_case_free(&run);
     }
 }
 
-static double accepted_by(double *ret_tv, const char *rule, const table_model *t, const table_model *d, int n)
+static double accepted_by(double *ret_tv, const char *rule, const table_model *t,
+                          const table_model *d, int n)
 {
     char drafting[32];
     snprintf(drafting, sizeof drafting, "tree?n=%d", n);
@@ -65,7 +68,8 @@ static void khisti_is_lossless_between_token_and_ot(void **state)
             table_model_init(&t, V);
             table_model_init(&d, V);
             table_pair_randomize(&t, &d, (pair_family)family, &noise);
-            const double accepted = accepted_by(&tv, "khisti", &t, &d, n), most = accepted_by(&other, "ot", &t, &d, n);
+            const double accepted = accepted_by(&tv, "khisti", &t, &d, n),
+                         most = accepted_by(&other, "ot", &t, &d, n);
             assert_true(accepted > accepted_by(&other, "token", &t, &d, n) - 1e-13);
             assert_true(accepted < most + 1e-12);
             if (most > 1e-9) least = fmin(least, accepted / most);
@@ -73,17 +77,19 @@ static void khisti_is_lossless_between_token_and_ot(void **state)
             table_model_free(&t);
             table_model_free(&d);
         }
-        print_message("%-8s worst tv %.1e, at least %.3f of the optimum\n", pair_family_names[family], worst, least);
+        print_message("%-8s worst tv %.1e, at least %.3f of the optimum\n",
+                      pair_family_names[family], worst, least);
         assert_true(worst < 1e-13);
     }
 }
 
-/* ---- many tokens ------------------------------------------------------------------------------------------------- */
+/* ---- many tokens ----------------------------------------------------------------------------- */
 
 enum { V = 1000, CELLS = 20, DECISIONS = 2000 };
 
 /* The tokens emitted by DECISIONS decisions, in cells of neighbours, against the target. */
-static double p_of(const char *name, spec_siblings siblings, int n, const double *goal, const double *law, gsl_rng *rng)
+static double p_of(const char *name, spec_siblings siblings, int n, const double *goal,
+                   const double *law, gsl_rng *rng)
 {
     static double weight[V], rest[V];
     const double *rows[8] = {goal, goal, goal, goal, goal, goal, goal, goal};
@@ -122,8 +128,11 @@ static void what_is_emitted_follows_the_target(void **state)
         const char *rule;
         spec_siblings siblings;
         int n;
-    } cases[] = {{"khisti", SPEC_SIBLINGS_IID, 2}, {"khisti", SPEC_SIBLINGS_IID, 4}, {"ot", SPEC_SIBLINGS_IID, 3},
-                 {"ot", SPEC_SIBLINGS_WITHOUT, 2}, {"ot", SPEC_SIBLINGS_WITHOUT, 4}};
+    } cases[] = {{"khisti", SPEC_SIBLINGS_IID, 2},
+                 {"khisti", SPEC_SIBLINGS_IID, 4},
+                 {"ot", SPEC_SIBLINGS_IID, 3},
+                 {"ot", SPEC_SIBLINGS_WITHOUT, 2},
+                 {"ot", SPEC_SIBLINGS_WITHOUT, 4}};
     uint64_t noise = spec_test_seed();
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, noise, 0);
@@ -131,11 +140,13 @@ static void what_is_emitted_follows_the_target(void **state)
         static double both[2][V];
         for (int r = 0; r < 2; r++) {
             double sum = 0.0;
-            for (int i = 0; i < V; i++) sum += both[r][i] = pow(table_uniform(&noise), 3.0) / (r == 0 ? 1 + i : V + i);
+            for (int i = 0; i < V; i++)
+                sum += both[r][i] = pow(table_uniform(&noise), 3.0) / (r == 0 ? 1 + i : V + i);
             for (int i = 0; i < V; i++) both[r][i] /= sum;
         }
         const double p = p_of(cases[c].rule, cases[c].siblings, cases[c].n, both[0], both[1], rng);
-        print_message("%-6s %-7s n %d: p %.3f\n", cases[c].rule, spec_siblings_names[cases[c].siblings], cases[c].n, p);
+        print_message("%-6s %-7s n %d: p %.3f\n", cases[c].rule,
+                      spec_siblings_names[cases[c].siblings], cases[c].n, p);
         assert_false(spec_battery_rejects(p));
     }
     gsl_rng_free(rng);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
@@ -5,7 +6,8 @@
 
 #include <string.h>
 
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
+static const double target[][4] = {
+    {0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
 static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}};
 static const double *const rows[] = {drafts[0], drafts[1]};
 
@@ -27,10 +29,11 @@ static void acceptance_is_divided_by_l(void **state)
     assert_within(run.asked[1], 0.05 / 0.1, 1e-15);
     assert_within(run.asked[2], 0.37, 1e-15);
     assert_int_equal(run.round.n_accepted, 2);
-    rule_case_verify(&run, "lenience", (const int[]){1, 1, 0}, 3); /* l = 0.5 where nothing is said */
+    rule_case_verify(&run, "lenience", (const int[]){1, 1, 0},
+                     3); /* l = 0.5 by default */
     assert_within(run.asked[0], 0.5, 1e-15);
     assert_within(run.asked[1], 0.4, 1e-15);
-    rule_case_verify(&run, "lenience?l=0", (const int[]){1, 1, 0}, 3); /* whatever was drafted */
+    rule_case_verify(&run, "lenience?l=0", (const int[]){1, 1, 0}, 3); /* for any draft */
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
     rule_case_free(&run);
 }
@@ -56,7 +59,8 @@ static void a_rejection_corrects_from_the_residual_without_l(void **state)
     rule_case_free(&run);
 }
 
-static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab, const double *l)
+static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab,
+                     const double *l)
 {
     double alpha = 0.0, left = 0.0;
     for (int i = 0; i < vocab; i++) alpha += fmin(goal[i] / *l, drafted[i]);
@@ -64,31 +68,34 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     for (int i = 0; i < vocab; i++) {
         ret_law[i] = fmin(goal[i] / *l, drafted[i]) +
                      (left > 0.0 ? (1.0 - alpha) * fmax(goal[i] - drafted[i], 0.0) / left : 0.0);
-        assert_true(ret_law[i] <= goal[i] / *l + 1e-12); /* what lenience guarantees */
+        assert_true(ret_law[i] <= goal[i] / *l + 1e-12); /* the guarantee of lenience */
     }
     return alpha;
 }
 
-static void the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often(void **state)
+static void the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often(
+    void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
     const double l[] = {0.3, 0.5, 0.85};
     const char *const rule[] = {"lenience?l=0.3", "lenience?l=0.5", "lenience?l=0.85"};
     for (int i = 0; i < 3; i++) {
-        const double tv = rule_law_check(rule[i], law_of, &l[i], (int)spec_test_samples(40), 1e-12, &noise);
+        const double tv =
+            rule_law_check(rule[i], law_of, &l[i], (int)spec_test_samples(40), 1e-12, &noise);
         print_message("%s: tv up to %.3f\n", rule[i], tv);
         assert_true(tv > 0.05);
     }
 }
 
-/* `python3 misc.py` prints, for target (.5, .3, .2) and draft (.2, .5, .3): alpha 1 and TV .3 at l = 1/2, alpha .7 and
- * TV 0 at l = 1. */
+/* tests/oracle/misc.py prints, for target (.5, .3, .2) and draft (.2, .5, .3): alpha 1 and TV .3 at
+ * l = 1/2, alpha .7 and TV 0 at l = 1. */
 static void the_worked_example_has_its_law(void **state)
 {
     (void)state;
     table_model goal, draft;
-    rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3}, 3);
+    rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
+                  3);
     spec_output_law half = rule_law(&goal, &draft, "lenience?l=0.5", "chain", 1, 1),
                     whole = rule_law(&goal, &draft, "lenience?l=1", "chain", 2, 3);
     assert_within(half.tv, 0.3, 1e-15);
@@ -106,7 +113,7 @@ static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
     spec_rule rule;
     spec_error error;
     assert_int_equal(spec_rule_init(&rule, "lenience?l=0.27", &error), GSL_SUCCESS);
-    assert_within(rule.lenience, 0.27, 0.0);
+    assert_within(rule.settings.lenience.l, 0.27, 0.0);
     assert_int_equal(rule.claim, SPEC_LOSSY);
     assert_string_equal(rule.name, "lenience");
     static const char *const bad[][2] = {{"lenience?l=1.5", "l=1.5"},
@@ -130,8 +137,9 @@ static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
         assert_null(rule.name);
         assert_null(rule.verify);
     }
-    for (int i = 0; spec_rules[i] != NULL; i++) { /* every usage is a spec of its own rule */
-        const char *usage = spec_rules[i]->usage != NULL ? spec_rules[i]->usage : spec_rules[i]->name;
+    for (int i = 0; spec_rules[i] != NULL; i++) { /* every usage is a valid spec of its own rule */
+        const char *usage =
+            spec_rules[i]->usage != NULL ? spec_rules[i]->usage : spec_rules[i]->name;
         assert_int_equal(spec_rule_init(&rule, usage, &error), GSL_SUCCESS);
         assert_string_equal(rule.name, spec_rules[i]->name);
         assert_true((rule.init != NULL) == (strchr(usage, '?') != NULL));
@@ -143,7 +151,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acceptance_is_divided_by_l),
         cmocka_unit_test(a_rejection_corrects_from_the_residual_without_l),
-        cmocka_unit_test(the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often),
+        cmocka_unit_test(
+            the_law_is_the_formulas_and_no_token_comes_more_than_one_over_l_times_too_often),
         cmocka_unit_test(the_worked_example_has_its_law),
         cmocka_unit_test(a_rules_settings_are_read_and_mistakes_are_named),
     };

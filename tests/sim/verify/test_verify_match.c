@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
 
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
+static const double target[][4] = {
+    {0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
 static const double row[4] = {0.1, 0.2, 0.3, 0.4};
 
 static rule_case chain_of(const int *token, int n, bool sampled)
@@ -10,14 +12,16 @@ static rule_case chain_of(const int *token, int n, bool sampled)
     rule_case run;
     rule_case_init(&run, 4);
     for (int i = 0; i <= n; i++) run.target[i] = target[i];
-    for (int i = 0; i < n; i++) spec_draft_append(&run.draft, token[i], i - 1, sampled ? row : NULL, sampled);
+    for (int i = 0; i < n; i++)
+        spec_draft_append(&run.draft, token[i], i - 1, sampled ? row : NULL, sampled);
     return run;
 }
 
 static void every_token_is_drawn_from_the_target(void **state)
 {
     (void)state;
-    for (int sampled = 0; sampled < 2; sampled++) { /* how the draft came about is nothing to this rule */
+    for (int sampled = 0; sampled < 2;
+         sampled++) { /* the rule ignores how the draft was made */
         rule_case run = chain_of((const int[]){2, 0}, 2, sampled);
         rule_case_verify(&run, "match", (const int[]){2, 0, 3}, 3);
         assert_within(run.asked[0], 0.2, 1e-15);
@@ -71,12 +75,14 @@ static void in_a_tree_the_child_with_the_token_is_followed(void **state)
     assert_int_equal(run.round.node[1], 2);
     assert_within(run.asked[2], 0.36, 1e-15);
 
-    rule_case_verify(&run, "match", (const int[]){1, 2}, 2); /* the second child, which has none itself */
+    rule_case_verify(&run, "match", (const int[]){1, 2},
+                     2); /* the second child, which has none itself */
     assert_int_equal(run.round.n_accepted, 1);
     assert_int_equal(run.round.node[0], 1);
     assert_within(run.asked[1], 0.3, 1e-15);
 
-    rule_case_verify(&run, "match", (const int[]){2}, 1); /* somebody else's child does not count */
+    /* a child of another node does not count */
+    rule_case_verify(&run, "match", (const int[]){2}, 1);
     assert_int_equal(run.round.n_accepted, 0);
     rule_case_free(&run);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
@@ -5,11 +6,12 @@
 
 static const double target[] = {0.5, 0.3, 0.2}, drafts[] = {0.2, 0.5, 0.3};
 
-/* ---- a second solution ------------------------------------------------------------------------------------------- */
+/* ---- a second solution ----------------------------------------------------------------------- */
 
-/* The output is the draft's row clamped to [u target, target / a]; u by bisection for its sum, then a for its
- * divergence. */
-static double clamped(double *ret_law, double *ret_kl, const double *goal, const double *drafted, int vocab, double a)
+/* The output is the draft's row clamped to [u target, target / a]; u by bisection for its sum, then
+ * a for its divergence. */
+static double clamped(double *ret_law, double *ret_kl, const double *goal, const double *drafted,
+                      int vocab, double a)
 {
     double low = 0.0, high = 1.0, alpha = 0.0;
     for (int step = 0; step < 100; step++) {
@@ -27,7 +29,8 @@ static double clamped(double *ret_law, double *ret_kl, const double *goal, const
     return alpha;
 }
 
-static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab, const double *budget)
+static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab,
+                     const double *budget)
 {
     double low = log(1e-14), high = 0.0, kl;
     for (int step = 0; step < 60; step++) {
@@ -38,7 +41,7 @@ static double law_of(double *ret_law, const double *goal, const double *drafted,
     return clamped(ret_law, &kl, goal, drafted, vocab, exp(high));
 }
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- scripted -------------------------------------------------------------------------------- */
 
 static rule_case one_token(int token, bool sampled)
 {
@@ -51,7 +54,8 @@ static rule_case one_token(int token, bool sampled)
     return run;
 }
 
-static void a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a(void **state)
+static void a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a(
+    void **state)
 {
     (void)state;
     double law[3], kl;
@@ -64,16 +68,17 @@ static void a_token_that_the_target_likes_more_is_certain_and_others_have_their_
 
     run = one_token(1, true);
     rule_case_verify(&run, "mentored?budget=0.01", (const int[]){1, 1}, 2);
-    const double a = 0.3 / (0.5 * run.asked[0]); /* both capped: tokens 1 and 2 come .3/a and .2/a of the time */
+    const double a =
+        0.3 / (0.5 * run.asked[0]); /* both capped: tokens 1 and 2 have probability .3/a and .2/a */
     clamped(law, &kl, target, drafts, 3, a);
     assert_within(kl, 0.01, 1e-12);
     assert_within(law[1], 0.3 / a, 1e-12);
     assert_within(law[0] + 0.5 / a, 1.0, 1e-12);
     rule_case_verify(&run, "mentored?budget=0.01", (const int[]){0, 0}, 2);
     assert_within(run.asked[0], 1.0 - 0.3 / a / 0.5, 1e-12);
-    assert_within(run.asked[1], 1.0, 1e-15); /* only token 0 is left */
+    assert_within(run.asked[1], 1.0, 1e-15); /* only token 0 remains */
     assert_int_equal(run.round.token[0], 0);
-    rule_case_verify(&run, "mentored", (const int[]){1, 0}, 2); /* .1 where nothing is said */
+    rule_case_verify(&run, "mentored", (const int[]){1, 0}, 2); /* .1 by default */
     clamped(law, &kl, target, drafts, 3, 0.3 / (0.5 * run.asked[0]));
     assert_within(kl, 0.1, 1e-12);
     rule_case_free(&run);
@@ -93,7 +98,8 @@ static void without_a_budget_it_is_the_token_rule(void **state)
     rule_case_free(&run);
 }
 
-/* A rejection that only rounding makes possible leaves nothing: then the target itself is drawn from. */
+/* A rejection that only rounding makes possible leaves no residual: then the draw is from the
+ * target itself. */
 static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
 {
     (void)state;
@@ -110,7 +116,7 @@ static void where_rounding_leaves_nothing_the_target_is_drawn_from(void **state)
     rule_case_free(&run);
 }
 
-/* ---- enumerated -------------------------------------------------------------------------------------------------- */
+/* ---- enumerated ------------------------------------------------------------------------------ */
 
 static void the_law_is_the_formulas(void **state)
 {
@@ -119,14 +125,15 @@ static void the_law_is_the_formulas(void **state)
     const double budget[] = {0.01, 0.1, 0.7};
     const char *const rule[] = {"mentored?budget=0.01", "mentored", "mentored?budget=0.7"};
     for (int i = 0; i < 3; i++) {
-        const double tv = rule_law_check(rule[i], law_of, &budget[i], (int)spec_test_samples(6), 1e-8, &noise);
+        const double tv =
+            rule_law_check(rule[i], law_of, &budget[i], (int)spec_test_samples(6), 1e-8, &noise);
         print_message("%s: tv up to %.3f\n", rule[i], tv);
         assert_true(tv > 0.01);
     }
 }
 
-/* Any other way to accept and correct that stays within the budget accepts less: 20,000 of them, near the rule's and
- * far. */
+/* Any other way to accept and correct within the budget accepts less: 20,000 of them, near the
+ * rule's and far. */
 static void no_other_acceptance_within_the_budget_accepts_more(void **state)
 {
     (void)state;
@@ -146,13 +153,15 @@ static void no_other_acceptance_within_the_budget_accepts_more(void **state)
             const double far = other % 2 == 0 ? 1.0 : 0.05;
             for (int i = 0; i < 4; i++) {
                 const double mine = fmin(law.law[i], draft.row[i]);
-                kept[i] = fmin(fmax(mine + far * (table_uniform(&noise) - 0.4) * draft.row[i], 0.0), draft.row[i]);
+                kept[i] = fmin(fmax(mine + far * (table_uniform(&noise) - 0.4) * draft.row[i], 0.0),
+                               draft.row[i]);
                 rest[i] = fmax(law.law[i] - mine, 0.0) + far * 0.1 * table_uniform(&noise);
                 alpha += kept[i];
                 total += rest[i];
             }
             for (int i = 0; i < 4; i++)
-                divergence += goal.row[i] * log(goal.row[i] / (kept[i] + (1.0 - alpha) * rest[i] / total));
+                divergence +=
+                    goal.row[i] * log(goal.row[i] / (kept[i] + (1.0 - alpha) * rest[i] / total));
             if (divergence > 0.05) continue;
             within++;
             assert_true(alpha <= law.accepted + 1e-12);
@@ -168,7 +177,8 @@ static void no_other_acceptance_within_the_budget_accepts_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a),
+        cmocka_unit_test(
+            a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_over_a),
         cmocka_unit_test(without_a_budget_it_is_the_token_rule),
         cmocka_unit_test(where_rounding_leaves_nothing_the_target_is_drawn_from),
         cmocka_unit_test(the_law_is_the_formulas),

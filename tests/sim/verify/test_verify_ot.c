@@ -1,5 +1,6 @@
-/* The optimal transport of one position: what it accepts is the most that any rule accepts, and what it emits has the
- * target's law. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The optimal transport of one position: no rule accepts more, and emitted tokens have the target's
+ * law. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
@@ -23,9 +24,9 @@ static double most(const double *target, int V, const tuples *all)
     return 1.0 + least;
 }
 
-/* What the rule accepts of n siblings at the root, and how far off its law is. */
-static double accepted_by_ot(double *ret_tv, const table_model *target, const table_model *draft, int n,
-                             const char *siblings)
+/* The rule's acceptance with n siblings at the root, and the error of its law. */
+static double accepted_by_ot(double *ret_tv, const table_model *target, const table_model *draft,
+                             int n, const char *siblings)
 {
     char drafting[48];
     snprintf(drafting, sizeof drafting, "tree?n=%d&siblings=%s", n, siblings);
@@ -71,7 +72,7 @@ static void ot_accepts_the_most_there_is(void **state)
     }
 }
 
-/* More than ten tokens: no linear programme. The optimum of iid siblings is accepted at least. */
+/* More than ten tokens: no linear program. It accepts at least the optimum of iid siblings. */
 static void without_replacement_a_larger_vocabulary_is_lossless_too(void **state)
 {
     (void)state;
@@ -98,7 +99,7 @@ static void without_replacement_a_larger_vocabulary_is_lossless_too(void **state
 static void known_optima_are_attained(void **state)
 {
     (void)state;
-    /* `python3 vectors.py`, as exact fractions. */
+    /* tests/oracle/vectors.py, as exact fractions. */
     static const double target[2][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}};
     static const double draft[2][3] = {{0.2, 0.5, 0.3}, {0.6, 0.3, 0.1}};
     static const struct {
@@ -125,8 +126,9 @@ static void known_optima_are_attained(void **state)
     }
 }
 
-/* By hand. First the case of .86: the two tokens below the cut are raised to (.4, .24), in one block. Then a target
- * that is a law of selection itself: the first two tokens part at level .45, the last two at .75. */
+/* By hand. First the case of .86: the two tokens below the cut are raised to (.4, .24), in one
+ * block. Then a target that is itself a law of selection: the first two tokens part at level .45,
+ * the last two at .75. */
 static void decisions_have_the_chances_of_the_levels(void **state)
 {
     (void)state;
@@ -151,9 +153,11 @@ static void decisions_have_the_chances_of_the_levels(void **state)
         rule_case run;
         rule_case_init(&run, 3);
         for (int k = 0; k <= 2; k++) run.target[k] = cases[i].target;
-        for (int k = 0; k < 2; k++) spec_draft_append(&run.draft, cases[i].token[k], -1, cases[i].row, true);
+        for (int k = 0; k < 2; k++)
+            spec_draft_append(&run.draft, cases[i].token[k], -1, cases[i].row, true);
         rule_case_verify(&run, "ot", cases[i].answer, cases[i].n_answers);
-        for (int k = 0; k < cases[i].n_answers; k++) assert_within(run.asked[k], cases[i].asked[k], 1e-15);
+        for (int k = 0; k < cases[i].n_answers; k++)
+            assert_within(run.asked[k], cases[i].asked[k], 1e-15);
         assert_int_equal(run.round.n_accepted, cases[i].accepted);
         assert_int_equal(run.round.token[0], cases[i].emitted);
         rule_case_free(&run);

@@ -1,15 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
-/* Three places of a text: the target's and the draft's rows, all different. Overlaps .6, .65, .71. */
+/* Three positions of a text: the target's and the draft's rows, all different. Overlaps .6, .65,
+ * .71. */
 static const double target[][4] = {{0.4, 0.3, 0.2, 0.1},
                                    {0.15, 0.05, 0.55, 0.25},
                                    {0.27, 0.36, 0.0, 0.37},
                                    {0.02, 0.9, 0.03, 0.05}};
-static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
+static const double drafts[][4] = {
+    {0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
 static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
 
 static rule_case chain_of(const int *token, int n)
@@ -93,7 +96,8 @@ static void a_token_that_the_target_excludes_is_always_rejected(void **state)
 static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void **state)
 {
     (void)state;
-    for (int with_row = 0; with_row < 2; with_row++) { /* with a model's row, which is no law, and without */
+    for (int with_row = 0; with_row < 2;
+         with_row++) { /* with a model's row, which is not its law, and without */
         rule_case run;
         rule_case_init(&run, 4);
         run.target[0] = target[0];
@@ -103,7 +107,8 @@ static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void *
         assert_within(run.asked[0], 0.3, 1e-15);
         assert_within(run.asked[1], 0.55, 1e-15);
 
-        rule_case_verify(&run, "token", (const int[]){0, 2}, 2); /* the rest of the target, renormalised */
+        rule_case_verify(&run, "token", (const int[]){0, 2},
+                         2); /* the rest of the target, renormalised */
         assert_within(run.asked[0], 0.7, 1e-15);
         assert_within(run.asked[1], 0.2 / 0.7, 1e-15);
         assert_int_equal(run.round.token[0], 2);
@@ -124,7 +129,7 @@ static void a_residual_that_rounding_emptied_is_the_target(void **state)
     assert_within(run.asked[1], 0.3, 1e-15);
     rule_case_free(&run);
 
-    const double one_hot[] = {0.0, nextafter(1.0, 0.0), 0.0, 0.0}; /* and where it is one-hot */
+    const double one_hot[] = {0.0, nextafter(1.0, 0.0), 0.0, 0.0}; /* also if it is one-hot */
     rule_case_init(&run, 4);
     run.target[0] = one_hot;
     spec_draft_append(&run.draft, 1, -1, NULL, false);
@@ -179,7 +184,8 @@ static void children_are_found_in_order_from_an_index_on(void **state)
     } cases[] = {{-1, 0, 0}, {-1, 1, 1}, {-1, 2, -1}, {0, 0, 2}, {0, 1, 2},
                  {0, 3, 3},  {0, 4, -1}, {1, 0, -1},  {3, 4, -1}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        assert_int_equal(spec_verify_child(&run.draft, cases[c].node, cases[c].from), cases[c].child);
+        assert_int_equal(spec_verify_child(&run.draft, cases[c].node, cases[c].from),
+                         cases[c].child);
     rule_case_free(&run);
 }
 

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1}, {0.2, 0.3, 0.2, 0.3}, {0.15, 0.05, 0.55, 0.25}};
+static const double target[][4] = {
+    {0.4, 0.3, 0.2, 0.1}, {0.2, 0.3, 0.2, 0.3}, {0.15, 0.05, 0.55, 0.25}};
 static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.25, 0.25}};
 static const double *const rows[] = {drafts[0], drafts[1]};
 
@@ -15,7 +17,8 @@ static void check_kept(const char *rule, int first, int second, int kept)
         for (int i = 0; i < 3; i++) run.target[i] = target[i];
         rule_case_chain(&run, (const int[]){first, second}, rows, 2);
         rule_case_verify(&run, rule, &last, 1);
-        assert_within(run.asked[0], target[kept][last], 1e-15); /* the target's own sample, also of what was refused */
+        assert_within(run.asked[0], target[kept][last],
+                      1e-15); /* the target's own sample, also if it is the refused token */
         assert_int_equal(run.round.n_accepted, kept);
         assert_int_equal(run.round.token[kept], last);
         rule_case_free(&run);
@@ -31,24 +34,26 @@ static void the_k_likeliest_tokens_are_kept_and_the_lower_id_wins_a_tie(void **s
     check_kept("top-k-relaxed?k=2", 1, 3, 2);
     check_kept("top-k-relaxed?k=2", 2, 3, 0);
     check_kept("top-k-relaxed?k=2", 1, 0, 1);
-    check_kept("top-k-relaxed", 2, 0, 2); /* 3 where nothing is said */
+    check_kept("top-k-relaxed", 2, 0, 2); /* 3 by default */
     check_kept("top-k-relaxed", 2, 2, 1);
     check_kept("top-k-relaxed", 3, 0, 0);
     check_kept("top-k-relaxed?k=4", 3, 2, 2);
 }
 
-static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab, const double *k)
+static double law_of(double *ret_law, const double *goal, const double *drafted, int vocab,
+                     const double *k)
 {
     double alpha = 0.0;
     int taken[8] = {0};
-    for (int i = 0; i < (int)*k && i < vocab; i++) { /* k times the largest that is left */
+    for (int i = 0; i < (int)*k && i < vocab; i++) { /* k times the largest remaining one */
         int best = -1;
         for (int x = 0; x < vocab; x++)
             if (!taken[x] && (best < 0 || goal[x] > goal[best])) best = x;
         taken[best] = 1;
         alpha += drafted[best];
     }
-    for (int x = 0; x < vocab; x++) ret_law[x] = (taken[x] ? drafted[x] : 0.0) + (1.0 - alpha) * goal[x];
+    for (int x = 0; x < vocab; x++)
+        ret_law[x] = (taken[x] ? drafted[x] : 0.0) + (1.0 - alpha) * goal[x];
     return alpha;
 }
 
@@ -59,7 +64,8 @@ static void the_law_is_the_formulas(void **state)
     const double k[] = {1, 2, 3};
     const char *const rule[] = {"top-k-relaxed?k=1", "top-k-relaxed?k=2", "top-k-relaxed"};
     for (int i = 0; i < 3; i++) {
-        const double tv = rule_law_check(rule[i], law_of, &k[i], (int)spec_test_samples(40), 1e-12, &noise);
+        const double tv =
+            rule_law_check(rule[i], law_of, &k[i], (int)spec_test_samples(40), 1e-12, &noise);
         print_message("%s: tv up to %.3f\n", rule[i], tv);
         assert_true(tv > 0.05);
     }

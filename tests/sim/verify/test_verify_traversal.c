@@ -1,11 +1,12 @@
-/* Traversal verification, decision by decision: by script, and beside block on chains. Its law, and what it keeps, are
- * the matter of test_verify_traversal_law.c. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traversal verification, decision by decision: by script, and beside block on chains.
+ * test_verify_traversal_law.c tests its law and its acceptance. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
-/* ---- scripted ---------------------------------------------------------------------------------------------------- */
+/* ---- scripted -------------------------------------------------------------------------------- */
 
 static const double even[] = {0.25, 0.25, 0.25, 0.25};
 
@@ -34,8 +35,9 @@ static void check_path(const rule_case *run, const int *node, int n)
     }
 }
 
-/* [Weng25] section 3: target (.3, .4, .3), draft (.6, .3, .1) everywhere, X1 = a with b and c below it, X2 = b. The
- * first leaf is reached with 2/3; given up, X1 is left with 1/11, and the second leaf is reached with 7/11. */
+/* [Weng25] section 3: target (.3, .4, .3), draft (.6, .3, .1) everywhere, X1 = a with b and c below
+ * it, X2 = b. The first leaf is reached with 2/3. If it is rejected, X1 is left with 1/11, and the
+ * second leaf is reached with 7/11. */
 static void the_papers_tree_is_judged_from_the_leaves_to_the_root(void **state)
 {
     (void)state;
@@ -55,10 +57,11 @@ static void the_papers_tree_is_judged_from_the_leaves_to_the_root(void **state)
     check_asked(&run, (const int[]){0, 1, 0}, (const double[]){1.0 / 3.0, 7.0 / 11.0, 0.3}, 3);
     check_path(&run, (const int[]){0, 3}, 2);
 
-    /* X4 takes all that X1 had left. Then X2, with 4/9: its leaf with half of it, itself with (4/9 .3 - .1) over
-     * that and 5/9. The root: c = 1 + .3/.4 leaves c alone. */
+    /* X4 takes the whole residual of X1. Then X2, with 4/9: its leaf with half of it, itself with
+     * (4/9 .3 - .1) over that and 5/9. The root: c = 1 + .3/.4 leaves c alone. */
     const double left = 4.0 / 9.0 * 0.3 - 0.1, keep = left / (left + 5.0 / 9.0);
-    check_asked(&run, (const int[]){0, 0, 0, 1, 1}, (const double[]){1.0 / 3.0, 4.0 / 11.0, 1.0, 2.0 / 9.0, 0.4}, 5);
+    check_asked(&run, (const int[]){0, 0, 0, 1, 1},
+                (const double[]){1.0 / 3.0, 4.0 / 11.0, 1.0, 2.0 / 9.0, 0.4}, 5);
     check_path(&run, (const int[]){1, 4}, 2);
     check_asked(&run, (const int[]){0, 0, 0, 0, 1, 2},
                 (const double[]){1.0 / 3.0, 4.0 / 11.0, 1.0, 7.0 / 9.0, keep, 1.0}, 6);
@@ -69,7 +72,8 @@ static void the_papers_tree_is_judged_from_the_leaves_to_the_root(void **state)
     rule_case_free(&run);
 }
 
-/* The second 1 finds nothing left: neither it nor what is below it is asked for, but it takes its part of the rest. */
+/* The second 1 finds a residual of 0: the rule asks neither for it nor for nodes below it, but
+ * subtracts its part of the rest. */
 static void a_twin_of_an_iid_sibling_is_passed_over(void **state)
 {
     (void)state;
@@ -96,14 +100,16 @@ static void the_drawn_one_of_greedy_siblings_is_judged_first(void **state)
     spec_draft_append(&run.draft, 0, -1, row, false);
     spec_draft_append(&run.draft, 1, -1, row, false);
     spec_draft_append(&run.draft, 2, -1, row, true);
-    /* The drawn one: .3 / (.2/.3). It leaves the chosen ones theirs, and .4 - .1/.3 of the last token. */
+    /* The drawn one: .3 / (.2/.3). It leaves the chosen ones their share, and .4 - .1/.3 of the
+     * last token. */
     check_asked(&run, (const int[]){1, 0}, (const double[]){0.45, 0.1}, 2);
     check_path(&run, (const int[]){2}, 1);
     check_asked(&run, (const int[]){0, 1, 0}, (const double[]){0.55, 3.0 / 11.0, 0.1}, 3);
     check_path(&run, (const int[]){0}, 1);
     check_asked(&run, (const int[]){0, 0, 1, 0}, (const double[]){0.55, 8.0 / 11.0, 0.75, 0.1}, 4);
     check_path(&run, (const int[]){1}, 1);
-    check_asked(&run, (const int[]){0, 0, 0, 1, 3}, (const double[]){0.55, 8.0 / 11.0, 0.25, 1.0, 1.0}, 5);
+    check_asked(&run, (const int[]){0, 0, 0, 1, 3},
+                (const double[]){0.55, 8.0 / 11.0, 0.25, 1.0, 1.0}, 5);
     rule_case_free(&run);
 }
 
@@ -115,10 +121,11 @@ static void where_the_chosen_ones_are_all_of_the_row_the_drawn_one_is_even(void 
     spec_draft_append(&run.draft, 0, -1, row, false);
     spec_draft_append(&run.draft, 1, -1, row, false);
     spec_draft_append(&run.draft, 2, -1, row, true);
-    /* .05 / (1/2); then .65 - .5 is left of the last. */
+    /* .05 / (1/2); then the last has the residual .65 - .5. */
     check_asked(&run, (const int[]){0, 1, 1}, (const double[]){0.9, 0.1 / 0.45, 0.2}, 3);
     check_path(&run, (const int[]){0}, 1);
-    check_asked(&run, (const int[]){0, 0, 0, 1, 3}, (const double[]){0.9, 0.35 / 0.45, 0.15 / 0.35, 1.0, 1.0}, 5);
+    check_asked(&run, (const int[]){0, 0, 0, 1, 3},
+                (const double[]){0.9, 0.35 / 0.45, 0.15 / 0.35, 1.0, 1.0}, 5);
     rule_case_free(&run);
 }
 
@@ -130,16 +137,18 @@ static void a_row_without_replacement_that_is_used_up_goes_on_evenly(void **stat
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 2, -1, row, true);
     spec_draft_append(&run.draft, 3, -1, row, true);
-    /* .1; then .1 of .9, of three: 1/3; then .35 - .3 of .2, of two: 1/2; then .45 - .4 of token 1. */
+    /* .1; then .1 of .9, of three: 1/3; then .35 - .3 of .2, of two: 1/2; then .45 - .4 of token 1.
+     */
     check_asked(&run, (const int[]){0, 1, 1}, (const double[]){0.9, 1.0 / 3.0, 0.45}, 3);
     check_path(&run, (const int[]){1}, 1);
     check_asked(&run, (const int[]){0, 0, 1, 1}, (const double[]){0.9, 2.0 / 3.0, 0.5, 0.45}, 4);
     check_path(&run, (const int[]){2}, 1);
-    check_asked(&run, (const int[]){0, 0, 0, 1, 1}, (const double[]){0.9, 2.0 / 3.0, 0.5, 1.0, 1.0}, 5);
+    check_asked(&run, (const int[]){0, 0, 0, 1, 1}, (const double[]){0.9, 2.0 / 3.0, 0.5, 1.0, 1.0},
+                5);
     rule_case_free(&run);
 }
 
-/* Three siblings, so that what is left of the row counts the younger ones too. */
+/* Three siblings, so the rest of the row includes the younger ones too. */
 static void without_replacement_each_is_judged_by_what_its_elders_left_of_the_row(void **state)
 {
     (void)state;
@@ -148,7 +157,8 @@ static void without_replacement_each_is_judged_by_what_its_elders_left_of_the_ro
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
     spec_draft_append(&run.draft, 2, -1, row, true);
-    /* .25; (0, 0, .15, .35), .5; token 1 has nothing left. c = 1 + .5/.6: (.35 - .3667) is nothing, .45 - .18333. */
+    /* .25; (0, 0, .15, .35), .5; token 1 has residual 0. c = 1 + .5/.6: (.35 - .3667) is negative,
+     * .45 - .18333. */
     check_asked(&run, (const int[]){0, 1, 3}, (const double[]){0.75, 1.0, 1.0}, 3);
     rule_case_free(&run);
 
@@ -163,20 +173,22 @@ static void without_replacement_each_is_judged_by_what_its_elders_left_of_the_ro
 
     run = tree_of(SPEC_SIBLINGS_WITHOUT, target);
     spec_draft_append(&run.draft, 1, -1, row, true);
-    spec_draft_append(&run.draft, 0, -1, row, true); /* nothing is left */
+    spec_draft_append(&run.draft, 0, -1, row, true); /* the residual is 0 */
     spec_draft_append(&run.draft, 2, -1, row, true);
-    /* c = 1 + .5/.7: (.35 - .342857, .45 - .171429); of what is left, .3, token 2 has 2/3. */
+    /* c = 1 + .5/.7: (.35 - .342857, .45 - .171429); of the residual, .3, token 2 has 2/3. */
     const double c = 1.0 + 0.5 / 0.7, second = 0.35 - 0.2 * c, third = 0.45 - 0.1 * c;
-    check_asked(&run, (const int[]){0, 1, 2}, (const double[]){2.0 / 3.0, second * 1.5 / (second + third), 0.35}, 3);
+    check_asked(&run, (const int[]){0, 1, 2},
+                (const double[]){2.0 / 3.0, second * 1.5 / (second + third), 0.35}, 3);
     check_path(&run, (const int[]){2}, 1);
     rule_case_free(&run);
 }
 
-/* Whichever came first, the hub is judged last: the argmax, and of equal ones the first. */
+/* In either order, the hub is judged last: the argmax, and of equal ones the first. */
 static void hub_pairs_are_judged_as_greedy_ones(void **state)
 {
     (void)state;
-    static const double target[] = {0.2, 0.3, 0.15, 0.35}, row[] = {0.5, 0.1, 0.3, 0.1}, tied[] = {0.3, 0.3, 0.2, 0.2};
+    static const double target[] = {0.2, 0.3, 0.15, 0.35}, row[] = {0.5, 0.1, 0.3, 0.1},
+                        tied[] = {0.3, 0.3, 0.2, 0.2};
     for (int order = 0; order < 2; order++) {
         rule_case run = tree_of(SPEC_SIBLINGS_HUB, target);
         spec_draft_append(&run.draft, order == 0 ? 2 : 0, -1, row, true);
@@ -186,19 +198,21 @@ static void hub_pairs_are_judged_as_greedy_ones(void **state)
         check_path(&run, &order, 1);
         check_asked(&run, (const int[]){0, 1, 0}, (const double[]){0.75, 0.2 / 0.45, 0.2}, 3);
         check_path(&run, (const int[]){1 - order}, 1);
-        check_asked(&run, (const int[]){0, 0, 1, 1}, (const double[]){0.75, 0.25 / 0.45, 1.0, 0.4}, 4);
+        check_asked(&run, (const int[]){0, 0, 1, 1}, (const double[]){0.75, 0.25 / 0.45, 1.0, 0.4},
+                    4);
         rule_case_free(&run);
 
         run = tree_of(SPEC_SIBLINGS_HUB, target);
         spec_draft_append(&run.draft, order == 0 ? 1 : 0, -1, tied, true);
         spec_draft_append(&run.draft, order == 0 ? 0 : 1, -1, tied, true);
-        check_asked(&run, (const int[]){1, 0}, (const double[]){0.7, 0.2}, 2); /* token 1: .3 .7/.3 */
+        check_asked(&run, (const int[]){1, 0}, (const double[]){0.7, 0.2},
+                    2); /* token 1: .3 .7/.3 */
         check_path(&run, &order, 1);
         rule_case_free(&run);
     }
 }
 
-/* Nothing but the target counts, and there may be no row. A text that has ended has no nodes below. */
+/* Only the target matters, and the row may be missing. A text that has ended has no nodes below. */
 static void chosen_siblings_take_their_tokens_whole(void **state)
 {
     (void)state;
@@ -209,20 +223,27 @@ static void chosen_siblings_take_their_tokens_whole(void **state)
     spec_draft_append(&run.draft, 0, -1, NULL, false);
     spec_draft_append(&run.draft, 2, 0, NULL, false);
     spec_draft_append(&run.draft, 3, 0, NULL, false);
-    /* Leaves .3 .15, then .3 .25 of what is left of .3 and .7, then node 0 itself. */
+    /* Leaves .3 .15, then .3 .25 of the residual of .3 and .7, then node 0 itself. */
     const double leaf = 0.3 * 0.15, second = 0.3 * 0.25, left = 0.3 * 0.6;
     check_asked(&run, (const int[]){1, 3}, (const double[]){leaf, 0.4}, 2);
     check_path(&run, (const int[]){0, 2}, 2);
-    check_asked(&run, (const int[]){0, 1, 2}, (const double[]){1.0 - leaf, second / (1.0 - leaf), 0.1}, 3);
+    check_asked(&run, (const int[]){0, 1, 2},
+                (const double[]){1.0 - leaf, second / (1.0 - leaf), 0.1}, 3);
     check_path(&run, (const int[]){0, 3}, 2);
-    check_asked(&run, (const int[]){0, 0, 1, 0},
-                (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), left / (left + 0.7), 0.5 / 0.6}, 4);
+    check_asked(
+        &run, (const int[]){0, 0, 1, 0},
+        (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), left / (left + 0.7), 0.5 / 0.6},
+        4);
     check_path(&run, (const int[]){0}, 1);
     check_asked(&run, (const int[]){0, 0, 0, 1, 3},
-                (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), 0.7 / (left + 0.7), 0.2 / 0.7, 0.4}, 5);
+                (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), 0.7 / (left + 0.7),
+                                 0.2 / 0.7, 0.4},
+                5);
     check_path(&run, (const int[]){1}, 1);
     check_asked(&run, (const int[]){0, 0, 0, 0, 1, 3},
-                (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), 0.7 / (left + 0.7), 0.5 / 0.7, 1.0, 0.8}, 6);
+                (const double[]){1.0 - leaf, (left + 0.7) / (1.0 - leaf), 0.7 / (left + 0.7),
+                                 0.5 / 0.7, 1.0, 0.8},
+                6);
     rule_case_free(&run);
 }
 
@@ -235,7 +256,7 @@ static void an_empty_draft_gives_one_token_of_the_target(void **state)
     rule_case_free(&run);
 }
 
-/* A rest next to nothing makes what is taken infinite, but not of tokens that the row excludes. */
+/* A rest of nearly 0 makes `taken` infinite, but not for tokens that the row excludes. */
 static void a_faint_rest_takes_nothing_from_tokens_outside_of_the_row(void **state)
 {
     (void)state;
@@ -247,7 +268,7 @@ static void a_faint_rest_takes_nothing_from_tokens_outside_of_the_row(void **sta
     rule_case_free(&run);
 }
 
-/* Where the rows are equal but for rounding, a child may be given up and nothing be left. */
+/* If the rows are equal up to rounding, a child may be rejected with a residual of 0. */
 static void what_rounding_emptied_is_the_target(void **state)
 {
     (void)state;
@@ -263,7 +284,7 @@ static void what_rounding_emptied_is_the_target(void **state)
     rule_case_free(&run);
 }
 
-/* As many nodes as a draft may have, and as long a path. */
+/* As many nodes as a draft may have, and the longest path. */
 static void the_largest_drafts_are_judged(void **state)
 {
     (void)state;
@@ -277,14 +298,15 @@ static void the_largest_drafts_are_judged(void **state)
     for (int i = 0; i < SPEC_NODES_MAX; i++) uniform[i] = 1.0 / SPEC_NODES_MAX;
     assert_int_equal(spec_draft_init(&draft, SPEC_NODES_MAX, SPEC_NODES_MAX, NULL), GSL_SUCCESS);
 
-    /* Only the last of all tokens is kept, and the last but one after it. */
+    /* Only the last of all tokens is kept, and the one before it after that. */
     draft.siblings = SPEC_SIBLINGS_TOP;
     for (int i = 0; i < SPEC_NODES_MAX; i++) spec_draft_append(&draft, i, -1, NULL, false);
     for (int i = 0; i <= SPEC_NODES_MAX; i++) target[i] = uniform;
     answer[SPEC_NODES_MAX - 1] = 1;
     answer[SPEC_NODES_MAX] = SPEC_NODES_MAX - 2;
     spec_script_init(&script, answer, SPEC_NODES_MAX + 1, NULL);
-    spec_verify_traversal.verify(&round, &spec_verify_traversal, &draft, target, weight, &script.chance);
+    spec_verify_traversal.verify(&round, &spec_verify_traversal, &draft, target, weight,
+                                 &script.chance);
     assert_false(script.broken);
     assert_int_equal(script.used, SPEC_NODES_MAX + 1);
     assert_int_equal(round.n_accepted, 1);
@@ -295,20 +317,22 @@ static void the_largest_drafts_are_judged(void **state)
     for (int i = 0; i < SPEC_K_MAX; i++) spec_draft_append(&draft, 7, i - 1, NULL, false);
     for (int i = 0; i <= SPEC_K_MAX; i++) target[i] = one_hot;
     spec_script_init(&script, (const int[]){1, 7}, 2, NULL);
-    spec_verify_traversal.verify(&round, &spec_verify_traversal, &draft, target, weight, &script.chance);
+    spec_verify_traversal.verify(&round, &spec_verify_traversal, &draft, target, weight,
+                                 &script.chance);
     assert_false(script.broken);
     assert_int_equal(round.n_accepted, SPEC_K_MAX);
     for (int i = 0; i < SPEC_K_MAX; i++) assert_int_equal(round.node[i], i);
     spec_draft_free(&draft);
 }
 
-/* ---- chains ------------------------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
-/* From one seed, so that each decision has been asked for with the same numbers, and the same texts come out. */
+/* With one seed, every decision has the same probabilities, and the texts are the same. */
 static void on_chains_it_is_block_decision_by_decision(void **state)
 {
     (void)state;
-    static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1", "tree?n=1&siblings=hub"};
+    static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1",
+                                            "tree?n=1&siblings=hub"};
     enum { ROUNDS = 60, K = 5 };
     const uint64_t seed = spec_test_seed();
     for (int c = 0; c < 5 * 4 * PAIR_FAMILIES; c++) {
@@ -325,12 +349,15 @@ static void on_chains_it_is_block_decision_by_decision(void **state)
         }
         for (int r = 0; r < ROUNDS; r++) {
             for (int i = 0; i < 2; i++)
-                assert_int_equal(spec_decoder_round(&decoder[i], &s[i].chance, NULL, NULL), GSL_SUCCESS);
+                assert_int_equal(spec_decoder_round(&decoder[i], &s[i].chance, NULL, NULL),
+                                 GSL_SUCCESS);
             const spec_round *block = &decoder[0].round, *traversal = &decoder[1].round;
             assert_int_equal(traversal->n_accepted, block->n_accepted);
             assert_int_equal(traversal->n_tested, block->n_tested);
-            for (int i = 0; i < block->n_emitted; i++) assert_int_equal(traversal->token[i], block->token[i]);
-            for (int i = 0; i < block->n_accepted; i++) assert_int_equal(traversal->node[i], block->node[i]);
+            for (int i = 0; i < block->n_emitted; i++)
+                assert_int_equal(traversal->token[i], block->token[i]);
+            for (int i = 0; i < block->n_accepted; i++)
+                assert_int_equal(traversal->node[i], block->node[i]);
         }
         for (int i = 0; i < 2; i++) {
             spec_decoder_free(&decoder[i]);

@@ -1,5 +1,7 @@
-/* Traversal verification: its law is the target's for siblings of every kind, what it keeps is what the paper's own
- * recursion keeps, and that is at least as much as the top-down rules keep; but not always as much as rrsw. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traversal verification: its law is the target's for siblings of every kind. It keeps as much as
+ * the paper's own recursion, and at least as much as the top-down rules; but not always as much as
+ * rrsw. */
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
@@ -7,10 +9,10 @@
 
 #include <string.h>
 
-/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* The rule once more, as the paper has it: a normalised residual and a chance at each node, laws of siblings as rows,
- * and the mean over all drafts. Nothing here is summed up in scalars. */
+/* The rule again, as the paper has it: a normalised residual and a chance at each node, laws of
+ * siblings as rows, and the mean over all drafts. No sums are replaced by scalars. */
 typedef struct {
     const table_model *goal, *draft;
     spec_siblings siblings;
@@ -27,7 +29,7 @@ static int likeliest(const double *row, int V, const bool *out)
     return best;
 }
 
-/* What the tokens that are out leave of a row. */
+/* The row without some tokens, renormalised. */
 static void rest_of(double *ret_law, const double *row, int V, const bool *out)
 {
     double sum = 0.0;
@@ -40,20 +42,22 @@ static void rest_of(double *ret_law, const double *row, int V, const bool *out)
     for (int x = 0; x < V; x++) ret_law[x] = out[x] ? 0.0 : sum > 0.0 ? row[x] / sum : 1.0 / others;
 }
 
-/* The law of the k-th sibling that is judged, given the earlier ones; false where there are no more. */
-static bool sibling_law(double *ret_law, const paper *p, const double *row, int n, int k, const bool *judged)
+/* The law of the k-th judged sibling, given the earlier ones; false without one. */
+static bool sibling_law(double *ret_law, const paper *p, const double *row, int n, int k,
+                        const bool *judged)
 {
     const int V = p->goal->head.vocab;
     bool out[PAPER_V] = {false};
     if (p->siblings != SPEC_SIBLINGS_IID && n > V) n = V;
-    const bool draws = p->siblings == SPEC_SIBLINGS_HUB || (p->siblings == SPEC_SIBLINGS_GREEDY && n == p->width[0]);
+    const bool draws = p->siblings == SPEC_SIBLINGS_HUB ||
+                       (p->siblings == SPEC_SIBLINGS_GREEDY && n == p->width[0]);
     if (k == n) return false;
     if (p->siblings == SPEC_SIBLINGS_WITHOUT) memcpy(out, judged, sizeof out);
     if (p->siblings <= SPEC_SIBLINGS_WITHOUT) {
         rest_of(ret_law, row, V, out);
         return true;
     }
-    if (draws && k == 0) { /* the drawn one, after the n - 1 likeliest */
+    if (draws && k == 0) { /* the drawn one, after the n - 1 most probable */
         for (int i = 0; i < n - 1; i++) out[likeliest(row, V, out)] = true;
         rest_of(ret_law, row, V, out);
         return true;
@@ -66,9 +70,9 @@ static bool sibling_law(double *ret_law, const paper *p, const double *row, int 
 
 static double kept_below(const paper *p, int *text, int level, double reach);
 
-/* The mean kept in children k, k + 1, ..., of a node with this chance and this residual left. */
-static double kept_from(const paper *p, int *text, int level, int k, double chance, const double *residual,
-                        const bool *judged)
+/* The mean kept in children k, k + 1, ..., of a node with this chance and this residual. */
+static double kept_from(const paper *p, int *text, int level, int k, double chance,
+                        const double *residual, const bool *judged)
 {
     const int V = p->goal->head.vocab;
     double law[PAPER_V], next[PAPER_V], sum = 0.0, kept = 0.0;
@@ -88,7 +92,8 @@ static double kept_from(const paper *p, int *text, int level, int k, double chan
         text[level] = x;
         kept += law[x] * (reach + kept_below(p, text, level + 1, reach));
         if (reach < 1.0 && sum > 0.0)
-            kept += law[x] * (1.0 - reach) * kept_from(p, text, level, k + 1, sum / given_up, next, then);
+            kept += law[x] * (1.0 - reach) *
+                    kept_from(p, text, level, k + 1, sum / given_up, next, then);
     }
     return kept;
 }
@@ -115,11 +120,12 @@ static const char *const top_down[SPEC_SIBLINGS_KINDS][4] = {
     [SPEC_SIBLINGS_GREEDY] = {"token-rest", "naive-tree", "match", "token"},
 };
 
-static double accepted_by(const table_model *goal, const table_model *draft, const char *rule, const char *drafting,
-                          int depth)
+static double accepted_by(const table_model *goal, const table_model *draft, const char *rule,
+                          const char *drafting, int depth)
 {
     tree_round law;
-    const spec_decoder_config config = tree_round_config(&goal->head, &draft->head, rule, drafting, depth);
+    const spec_decoder_config config =
+        tree_round_config(&goal->head, &draft->head, rule, drafting, depth);
     tree_round_enumerate(&law, &config);
     return law.accepted;
 }
@@ -130,8 +136,8 @@ typedef struct {
     double rrsw_greatest;
 } survey;
 
-static void check_pair(survey *seen, const table_model *goal, const table_model *draft, spec_siblings siblings,
-                       int shape, int which, const char *family)
+static void check_pair(survey *seen, const table_model *goal, const table_model *draft,
+                       spec_siblings siblings, int shape, int which, const char *family)
 {
     const int depth = shapes[shape].depth;
     paper p = {.goal = goal, .draft = draft, .siblings = siblings, .depth = depth};
@@ -141,14 +147,16 @@ static void check_pair(survey *seen, const table_model *goal, const table_model 
     tree_round law;
     snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s", shapes[shape].widths,
              spec_siblings_names[siblings]);
-    const spec_decoder_config config = tree_round_config(&goal->head, &draft->head, "traversal", drafting, depth);
+    const spec_decoder_config config =
+        tree_round_config(&goal->head, &draft->head, "traversal", drafting, depth);
     tree_round_enumerate(&law, &config);
     const double tv = tree_round_tv(&law, goal, depth + 1);
     const char *rule = top_down[siblings][which];
     if (!(tv < 1e-12)) fail_msg("%s V=%d %s: tv %g", drafting, goal->head.vocab, family, tv);
     assert_within(law.accepted, kept_below(&p, text, 0, 1.0), 1e-12);
     const double gain = law.accepted - accepted_by(goal, draft, rule, drafting, depth);
-    if (!(gain > -1e-12)) fail_msg("%s V=%d %s: %g less than %s", drafting, goal->head.vocab, family, -gain, rule);
+    if (!(gain > -1e-12))
+        fail_msg("%s V=%d %s: %g less than %s", drafting, goal->head.vocab, family, -gain, rule);
     if (siblings == SPEC_SIBLINGS_TOP && which < 3) assert_within(gain, 0.0, 1e-12);
     seen->worst_tv = fmax(seen->worst_tv, tv);
     seen->least_gain = fmin(seen->least_gain, gain);
@@ -176,23 +184,25 @@ static void the_law_is_the_targets_and_no_less_is_kept_than_top_down(void **stat
                 table_model_init(&goal, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&goal, &draft, (pair_family)family, &noise);
-                check_pair(&seen, &goal, &draft, (spec_siblings)siblings, shape, c / 2 % 4 > 1 ? c % 4 : 0,
-                           pair_family_names[family]);
+                check_pair(&seen, &goal, &draft, (spec_siblings)siblings, shape,
+                           c / 2 % 4 > 1 ? c % 4 : 0, pair_family_names[family]);
                 table_model_free(&goal);
                 table_model_free(&draft);
             }
-        print_message("%-8s worst tv %.1e; against top-down: least gain %.1e, greatest %.3f, more on %d of %d pairs\n",
-                      spec_siblings_names[siblings], seen.worst_tv, seen.least_gain, seen.greatest_gain, seen.more,
-                      pairs * PAIR_FAMILIES);
+        print_message("%-8s worst tv %.1e; against top-down: least gain %.1e, greatest %.3f, more "
+                      "on %d of %d pairs\n",
+                      spec_siblings_names[siblings], seen.worst_tv, seen.least_gain,
+                      seen.greatest_gain, seen.more, pairs * PAIR_FAMILIES);
         if (siblings == SPEC_SIBLINGS_WITHOUT)
-            print_message("         rrsw keeps more on %d, at most %.1e\n", seen.rrsw_more, seen.rrsw_greatest);
+            print_message("         rrsw keeps more on %d, at most %.1e\n", seen.rrsw_more,
+                          seen.rrsw_greatest);
     }
 }
 
-/* ---- known answers ----------------------------------------------------------------------------------------------- */
+/* ---- known answers --------------------------------------------------------------------------- */
 
-/* Exact values: `python3 multi.py`'s traversal and topdown, in rational arithmetic over all trees, for target (.5, .3,
- * .2) and draft (.2, .5, .3) everywhere. */
+/* tests/oracle/multi.py, lines "widths": rational arithmetic over all trees, for target
+ * (.5, .3, .2) and draft (.2, .5, .3) everywhere. */
 static void trees_keep_the_known_numbers_of_tokens(void **state)
 {
     (void)state;
@@ -220,22 +230,26 @@ static void trees_keep_the_known_numbers_of_tokens(void **state)
         {"traversal", "chain", 3, 0.0}, /* as block */
     };
     table_model goal, draft;
-    rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3}, 3);
+    rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
+                  3);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const double expected =
-            known[i].kept > 0.0 ? known[i].kept : accepted_by(&goal, &draft, "block", "chain", known[i].K);
-        assert_within(accepted_by(&goal, &draft, known[i].rule, known[i].drafting, known[i].K), expected, 1e-12);
+        const double expected = known[i].kept > 0.0
+                                    ? known[i].kept
+                                    : accepted_by(&goal, &draft, "block", "chain", known[i].K);
+        assert_within(accepted_by(&goal, &draft, known[i].rule, known[i].drafting, known[i].K),
+                      expected, 1e-12);
     }
     table_model_free(&goal);
     table_model_free(&draft);
 }
 
-/* docs/formulas.md#traversal; `python3 multi.py`'s recursions give 153/100 and 9467/6200 for these rows. */
+/* docs/formulas.md#traversal; tests/oracle/multi.py, "another root": 153/100 and 9467/6200. */
 static void rrsw_may_keep_more(void **state)
 {
     (void)state;
     table_model goal, draft;
-    rule_law_pair(&goal, &draft, (const double[]){0.0, 0.2, 0.5, 0.3}, (const double[]){0.6, 0.2, 0.2, 0.0}, 4);
+    rule_law_pair(&goal, &draft, (const double[]){0.0, 0.2, 0.5, 0.3},
+                  (const double[]){0.6, 0.2, 0.2, 0.0}, 4);
     double *goal_root = goal.row + (table_model_row(&goal, NULL, 0) - goal.row),
            *draft_root = draft.row + (table_model_row(&draft, NULL, 0) - draft.row);
     memcpy(goal_root, (const double[]){0.9, 0.1, 0.0, 0.0}, 4 * sizeof *goal_root);

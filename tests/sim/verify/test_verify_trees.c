@@ -1,8 +1,10 @@
-/* The claim, on trees: what a rule emits has the target's law, exactly, for every kind of siblings that it says it
- * holds for. A round is enumerated over all drafts and decisions, and what it emits is continued by the target to a
- * text of full length; small cases run the whole decoding loop, several rounds a text, besides. */
-#include "sim/output_law.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The claim, on trees: emitted tokens have exactly the target's law, for every kind of siblings
+ * that the rule supports. A round is enumerated over all drafts and decisions, and the target
+ * continues its tokens to a text of full length. Small cases also run the whole decoding loop,
+ * several rounds per text. */
 #include "sim/chance/rng.h"
+#include "sim/output_law.h"
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -19,7 +21,7 @@ static bool goes_with(const spec_rule *rule, spec_siblings siblings)
     return rule->claim == SPEC_LOSSLESS && (rule->siblings & SPEC_SIBLINGS_BIT(siblings));
 }
 
-/* ---- one round --------------------------------------------------------------------------------------------------- */
+/* ---- one round ------------------------------------------------------------------------------- */
 
 static void every_rule_is_lossless_for_its_siblings(void **state)
 {
@@ -40,31 +42,32 @@ static void every_rule_is_lossless_for_its_siblings(void **state)
                 table_model target, draft;
                 tree_round law;
                 char drafting[64];
-                snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s", shapes[shape].widths,
-                         spec_siblings_names[siblings]);
+                snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s",
+                         shapes[shape].widths, spec_siblings_names[siblings]);
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)family, &noise);
-                const spec_decoder_config config =
-                    tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, depth);
+                const spec_decoder_config config = tree_round_config(
+                    &target.head, &draft.head, spec_rules[r]->name, drafting, depth);
                 tree_round_enumerate(&law, &config);
                 const double tv = tree_round_tv(&law, &target, depth + 1);
                 if (!(tv < 1e-12))
-                    fail_msg("%s %s V=%d %s: tv %g", spec_rules[r]->name, drafting, V, pair_family_names[family], tv);
+                    fail_msg("%s %s V=%d %s: tv %g", spec_rules[r]->name, drafting, V,
+                             pair_family_names[family], tv);
                 branches += law.branches;
                 if (tv > worst) worst = tv;
                 table_model_free(&target);
                 table_model_free(&draft);
             }
-            print_message("%-11s %-8s %4llu pairs %8llu branches, worst tv %.1e\n", spec_rules[r]->name,
-                          spec_siblings_names[siblings], (unsigned long long)pairs, (unsigned long long)branches,
-                          worst);
+            print_message("%-11s %-8s %4llu pairs %8llu branches, worst tv %.1e\n",
+                          spec_rules[r]->name, spec_siblings_names[siblings],
+                          (unsigned long long)pairs, (unsigned long long)branches, worst);
         }
 }
 
-/* ---- several rounds ---------------------------------------------------------------------------------------------- */
+/* ---- several rounds -------------------------------------------------------------------------- */
 
-/* The decoding loop to texts of one to three tokens, so that a round begins where another has ended. */
+/* The decoding loop to texts of one to three tokens, so a round begins where another has ended. */
 static void whole_texts_are_lossless(void **state)
 {
     (void)state;
@@ -75,22 +78,24 @@ static void whole_texts_are_lossless(void **state)
                 static const struct {
                     int shape, V, n_tokens;
                 } cases[] = {{0, 3, 2}, {0, 2, 3}, {2, 2, 2}, {3, 2, 2}};
-                const int shape = cases[c % 4].shape, V = cases[c % 4].V, n_tokens = cases[c % 4].n_tokens;
+                const int shape = cases[c % 4].shape, V = cases[c % 4].V,
+                          n_tokens = cases[c % 4].n_tokens;
                 const int end_of_text = c / 4 % 2 == 1 ? 1 : -1;
                 if (!goes_with(spec_rules[r], (spec_siblings)siblings)) continue;
                 table_model target, draft;
                 spec_output_law law;
                 spec_error error = {""};
                 char drafting[64];
-                snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s", shapes[shape].widths,
-                         spec_siblings_names[siblings]);
+                snprintf(drafting, sizeof drafting, "tree?widths=%s&siblings=%s",
+                         shapes[shape].widths, spec_siblings_names[siblings]);
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)(c % PAIR_FAMILIES), &noise);
                 target.head.end_of_text = draft.head.end_of_text = end_of_text;
-                const spec_decoder_config config =
-                    tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
-                if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error) != GSL_SUCCESS)
+                const spec_decoder_config config = tree_round_config(
+                    &target.head, &draft.head, spec_rules[r]->name, drafting, shapes[shape].depth);
+                if (spec_output_law_init(&law, &config, NULL, 0, n_tokens, LIMIT, &error) !=
+                    GSL_SUCCESS)
                     fail_msg("%s", error.text);
                 if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
                     fail_msg("%s %s m=%d: tv %g", spec_rules[r]->name, drafting, n_tokens, law.tv);
@@ -100,8 +105,8 @@ static void whole_texts_are_lossless(void **state)
             }
 }
 
-/* Where a node has one child, drawn or chosen, every rule decides as the token rule does, but match, and the two
- * that judge a chain as one. */
+/* If a node has one child, drawn or chosen, every rule decides as the token rule does. Exceptions
+ * are match and the two that judge a chain as one. */
 static void chains_are_judged_as_by_the_token_rule(void **state)
 {
     (void)state;
@@ -117,9 +122,11 @@ static void chains_are_judged_as_by_the_token_rule(void **state)
         table_model_init(&draft, 2 + c % 2);
         table_pair_randomize(&target, &draft, (pair_family)(c / 8), &noise);
         for (int r = 0; spec_rules[r] != NULL; r++) {
-            if (spec_rules[r]->claim != SPEC_LOSSLESS || spec_rules[r] == &spec_verify_match) continue;
+            if (spec_rules[r]->claim != SPEC_LOSSLESS || spec_rules[r] == &spec_verify_match)
+                continue;
             if (spec_rules[r]->needs_schedule) continue;
-            spec_decoder_config config = tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
+            spec_decoder_config config =
+                tree_round_config(&target.head, &draft.head, spec_rules[r]->name, drafting, 2);
             spec_output_law law;
             spec_error error = {""};
             config.policy = policy;
@@ -137,10 +144,10 @@ static void chains_are_judged_as_by_the_token_rule(void **state)
     }
 }
 
-/* ---- acceptance at one place ------------------------------------------------------------------------------------- */
+/* ---- acceptance at one place ----------------------------------------------------------------- */
 
-static double acceptance(const char *rule, const char *drafting, const double *target_row, const double *draft_row,
-                         int V)
+static double acceptance(const char *rule, const char *drafting, const double *target_row,
+                         const double *draft_row, int V)
 {
     table_model target, draft;
     spec_output_law law;
@@ -149,8 +156,10 @@ static double acceptance(const char *rule, const char *drafting, const double *t
     table_model_init(&draft, V);
     table_model_fill(&target, target_row);
     table_model_fill(&draft, draft_row);
-    const spec_decoder_config config = tree_round_config(&target.head, &draft.head, rule, drafting, 1);
-    if (spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    const spec_decoder_config config =
+        tree_round_config(&target.head, &draft.head, rule, drafting, 1);
+    if (spec_output_law_init(&law, &config, NULL, 0, 1, LIMIT, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     const double accepted = law.accepted;
     assert_within(law.tv, 0.0, 1e-14);
     spec_output_law_free(&law);
@@ -162,7 +171,7 @@ static double acceptance(const char *rule, const char *drafting, const double *t
 static void acceptances_are_the_known_ones(void **state)
 {
     (void)state;
-    /* Exact values: `python3 vectors.py`, rational arithmetic over all drafts; rho of kseq to 200 halvings. */
+    /* tests/oracle/vectors.py: rational arithmetic over all drafts; rho of kseq by 200 halvings. */
     static const double target[2][3] = {{0.5, 0.3, 0.2}, {0.3, 0.4, 0.3}};
     static const double draft[2][3] = {{0.2, 0.5, 0.3}, {0.6, 0.3, 0.1}};
     static const struct {
@@ -186,16 +195,19 @@ static void acceptances_are_the_known_ones(void **state)
         {"rrsw", "tree?n=2&siblings=without", 0, 283.0 / 350.0},
         {"rrsw", "tree?n=3&siblings=without", 0, 1.0}, /* all tokens are covered */
         {"spechub", "tree?n=2&siblings=hub", 0, 0.9},
-        {"token-rest", "tree?n=2&siblings=greedy", 0, 0.3 + 0.2 + 0.4}, /* and the overlap with (.4, 0, .6) */
-        {"match", "tree?n=2&siblings=top", 0, 0.5},                     /* target(1) + target(2) */
+        {"token-rest", "tree?n=2&siblings=greedy", 0,
+         0.3 + 0.2 + 0.4},                          /* and the overlap with (.4, 0, .6) */
+        {"match", "tree?n=2&siblings=top", 0, 0.5}, /* target(1) + target(2) */
         {"rrs", "tree?n=2", 1, 0.82},
         {"rrsw", "tree?n=2&siblings=without", 1, 0.875},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const int v = known[i].vector;
-        const double accepted = acceptance(known[i].rule, known[i].drafting, target[v], draft[v], 3);
+        const double accepted =
+            acceptance(known[i].rule, known[i].drafting, target[v], draft[v], 3);
         if (!(fabs(accepted - known[i].accepted) < 1e-12))
-            fail_msg("%s %s: %.15g, not %.15g", known[i].rule, known[i].drafting, accepted, known[i].accepted);
+            fail_msg("%s %s: %.15g, not %.15g", known[i].rule, known[i].drafting, accepted,
+                     known[i].accepted);
     }
 }
 
@@ -229,13 +241,14 @@ static void acceptances_agree_with_closed_forms(void **state)
         assert_within(acceptance("match", "tree?n=2", t, d, V), match, 1e-13);
         assert_within(acceptance("spechub", "tree?n=2&siblings=hub", t, d, V), hubbed, 1e-13);
         assert_within(acceptance("token-rest", "tree?n=2&siblings=greedy", t, d, V), hubbed, 1e-13);
-        /* As many siblings without replacement as there are tokens: one is always accepted. */
+        /* As many siblings without replacement as tokens: one is always accepted. */
         assert_within(acceptance("rrsw", V == 2   ? "tree?n=2&siblings=without"
                                          : V == 3 ? "tree?n=3&siblings=without"
                                                   : "tree?n=4&siblings=without",
                                  t, d, V), 1.0, 1e-13);
-        /* Two iid drafts do not accept more than twice one; kseq has (1 - 1/4) of what is best for them [SunZ23]. */
-        const double rrs = acceptance("rrs", "tree?n=2", t, d, V), kseq = acceptance("kseq", "tree?n=2", t, d, V);
+        /* Two iid drafts accept at most twice one; kseq has (1 - 1/4) of their optimum [SunZ23]. */
+        const double rrs = acceptance("rrs", "tree?n=2", t, d, V),
+                     kseq = acceptance("kseq", "tree?n=2", t, d, V);
         assert_true(rrs > overlap - 1e-13 && rrs < 2.0 * overlap + 1e-13);
         assert_true(kseq > 0.75 * rrs - 1e-13 && kseq < 1.0 + 1e-13);
         table_model_free(&target);
@@ -243,17 +256,19 @@ static void acceptances_agree_with_closed_forms(void **state)
     }
 }
 
-/* ---- what is wrong is seen --------------------------------------------------------------------------------------- */
+/* ---- what is wrong is seen ------------------------------------------------------------------- */
 
-/* The law of one token, by a rule on siblings that came in another way than the draft says. */
+/* The law of one token, by a rule whose siblings were drawn in another way than the draft
+ * declares. */
 typedef enum { SORTED, TOP_AS_IID, TOP_AS_WITHOUT, WITHOUT_AS_IID, IID_AS_WITHOUT } mislabelling;
 
-static double mislabelled_tv(mislabelling wrong, const char *rule, const double *target, const double *row, int V,
-                             int n)
+static double mislabelled_tv(mislabelling wrong, const char *rule, const double *target,
+                             const double *row, int V, int n)
 {
     static const char *const from[] = {"without", "top", "top", "without", "iid"};
-    static const spec_siblings to[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID, SPEC_SIBLINGS_WITHOUT,
-                                       SPEC_SIBLINGS_IID, SPEC_SIBLINGS_WITHOUT};
+    static const spec_siblings to[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID,
+                                       SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID,
+                                       SPEC_SIBLINGS_WITHOUT};
     char spec[64];
     snprintf(spec, sizeof spec, "tree?n=%d&siblings=%s", n, from[wrong]);
     table_model model;
@@ -274,10 +289,12 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
     assert_int_equal(spec_enumeration_init(&walk, LIMIT), GSL_SUCCESS);
     do {
         spec_round round = {.token = token, .node = node};
-        assert_int_equal(spec_drafter_draft(&draft, &drafter, NULL, 0, &policy, &walk.chance, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_drafter_draft(&draft, &drafter, NULL, 0, &policy, &walk.chance, NULL),
+                         GSL_SUCCESS);
         draft.siblings = to[wrong];
         for (int i = 0; i < draft.n_nodes; i++) draft.sampled[i] = true;
-        for (int i = 1; wrong == SORTED && i < draft.n_nodes; i++) /* by the draft's probability, the largest first */
+        for (int i = 1; wrong == SORTED && i < draft.n_nodes;
+             i++) /* by descending draft probability */
             for (int j = i; j > 0 && row[draft.token[j]] > row[draft.token[j - 1]]; j--) {
                 const int swapped = draft.token[j];
                 draft.token[j] = draft.token[j - 1];
@@ -300,13 +317,14 @@ static void siblings_taken_for_what_they_are_not_show(void **state)
     static const struct {
         mislabelling wrong;
         const char *rule, *what;
-        double share; /* of the pairs on which it must show */
+        double share; /* of the pairs, on which the error must show */
     } cases[] = {
         {SORTED, "rrsw", "without replacement, sorted by probability", 1.0},
         {TOP_AS_IID, "rrs", "top, judged by the row as if iid", 1.0},
         {TOP_AS_IID, "kseq", "top, judged by the row as if iid", 1.0},
         {TOP_AS_WITHOUT, "rrsw", "top, judged as if without replacement", 1.0},
-        {WITHOUT_AS_IID, "rrs", "without replacement, judged as if iid", 0.5}, /* not where one leaves little */
+        {WITHOUT_AS_IID, "rrs", "without replacement, judged as if iid",
+         0.5}, /* not if one of them leaves little */
         {IID_AS_WITHOUT, "rrsw", "iid, judged as if without replacement", 0.5},
     };
     uint64_t noise = spec_test_seed();
@@ -320,21 +338,23 @@ static void siblings_taken_for_what_they_are_not_show(void **state)
             table_model_init(&target, V);
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
-            const double tv = mislabelled_tv(cases[w].wrong, cases[w].rule, target.row, draft.row, V, n);
+            const double tv =
+                mislabelled_tv(cases[w].wrong, cases[w].rule, target.row, draft.row, V, n);
             caught += tv > 1e-6;
             if (tv > worst) worst = tv;
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-5s %-45s caught on %d of %d pairs, worst tv %.3f\n", cases[w].rule, cases[w].what, caught,
-                      pairs, worst);
+        print_message("%-5s %-45s caught on %d of %d pairs, worst tv %.3f\n", cases[w].rule,
+                      cases[w].what, caught, pairs, worst);
         assert_true(caught >= cases[w].share * pairs);
     }
 }
 
-/* ---- sampled against enumerated ---------------------------------------------------------------------------------- */
+/* ---- sampled against enumerated -------------------------------------------------------------- */
 
-/* 100000 texts of two tokens against the enumerated law: rejects a law that is off by 3% in one of 9 cells. */
+/* 100000 texts of two tokens against the enumerated law: rejects a law that is off by 3% in one of
+ * 9 cells. */
 static void sampled_rounds_follow_the_enumerated_law(void **state)
 {
     (void)state;
@@ -352,7 +372,8 @@ static void sampled_rounds_follow_the_enumerated_law(void **state)
     for (size_t i = 0; i < sizeof pairings / sizeof *pairings; i++) {
         char drafting[64];
         snprintf(drafting, sizeof drafting, "tree?widths=2.2&siblings=%s", pairings[i][1]);
-        const spec_decoder_config config = tree_round_config(&target.head, &draft.head, pairings[i][0], drafting, 2);
+        const spec_decoder_config config =
+            tree_round_config(&target.head, &draft.head, pairings[i][0], drafting, 2);
         spec_decoder decoder;
         tree_round law;
         uint64_t counts[39] = {0};
@@ -367,7 +388,8 @@ static void sampled_rounds_follow_the_enumerated_law(void **state)
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
             assert_int_equal(spec_decoder_round(&decoder, &chance, NULL, NULL), GSL_SUCCESS);
             int text = 0;
-            for (int k = 0; k < decoder.round.n_emitted; k++) text = text * 3 + decoder.round.token[k];
+            for (int k = 0; k < decoder.round.n_emitted; k++)
+                text = text * 3 + decoder.round.token[k];
             seen[decoder.round.n_emitted][text]++;
         }
         for (int n = 1, texts = 3; n <= LENGTH_MAX; n++, texts *= 3)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/planted/kernels_planted.h"
 
 #include "models/gpu/simt.h"
@@ -9,7 +10,7 @@ KERNEL(planted_copy, 256)
     if (place() < a.n) a.y[place()] = a.x[place()];
 }
 
-/* y[block] = sum over its threads of x. Wrong: a barrier is left out. */
+/* y[block] = sum of x over its threads. Wrong: a barrier is missing. */
 KERNEL(planted_sum, 256)
 {
     SHARED float part[8];
@@ -32,7 +33,7 @@ KERNEL(planted_divergent, 256)
     a.y[place()] = turn[THREAD];
 }
 
-/* y is the block's x backwards. Wrong: some threads have ended before. */
+/* y is the block's x in reverse. Wrong: some threads end early. */
 KERNEL(planted_early, 256)
 {
     SHARED float turn[256];
@@ -62,7 +63,7 @@ KERNEL(planted_two_lines, 256)
     a.y[place()] = value;
 }
 
-/* y[i] = x[i], for finite x. Wrong: the last lane leaves the product out. */
+/* y[i] = x[i], for finite x. Wrong: the last lane skips the product. */
 KERNEL(planted_product, 256)
 {
     float d[4] = {a.x[place()], 0, 0, 0};
@@ -95,7 +96,7 @@ KERNEL(planted_past_shared, 256)
     a.y[place()] = copy[THREAD] + after[THREAD];
 }
 
-/* Wrong: half of it is not written. */
+/* Wrong: half of shared memory is not written. */
 KERNEL(planted_unwritten, 256)
 {
     SHARED float copy[256];
@@ -104,7 +105,7 @@ KERNEL(planted_unwritten, 256)
     a.y[place()] = copy[THREAD];
 }
 
-/* y[i] = x[last of the block]. Wrong: all write the word. */
+/* y[i] = x[last of the block]. Wrong: all threads write the word. */
 KERNEL(planted_one_word, 256)
 {
     SHARED float word;
@@ -122,14 +123,14 @@ KERNEL(planted_lanes, 256)
     a.y[place()] = turn[THREAD ^ 1];
 }
 
-/* Wrong: a block reads what the one before it writes. */
+/* Wrong: a block reads what the previous block writes. */
 KERNEL(planted_blocks, 256)
 {
     a.y[place()] = a.x[place()];
     if (a.wrong && BLOCK_X > 0) a.y[place()] = a.y[place() - THREADS];
 }
 
-/* y[0], y[1]: how many threads there are, and the last of them. Wrong: no addition that is whole. */
+/* y[0], y[1]: the number of threads, and the last one. Wrong: the addition is not atomic. */
 KERNEL(planted_count, 256)
 {
     uint32_t *count = (uint32_t *)a.y;
@@ -146,7 +147,7 @@ KERNEL(planted_endless, 256)
         for (;;) y[place()] += 1.0f;
 }
 
-/* y[i] = x[i], a quad a thread. */
+/* y[i] = x[i], one quad per thread. */
 KERNEL(planted_unaligned, 256)
 {
     if (4 * place() + 3 >= a.n) return;
@@ -160,7 +161,7 @@ KERNEL(planted_nowhere, 256)
     a.y[place()] = *from;
 }
 
-#ifndef __CUDACC__ /* a card has no stack of this kind */
+#ifndef __CUDACC__ /* a GPU has no such stack */
 static int deep(volatile int *below, int levels)
 {
     volatile int here[256];

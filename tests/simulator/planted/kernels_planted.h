@@ -1,5 +1,6 @@
-/* kernels_planted: kernels with a mistake each, made where `wrong` is 1, which the simulator is to find.
- * Where it is 0 they are right: y[i] = x[i], or what is said here. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kernels_planted: kernels with one planted mistake each, which the simulator must find.
+ * `wrong` 1 makes the mistake. With 0 they are right: y[i] = x[i], or as documented here. */
 #ifndef SPECLAB_KERNELS_PLANTED_H
 #define SPECLAB_KERNELS_PLANTED_H
 
@@ -7,7 +8,7 @@
 
 struct planted_args {
     float *y;
-    const float *x; /* a kernel may also store into it where it says so */
+    const float *x; /* some kernels store into it */
     int n, wrong;
 };
 
@@ -32,37 +33,37 @@ struct planted_args {
 #define planted_deep_args planted_args
 #define planted_ahead_args planted_args
 
-/* What planted_ahead, launched early, does wrong. */
+/* Mistakes of planted_ahead, launched early. */
 enum { AHEAD_NEVER_WAITS = 1, AHEAD_WAITS_TWICE, AHEAD_READS, AHEAD_WRITES };
 
-/* D += A B of one warp, fragments (32 lanes, words) as they lie in memory. */
+/* D += A B of one warp; fragments (32 lanes, words) as laid out in memory. */
 struct planted_mma_args {
     float *d;
     int32_t *e;
     const uint32_t *a, *b;
 };
 
-#define SPEC_KERNELS_PLANTED(X)                                                                                        \
-    X(planted, planted_copy, 256)                                                                                      \
-    X(planted, planted_sum, 256)                                                                                       \
-    X(planted, planted_divergent, 256)                                                                                 \
-    X(planted, planted_early, 256)                                                                                     \
-    X(planted, planted_half_warp, 256)                                                                                 \
-    X(planted, planted_two_lines, 256)                                                                                 \
-    X(planted, planted_product, 256)                                                                                   \
-    X(planted, planted_past_end, 256)                                                                                  \
-    X(planted, planted_reads_past, 256)                                                                                \
-    X(planted, planted_past_shared, 256)                                                                               \
-    X(planted, planted_unwritten, 256)                                                                                 \
-    X(planted, planted_one_word, 256)                                                                                  \
-    X(planted, planted_lanes, 256)                                                                                     \
-    X(planted, planted_blocks, 256)                                                                                    \
-    X(planted, planted_count, 256)                                                                                     \
-    X(planted, planted_endless, 256)                                                                                   \
-    X(planted, planted_unaligned, 256)                                                                                 \
-    X(planted, planted_nowhere, 256)                                                                                   \
-    X(planted, planted_deep, 256)                                                                                      \
-    X(planted, planted_ahead, 256)                                                                                     \
+#define SPEC_KERNELS_PLANTED(X)                                                                    \
+    X(planted, planted_copy, 256)                                                                  \
+    X(planted, planted_sum, 256)                                                                   \
+    X(planted, planted_divergent, 256)                                                             \
+    X(planted, planted_early, 256)                                                                 \
+    X(planted, planted_half_warp, 256)                                                             \
+    X(planted, planted_two_lines, 256)                                                             \
+    X(planted, planted_product, 256)                                                               \
+    X(planted, planted_past_end, 256)                                                              \
+    X(planted, planted_reads_past, 256)                                                            \
+    X(planted, planted_past_shared, 256)                                                           \
+    X(planted, planted_unwritten, 256)                                                             \
+    X(planted, planted_one_word, 256)                                                              \
+    X(planted, planted_lanes, 256)                                                                 \
+    X(planted, planted_blocks, 256)                                                                \
+    X(planted, planted_count, 256)                                                                 \
+    X(planted, planted_endless, 256)                                                               \
+    X(planted, planted_unaligned, 256)                                                             \
+    X(planted, planted_nowhere, 256)                                                               \
+    X(planted, planted_deep, 256)                                                                  \
+    X(planted, planted_ahead, 256)                                                                 \
     X(planted, planted_mma, 32)
 
 #endif

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/kernel_table.h"
 #include "tests/simulator/planted/kernels_planted.h"
 
 SPEC_KERNELS_PLANTED(SIMULATED_KERNEL_CALL)
 
-const simulated_kernel simulated_kernels[] = {SPEC_KERNELS_PLANTED(SIMULATED_KERNEL_ROW){NULL, NULL, 0, 0}};
+const simulated_kernel simulated_kernels[] = {
+    SPEC_KERNELS_PLANTED(SIMULATED_KERNEL_ROW){NULL, NULL, 0, 0}};

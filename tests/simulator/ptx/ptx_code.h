@@ -1,6 +1,7 @@
-/* ptx_code: a kernel's PTX as it is run: instructions with operands that are places of 32 values, one for each lane of
- * a warp, so that an instruction is looked at once for the whole warp. Values of 8, 16 and 32 bits are kept in 32,
- * those of 64 in 64; predicates are one word with a bit for each lane. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ptx_code: a kernel's decoded PTX: instructions whose operands are 32 values, one per lane.
+ * An instruction is decoded and executed once for the whole warp. Values of 8, 16 and 32 bits take
+ * 32 bits, those of 64 take 64; a predicate is one word with a bit per lane. */
 #ifndef SPECLAB_PTX_CODE_H
 #define SPECLAB_PTX_CODE_H
 
@@ -12,11 +13,12 @@
 
 enum { PTX_LANES = 32, PTX_MOST_OPERANDS = 14 };
 
-/* Where an operand's values lie: a byte of the warp's registers; with bit 0, of the launch's constants. */
+/* Offset of an operand's values in the warp's registers; with bit 0 set, in the launch's
+ * constants. */
 typedef int32_t ptx_place;
 enum { PTX_CONSTANT = 1 };
 
-/* Bytes that a lane has of an operand; of a predicate the whole warp has 4. */
+/* Bytes per lane of an operand; a predicate has 4 for the whole warp. */
 typedef enum { PTX_PREDICATE = 1, PTX_WORD = 4, PTX_LONG = 8 } ptx_width;
 
 typedef enum { SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM } ptx_space;
@@ -24,20 +26,20 @@ typedef enum { TYPE_U8, TYPE_S8, TYPE_U16, TYPE_S16, TYPE_U32, TYPE_S32, TYPE_U6
 
 typedef struct {
     uint16_t op;          /* ptx_operation */
-    uint8_t n;            /* operands */
+    uint8_t n;            /* number of operands */
     bool guarded, unless; /* @p, @!p */
-    /* of what touches memory */
-    uint8_t space, type, count; /* of values */
+    /* of memory instructions */
+    uint8_t space, type, count; /* count: of values */
     uint8_t value_width, address_width;
     ptx_place guard;
     ptx_place x[PTX_MOST_OPERANDS];
-    int64_t number; /* added to an address; which group; how shuffles go */
+    int64_t number; /* offset of an address, index of a group, or mode of a shuffle */
     int target;     /* of a branch */
     int line;
-    const char *begin, *end; /* where the last address lay that was looked at */
+    const char *begin, *end; /* allocation of the last checked address */
 } ptx_instruction;
 
-/* What 32 lanes of a constant are. */
+/* Meaning of a constant of 32 lanes. */
 typedef enum {
     FIXED_NUMBER,
     FIXED_BLOCK,
@@ -49,11 +51,11 @@ typedef enum {
     FIXED_LOCAL
 } ptx_fixed;
 
-/* FIXED_THREAD and those after it differ from lane to lane and from warp to warp: they lie in registers. */
+/* FIXED_THREAD and later ones differ between lanes and warps and are in registers. */
 typedef struct {
     ptx_fixed what;
     ptx_width width;
-    uint64_t number; /* the value; 0, 1, 2 for x, y, z */
+    uint64_t number; /* the value, or 0, 1, 2 for x, y, z */
     ptx_place place;
 } ptx_constant;
 
@@ -63,8 +65,8 @@ typedef struct ptx_kernel {
     int n_code;
     ptx_constant *constants;
     int n_constants;
-    size_t registers, fixed;    /* bytes of a warp; of constants */
-    size_t shared, local, args; /* bytes of a block, of a thread, of the arguments */
+    size_t registers, fixed;    /* bytes per warp; bytes of constants */
+    size_t shared, local, args; /* bytes per block, per thread, and of the arguments */
     uint8_t *is_shared;         /* (shared,): 1 in variables, 0 between them */
     struct ptx_kernel *next;
 } ptx_kernel;

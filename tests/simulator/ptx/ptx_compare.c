@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_compare.h"
 
 #include "tests/simulator/block_run.h"
@@ -12,25 +13,27 @@ enum { MOST_KERNELS = 256 };
 static struct {
     char *bytes;
     size_t n, room;
-} before, by_gcc; /* all the card's memory, one allocation behind the other */
+} before, by_gcc; /* all GPU memory, allocation by allocation */
 
 static struct {
     long launches, differ;
-    long long words; /* that differ, of 4 bytes */
+    long long words; /* number of different words of 4 bytes */
 } rows[MOST_KERNELS];
 
-static size_t at, differing; /* while memory is visited */
+static size_t at, differing; /* state of a visit of all memory */
 
-/* CUDA's expf is made of ex2.approx, glibc's is not; structs are copied with what pads them, or without; a list has no
- * order. */
-static const char *const may_differ[] = {"gate",           "combine",       "attend_*",          "sampling_accept",
-                                         "sampling_pick",  "filters_border", "filters_candidates", NULL};
+/* Reasons: CUDA's expf uses ex2.approx and glibc's does not; struct copies may include padding;
+ * lists have no order. */
+static const char *const may_differ[] = {
+    "gate",          "combine",        "attend_*",           "sampling_accept",
+    "sampling_pick", "filters_border", "filters_candidates", NULL};
 
 static bool has_to_be_equal(const char *kernel)
 {
     for (int i = 0; may_differ[i] != NULL; i++) {
         const size_t length = strcspn(may_differ[i], "*");
-        if (strncmp(kernel, may_differ[i], may_differ[i][length] == '*' ? length : length + 1) == 0) return false;
+        if (strncmp(kernel, may_differ[i], may_differ[i][length] == '*' ? length : length + 1) == 0)
+            return false;
     }
     return true;
 }
@@ -41,7 +44,8 @@ static char *more(size_t n)
         before.room = by_gcc.room = 2 * (at + n);
         before.bytes = realloc(before.bytes, before.room);
         by_gcc.bytes = realloc(by_gcc.bytes, by_gcc.room);
-        if (before.bytes == NULL || by_gcc.bytes == NULL) block_run_fail("no memory for SIM_COMPARE");
+        if (before.bytes == NULL || by_gcc.bytes == NULL)
+            block_run_fail("no memory for SIM_COMPARE");
     }
     return before.bytes + at;
 }
@@ -108,6 +112,7 @@ __attribute__((destructor)) static void show(void)
     fprintf(stderr, "%-28s %9s %15s %12s\n", "kernel", "launches", "with other bits", "words");
     for (int i = 0; i < MOST_KERNELS && simulated_kernels[i].name != NULL; i++)
         if (rows[i].launches > 0)
-            fprintf(stderr, "%-28s %9ld %15ld %12lld\n", simulated_kernels[i].name + strlen("spec_kernel_"),
-                    rows[i].launches, rows[i].differ, rows[i].words);
+            fprintf(stderr, "%-28s %9ld %15ld %12lld\n",
+                    simulated_kernels[i].name + strlen("spec_kernel_"), rows[i].launches,
+                    rows[i].differ, rows[i].words);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_decode.h"
 
 #include "tests/simulator/block_run.h"
@@ -8,30 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- instructions that each lane does by itself ------------------------------------------------------------------ */
+/* -- instructions of single lanes -- */
 
-enum { WIDTH_u16 = PTX_WORD, WIDTH_s16 = PTX_WORD, WIDTH_u32 = PTX_WORD, WIDTH_s32 = PTX_WORD, WIDTH_f32 = PTX_WORD };
+enum {
+    WIDTH_u16 = PTX_WORD,
+    WIDTH_s16 = PTX_WORD,
+    WIDTH_u32 = PTX_WORD,
+    WIDTH_s32 = PTX_WORD,
+    WIDTH_f32 = PTX_WORD
+};
 enum { WIDTH_u64 = PTX_LONG, WIDTH_s64 = PTX_LONG, WIDTH_f64 = PTX_LONG };
 
 typedef struct {
     const char *name;
     int op;
-    uint8_t widths[6]; /* of its operands; ends with 0 */
+    uint8_t widths[6]; /* of its operands, 0-terminated */
     bool carries;
 } form;
 
 #define FORM_ONE(name, D, A, value) {#name, PTX_##name, {WIDTH_##D, WIDTH_##A}, false},
-#define FORM_TWO(name, D, A, B, value) {#name, PTX_##name, {WIDTH_##D, WIDTH_##A, WIDTH_##B}, false},
-#define FORM_THREE(name, D, A, B, C, value) {#name, PTX_##name, {WIDTH_##D, WIDTH_##A, WIDTH_##B, WIDTH_##C}, false},
-#define FORM_BFI(name, D) {#name, PTX_##name, {WIDTH_##D, WIDTH_##D, WIDTH_##D, PTX_WORD, PTX_WORD}, false},
-#define FORM_SELECT(name, D) {#name, PTX_##name, {WIDTH_##D, WIDTH_##D, WIDTH_##D, PTX_PREDICATE}, false},
-#define FORM_TEST(name, A, condition) {#name, PTX_##name, {PTX_PREDICATE, WIDTH_##A, WIDTH_##A}, false},
-#define FORM_LOGIC(name, sources, value)                                                                               \
+#define FORM_TWO(name, D, A, B, value)                                                             \
+    {#name, PTX_##name, {WIDTH_##D, WIDTH_##A, WIDTH_##B}, false},
+#define FORM_THREE(name, D, A, B, C, value)                                                        \
+    {#name, PTX_##name, {WIDTH_##D, WIDTH_##A, WIDTH_##B, WIDTH_##C}, false},
+#define FORM_BFI(name, D)                                                                          \
+    {#name, PTX_##name, {WIDTH_##D, WIDTH_##D, WIDTH_##D, PTX_WORD, PTX_WORD}, false},
+#define FORM_SELECT(name, D)                                                                       \
+    {#name, PTX_##name, {WIDTH_##D, WIDTH_##D, WIDTH_##D, PTX_PREDICATE}, false},
+#define FORM_TEST(name, A, condition)                                                              \
+    {#name, PTX_##name, {PTX_PREDICATE, WIDTH_##A, WIDTH_##A}, false},
+#define FORM_LOGIC(name, sources, value)                                                           \
     {#name, PTX_##name, {PTX_PREDICATE, PTX_PREDICATE, sources > 1 ? PTX_PREDICATE : 0}, false},
-#define FORM_CARRY(name, sources, leaves, sum)                                                                         \
+#define FORM_CARRY(name, sources, leaves, sum)                                                     \
     {#name, PTX_##name, {PTX_WORD, PTX_WORD, PTX_WORD, sources > 2 ? PTX_WORD : 0}, true},
-static const form forms[] = {PTX_ONE(FORM_ONE) PTX_TWO(FORM_TWO) PTX_THREE(FORM_THREE) PTX_BFI(FORM_BFI) PTX_SELECT(
-    FORM_SELECT) PTX_TEST(FORM_TEST) PTX_LOGIC(FORM_LOGIC) PTX_CARRY(FORM_CARRY)};
+static const form forms[] = {PTX_ONE(FORM_ONE) PTX_TWO(FORM_TWO) PTX_THREE(FORM_THREE)
+                                 PTX_BFI(FORM_BFI) PTX_SELECT(FORM_SELECT) PTX_TEST(FORM_TEST)
+                                     PTX_LOGIC(FORM_LOGIC) PTX_CARRY(FORM_CARRY)};
 
 /* "add.rn.f32" is the form add_rn_f32. */
 static const form *form_of(ptx_word word)
@@ -82,8 +95,8 @@ static void decode_move_64(ptx_decoder *d)
     ptx_place to[4], from[4];
     const int n_to = ptx_vector(&d->names, to, 0);
     ptx_comma(d);
-    const int n_from =
-        ptx_vector(&d->names, from, ptx_width_of(&d->names, to[0]) == PTX_LONG && n_to == 1 ? 0 : PTX_LONG);
+    const int n_from = ptx_vector(
+        &d->names, from, ptx_width_of(&d->names, to[0]) == PTX_LONG && n_to == 1 ? 0 : PTX_LONG);
     if (n_to == 1 && n_from == 1) {
         ptx_instruction *const i = ptx_emit(d, PTX_mov_b64, 2);
         i->x[0] = to[0];
@@ -104,7 +117,7 @@ static void decode_move_64(ptx_decoder *d)
     }
 }
 
-/* ---- where it goes on -------------------------------------------------------------------------------------------- */
+/* -- control flow -- */
 
 static void decode_body(ptx_decoder *d, int call);
 
@@ -123,13 +136,14 @@ static void put_label(ptx_decoder *d, ptx_word name, int call)
 
 static const ptx_word end_of_call = {"", 0, 0};
 
-/* The formal parameter in *params is the caller's variable that is named next. */
+/* Binds the next formal parameter in *params to the caller's variable that is named next. */
 static void pass(ptx_decoder *d, ptx_reader *params, ptx_name *formals, int *n)
 {
     int unused;
     const ptx_word word = ptx_next(d->names.reader);
     const ptx_name *const actual = ptx_names_find(&d->names, word, &unused);
-    if (actual == NULL || actual->kind != NAME_THREAD || *n == 8) ptx_unknown(d->names.reader, word, "argument");
+    if (actual == NULL || actual->kind != NAME_THREAD || *n == 8)
+        ptx_unknown(d->names.reader, word, "argument");
     ptx_need(params, ".param");
     formals[*n] = *actual;
     formals[(*n)++].name = ptx_variable_read(params).name;
@@ -150,7 +164,8 @@ static void decode_call(ptx_decoder *d)
     }
     const ptx_word name = ptx_next(&back);
     const ptx_function *const f = ptx_module_function(d->names.module, name);
-    if (f == NULL || f->is_kernel || d->guarded || (f->returns.at != NULL) != result) ptx_unknown(r, name, "function");
+    if (f == NULL || f->is_kernel || d->guarded || (f->returns.at != NULL) != result)
+        ptx_unknown(r, name, "function");
     returns = f->returns;
     params = f->params;
     if (result) {
@@ -176,7 +191,7 @@ static void decode_call(ptx_decoder *d)
     d->names.n_names = scope;
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void decode_instruction(ptx_decoder *d, ptx_word word, int call)
 {
@@ -184,7 +199,8 @@ static void decode_instruction(ptx_decoder *d, ptx_word word, int call)
     static const char mma_s8[] = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32";
     const form *f;
     if (ptx_is(word, "mov.b64")) decode_move_64(d);
-    else if (ptx_is(word, "bra") || ptx_is(word, "bra.uni")) jump(d, ptx_next(d->names.reader), call);
+    else if (ptx_is(word, "bra") || ptx_is(word, "bra.uni"))
+        jump(d, ptx_next(d->names.reader), call);
     else if (ptx_is(word, "ret") && call > 0) jump(d, end_of_call, call);
     else if (ptx_is(word, "ret") || ptx_is(word, "exit")) (void)ptx_emit(d, PTX_ret, 0);
     else if (ptx_is(word, "call.uni")) decode_call(d);
@@ -197,14 +213,15 @@ static void decode_instruction(ptx_decoder *d, ptx_word word, int call)
     else if (ptx_is(word, mma_s8)) ptx_decode_mma(d, PTX_mma_s8, word);
     else if (ptx_is(word, "bar.sync")) {
         (void)ptx_emit(d, PTX_bar_sync, 0);
-        if (!ptx_take(d->names.reader, "0")) ptx_unknown(d->names.reader, ptx_peek(d->names.reader), "barrier");
+        if (!ptx_take(d->names.reader, "0"))
+            ptx_unknown(d->names.reader, ptx_peek(d->names.reader), "barrier");
     } else if (ptx_is(word, "bar.warp.sync")) {
         (void)ptx_emit(d, PTX_bar_warp_sync, 0);
         ptx_need_all_lanes(d);
     } else if (ptx_is(word, "griddepcontrol.wait")) {
         (void)ptx_emit(d, PTX_after_previous, 0);
     } else if (ptx_is(word, "membar.gl") || ptx_is(word, "griddepcontrol.launch_dependents")) {
-        /* launches and blocks run one after another here, and what they write is seen at once */
+        /* launches and blocks run one after another here, so their writes are visible at once */
     } else if ((f = form_of(word)) != NULL) decode_form(d, f);
     else ptx_unknown(d->names.reader, word, "instruction");
     ptx_need(d->names.reader, ";");
@@ -215,10 +232,12 @@ static void decode_directive(ptx_decoder *d, ptx_word word)
     if (ptx_is(word, ".reg")) ptx_names_registers(&d->names);
     else if (ptx_is(word, ".shared")) ptx_names_shared(&d->names);
     else if (ptx_is(word, ".local") || ptx_is(word, ".param")) ptx_names_thread(&d->names);
-    else if (ptx_is(word, ".pragma")) { /* for ptxas: unrolling, and which bytes of a load are used */
+    else if (ptx_is(word,
+                    ".pragma")) { /* hints for ptxas: unrolling, and used bytes of a load */
         (void)ptx_next(d->names.reader);
         ptx_need(d->names.reader, ";");
-    } else ptx_unknown(d->names.reader, word, "directive");
+    } else
+        ptx_unknown(d->names.reader, word, "directive");
 }
 
 static void decode_guard(ptx_decoder *d)
@@ -228,7 +247,7 @@ static void decode_guard(ptx_decoder *d)
     d->guarded = true;
 }
 
-/* To the brace that closes it. */
+/* Decodes up to the closing brace. */
 static void decode_body(ptx_decoder *d, int call)
 {
     int scopes[16], depth = 0;
@@ -260,7 +279,9 @@ static void find_labels(ptx_decoder *d)
     for (int j = 0; j < d->n_jumps; j++) {
         int i = 0;
         const ptx_label *const jump = &d->jumps[j];
-        while (i < d->n_labels && (d->labels[i].call != jump->call || !ptx_same(d->labels[i].name, jump->name))) i++;
+        while (i < d->n_labels &&
+               (d->labels[i].call != jump->call || !ptx_same(d->labels[i].name, jump->name)))
+            i++;
         if (i == d->n_labels) ptx_unknown(d->names.reader, jump->name, "label");
         d->names.kernel->code[jump->at].target = d->labels[i].at;
     }
@@ -282,7 +303,7 @@ ptx_kernel *ptx_decode(const ptx_module *module, const ptx_function *function, c
     d.guarded = false;
     (void)ptx_emit(&d, PTX_ret, 0);
     find_labels(&d);
-    k->local = (k->local + 15) / 16 * 16; /* each thread's begins as the first one's does */
+    k->local = (k->local + 15) / 16 * 16; /* all threads' local memory has the same alignment */
     ptx_registers_place(k, d.names.widths, d.names.n_registers);
     free(d.names.names);
     free(d.names.widths);

@@ -1,6 +1,7 @@
-/* ptx_decode: the instructions of a kernel, from the text to what ptx_run runs. Functions that it calls are put where
- * they are called. Names live in the braces in which they were declared.
- * An instruction, an operand or a directive that is not known ends the process, exit code 3. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ptx_decode: decodes a kernel's PTX text into instructions for ptx_run.
+ * Called functions are inlined. Names are scoped by braces. An unknown instruction, operand or
+ * directive ends the process with exit code 3. */
 #ifndef SPECLAB_PTX_DECODE_H
 #define SPECLAB_PTX_DECODE_H
 

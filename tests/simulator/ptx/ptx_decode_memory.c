@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_decoder.h"
 
 #include <string.h>
 
-/* Takes ".part" off the front of what is left of a word. */
+/* Takes ".part" off the front of the rest of a word. */
 static bool part(ptx_word *left, const char *text)
 {
     const size_t n = strlen(text);
@@ -14,15 +15,17 @@ static bool part(ptx_word *left, const char *text)
 
 void ptx_decode_access(ptx_decoder *d, ptx_word word)
 {
-    static const char *const kept[] = {".volatile",        ".nc",      ".ca",       ".cg",      ".cs", ".lu", ".cv",
-                                       ".L1::no_allocate", ".L2::64B", ".L2::128B", ".L2::256B"};
+    static const char *const kept[] = {".volatile", ".nc",       ".ca",      ".cg",
+                                       ".cs",       ".lu",       ".cv",      ".L1::no_allocate",
+                                       ".L2::64B",  ".L2::128B", ".L2::256B"};
     static const char *const spaces[] = {"", ".global", ".shared", ".local", ".param"};
     static const struct {
         const char *name;
         ptx_type type;
-    } types[] = {{".u8", TYPE_U8},   {".s8", TYPE_S8},   {".b8", TYPE_U8},   {".u16", TYPE_U16}, {".s16", TYPE_S16},
-                 {".b16", TYPE_U16}, {".u32", TYPE_U32}, {".s32", TYPE_S32}, {".b32", TYPE_U32}, {".f32", TYPE_U32},
-                 {".u64", TYPE_U64}, {".s64", TYPE_U64}, {".b64", TYPE_U64}, {".f64", TYPE_U64}};
+    } types[] = {{".u8", TYPE_U8},   {".s8", TYPE_S8},   {".b8", TYPE_U8},   {".u16", TYPE_U16},
+                 {".s16", TYPE_S16}, {".b16", TYPE_U16}, {".u32", TYPE_U32}, {".s32", TYPE_S32},
+                 {".b32", TYPE_U32}, {".f32", TYPE_U32}, {".u64", TYPE_U64}, {".s64", TYPE_U64},
+                 {".b64", TYPE_U64}, {".f64", TYPE_U64}};
     const bool loads = word.at[0] == 'l';
     ptx_word left = {word.at + 2, word.n - 2, word.line};
     int space = SPACE_GENERIC, type = -1, count = 1;
@@ -31,7 +34,7 @@ void ptx_decode_access(ptx_decoder *d, ptx_word word)
     for (int i = 1; i < 5; i++)
         if (part(&left, spaces[i])) space = i;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-        (void)part(&left, kept[i]); /* in the order in which they stand */
+        (void)part(&left, kept[i]); /* in the order of the name */
     if (part(&left, ".v2")) count = 2;
     else if (part(&left, ".v4")) count = 4;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
@@ -84,7 +87,7 @@ void ptx_decode_atom(ptx_decoder *d, ptx_word word)
     i->address_width = (uint8_t)ptx_width_of(&d->names, base);
 }
 
-/* cp.async.ca.shared.global [%r1], [%rd1], 16, %r2: x is where to, where from, how many bytes there are. */
+/* cp.async.ca.shared.global [%r1], [%rd1], 16, %r2: x is destination, source, number of bytes. */
 void ptx_decode_copy(ptx_decoder *d, ptx_word word)
 {
     ptx_word left = {word.at + 8, word.n - 8, word.line};
@@ -102,15 +105,16 @@ void ptx_decode_copy(ptx_decoder *d, ptx_word word)
     ptx_place to, from, bytes;
     int64_t to_offset, from_offset;
     uint64_t whole;
-    if (!(part(&left, ".ca") || part(&left, ".cg")) || !part(&left, ".shared") || !part(&left, ".global") ||
-        !(left.n == 0 || (part(&left, ".L2::128B") && left.n == 0)))
+    if (!(part(&left, ".ca") || part(&left, ".cg")) || !part(&left, ".shared") ||
+        !part(&left, ".global") || !(left.n == 0 || (part(&left, ".L2::128B") && left.n == 0)))
         ptx_unknown(d->names.reader, word, "instruction");
     ptx_address(&d->names, &to, &to_offset);
     ptx_comma(d);
     ptx_address(&d->names, &from, &from_offset);
     ptx_comma(d);
     const ptx_word size = ptx_next(d->names.reader);
-    if (!ptx_number(&whole, size) || whole != 16 || to_offset != (int16_t)to_offset || from_offset != 0)
+    if (!ptx_number(&whole, size) || whole != 16 || to_offset != (int16_t)to_offset ||
+        from_offset != 0)
         ptx_unknown(d->names.reader, size, "asynchronous copy of");
     bytes = ptx_constant_place(&d->names, FIXED_NUMBER, PTX_WORD, 16);
     if (ptx_take(d->names.reader, ",")) bytes = ptx_operand(&d->names, PTX_WORD);

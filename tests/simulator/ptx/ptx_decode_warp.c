@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_decoder.h"
 
 #include <string.h>
@@ -7,17 +8,19 @@ void ptx_need_all_lanes(ptx_decoder *d)
     const ptx_word word = ptx_peek(d->names.reader);
     const ptx_place mask = ptx_operand(&d->names, PTX_WORD);
     if ((mask & PTX_CONSTANT) != 0 && d->names.kernel->constants[mask / 2].number == ~0u) return;
-    /* In a register: nvcc moves the number there first. Looked at when it is run. */
+    /* nvcc moves the mask to a register first; it is checked at run time. */
     ptx_instruction *const i = &d->names.kernel->code[d->names.kernel->n_code - 1];
-    if ((mask & PTX_CONSTANT) != 0 || i->n == PTX_MOST_OPERANDS) ptx_unknown(d->names.reader, word, "mask of lanes");
+    if ((mask & PTX_CONSTANT) != 0 || i->n == PTX_MOST_OPERANDS)
+        ptx_unknown(d->names.reader, word, "mask of lanes");
     i->x[i->n++] = mask;
 }
 
-/* shfl.sync.bfly.b32 %r1|%p1, %r2, %r3, %r4, mask: x is result, predicate, value, lane, bounds, mask. */
+/* shfl.sync.bfly.b32 %r1|%p1, %r2, %r3, %r4, mask: x is result, predicate, value, lane, bounds,
+ * mask. */
 void ptx_decode_shuffle(ptx_decoder *d, ptx_word word)
 {
-    static const char *const ways[] = {"shfl.sync.idx.b32", "shfl.sync.bfly.b32", "shfl.sync.up.b32",
-                                       "shfl.sync.down.b32"};
+    static const char *const ways[] = {"shfl.sync.idx.b32", "shfl.sync.bfly.b32",
+                                       "shfl.sync.up.b32", "shfl.sync.down.b32"};
     ptx_place x[5];
     int way = 0;
     while (way < 2 && !ptx_is(word, ways[way])) way++;

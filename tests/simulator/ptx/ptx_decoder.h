@@ -1,5 +1,6 @@
-/* ptx_decoder: what the parts of ptx_decode share: the body that is read, and instructions that more than one lane or
- * memory have to do with. The word is the instruction's name; what they read ends before the ';'. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ptx_decoder: state and helpers shared by the parts of ptx_decode, for one body of PTX.
+ * `word` is the instruction's name; its decoder reads up to the ';'. */
 #ifndef SPECLAB_PTX_DECODER_H
 #define SPECLAB_PTX_DECODER_H
 
@@ -7,20 +8,21 @@
 
 typedef struct {
     ptx_word name;
-    int call, at; /* which call of a function the body is of, 0: the kernel itself; instruction */
+    int call, at; /* index of the inlined call of this body, 0: the kernel itself; index of the
+                   * instruction */
 } ptx_label;
 
 typedef struct {
     ptx_names names;
-    ptx_label *labels, *jumps; /* jumps: the label that instruction `at` goes to */
+    ptx_label *labels, *jumps; /* jumps: the target label of instruction `at` */
     int n_labels, n_jumps, calls;
-    ptx_place carries;    /* -1: not needed so far */
-    bool guarded, unless; /* of the statement that is read */
+    ptx_place carries;    /* -1: not used so far */
+    bool guarded, unless; /* of the current statement */
     ptx_place guard;
     int line;
 } ptx_decoder;
 
-/* A new instruction at the end, with the statement's predicate and line. It holds until the next one. */
+/* Appends an instruction with the statement's predicate and line; valid until the next call. */
 ptx_instruction *ptx_emit(ptx_decoder *decoder, int op, int n);
 
 /* Reads a comma. */
@@ -33,7 +35,7 @@ void ptx_decode_shuffle(ptx_decoder *decoder, ptx_word word);
 void ptx_decode_vote(ptx_decoder *decoder);
 void ptx_decode_mma(ptx_decoder *decoder, int op, ptx_word word);
 
-/* Reads the last operand of the instruction just emitted: which lanes take part, which must be all. */
+/* Reads the last operand of the emitted instruction: the mask of lanes, which must be all. */
 void ptx_need_all_lanes(ptx_decoder *decoder);
 
 #endif

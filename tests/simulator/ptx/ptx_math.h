@@ -1,6 +1,8 @@
-/* ptx_math: results of single instructions that C has no operator for.
- * ex2.approx is computed in double and rounded, which is nearer to the truth than the card's 2 ulp; all others are
- * exact as [PTX] says. Results that are NaN are the card's: 0x7fffffff, and 0x7ff8000000000000 in double. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ptx_math: results of PTX instructions for which C has no operator.
+ * ex2.approx is computed in double and rounded, which is more accurate than a GPU's 2 ulp; all
+ * others are exact as [PTX] defines them. NaN results are those of a GPU: 0x7fffffff, and
+ * 0x7ff8000000000000 in double. */
 #ifndef SPECLAB_PTX_MATH_H
 #define SPECLAB_PTX_MATH_H
 
@@ -17,14 +19,15 @@ static inline float ptx_float_bits(uint32_t bits)
 
 static inline float ptx_float_of_half(uint16_t half)
 {
-    const uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = half >> 10 & 31, fraction = half & 1023;
+    const uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = half >> 10 & 31,
+                   fraction = half & 1023;
     if (exponent == 31) return ptx_float_bits(fraction != 0 ? 0x7fffffffu : sign | 0x7f800000u);
     if (exponent != 0) return ptx_float_bits(sign | (exponent + 112) << 23 | fraction << 13);
     const float value = (float)fraction * 0x1p-24f;
     return sign != 0 ? -value : value;
 }
 
-/* Beyond the ends the nearest number; NaN is 0, of 64 bits or from double the largest bit alone. */
+/* Saturates; NaN gives 0, or the sign bit alone for 64 bits or from double. */
 static inline int32_t ptx_s32_of_float(float a)
 {
     if (isnan(a)) return 0;
@@ -42,7 +45,7 @@ static inline uint64_t ptx_u64_of_double(double a)
     return a >= 0x1p64 ? UINT64_MAX : a <= -1 ? 0 : (uint64_t)a;
 }
 
-/* The other one where one is NaN; -0 is below 0. */
+/* Ignores a single NaN; -0 is below 0. */
 static inline float ptx_max_float(float a, float b)
 {
     if (isnan(a)) return b;
@@ -61,7 +64,8 @@ static inline uint32_t ptx_reversed(uint32_t a)
     return d;
 }
 
-/* Each of four digits of c picks one of the eight bytes of a and b, or fills with its highest bit. */
+/* Each of four digits of c selects one of the eight bytes of a and b, or fills with its sign
+ * bit. */
 static inline uint32_t ptx_prmt(uint32_t a, uint32_t b, uint32_t c)
 {
     const uint64_t bytes = a | (uint64_t)b << 32;
@@ -73,7 +77,7 @@ static inline uint32_t ptx_prmt(uint32_t a, uint32_t b, uint32_t c)
     return d;
 }
 
-/* Rounded down once: the product is exact in double; `rest` is what the sum there lost. */
+/* Rounded down once: the product is exact in double; `rest` is the rounding error of the sum. */
 static inline float ptx_fma_down(float a, float b, float c)
 {
     const double product = (double)a * b, sum = product + c, part = sum - product;
@@ -83,7 +87,7 @@ static inline float ptx_fma_down(float a, float b, float c)
     return near > sum || (near == sum && rest < 0) ? nextafterf(near, -INFINITY) : near;
 }
 
-/* Subnormal numbers are 0, before and after. */
+/* Subnormal inputs and results are 0. */
 static inline float ptx_ex2(float a)
 {
     const float value = (float)exp2(fabsf(a) < 0x1p-126f ? 0.0 : (double)a);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_memory.h"
 
 #include "models/gpu/simt.h"
@@ -16,7 +17,7 @@ static bool inside(const char *at, size_t bytes, const char *begin, size_t n)
     return at >= begin && bytes <= n && (size_t)(at - begin) <= n - bytes;
 }
 
-/* Fails, or keeps in *i what there is around the address. */
+/* Caches in *i the allocation around the address, or fails. */
 static void find_memory(ptx_instruction *i, const char *at, size_t bytes)
 {
     const ptx_reach *const r = &ptx_reached;
@@ -26,16 +27,18 @@ static void find_memory(ptx_instruction *i, const char *at, size_t bytes)
     const bool generic = i->space == SPACE_GENERIC;
     if (range.begin != NULL && i->space <= SPACE_GLOBAL) {
         if (!inside(at, bytes, range.begin, (size_t)(range.end - range.begin)))
-            block_run_fail("it %s %zu bytes at %s:%d at byte %ld of an allocation of %zu bytes", does, bytes,
-                           r->kernel->file, i->line, (long)(at - range.begin), (size_t)(range.end - range.begin));
+            block_run_fail("it %s %zu bytes at %s:%d at byte %ld of an allocation of %zu bytes",
+                           does, bytes, r->kernel->file, i->line, (long)(at - range.begin),
+                           (size_t)(range.end - range.begin));
         i->begin = range.begin;
         i->end = range.end;
     } else if ((i->space == SPACE_PARAM || generic) && i->op == PTX_load &&
                inside(at, bytes, r->args, r->kernel->args)) {
         i->begin = r->args;
         i->end = r->args + r->kernel->args;
-    } else if (i->space != SPACE_GLOBAL && inside(at, bytes, r->local, (size_t)r->threads * r->kernel->local)) {
-        i->begin = at; /* each thread's is another */
+    } else if (i->space != SPACE_GLOBAL &&
+               inside(at, bytes, r->local, (size_t)r->threads * r->kernel->local)) {
+        i->begin = at; /* each thread has its own */
         i->end = at + bytes;
     } else if (generic && inside(at, bytes, ptx_shared, r->kernel->shared)) {
         i->begin = ptx_shared;
@@ -45,75 +48,81 @@ static void find_memory(ptx_instruction *i, const char *at, size_t bytes)
         i->begin = variable->memory;
         i->end = variable->memory + variable->bytes;
     } else {
-        block_run_fail("address %p is no memory of the card: it %s %zu bytes at %s:%d", (const void *)at, does, bytes,
-                       r->kernel->file, i->line);
+        block_run_fail("address %p is no memory of the card: it %s %zu bytes at %s:%d",
+                       (const void *)at, does, bytes, r->kernel->file, i->line);
     }
 }
 
 static void misaligned(const ptx_instruction *i, uint64_t address, size_t bytes)
 {
-    block_run_fail("%zu bytes at %p, which is no multiple of that, at %s:%d", bytes, (void *)(uintptr_t)address,
-                   ptx_reached.kernel->file, i->line);
+    block_run_fail("%zu bytes at %p, which is no multiple of that, at %s:%d", bytes,
+                   (void *)(uintptr_t)address, ptx_reached.kernel->file, i->line);
 }
 
-/* Where the lanes' bytes are. */
-static void find(char **ret_at, ptx_instruction *i, const void *addresses, int64_t offset, size_t bytes, uint32_t mask,
-                 int warp)
+/* Finds the host addresses of the lanes' bytes. */
+static void find(char **ret_at, ptx_instruction *i, const void *addresses, int64_t offset,
+                 size_t bytes, uint32_t mask, int warp)
 {
     const bool early = ptx_reached.early && i->op != PTX_load && i->op != PTX_copy_async;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const int l = __builtin_ctz(rest);
-        uint64_t address =
-            (i->address_width == PTX_LONG ? ((const longword *)addresses)[l] : ((const word *)addresses)[l]);
+        uint64_t address = (i->address_width == PTX_LONG ? ((const longword *)addresses)[l]
+                                                         : ((const word *)addresses)[l]);
         address += (uint64_t)offset;
         if (i->space == SPACE_SHARED) address = (uint32_t)address;
         simt.thread = warp * PTX_LANES + l;
         if (address % bytes != 0) misaligned(i, address, bytes);
         if (i->space == SPACE_SHARED) {
             const ptx_kernel *const k = ptx_reached.kernel;
-            if (address + bytes > k->shared || !k->is_shared[address] || !k->is_shared[address + bytes - 1])
-                block_run_fail("%zu bytes at byte %llu of shared memory are in no variable, at %s:%d", bytes,
-                               (unsigned long long)address, k->file, i->line);
+            if (address + bytes > k->shared || !k->is_shared[address] ||
+                !k->is_shared[address + bytes - 1])
+                block_run_fail(
+                    "%zu bytes at byte %llu of shared memory are in no variable, at %s:%d", bytes,
+                    (unsigned long long)address, k->file, i->line);
             ret_at[l] = ptx_shared + address;
             continue;
         }
         char *const at = (char *)(uintptr_t)address;
         if (at < i->begin || at + bytes > i->end) find_memory(i, at, bytes);
-        if (early && i->space <= SPACE_GLOBAL && block_run_is_early() && simulated_memory_around(at).begin != NULL)
-            block_run_fail("it writes the card's memory before griddepcontrol.wait, at %s:%d", ptx_reached.kernel->file,
-                           i->line);
+        if (early && i->space <= SPACE_GLOBAL && block_run_is_early() &&
+            simulated_memory_around(at).begin != NULL)
+            block_run_fail("it writes the card's memory before griddepcontrol.wait, at %s:%d",
+                           ptx_reached.kernel->file, i->line);
         ret_at[l] = at;
     }
 }
 
-static const uint8_t bytes_of[] = {
-    [TYPE_U8] = 1, [TYPE_S8] = 1, [TYPE_U16] = 2, [TYPE_S16] = 2, [TYPE_U32] = 4, [TYPE_S32] = 4, [TYPE_U64] = 8};
+static const uint8_t bytes_of[] = {[TYPE_U8] = 1,  [TYPE_S8] = 1,  [TYPE_U16] = 2, [TYPE_S16] = 2,
+                                   [TYPE_U32] = 4, [TYPE_S32] = 4, [TYPE_U64] = 8};
 
-#define EACH(body)                                                                                                     \
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {                                                          \
-        const int l = __builtin_ctz(rest);                                                                             \
-        body                                                                                                           \
+#define EACH(body)                                                                                 \
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {                                      \
+        const int l = __builtin_ctz(rest);                                                         \
+        body                                                                                       \
     }
 
-/* Values of TYPE into registers of 32 or 64 bits: signed ones keep their sign. */
-#define LOAD(TYPE)                                                                                                     \
-    EACH({                                                                                                             \
-        TYPE value;                                                                                                    \
-        memcpy(&value, at[l] + (size_t)v * sizeof value, sizeof value);                                                \
-        if (wide) ((longword *)to)[l] = (uint64_t)(int64_t)value;                                                      \
-        else ((word *)to)[l] = (uint32_t)value;                                                                        \
+/* Loads values of TYPE into registers of 32 or 64 bits, with sign extension. */
+#define LOAD(TYPE)                                                                                 \
+    EACH({                                                                                         \
+        TYPE value;                                                                                \
+        memcpy(&value, at[l] + (size_t)v * sizeof value, sizeof value);                            \
+        if (wide)                                                                                  \
+            ((longword *)to)[l] = (uint64_t)(int64_t)value;                                        \
+        else                                                                                       \
+            ((word *)to)[l] = (uint32_t)value;                                                     \
     })
-#define STORE(TYPE)                                                                                                    \
-    EACH({                                                                                                             \
-        const TYPE value = (TYPE)(wide ? ((const longword *)from)[l] : ((const word *)from)[l]);                       \
-        memcpy(at[l] + (size_t)v * sizeof value, &value, sizeof value);                                                \
+#define STORE(TYPE)                                                                                \
+    EACH({                                                                                         \
+        const TYPE value = (TYPE)(wide ? ((const longword *)from)[l] : ((const word *)from)[l]);   \
+        memcpy(at[l] + (size_t)v * sizeof value, &value, sizeof value);                            \
     })
 
 static void load(ptx_instruction *i, uint32_t mask, char *const base[2], int warp)
 {
     char *at[PTX_LANES];
     const bool wide = i->value_width == PTX_LONG;
-    find(at, i, ptx_values(base, i->x[i->count]), i->number, (size_t)i->count * bytes_of[i->type], mask, warp);
+    find(at, i, ptx_values(base, i->x[i->count]), i->number, (size_t)i->count * bytes_of[i->type],
+         mask, warp);
     for (int v = 0; v < i->count; v++) {
         void *const to = ptx_values(base, i->x[v]);
         switch ((ptx_type)i->type) {
@@ -132,7 +141,8 @@ static void store(ptx_instruction *i, uint32_t mask, char *const base[2], int wa
 {
     char *at[PTX_LANES];
     const bool wide = i->value_width == PTX_LONG;
-    find(at, i, ptx_values(base, i->x[i->count]), i->number, (size_t)i->count * bytes_of[i->type], mask, warp);
+    find(at, i, ptx_values(base, i->x[i->count]), i->number, (size_t)i->count * bytes_of[i->type],
+         mask, warp);
     for (int v = 0; v < i->count; v++) {
         const void *const from = ptx_values(base, i->x[v]);
         switch (bytes_of[i->type]) {
@@ -144,7 +154,7 @@ static void store(ptx_instruction *i, uint32_t mask, char *const base[2], int wa
     }
 }
 
-/* Lanes one after another, so that each is whole. */
+/* Lane after lane, so that each addition is atomic. */
 static void atom(ptx_instruction *i, uint32_t mask, char *const base[2], int warp)
 {
     char *at[PTX_LANES];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_module.h"
 
 #include "tests/simulator/block_run.h"
@@ -40,23 +41,26 @@ const ptx_variable *ptx_module_variable_at(const char *at, size_t bytes)
     for (int m = 0; m < n_modules; m++)
         for (int i = 0; i < modules[m].n_variables; i++) {
             const ptx_variable *const v = &modules[m].variables[i];
-            if (v->memory != NULL && at >= v->memory && at + bytes <= v->memory + v->bytes) return v;
+            if (v->memory != NULL && at >= v->memory && at + bytes <= v->memory + v->bytes)
+                return v;
         }
     return NULL;
 }
 
-/* ---- what stands outside of functions ---------------------------------------------------------------------------- */
+/* -- outside functions -- */
 
 ptx_variable ptx_variable_read(ptx_reader *r)
 {
     static const struct {
         const char *name;
         size_t bytes;
-    } types[] = {{".b8", 1},  {".u8", 1},  {".s8", 1},  {".b16", 2}, {".u16", 2}, {".s16", 2}, {".b32", 4},
-                 {".u32", 4}, {".s32", 4}, {".f32", 4}, {".b64", 8}, {".u64", 8}, {".s64", 8}, {".f64", 8}};
+    } types[] = {{".b8", 1},  {".u8", 1},  {".s8", 1},  {".b16", 2}, {".u16", 2},
+                 {".s16", 2}, {".b32", 4}, {".u32", 4}, {".s32", 4}, {".f32", 4},
+                 {".b64", 8}, {".u64", 8}, {".s64", 8}, {".f64", 8}};
     uint64_t align = 0, count = 1;
     size_t bytes = 0;
-    if (ptx_take(r, ".align") && !ptx_number(&align, ptx_next(r))) ptx_unknown(r, ptx_peek(r), "after an alignment");
+    if (ptx_take(r, ".align") && !ptx_number(&align, ptx_next(r)))
+        ptx_unknown(r, ptx_peek(r), "after an alignment");
     const ptx_word type = ptx_next(r);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (ptx_is(type, types[i].name)) bytes = types[i].bytes;
@@ -67,7 +71,8 @@ ptx_variable ptx_variable_read(ptx_reader *r)
         if (!ptx_number(&count, size) || count > MOST_BYTES) ptx_unknown(r, size, "size");
         ptx_need(r, "]");
     }
-    return (ptx_variable){.name = name, .bytes = bytes * count, .align = align == 0 ? bytes : align};
+    return (ptx_variable){
+        .name = name, .bytes = bytes * count, .align = align == 0 ? bytes : align};
 }
 
 static void add_variable(ptx_module *m, ptx_reader *r, ptx_variable v)
@@ -77,19 +82,21 @@ static void add_variable(ptx_module *m, ptx_reader *r, ptx_variable v)
     m->variables[m->n_variables++] = v;
 }
 
-/* Bytes, or nothing, which is zeros. */
+/* Initial bytes; without any the variable is zeroed. */
 static void read_global(ptx_module *m, ptx_reader *r)
 {
     ptx_variable v = ptx_variable_read(r);
     void *memory;
-    if (posix_memalign(&memory, 16, (v.bytes + 15) & ~(size_t)15) != 0) block_run_fail("no memory for PTX");
+    if (posix_memalign(&memory, 16, (v.bytes + 15) & ~(size_t)15) != 0)
+        block_run_fail("no memory for PTX");
     v.memory = memset(memory, 0, v.bytes);
     if (ptx_take(r, "=")) {
         ptx_need(r, "{");
         for (size_t i = 0;; i++) {
             uint64_t byte;
             const ptx_word word = ptx_next(r);
-            if (!ptx_number(&byte, word) || byte > 255 || i >= v.bytes) ptx_unknown(r, word, "byte of a variable");
+            if (!ptx_number(&byte, word) || byte > 255 || i >= v.bytes)
+                ptx_unknown(r, word, "byte of a variable");
             v.memory[i] = (char)(unsigned char)byte;
             if (ptx_take(r, "}")) break;
             ptx_need(r, ",");
@@ -120,7 +127,7 @@ static void read_function(ptx_module *m, ptx_reader *r, bool is_kernel)
     skip_past(r, "(", ")");
     for (;;) {
         const ptx_word word = ptx_next(r);
-        if (ptx_is(word, ";")) return; /* it comes later */
+        if (ptx_is(word, ";")) return; /* a declaration only */
         if (ptx_is(word, "{")) break;
         if (word.n == 0) ptx_unknown(r, word, "function");
     }
@@ -137,9 +144,11 @@ static void read_text(ptx_module *m, const ptx_text *text)
     for (;;) {
         const ptx_word word = ptx_next(&r);
         if (word.n == 0) return;
-        if (ptx_is(word, ".version") || ptx_is(word, ".target") || ptx_is(word, ".address_size")) (void)ptx_next(&r);
+        if (ptx_is(word, ".version") || ptx_is(word, ".target") || ptx_is(word, ".address_size"))
+            (void)ptx_next(&r);
         else if (ptx_is(word, ".visible") || ptx_is(word, ".weak")) continue;
-        else if (ptx_is(word, ".entry") || ptx_is(word, ".func")) read_function(m, &r, ptx_is(word, ".entry"));
+        else if (ptx_is(word, ".entry") || ptx_is(word, ".func"))
+            read_function(m, &r, ptx_is(word, ".entry"));
         else if (ptx_is(word, ".global") || ptx_is(word, ".const")) read_global(m, &r);
         else if (ptx_is(word, ".shared")) add_variable(m, &r, ptx_variable_read(&r));
         else ptx_unknown(&r, word, "directive");
@@ -167,7 +176,8 @@ const ptx_kernel *ptx_module_kernel(const char *name, int capability)
     for (int i = 0; i < n_modules; i++) {
         const ptx_function *const f = ptx_module_function(&modules[i], word);
         const int its = modules[i].text->capability;
-        if (f == NULL || !f->is_kernel || its > capability || (module != NULL && its < module->text->capability))
+        if (f == NULL || !f->is_kernel || its > capability ||
+            (module != NULL && its < module->text->capability))
             continue;
         function = f;
         module = &modules[i];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_registers.h"
 
 #include "tests/simulator/ptx/ptx_module.h"
@@ -6,8 +7,11 @@
 
 enum { LINE = 64 };
 
-/* Bytes of 32 lanes; a multiple of a line of the caches. */
-static size_t bytes_of(int width) { return width == PTX_PREDICATE ? LINE : (size_t)width * PTX_LANES; }
+/* Bytes of 32 lanes, rounded up to a cache line. */
+static size_t bytes_of(int width)
+{
+    return width == PTX_PREDICATE ? LINE : (size_t)width * PTX_LANES;
+}
 
 static void place_constants(ptx_kernel *k)
 {

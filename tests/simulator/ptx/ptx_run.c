@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_run.h"
 
 #include "models/gpu/simt.h"
@@ -12,11 +13,12 @@
 
 enum { MOST_WARPS = 32, LINE = 64 };
 
-/* A lane that has not ended can go on, or waits at a meeting of its warp, or with its whole warp at the barrier. */
+/* A live lane is ready, waits at a meeting of its warp, or waits with its whole warp at the
+ * barrier. */
 typedef struct {
     uint32_t all, ended, waits;
     bool at_barrier;
-    int at[PTX_LANES]; /* the instruction that is next */
+    int at[PTX_LANES]; /* the next instruction */
     char *registers;
 } warp_state;
 
@@ -27,7 +29,7 @@ static struct {
     simulated_order order;
     uint64_t *chance;
     int threads, n_warps;
-    char *memory, *fixed; /* registers of all warps and the threads' own; constants */
+    char *memory, *fixed; /* registers of all warps and local memory of the threads; constants */
     size_t room;
     warp_state warps[MOST_WARPS];
 } run;
@@ -37,11 +39,12 @@ static int choose(uint32_t set)
     if (run.order == ORDER_FORWARD) return __builtin_ctz(set);
     if (run.order == ORDER_REVERSE) return 31 - __builtin_clz(set);
     *run.chance = *run.chance * 6364136223846793005u + 1442695040888963407u;
-    for (int turn = (int)(*run.chance >> 33) % __builtin_popcount(set); turn > 0; turn--) set &= set - 1;
+    for (int turn = (int)(*run.chance >> 33) % __builtin_popcount(set); turn > 0; turn--)
+        set &= set - 1;
     return __builtin_ctz(set);
 }
 
-/* ---- before a block ---------------------------------------------------------------------------------------------- */
+/* -- setup of a block -- */
 
 static void fill(const ptx_constant *c, char *base, int warp)
 {
@@ -58,7 +61,9 @@ static void fill(const ptx_constant *c, char *base, int warp)
         case FIXED_ARGS: value += (uintptr_t)ptx_reached.args; break;
         case FIXED_THREAD: value = axis == 0 ? (uint64_t)thread : 0; break;
         case FIXED_LANE: value = (uint64_t)l; break;
-        case FIXED_LOCAL: value += (uintptr_t)ptx_reached.local + (size_t)thread * run.kernel->local; break;
+        case FIXED_LOCAL:
+            value += (uintptr_t)ptx_reached.local + (size_t)thread * run.kernel->local;
+            break;
         }
         if (c->width == PTX_LONG) memcpy((char *)to + 8 * l, &value, 8);
         else if (c->width == PTX_WORD) memcpy((char *)to + 4 * l, &value, 4);
@@ -66,12 +71,13 @@ static void fill(const ptx_constant *c, char *base, int warp)
     }
 }
 
-/* Registers that nothing was written to, and what is left of other blocks, are bits of NaN. */
+/* Registers without a value, and leftovers of other blocks, read as NaN. */
 static void begin_launch(const simulated_kernel *kernel, const void *args, int threads)
 {
     const ptx_kernel *const k = ptx_module_kernel(kernel->name, simulated_capability());
     if (k->args != kernel->args_size)
-        block_run_fail("its PTX has %zu bytes of arguments, and the host gives %zu", k->args, kernel->args_size);
+        block_run_fail("its PTX has %zu bytes of arguments, and the host gives %zu", k->args,
+                       kernel->args_size);
     run.kernel = k;
     run.threads = threads;
     run.n_warps = (threads + PTX_LANES - 1) / PTX_LANES;
@@ -86,11 +92,13 @@ static void begin_launch(const simulated_kernel *kernel, const void *args, int t
     run.fixed = run.memory + of_warps;
     ptx_reached = (ptx_reach){k, args, run.fixed + k->fixed, threads, block_run_is_early()};
     for (int i = 0; i < k->n_code; i++) k->code[i].begin = k->code[i].end = NULL;
-    for (int w = 0; w < run.n_warps; w++) run.warps[w].registers = run.memory + (size_t)w * k->registers;
+    for (int w = 0; w < run.n_warps; w++)
+        run.warps[w].registers = run.memory + (size_t)w * k->registers;
     for (int i = 0; i < k->n_constants; i++) {
         const ptx_constant *const c = &k->constants[i];
         if (c->what < FIXED_THREAD && c->what != FIXED_BLOCK) fill(c, run.fixed, 0);
-        for (int w = 0; c->what >= FIXED_THREAD && w < run.n_warps; w++) fill(c, run.warps[w].registers, w);
+        for (int w = 0; c->what >= FIXED_THREAD && w < run.n_warps; w++)
+            fill(c, run.warps[w].registers, w);
     }
 }
 
@@ -99,7 +107,8 @@ static void begin_block(void)
     memset(ptx_shared, 0xff, run.kernel->shared);
     memset(ptx_reached.local, 0xff, (size_t)run.threads * run.kernel->local);
     for (int i = 0; i < run.kernel->n_constants; i++)
-        if (run.kernel->constants[i].what == FIXED_BLOCK) fill(&run.kernel->constants[i], run.fixed, 0);
+        if (run.kernel->constants[i].what == FIXED_BLOCK)
+            fill(&run.kernel->constants[i], run.fixed, 0);
     for (int i = 0; i < run.n_warps; i++) {
         warp_state *const w = &run.warps[i];
         const int lanes = run.threads - i * PTX_LANES;
@@ -110,7 +119,7 @@ static void begin_block(void)
     }
 }
 
-/* ---- meetings ---------------------------------------------------------------------------------------------------- */
+/* ---- meetings -------------------------------------------------------------------------------- */
 
 static const char *name_of(const ptx_instruction *i)
 {
@@ -123,7 +132,7 @@ static const char *name_of(const ptx_instruction *i)
     }
 }
 
-/* No lane of the warp can go on, and not all that there are have come to one place. */
+/* Deadlock: no lane is ready, and the live lanes wait at different places. */
 __attribute__((noreturn)) static void fail_apart(const warp_state *w, int number)
 {
     const char *const file = run.kernel->file;
@@ -134,16 +143,18 @@ __attribute__((noreturn)) static void fail_apart(const warp_state *w, int number
         const int other = __builtin_ctz(rest);
         const ptx_instruction *const there = &run.kernel->code[w->at[other]];
         if (there != here)
-            block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", name_of(here), file, here->line,
-                           number * PTX_LANES + other, name_of(there), file, there->line);
+            block_run_fail("%s at %s:%d, while thread %d is in %s at %s:%d", name_of(here), file,
+                           here->line, number * PTX_LANES + other, name_of(there), file,
+                           there->line);
     }
     if ((w->all & w->ended) != 0)
-        block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name_of(here), file, here->line,
-                       number * PTX_LANES + __builtin_ctz(w->all & w->ended));
-    block_run_fail("%s at %s:%d in a warp of %d lanes", name_of(here), file, here->line, __builtin_popcount(w->all));
+        block_run_fail("%s at %s:%d is not reached by thread %d, which has ended", name_of(here),
+                       file, here->line, number * PTX_LANES + __builtin_ctz(w->all & w->ended));
+    block_run_fail("%s at %s:%d in a warp of %d lanes", name_of(here), file, here->line,
+                   __builtin_popcount(w->all));
 }
 
-/* All lanes that have not ended wait. At the barrier for the other warps: true. */
+/* All live lanes wait. Returns true if the warp waits at the barrier for other warps. */
 static bool meet(warp_state *w, int number)
 {
     const int at = w->at[__builtin_ctz(w->waits)];
@@ -155,21 +166,22 @@ static bool meet(warp_state *w, int number)
     if (i->op == PTX_bar_sync) return w->at_barrier = true;
     simt.thread = number * PTX_LANES;
     if (!ptx_warp(i, base))
-        block_run_fail("%s at %s:%d is not of all lanes, which is not known here", name_of(i), run.kernel->file,
-                       i->line);
+        block_run_fail("%s at %s:%d is not of all lanes, which is not known here", name_of(i),
+                       run.kernel->file, i->line);
     for (int l = 0; l < PTX_LANES; l++) w->at[l]++;
     w->waits = 0;
     return false;
 }
 
-/* ---- warps ------------------------------------------------------------------------------------------------------- */
+/* ---- warps ----------------------------------------------------------------------------------- */
 
 static void go_on(warp_state *w, uint32_t lanes, int at)
 {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) w->at[__builtin_ctz(rest)] = at;
 }
 
-/* Lanes of `ready` that go on together, and where: in *ret_stop the instruction at which others of them are. */
+/* Lanes of `ready` that continue together, and where; *ret_stop: the instruction at which further
+ * lanes wait. */
 static uint32_t together(const warp_state *w, uint32_t ready, int *ret_stop)
 {
     *ret_stop = INT_MAX;
@@ -189,7 +201,7 @@ static uint32_t together(const warp_state *w, uint32_t ready, int *ret_stop)
     return lanes;
 }
 
-/* The instruction at which all of `lanes` are, which is none of ptx_lanes. */
+/* Executes the instruction at which all of `lanes` are, one that ptx_lanes does not handle. */
 static void step(warp_state *w, int number, uint32_t lanes, int at, ptx_instruction *i)
 {
     char *const base[2] = {w->registers, run.fixed};
@@ -232,7 +244,7 @@ static void step(warp_state *w, int number, uint32_t lanes, int at, ptx_instruct
     }
 }
 
-/* Until all its lanes have ended or wait at the barrier. */
+/* Runs until all lanes have ended or wait at the barrier. */
 static void run_warp(warp_state *w, int number)
 {
     char *const base[2] = {w->registers, run.fixed};
@@ -261,7 +273,7 @@ static void run_warp(warp_state *w, int number)
     }
 }
 
-/* All warps have ended or wait. True: the barrier has come about. */
+/* All warps have ended or wait. True: the barrier is complete. */
 static bool barrier(void)
 {
     int first = -1, ended = -1;
@@ -274,14 +286,15 @@ static bool barrier(void)
     const ptx_instruction *const here = &run.kernel->code[run.warps[first].at[0]];
     simt.thread = first * PTX_LANES;
     if (ended >= 0)
-        block_run_fail("bar.sync at %s:%d is not reached by thread %d, which has ended", run.kernel->file, here->line,
-                       ended * PTX_LANES);
+        block_run_fail("bar.sync at %s:%d is not reached by thread %d, which has ended",
+                       run.kernel->file, here->line, ended * PTX_LANES);
     for (int i = 0; i < run.n_warps; i++) {
         warp_state *const w = &run.warps[i];
         const ptx_instruction *const there = &run.kernel->code[w->at[0]];
         if (here != there)
-            block_run_fail("bar.sync at %s:%d, while thread %d is in bar.sync at %s:%d", run.kernel->file, here->line,
-                           i * PTX_LANES, run.kernel->file, there->line);
+            block_run_fail("bar.sync at %s:%d, while thread %d is in bar.sync at %s:%d",
+                           run.kernel->file, here->line, i * PTX_LANES, run.kernel->file,
+                           there->line);
         w->at_barrier = false;
         w->waits = 0;
         go_on(w, w->all, w->at[0] + 1);
@@ -289,8 +302,8 @@ static bool barrier(void)
     return true;
 }
 
-void ptx_run_block(const simulated_kernel *kernel, const void *args, int threads, simulated_order order,
-                   uint64_t *chance, bool first)
+void ptx_run_block(const simulated_kernel *kernel, const void *args, int threads,
+                   simulated_order order, uint64_t *chance, bool first)
 {
     run.order = order;
     run.chance = chance;

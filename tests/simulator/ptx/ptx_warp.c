@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_warp.h"
 
 #include "tests/simulator/ptx/ptx_lanes.h"
@@ -14,7 +15,7 @@ static bool all_lanes(const ptx_instruction *i, int operand, char *const base[2]
     return true;
 }
 
-/* [PTX] shfl.sync: c holds how far lanes may look, and the lanes that form a group. */
+/* [PTX] shfl.sync: c holds the bound of lanes, and the mask that forms groups. */
 static void shuffle(const ptx_instruction *i, char *const base[2])
 {
     word *const to = ptx_values(base, i->x[0]), *const inside = ptx_values(base, i->x[1]);
@@ -40,10 +41,10 @@ static void vote_any(const ptx_instruction *i, char *const base[2])
     *to = *(const word *)ptx_values(base, i->x[1]) != 0 ? ~0u : 0;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
-/* [PTX] "Matrix Fragments for mma.m16n8k16 with floating point type" and "for mma.m16n8k32": where element e of a
- * lane's fragment stands. k: elements of a register, 2 of bf16, 4 of int8. */
+/* [PTX] "Matrix Fragments for mma.m16n8k16 with floating point type" and "for mma.m16n8k32":
+ * position of element e of a lane's fragment. k: elements per register, 2 of bf16, 4 of int8. */
 typedef struct {
     int row, column;
 } element;
@@ -67,7 +68,8 @@ static element element_of_c(int lane, int e)
     return (element){e < 2 ? group : group + 8, in_group * 2 + (e & 1)};
 }
 
-/* Of what order and rounding a card's sums are nobody knows: here they are in double, from c on, and rounded once. */
+/* The order and rounding of a GPU's sums are undocumented; here they are in double, starting from
+ * c, and rounded once. */
 static void product_bf16(const ptx_instruction *i, char *const base[2])
 {
     float a[16][16], b[8][16];
@@ -91,8 +93,9 @@ static void product_bf16(const ptx_instruction *i, char *const base[2])
             for (int k = 0; k < 16; k++) sum += (double)(a[at.row][k] * b[at.column][k]);
             d[e] = isnan(sum) ? ptx_float_bits(0x7fffffffu) : (float)sum;
         }
-        /* Registers of d may be those of c. */
-        for (int e = 0; e < 4; e++) memcpy((char *)ptx_values(base, i->x[e]) + 4 * l, &d[e], sizeof d[e]);
+        /* the registers of d may be those of c */
+        for (int e = 0; e < 4; e++)
+            memcpy((char *)ptx_values(base, i->x[e]) + 4 * l, &d[e], sizeof d[e]);
     }
 }
 

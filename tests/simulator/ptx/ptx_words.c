@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/ptx/ptx_words.h"
 
 #include "tests/simulator/block_run.h"
@@ -18,7 +19,8 @@ static void skip_blank(ptx_reader *r)
         if (strncmp(r->at, "//", 2) == 0) {
             r->at += strcspn(r->at, "\n");
         } else if (strncmp(r->at, "/*", 2) == 0) {
-            for (; *r->at != '\0' && strncmp(r->at, "*/", 2) != 0; r->at++) r->line += *r->at == '\n';
+            for (; *r->at != '\0' && strncmp(r->at, "*/", 2) != 0; r->at++)
+                r->line += *r->at == '\n';
             r->at += *r->at != '\0' ? 2 : 0;
         } else {
             return;
@@ -35,7 +37,8 @@ ptx_word ptx_next(ptx_reader *r)
         r->at += 1 + strcspn(r->at + 1, "\"\n");
         r->at += *r->at == '"';
     } else if (in_name(r->at) || (*r->at == '-' && isdigit((unsigned char)r->at[1]))) {
-        for (r->at++; in_name(r->at) || (r->at[0] == ':' && r->at[1] == ':'); r->at++) r->at += *r->at == ':';
+        for (r->at++; in_name(r->at) || (r->at[0] == ':' && r->at[1] == ':'); r->at++)
+            r->at += *r->at == ':';
     } else {
         r->at++;
     }
@@ -70,7 +73,8 @@ void ptx_need(ptx_reader *reader, const char *text)
 {
     const ptx_word word = ptx_next(reader);
     if (!ptx_is(word, text))
-        block_run_fail("%s:%d: '%s' should stand where '%.*s' does", reader->file, word.line, text, word.n, word.at);
+        block_run_fail("%s:%d: '%s' should stand where '%.*s' does", reader->file, word.line, text,
+                       word.n, word.at);
 }
 
 bool ptx_number(uint64_t *ret_value, ptx_word word)
@@ -86,5 +90,6 @@ bool ptx_number(uint64_t *ret_value, ptx_word word)
 
 void ptx_unknown(const ptx_reader *reader, ptx_word word, const char *what)
 {
-    block_run_fail("%s:%d: %s '%.*s' is not known here", reader->file, word.line, what, word.n, word.at);
+    block_run_fail("%s:%d: %s '%.*s' is not known here", reader->file, word.line, what, word.n,
+                   word.at);
 }

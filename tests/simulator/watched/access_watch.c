@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/simulator/access_watch.h"
 
 #include "models/gpu/simt.h"
@@ -10,10 +11,11 @@
 
 typedef enum { READ, WRITE, ATOMIC } access_kind;
 
-/* Who: nobody, one thread, several lanes between the same two barriers of a warp, several warps, several blocks. */
+/* Accessed by: no thread, one thread, several lanes between the same two barriers of a warp,
+ * several warps, several blocks. */
 enum { NOBODY, ONE, LANES, WARPS, BLOCKS };
 
-/* The last access of a kind; of several that nothing orders, the first. */
+/* The last access of a kind; among unordered ones, the first. */
 typedef struct {
     uint32_t block, barriers, syncs, code;
     uint16_t thread;
@@ -22,7 +24,7 @@ typedef struct {
 
 typedef struct {
     mark wrote, read;
-} cell; /* of one byte */
+} cell; /* for one byte */
 
 enum { PAGE = 4096, PAGES = 1 << 16 };
 
@@ -32,11 +34,12 @@ typedef struct {
 } page;
 
 typedef struct {
-    page pages[PAGES]; /* by hash */
+    page pages[PAGES]; /* a hash table */
     int used[PAGES], n_used;
 } page_table;
 
-static page_table tables[2], *now_table = &tables[0], *before_table = &tables[1]; /* of the launch; of the one before */
+static page_table tables[2], *now_table = &tables[0],
+                             *before_table = &tables[1]; /* of this launch; of the previous one */
 static page *last_page;
 static uint32_t block;
 static uintptr_t code_base;
@@ -61,7 +64,8 @@ void access_watch_begin(void)
 {
     Dl_info info;
     page_table *const oldest = before_table;
-    if (code_base == 0 && dladdr((void *)(uintptr_t)access_watch_begin, &info) != 0) code_base = (uintptr_t)info.dli_fbase;
+    if (code_base == 0 && dladdr((void *)(uintptr_t)access_watch_begin, &info) != 0)
+        code_base = (uintptr_t)info.dli_fbase;
     before_table = now_table;
     now_table = oldest;
     clear(oldest);
@@ -71,7 +75,7 @@ void access_watch_begin(void)
 
 void access_watch_block(void) { block++; }
 
-/* Where the page is, or would be. */
+/* The page's slot, or its free slot. */
 static page *page_of(page_table *table, uintptr_t number)
 {
     uintptr_t i = number * 0x9E3779B97F4A7C15u >> 48;
@@ -87,34 +91,39 @@ static cell *cell_of(const void *at)
         if (last_page->cells == NULL) {
             *last_page = (page){number, calloc(PAGE, sizeof(cell))};
             now_table->used[now_table->n_used++] = (int)(last_page - now_table->pages);
-            if (last_page->cells == NULL || now_table->n_used == PAGES) block_run_fail("too much memory to watch");
+            if (last_page->cells == NULL || now_table->n_used == PAGES)
+                block_run_fail("too much memory to watch");
         }
     }
     return &last_page->cells[(uintptr_t)at % PAGE];
 }
 
-/* ---- races -------------------------------------------------------------------------------------------------------- */
+/* ---- races ----------------------------------------------------------------------------------- */
 
 static bool is_before(const mark *m, const mark *now, bool shared)
 {
     if (m->who == NOBODY) return true;
-    if (m->block != now->block) return shared; /* another block's shared memory is another */
+    if (m->block != now->block) return shared; /* shared memory of another block is different
+                                                * memory */
     if (m->who == BLOCKS) return false;
     if (m->who == ONE && m->thread == now->thread) return true;
     if (m->barriers < now->barriers) return true;
-    return m->who != WARPS && m->thread / WARP_LANES == now->thread / WARP_LANES && m->syncs < now->syncs;
+    return m->who != WARPS && m->thread / WARP_LANES == now->thread / WARP_LANES &&
+           m->syncs < now->syncs;
 }
 
-/* Of several accesses that nothing orders and that do not race. */
+/* Merges an access with unordered ones that do not race. */
 static void join(mark *m, const mark *now, bool shared)
 {
     if (is_before(m, now, shared)) *m = *now;
     else if (m->block != now->block) m->who = BLOCKS;
-    else if (m->who <= LANES && m->thread / WARP_LANES == now->thread / WARP_LANES && m->syncs == now->syncs) m->who = LANES;
+    else if (m->who <= LANES && m->thread / WARP_LANES == now->thread / WARP_LANES &&
+             m->syncs == now->syncs)
+        m->who = LANES;
     else if (m->who != BLOCKS) m->who = WARPS;
 }
 
-/* "kernels_norm.cu:41", if addr2line is there. */
+/* "kernels_norm.cu:41", if addr2line is available. */
 static void place(char *text, size_t size, uint32_t code)
 {
     Dl_info info;
@@ -136,11 +145,12 @@ static void fail_race(const mark *m, const mark *now, access_kind kind, bool wro
     place(there, sizeof there, m->code);
     if (m->block != now->block) snprintf(who, sizeof who, "a thread of another block");
     else snprintf(who, sizeof who, "thread %d", m->thread);
-    block_run_fail("race: it %s %s memory at %s that %s %s at %s, with no barrier between", kind == READ ? "reads" : "writes",
-                   shared ? "shared" : "the card's", here, who, wrote ? "wrote" : "read", there);
+    block_run_fail("race: it %s %s memory at %s that %s %s at %s, with no barrier between",
+                   kind == READ ? "reads" : "writes", shared ? "shared" : "the card's", here, who,
+                   wrote ? "wrote" : "read", there);
 }
 
-/* An access of the card's memory before after_previous. */
+/* Checks an access to GPU memory before after_previous. */
 static void look_early(const void *at, size_t bytes, access_kind kind, uint32_t code)
 {
     char here[600], there[600];
@@ -154,7 +164,8 @@ static void look_early(const void *at, size_t bytes, access_kind kind, uint32_t 
         if (p->cells == NULL || p->cells[byte % PAGE].wrote.who == NOBODY) continue;
         place(here, sizeof here, code);
         place(there, sizeof there, p->cells[byte % PAGE].wrote.code);
-        block_run_fail("race: it reads the card's memory at %s, before after_previous, that the launch before wrote at %s",
+        block_run_fail("race: it reads the card's memory at %s, before after_previous, that the "
+                       "launch before wrote at %s",
                        here, there);
     }
 }
@@ -162,12 +173,15 @@ static void look_early(const void *at, size_t bytes, access_kind kind, uint32_t 
 static void look(const void *at, size_t bytes, access_kind kind, bool shared, uint32_t code)
 {
     const simulated_epoch epoch = block_run_epoch(simt.thread);
-    const mark now = {block, epoch.block, epoch.warp, code, (uint16_t)simt.thread, ONE, kind == ATOMIC};
+    const mark now = {block, epoch.block,   epoch.warp, code, (uint16_t)simt.thread,
+                      ONE,   kind == ATOMIC};
     for (size_t i = 0; i < bytes; i++) {
         cell *c = cell_of((const char *)at + i);
         const bool both_atomic = kind == ATOMIC && c->wrote.atomic;
-        if (!both_atomic && !is_before(&c->wrote, &now, shared)) fail_race(&c->wrote, &now, kind, true, shared);
-        if (kind != READ && !is_before(&c->read, &now, shared)) fail_race(&c->read, &now, kind, false, shared);
+        if (!both_atomic && !is_before(&c->wrote, &now, shared))
+            fail_race(&c->wrote, &now, kind, true, shared);
+        if (kind != READ && !is_before(&c->read, &now, shared))
+            fail_race(&c->read, &now, kind, false, shared);
         if (kind == READ) {
             join(&c->read, &now, shared);
             continue;
@@ -178,11 +192,11 @@ static void look(const void *at, size_t bytes, access_kind kind, bool shared, ui
     }
 }
 
-/* ---- which memory ------------------------------------------------------------------------------------------------- */
+/* ---- which memory ---------------------------------------------------------------------------- */
 
 static void watch(const void *at, size_t bytes, access_kind kind, const void *return_address)
 {
-    static simulated_range last; /* touched */
+    static simulated_range last; /* allocation of the last access */
     const char *first = at;
     const uint32_t code = (uint32_t)((uintptr_t)return_address - 1 - code_base);
     if (block_run_shared_has(at)) {
@@ -190,22 +204,27 @@ static void watch(const void *at, size_t bytes, access_kind kind, const void *re
         return;
     }
     if (block_run_stack_has(at)) return;
-    if (last.changes != simulated_memory_changes || first < last.begin || first + bytes > last.end) {
+    if (last.changes != simulated_memory_changes || first < last.begin ||
+        first + bytes > last.end) {
         const simulated_range range = simulated_memory_around(at);
-        if (range.begin == NULL) return; /* a table of constants, say */
+        if (range.begin == NULL) return; /* for instance a table of constants */
         last = range;
         if (first < last.begin || first + bytes > last.end) {
             char here[600];
             place(here, sizeof here, code);
             block_run_fail("it %s %zu bytes at %s at byte %ld of an allocation of %zu bytes",
-                           kind == READ ? "reads" : "writes", bytes, here, (long)(first - last.begin), (size_t)(last.end - last.begin));
+                           kind == READ ? "reads" : "writes", bytes, here,
+                           (long)(first - last.begin), (size_t)(last.end - last.begin));
         }
     }
     if (block_run_is_early()) look_early(at, bytes, kind, code);
     look(at, bytes, kind, false, code);
 }
 
-void access_watch_atomic(const void *at, size_t bytes, const void *code) { watch(at, bytes, ATOMIC, code); }
+void access_watch_atomic(const void *at, size_t bytes, const void *code)
+{
+    watch(at, bytes, ATOMIC, code);
+}
 
 void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const void *code)
 {
@@ -213,7 +232,7 @@ void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const
     watch(to, bytes, WRITE, code);
 }
 
-/* ---- what gcc calls ----------------------------------------------------------------------------------------------- */
+/* -- functions that gcc calls -- */
 
 void __tsan_init(void);
 void __tsan_func_entry(void *from);
@@ -222,9 +241,12 @@ void __tsan_init(void) {}
 void __tsan_func_entry(void *from) { (void)from; }
 void __tsan_func_exit(void) {}
 
-#define WATCHED(name, bytes, kind)                                                                                     \
-    void __tsan_##name(void *at);                                                                                      \
-    void __tsan_##name(void *at) { watch(at, bytes, kind, __builtin_return_address(0)); }
+#define WATCHED(name, bytes, kind)                                                                 \
+    void __tsan_##name(void *at);                                                                  \
+    void __tsan_##name(void *at)                                                                   \
+    {                                                                                              \
+        watch(at, bytes, kind, __builtin_return_address(0));                                       \
+    }
 WATCHED(read1, 1, READ)
 WATCHED(read2, 2, READ)
 WATCHED(read4, 4, READ)
@@ -244,8 +266,11 @@ WATCHED(unaligned_write4, 4, WRITE)
 WATCHED(unaligned_write8, 8, WRITE)
 WATCHED(unaligned_write16, 16, WRITE)
 
-#define WATCHED_RANGE(name, kind)                                                                                      \
-    void __tsan_##name(void *at, unsigned long bytes);                                                                 \
-    void __tsan_##name(void *at, unsigned long bytes) { watch(at, bytes, kind, __builtin_return_address(0)); }
+#define WATCHED_RANGE(name, kind)                                                                  \
+    void __tsan_##name(void *at, unsigned long bytes);                                             \
+    void __tsan_##name(void *at, unsigned long bytes)                                              \
+    {                                                                                              \
+        watch(at, bytes, kind, __builtin_return_address(0));                                       \
+    }
 WATCHED_RANGE(read_range, READ)
 WATCHED_RANGE(write_range, WRITE)

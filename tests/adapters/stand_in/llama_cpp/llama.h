@@ -1,4 +1,6 @@
-/* llama: the few names of llama.cpp's that the adapter uses; for tests on machines that do not have it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* llama: a stand-in for llama.cpp's llama.h, with the names that the adapter uses.
+ * For tests on machines without llama.cpp. */
 #ifndef LLAMA_STAND_IN_H
 #define LLAMA_STAND_IN_H
 

@@ -1,21 +1,39 @@
-"""SGLang's tree_speculative_sampling_target_only: our own few lines behind its signature."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stand-in for SGLang's tree_speculative_sampling_target_only, with the same signature."""
+
 import os
 
 WRONG = os.environ.get("SPECLAB_STAND_IN") == "wrong"
 
 
-def tree_speculative_sampling_target_only(predicts, accept_index, accept_token_num, candidates, retrive_index,
-                                          retrive_next_token, retrive_next_sibling, uniform_samples,
-                                          uniform_samples_for_final_sampling, target_probs, draft_probs,
-                                          threshold_single=1.0, threshold_acc=1.0, deterministic=True):
+def tree_speculative_sampling_target_only(
+    predicts,
+    accept_index,
+    accept_token_num,
+    candidates,
+    retrive_index,
+    retrive_next_token,
+    retrive_next_sibling,
+    uniform_samples,
+    uniform_samples_for_final_sampling,
+    target_probs,
+    draft_probs,
+    threshold_single=1.0,
+    threshold_acc=1.0,
+    deterministic=True,
+):
     for b, tokens in enumerate(candidates.tolist()):
-        index, child, sibling = (x.tolist()[b] for x in (retrive_index, retrive_next_token, retrive_next_sibling))
+        index, child, sibling = (
+            x.tolist()[b] for x in (retrive_index, retrive_next_token, retrive_next_sibling)
+        )
         coin, target = uniform_samples.tolist()[b], target_probs.tolist()[b]
         at, kept, tried = 0, 0, set()
         accept_index.data[b][0] = index[0]
         node, mass, u = child[0], 0.0, coin[0]
         while node != -1:
-            row = target[at - 1 if WRONG and at > 0 else at]  # wrong: the row before, in the order of nodes
+            row = target[
+                at - 1 if WRONG and at > 0 else at
+            ]  # wrong: the previous node's row
             mass += row[tokens[node]]
             if u < mass / threshold_acc or row[tokens[node]] >= threshold_single:
                 predicts.data[index[at]] = tokens[node]

@@ -1,4 +1,6 @@
-"""The few functions of PyTorch that the adapters use, over nested lists: for tests on machines that do not have it."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stand-in for the functions of PyTorch that the adapters use, over nested lists."""
+
 import math
 import random
 
@@ -29,7 +31,9 @@ class Tensor:
         return Tensor(item, self.shape[1:]) if isinstance(item, list) else item
 
     def log(self):
-        return Tensor([[math.log(x) if x > 0 else -math.inf for x in row] for row in self.data], self.shape)
+        return Tensor(
+            [[math.log(x) if x > 0 else -math.inf for x in row] for row in self.data], self.shape
+        )
 
     def softmax(self, axis):
         return Tensor([softmax(row) for row in self.data], self.shape)
@@ -76,7 +80,7 @@ def rand(shape, device=None):
 
 
 def draw(weights):
-    """An index with probability proportional to its weight; not of PyTorch's, but of every stand-in's."""
+    """An index with probability proportional to its weight; for the stand-ins, not in PyTorch."""
     u, last = random.random() * math.fsum(weights), 0
     for i, weight in enumerate(weights):
         if weight > 0:

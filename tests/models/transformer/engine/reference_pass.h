@@ -1,5 +1,7 @@
-/* reference_pass: a transformer's forward pass in double precision, token after token, written from its definition
- * [Touvron23] and from nothing else; and the engine's logits of the same text, to be held against it. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* reference_pass: a transformer's forward pass in double precision, token after token.
+ * Written from its definition [Touvron23] alone; and the engine's logits of the same text, to
+ * compare. The caller owns the arrays. */
 #ifndef SPECLAB_TESTS_REFERENCE_PASS_H
 #define SPECLAB_TESTS_REFERENCE_PASS_H
 
@@ -16,31 +18,35 @@ static inline double *reference_vector(int n)
     return vector;
 }
 
-/* What a product with quantised weights makes of its input: 32 numbers share a step, the largest is 127 of them. */
+/* A product with quantised weights rounds its input: 32 numbers share a step, of which the largest
+ * is 127. */
 static inline void reference_round(double *x, int n)
 {
     for (int begin = 0; begin < n; begin += SPEC_TENSOR_BLOCK) {
         double largest = 0.0;
         for (int i = begin; i < begin + SPEC_TENSOR_BLOCK; i++) largest = fmax(largest, fabs(x[i]));
         const double step = largest / 127.0;
-        for (int i = begin; i < begin + SPEC_TENSOR_BLOCK && step > 0.0; i++) x[i] = nearbyint(x[i] / step) * step;
+        for (int i = begin; i < begin + SPEC_TENSOR_BLOCK && step > 0.0; i++)
+            x[i] = nearbyint(x[i] / step) * step;
     }
 }
 
-/* y (+)= w x + bias, the input rounded where the weights are quantised and `rounds`. */
-static inline void reference_product(double *y, const spec_tensor *w, const spec_tensor *opt_bias, const double *x,
-                                     bool rounds, bool add)
+/* y (+)= w x + bias, with x rounded if the weights are quantised and `rounds` is set. */
+static inline void reference_product(double *y, const spec_tensor *w, const spec_tensor *opt_bias,
+                                     const double *x, bool rounds, bool add)
 {
     double *input = reference_vector(w->cols);
-    float *row = malloc((size_t)w->cols * sizeof *row), *bias = calloc((size_t)w->rows, sizeof *bias);
+    float *row = malloc((size_t)w->cols * sizeof *row),
+          *bias = calloc((size_t)w->rows, sizeof *bias);
     assert_non_null(row);
     assert_non_null(bias);
     memcpy(input, x, (size_t)w->cols * sizeof *input);
-    if (rounds && (w->type == SPEC_TENSOR_Q8_0 || w->type == SPEC_TENSOR_Q4_0)) reference_round(input, w->cols);
-    if (opt_bias != NULL && opt_bias->data != NULL) spec_tensor_row(bias, opt_bias, 0);
+    if (rounds && (w->type == SPEC_TENSOR_Q8_0 || w->type == SPEC_TENSOR_Q4_0))
+        reference_round(input, w->cols);
+    if (opt_bias != NULL && opt_bias->data != NULL) spec_tensor_decode_row(bias, opt_bias, 0);
     for (int r = 0; r < w->rows; r++) {
         double sum = (double)bias[r];
-        spec_tensor_row(row, w, r);
+        spec_tensor_decode_row(row, w, r);
         for (int k = 0; k < w->cols; k++) sum += (double)row[k] * input[k];
         y[r] = add ? y[r] + sum : sum;
     }
@@ -75,9 +81,10 @@ static inline void reference_rope(double *head, const spec_shape *s, int positio
     }
 }
 
-/* One head's mix of the values at positions 0..last; keys and values lie `stride` apart. */
-static inline void reference_attend(double *mixed, const double *query, const double *key, const double *value,
-                                    int stride, int last, int head_dim)
+/* One head's weighted sum of the values at positions 0..last; keys and values are `stride` apart.
+ */
+static inline void reference_attend(double *mixed, const double *query, const double *key,
+                                    const double *value, int stride, int last, int head_dim)
 {
     double *weight = reference_vector(last + 1), largest = -INFINITY, sum = 0.0;
     for (int t = 0; t <= last; t++) {
@@ -88,23 +95,29 @@ static inline void reference_attend(double *mixed, const double *query, const do
     for (int t = 0; t <= last; t++) sum += weight[t] = exp(weight[t] - largest);
     for (int i = 0; i < head_dim; i++) {
         mixed[i] = 0.0;
-        for (int t = 0; t <= last; t++) mixed[i] += weight[t] / sum * value[(ptrdiff_t)t * stride + i];
+        for (int t = 0; t <= last; t++)
+            mixed[i] += weight[t] / sum * value[(ptrdiff_t)t * stride + i];
     }
     free(weight);
 }
 
 /* Logits (n, vocab) after each of n tokens. */
-static inline void reference_pass(double *logits, const spec_checkpoint *c, const int *token, int n, bool rounds)
+static inline void reference_pass(double *logits, const spec_checkpoint *c, const int *token, int n,
+                                  bool rounds)
 {
     const spec_shape *s = &c->shape;
-    const int heads = s->n_heads * s->head_dim, kv = s->n_kv_heads * s->head_dim, shared = s->n_heads / s->n_kv_heads;
-    double *x = reference_vector(s->dim), *normed = reference_vector(s->dim), *query = reference_vector(heads);
-    double *mixed = reference_vector(heads), *gate = reference_vector(s->ffn_dim), *up = reference_vector(s->ffn_dim);
-    double *keys = reference_vector(s->n_layers * n * kv), *values = reference_vector(s->n_layers * n * kv);
+    const int heads = s->n_heads * s->head_dim, kv = s->n_kv_heads * s->head_dim,
+              shared = s->n_heads / s->n_kv_heads;
+    double *x = reference_vector(s->dim), *normed = reference_vector(s->dim),
+           *query = reference_vector(heads);
+    double *mixed = reference_vector(heads), *gate = reference_vector(s->ffn_dim),
+           *up = reference_vector(s->ffn_dim);
+    double *keys = reference_vector(s->n_layers * n * kv),
+           *values = reference_vector(s->n_layers * n * kv);
     float *row = malloc((size_t)s->dim * sizeof *row);
     assert_non_null(row);
     for (int t = 0; t < n; t++) {
-        spec_tensor_row(row, &c->embedding, token[t]);
+        spec_tensor_decode_row(row, &c->embedding, token[t]);
         for (int i = 0; i < s->dim; i++) x[i] = (double)row[i];
         for (int l = 0; l < s->n_layers; l++) {
             const spec_checkpoint_layer *layer = &c->layer[l];
@@ -113,13 +126,14 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
             reference_norm(normed, x, &layer->attention_norm, (double)s->norm_eps);
             reference_product(query, &layer->query, &layer->query_bias, normed, rounds, false);
             reference_product(own, &layer->key, &layer->key_bias, normed, rounds, false);
-            reference_product(value + (ptrdiff_t)t * kv, &layer->value, &layer->value_bias, normed, rounds, false);
+            reference_product(value + (ptrdiff_t)t * kv, &layer->value, &layer->value_bias, normed,
+                              rounds, false);
             for (int h = 0; h < s->n_kv_heads; h++) reference_rope(own + h * s->head_dim, s, t);
             for (int h = 0; h < s->n_heads; h++) {
                 const int from = h / shared * s->head_dim;
                 reference_rope(query + h * s->head_dim, s, t);
-                reference_attend(mixed + h * s->head_dim, query + h * s->head_dim, key + from, value + from, kv, t,
-                                 s->head_dim);
+                reference_attend(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
+                                 value + from, kv, t, s->head_dim);
             }
             reference_product(x, &layer->attention_output, NULL, mixed, rounds, true);
             reference_norm(normed, x, &layer->ffn_norm, (double)s->norm_eps);
@@ -129,16 +143,17 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
             reference_product(x, &layer->down, NULL, gate, rounds, true);
         }
         reference_norm(normed, x, &c->final_norm, (double)s->norm_eps);
-        reference_product(logits + (ptrdiff_t)t * s->vocab, &c->output, NULL, normed, rounds, false);
+        reference_product(logits + (ptrdiff_t)t * s->vocab, &c->output, NULL, normed, rounds,
+                          false);
     }
     double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     free(row);
 }
 
-/* The engine's logits of the same text, `columns` tokens a pass, on the weights' device. */
-static inline void engine_pass_with(float *logits, const spec_weights *weights, spec_tensor_type kv_type,
-                                    const int *token, int n, int columns)
+/* The engine's logits of the same text, in passes of `columns` tokens, on the weights' device. */
+static inline void engine_pass_with(float *logits, const spec_weights *weights,
+                                    spec_tensor_type kv_type, const int *token, int n, int columns)
 {
     const spec_shape *s = &weights->shape;
     const spec_backend *on = weights->backend;
@@ -165,12 +180,13 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights, 
     spec_forward_free(&forward);
 }
 
-static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n, int columns)
+static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n,
+                               int columns)
 {
     engine_pass_with(logits, weights, SPEC_TENSOR_F32, token, n, columns);
 }
 
-/* The difference's root mean square over the reference's spread, the worst over n rows. */
+/* The root mean square of the difference over the spread of the reference, the worst of n rows. */
 static inline double reference_error(const float *logits, const double *reference, int n, int vocab)
 {
     double worst = 0.0;

@@ -1,5 +1,7 @@
-/* Where a model computes: devices by name, and whether there is room. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Devices by name, and the memory budget. */
 #include "models/gpu/card.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/support/simulated_card.h"
@@ -14,7 +16,8 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {{0}};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -41,17 +44,18 @@ static void a_device_is_opened_by_name_and_twice_is_once(void **state)
     spec_device_close(NULL);
 }
 
-static void names_that_are_none_are_refused(void **state)
+static void invalid_names_are_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "CPU", "gpu:", "gpu:-1", "gpu: 1", "gpu:1x", "gpu:99999999999", "gpux", "cuda"};
+    static const char *const bad[] = {
+        "", "CPU", "gpu:", "gpu:-1", "gpu: 1", "gpu:1x", "gpu:99999999999", "gpux", "cuda"};
     const spec_backend *backend = &spec_backend_cpu;
     spec_error error = {{0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(spec_device_is_name(bad[i]));
         assert_int_equal(spec_device_open(&backend, bad[i], &error), GSL_EINVAL);
         assert_null(backend);
-        assert_string_equal(error.text, "there is no such device; there are cpu, gpu, gpu:N, auto");
+        assert_string_equal(error.text, "no such device: type one of cpu, gpu, gpu:N, auto");
     }
     assert_true(spec_device_is_name("gpu:12"));
     assert_int_equal(spec_device_open(&backend, "gpu:99999", &error), GSL_EINVAL);
@@ -92,7 +96,7 @@ static spec_tensor_type kv_of(const char *spec, const spec_model *opt_target)
     return type;
 }
 
-static void keys_and_values_are_of_the_type_that_was_asked_for_or_suits(void **state)
+static void the_kv_cache_has_the_requested_or_the_automatic_type(void **state)
 {
     (void)state;
     assert_int_equal(kv_of(MODEL "&type=q8_0", NULL), SPEC_TENSOR_F32);
@@ -103,40 +107,47 @@ static void keys_and_values_are_of_the_type_that_was_asked_for_or_suits(void **s
     assert_int_equal(kv_of(MODEL "&type=f32&device=gpu", NULL), SPEC_TENSOR_F32);
     assert_int_equal(kv_of(MODEL "&type=f32&device=gpu&kv=bf16", NULL), SPEC_TENSOR_BF16);
     spec_model *target = open_model(MODEL "&type=f32&device=gpu&kv=bf16", NULL);
-    assert_int_equal(kv_of("layers?exit=1", target), SPEC_TENSOR_BF16); /* it may share the target's */
+    assert_int_equal(kv_of("layers?exit=1", target),
+                     SPEC_TENSOR_BF16); /* it may share the target's KV cache */
     assert_int_equal(kv_of("quantised?type=bf16", target), SPEC_TENSOR_BF16);
     assert_int_equal(kv_of("quantised?type=f32", target), SPEC_TENSOR_F32);
     assert_int_equal(kv_of("quantised?type=bf16&device=cpu", target), SPEC_TENSOR_F32);
     spec_model *draft = open_model("quantised?type=bf16&device=target", target);
-    assert_ptr_equal(spec_transformer_of(draft)->weights->backend, spec_transformer_of(target)->weights->backend);
+    assert_ptr_equal(spec_transformer_of(draft)->weights->backend,
+                     spec_transformer_of(target)->weights->backend);
     spec_model_close(draft);
     draft = open_model("quantised?type=bf16&device=cpu", target);
     assert_ptr_equal(spec_transformer_of(draft)->weights->backend, &spec_backend_cpu);
     spec_model_close(draft);
     spec_model_close(target);
-    target = open_model("random?dim=40&layers=1&heads=2&ffn=96&vocab=9&context=9&type=f32&device=gpu", NULL);
-    assert_int_equal(kv_of("quantised?type=q8_0", target), SPEC_TENSOR_BF16); /* one matrix alone is not of floats */
+    target = open_model(
+        "random?dim=40&layers=1&heads=2&ffn=96&vocab=9&context=9&type=f32&device=gpu", NULL);
+    assert_int_equal(kv_of("quantised?type=q8_0", target),
+                     SPEC_TENSOR_BF16); /* one matrix is not of floats */
     spec_model_close(target);
     spec_error error;
     assert_int_equal(spec_model_open(&target, MODEL "&kv=bf16", NULL, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "kv=bf16: cpu (the processor) keeps keys and values as floats: leave it out, or "
-                                    "compute on a GPU");
+    assert_string_equal(
+        error.text,
+        "kv=bf16: cpu (the processor) keeps keys and values as floats: leave it out, or "
+        "compute on a GPU");
     assert_int_equal(spec_model_open(&target, MODEL "&kv=f16", NULL, &error), GSL_EINVAL);
 }
 
-/* What was said to be needed is what the weights, a session's keys and values and its buffers take, by a count of all
- * that is asked for. */
+/* The stated need equals what weights, KV cache and buffers of a session take, counted by
+ * allocations. */
 static size_t taken;
 static const spec_backend *counted;
 
-static int count_alloc(const spec_backend *backend, void **ret_memory, size_t bytes, spec_error *error)
+static int count_alloc(const spec_backend *backend, void **ret_memory, size_t bytes,
+                       spec_error *error)
 {
     (void)backend;
     taken += counted->piece(bytes);
     return counted->alloc(counted, ret_memory, bytes, error);
 }
 
-static void the_memory_that_is_asked_about_is_what_weights_take(void **state)
+static void the_memory_need_is_what_weights_take(void **state)
 {
     (void)state;
     static const char *const type[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
@@ -154,15 +165,18 @@ static void the_memory_that_is_asked_about_is_what_weights_take(void **state)
         size_t matrices = 0;
         for (int l = 0; l < 2; l++) {
             const spec_layer *layer = &t->weights->layer[l];
-            matrices += backend->piece(layer->qkv.bytes) + backend->piece(layer->attention_output.bytes) +
+            matrices += backend->piece(layer->qkv.bytes) +
+                        backend->piece(layer->attention_output.bytes) +
                         backend->piece(layer->gate_up.bytes) + backend->piece(layer->down.bytes);
         }
         matrices += backend->piece(t->weights->output.bytes);
         if (t->weights->embedding.data != t->weights->output.data)
             matrices += backend->piece(t->weights->embedding.bytes);
         taken = 0;
-        assert_int_equal(spec_weights_init(&again, t->checkpoint, SPEC_TENSOR_TYPES, &watched, &error), GSL_SUCCESS);
-        const size_t vectors = taken; /* matrices are allocated by the backend itself */
+        assert_int_equal(
+            spec_weights_init(&again, t->checkpoint, SPEC_TENSOR_TYPES, &watched, &error),
+            GSL_SUCCESS);
+        const size_t vectors = taken; /* the backend allocates matrices itself */
         assert_int_equal(spec_weights_bytes(&all_floats, t->checkpoint, SPEC_TENSOR_TYPES, backend),
                          matrices + vectors);
         assert_int_equal(all_floats, i == 0);
@@ -173,13 +187,14 @@ static void the_memory_that_is_asked_about_is_what_weights_take(void **state)
         taken = 0;
         assert_int_equal(spec_forward_init(&forward, &same, &error), GSL_SUCCESS);
         assert_int_equal(spec_forward_bytes(backend, &t->checkpoint->shape),
-                         taken + backend->queue_bytes(&t->checkpoint->shape)); /* which the queue allocates itself */
+                         taken + backend->queue_bytes(
+                                     &t->checkpoint->shape)); /* the queue allocates it itself */
         spec_forward_free(&forward);
         spec_model_close(model);
     }
 }
 
-/* The card has so much memory when it is opened next. */
+/* Set the memory of the simulated GPU that opens next. */
 static void have_memory(long bytes)
 {
     char text[32];
@@ -187,9 +202,9 @@ static void have_memory(long bytes)
     setenv("SIM_MEMORY", text, 1);
 }
 
-/* The target's text has room while the draft is opened, though it is not there yet: there are cards that have room for
- * the target alone, and with room for both nothing is refused later. */
-static void a_draft_leaves_room_for_the_text_of_its_target(void **state)
+/* The draft's check includes the target's text, which is not allocated yet. On a GPU that holds
+ * only the target the draft is refused; on a larger one nothing fails later. */
+static void a_draft_leaves_memory_for_the_text_of_its_target(void **state)
 {
     (void)state;
     bool both = false;
@@ -201,7 +216,9 @@ static void a_draft_leaves_room_for_the_text_of_its_target(void **state)
         spec_session one, other;
         assert_true(bytes < 1L << 30);
         have_memory(bytes);
-        if (spec_model_open(&target, MODEL "&type=f32&kv=bf16&device=gpu", NULL, &error) != GSL_SUCCESS) continue;
+        if (spec_model_open(&target, MODEL "&type=f32&kv=bf16&device=gpu", NULL, &error) !=
+            GSL_SUCCESS)
+            continue;
         const int status = spec_model_open(&draft, "quantised?type=q4_0", target, &error);
         both = status == GSL_SUCCESS;
         target_alone += !both;
@@ -230,8 +247,11 @@ static void a_context_that_needs_the_most_is_named(void **state)
     const char *end;
     if (spec_card_is_real()) skip();
     have_memory(200000);
-    assert_int_equal(spec_model_open(&model, "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=65536&device=gpu",
-                                     NULL, &error), GSL_ENOMEM);
+    assert_int_equal(
+        spec_model_open(&model,
+                        "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=65536&device=gpu",
+                        NULL, &error),
+        GSL_ENOMEM);
     assert_null(model);
     static const char begin[] = "GPU 0 (simulated card) has 195 KiB free of 195 KiB, and ";
     if (strncmp(error.text, begin, strlen(begin)) != 0) fail_msg("'%s'", error.text);
@@ -239,8 +259,12 @@ static void a_context_that_needs_the_most_is_named(void **state)
     assert_non_null(strstr(error.text, ", keys and values of a text of 65536 tokens "));
     assert_non_null(end = strstr(error.text, "; a smaller context= needs less"));
     assert_string_equal(end, "; a smaller context= needs less");
-    assert_int_equal(spec_model_open(&model, "random?dim=64&layers=2&heads=4&ffn=96&vocab=9999&context=32&type=f32&"
-                                             "device=gpu", NULL, &error), GSL_ENOMEM);
+    assert_int_equal(
+        spec_model_open(&model,
+                        "random?dim=64&layers=2&heads=4&ffn=96&vocab=9999&context=32&type=f32&"
+                        "device=gpu",
+                        NULL, &error),
+        GSL_ENOMEM);
     assert_null(strstr(error.text, "context="));
     unsetenv("SIM_MEMORY");
 }
@@ -252,8 +276,8 @@ static long most_kilobytes(void)
     return usage.ru_maxrss;
 }
 
-/* 260 MB of weights would be drawn, and are not. */
-static void random_weights_are_not_drawn_where_there_is_no_room_for_them(void **state)
+/* 260 MB of weights are not drawn if they do not fit. */
+static void random_weights_are_not_drawn_if_they_do_not_fit(void **state)
 {
     (void)state;
     spec_error error = {{0}};
@@ -261,8 +285,12 @@ static void random_weights_are_not_drawn_where_there_is_no_room_for_them(void **
     if (spec_card_is_real()) skip();
     have_memory(200000000);
     const long before = most_kilobytes();
-    assert_int_equal(spec_model_open(&model, "random?dim=2048&layers=1&heads=8&ffn=2048&vocab=10000&context=32&type=f32&"
-                                             "device=gpu", NULL, &error), GSL_ENOMEM);
+    assert_int_equal(
+        spec_model_open(&model,
+                        "random?dim=2048&layers=1&heads=8&ffn=2048&vocab=10000&context=32&type=f32&"
+                        "device=gpu",
+                        NULL, &error),
+        GSL_ENOMEM);
     unsetenv("SIM_MEMORY");
     assert_true(most_kilobytes() - before < 100000);
     assert_non_null(strstr(error.text, " are needed: weights "));
@@ -276,15 +304,18 @@ static void one_session_too_many_is_refused_when_it_begins(void **state)
     int n = 0;
     if (spec_card_is_real()) skip();
     have_memory(40000000);
-    spec_model *model = open_model("random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=8192&type=f32&device=gpu", NULL);
+    spec_model *model = open_model(
+        "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=8192&type=f32&device=gpu", NULL);
     unsetenv("SIM_MEMORY");
     while (n < 9 && spec_session_init(&session[n], model, &error) == GSL_SUCCESS) n++;
     assert_in_range(n, 1, 8);
-    static const char begin[] = "no room for the keys and values of a text of 8192 tokens: GPU 0 (simulated card) has ";
+    static const char begin[] =
+        "no room for the keys and values of a text of 8192 tokens: GPU 0 (simulated card) has ";
     if (strncmp(error.text, begin, strlen(begin)) != 0) fail_msg("'%s'", error.text);
     assert_non_null(strstr(error.text, " more are needed; a smaller context= needs less"));
     double scratch[99];
-    assert_non_null(spec_session_row(&session[0], NULL, 0, scratch, &error)); /* the others are none the worse */
+    assert_non_null(spec_session_row(&session[0], NULL, 0, scratch,
+                                     &error)); /* the others are unaffected */
     while (n-- > 0) spec_session_free(&session[n]);
     spec_model_close(model);
 }
@@ -293,14 +324,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_is_opened_by_name_and_twice_is_once),
-        cmocka_unit_test(names_that_are_none_are_refused),
+        cmocka_unit_test(invalid_names_are_refused),
         cmocka_unit_test(auto_is_the_first_card_that_can_be_used),
         cmocka_unit_test(devices_are_described_in_a_line_each),
-        cmocka_unit_test(keys_and_values_are_of_the_type_that_was_asked_for_or_suits),
-        cmocka_unit_test(the_memory_that_is_asked_about_is_what_weights_take),
-        cmocka_unit_test(a_draft_leaves_room_for_the_text_of_its_target),
+        cmocka_unit_test(the_kv_cache_has_the_requested_or_the_automatic_type),
+        cmocka_unit_test(the_memory_need_is_what_weights_take),
+        cmocka_unit_test(a_draft_leaves_memory_for_the_text_of_its_target),
         cmocka_unit_test(a_context_that_needs_the_most_is_named),
-        cmocka_unit_test(random_weights_are_not_drawn_where_there_is_no_room_for_them),
+        cmocka_unit_test(random_weights_are_not_drawn_if_they_do_not_fit),
         cmocka_unit_test(one_session_too_many_is_refused_when_it_begins),
     };
     spec_simulated_card();

@@ -1,9 +1,11 @@
-/* The forward pass against the same in double precision, on models of odd shapes: for every weight type the error is
- * measured and bounded, and it is the same for every instruction set, number of threads and columns a pass. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The forward pass against double precision, on models of odd shapes. The error of every weight
+ * type is measured and bounded; it is the same for every instruction set, number of threads and
+ * columns per pass. */
 #include "tests/models/transformer/engine/reference_pass.h"
 
 #include "base/cpu.h"
-#include "models/transformer/files/parts.h"
+#include "models/transformer/files/checkpoint_parts.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
@@ -18,19 +20,59 @@ typedef struct {
 
 static const float factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
 
-/* Adjacent and halves, GQA, heads wider than the model, biases, factors; the first two for floats alone, since their
- * rows are no multiple of a block. */
+/* Adjacent and halves, GQA, heads wider than the model, biases, factors. The first two only as
+ * floats, since their rows are not a multiple of a block. */
 static const form forms[] = {
-    {{.dim = 40, .n_layers = 3, .n_heads = 5, .n_kv_heads = 1, .head_dim = 8, .ffn_dim = 33, .vocab = 51,
-      .context = LONG, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = factor}, .tied = true},
-    {{.dim = 54, .n_layers = 2, .n_heads = 9, .n_kv_heads = 3, .head_dim = 6, .ffn_dim = 17, .vocab = 19,
-      .context = LONG, .norm_eps = 1e-3f, .rope_base = 500.0, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
-    {{.dim = 64, .n_layers = 3, .n_heads = 4, .n_kv_heads = 2, .head_dim = 24, .ffn_dim = 96, .vocab = 75,
-      .context = LONG, .norm_eps = 1e-6f, .rope_base = 1e6, .rope_pairs = SPEC_ROPE_HALVES}, .biased = true},
-    {{.dim = 96, .n_layers = 4, .n_heads = 4, .n_kv_heads = 4, .head_dim = 8, .ffn_dim = 160, .vocab = 130,
-      .context = LONG, .norm_eps = 1e-5f, .rope_base = 10000.0, .rope_pairs = SPEC_ROPE_ADJACENT,
-      .opt_rope_factor = factor}, .tied = true},
+    {{.dim = 40,
+      .n_layers = 3,
+      .n_heads = 5,
+      .n_kv_heads = 1,
+      .head_dim = 8,
+      .ffn_dim = 33,
+      .vocab = 51,
+      .context = LONG,
+      .norm_eps = 1e-5f,
+      .rope_base = 10000.0,
+      .rope_pairs = SPEC_ROPE_ADJACENT,
+      .opt_rope_factor = factor},
+     .tied = true},
+    {{.dim = 54,
+      .n_layers = 2,
+      .n_heads = 9,
+      .n_kv_heads = 3,
+      .head_dim = 6,
+      .ffn_dim = 17,
+      .vocab = 19,
+      .context = LONG,
+      .norm_eps = 1e-3f,
+      .rope_base = 500.0,
+      .rope_pairs = SPEC_ROPE_HALVES},
+     .biased = true},
+    {{.dim = 64,
+      .n_layers = 3,
+      .n_heads = 4,
+      .n_kv_heads = 2,
+      .head_dim = 24,
+      .ffn_dim = 96,
+      .vocab = 75,
+      .context = LONG,
+      .norm_eps = 1e-6f,
+      .rope_base = 1e6,
+      .rope_pairs = SPEC_ROPE_HALVES},
+     .biased = true},
+    {{.dim = 96,
+      .n_layers = 4,
+      .n_heads = 4,
+      .n_kv_heads = 4,
+      .head_dim = 8,
+      .ffn_dim = 160,
+      .vocab = 130,
+      .context = LONG,
+      .norm_eps = 1e-5f,
+      .rope_base = 10000.0,
+      .rope_pairs = SPEC_ROPE_ADJACENT,
+      .opt_rope_factor = factor},
+     .tied = true},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
@@ -42,7 +84,8 @@ static void free_parts(void *owned)
     free(part);
 }
 
-/* Random weights that keep the size of what passes through them; the same for every type but for its rounding. */
+/* Random weights that keep the scale of their inputs; the same for every type, up to its rounding.
+ */
 static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type type)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -55,23 +98,25 @@ static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type 
     c->owned = owned;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
-        const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS || part == SPEC_PART_VALUE_BIAS;
+        const bool bias = part == SPEC_PART_QUERY_BIAS || part == SPEC_PART_KEY_BIAS ||
+                          part == SPEC_PART_VALUE_BIAS;
         if ((bias && !f->biased) || (part == SPEC_PART_OUTPUT && f->tied)) continue;
-        for (int layer = 0; layer < spec_part_copies(part, &f->shape); layer++) {
-            spec_tensor *tensor = spec_part_tensor(part, c, layer);
-            tensor->type = spec_part_is_vector(part) ? SPEC_TENSOR_F32 : type;
-            spec_part_shape(&tensor->rows, &tensor->cols, part, &f->shape);
+        for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
+            spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
+            tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
+            spec_checkpoint_parts_shape(&tensor->rows, &tensor->cols, part, &f->shape);
             const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
             assert_true(bytes > 0);
             unsigned char *data = malloc(bytes * (size_t)tensor->rows);
             float *row = malloc((size_t)tensor->cols * sizeof *row);
             assert_non_null(data);
             assert_non_null(row);
-            const double mean = spec_part_is_vector(part) && !bias ? 1.0 : 0.0;
+            const double mean = spec_checkpoint_parts_is_vector(part) && !bias ? 1.0 : 0.0;
             const double scale = part == SPEC_PART_EMBEDDING ? 1.0 : 1.3 / sqrt(tensor->cols);
-            const double spread = spec_part_is_vector(part) ? 0.3 : scale;
+            const double spread = spec_checkpoint_parts_is_vector(part) ? 0.3 : scale;
             for (int r = 0; r < tensor->rows; r++) {
-                for (int k = 0; k < tensor->cols; k++) row[k] = (float)(mean + gsl_ran_gaussian(rng, spread));
+                for (int k = 0; k < tensor->cols; k++)
+                    row[k] = (float)(mean + gsl_ran_gaussian(rng, spread));
                 spec_tensor_row_write(data + bytes * (size_t)r, tensor->type, row, tensor->cols);
             }
             free(row);
@@ -82,7 +127,7 @@ static void make_checkpoint(spec_checkpoint *c, const form *f, spec_tensor_type 
     gsl_rng_free(rng);
 }
 
-/* The model of a form in a type, its weights and a text. */
+/* A model of one form and type, its weights and a text. */
 typedef struct {
     spec_checkpoint checkpoint;
     spec_weights weights;
@@ -95,7 +140,8 @@ static void open_model(model *m, const form *f, spec_tensor_type type)
     m->vocab = f->shape.vocab;
     for (int t = 0; t < LONG; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
     make_checkpoint(&m->checkpoint, f, type);
-    assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES, &spec_backend_cpu, &error),
+    assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES,
+                                       &spec_backend_cpu, &error),
                      GSL_SUCCESS);
 }
 
@@ -113,7 +159,7 @@ static float *logits_of(const model *m, int columns)
     return logits;
 }
 
-/* Errors of a row, the middle one and the worst, over texts of `length` tokens each, which the text is cut into. */
+/* Errors of a row, median and worst, over texts of `length` tokens each, cut from the text. */
 static void measure(const model *m, int length, bool rounds, double *ret_middle, double *ret_worst)
 {
     double *reference = reference_vector(length * m->vocab), error[TOKENS];
@@ -123,7 +169,8 @@ static void measure(const model *m, int length, bool rounds, double *ret_middle,
         engine_pass(logits, &m->weights, m->token + begin, length, 7);
         reference_pass(reference, &m->checkpoint, m->token + begin, length, rounds);
         for (int t = 0; t < length; t++) {
-            error[begin + t] = reference_error(logits + t * m->vocab, reference + t * m->vocab, 1, m->vocab);
+            error[begin + t] =
+                reference_error(logits + t * m->vocab, reference + t * m->vocab, 1, m->vocab);
         }
     }
     gsl_sort(error, 1, TOKENS);
@@ -133,7 +180,8 @@ static void measure(const model *m, int length, bool rounds, double *ret_middle,
     free(logits);
 }
 
-/* One text of 50 tokens through 2 to 4 layers. Seen: 8e-7 to 4e-6, which is what sums of floats in order cost. */
+/* One text of 50 tokens through 2 to 4 layers. Measured: 8e-7 to 4e-6, the rounding of ordered
+ * float sums. */
 static void weights_in_floats_are_exact_to_rounding(void **state)
 {
     (void)state;
@@ -151,7 +199,8 @@ static void weights_in_floats_are_exact_to_rounding(void **state)
     }
 }
 
-/* 600 positions, which attention takes in blocks; passes of 64 columns and of one. Seen: 3e-6. */
+/* 600 positions, which attention processes in blocks; passes of 64 columns and of one. Measured:
+ * 3e-6. */
 static void a_long_text_is_as_exact_as_a_short_one(void **state)
 {
     (void)state;
@@ -177,9 +226,10 @@ static void a_long_text_is_as_exact_as_a_short_one(void **state)
     }
 }
 
-/* Ten texts of five tokens. A row is exact to rounding until one number comes so near the middle of two steps that the
- * reference takes the other one; that costs as much as rounding does at all, which is measured against activations left
- * whole. Seen: 1e-7, at worst 0.008; against whole activations 0.02, at worst 0.08. */
+/* Ten texts of five tokens. A row is exact to rounding, unless a number is so near the middle of
+ * two steps that the reference rounds it the other way. That costs as much as quantising
+ * activations at all, which the unquantised reference measures. Measured: 1e-7, at worst 0.008;
+ * against unquantised activations 0.02, at worst 0.08. */
 static void quantised_weights_take_their_input_in_steps(void **state)
 {
     (void)state;
@@ -192,8 +242,9 @@ static void quantised_weights_take_their_input_in_steps(void **state)
             open_model(&m, &forms[f], types[k]);
             measure(&m, 5, true, &middle, &worst);
             measure(&m, 5, false, &whole_middle, &whole_worst);
-            printf("form %d, %s: error %.2g, at worst %.2g; against whole activations %.2g, at worst %.2g\n", f,
-                   spec_tensor_type_names[types[k]], middle, worst, whole_middle, whole_worst);
+            printf("form %d, %s: error %.2g, at worst %.2g; against whole activations %.2g, at "
+                   "worst %.2g\n",
+                   f, spec_tensor_type_names[types[k]], middle, worst, whole_middle, whole_worst);
             assert_true(middle < 1e-6 && worst < 0.1);
             assert_true(whole_middle > 1e-3 && whole_worst < 0.15);
             close_model(&m);
@@ -201,8 +252,8 @@ static void quantised_weights_take_their_input_in_steps(void **state)
     }
 }
 
-/* Every instruction set that this machine has, 1 to 3 threads, one column a pass or many; all types in the third form,
- * one in each of the others. */
+/* Every instruction set of this machine, 1 to 3 threads, one column per pass or many; all types in
+ * the third form, one type in each other form. */
 static void logits_are_the_same_bytes_everywhere(void **state)
 {
     (void)state;
@@ -214,7 +265,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
             if (f != 2 && k != (f < 2 ? SPEC_TENSOR_F32 : SPEC_TENSOR_Q8_0)) continue;
             float *first = NULL;
             for (int i = 0; i < 4 && i <= (int)spec_cpu_best_isa(); i++) {
-                assert_int_equal(setenv("SPECLAB_ISA", isa[i], 1), 0);
+                assert_int_equal(spec_cpu_limit(isa[i], NULL), GSL_SUCCESS);
                 model m;
                 omp_set_num_threads(1 + i % 3);
                 open_model(&m, &forms[f], (spec_tensor_type)k);
@@ -225,7 +276,8 @@ static void logits_are_the_same_bytes_everywhere(void **state)
                         first = logits;
                         continue;
                     }
-                    assert_memory_equal(logits, first, (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
+                    assert_memory_equal(logits, first,
+                                        (size_t)TOKENS * (size_t)m.vocab * sizeof *logits);
                     free(logits);
                 }
                 close_model(&m);
@@ -233,7 +285,7 @@ static void logits_are_the_same_bytes_everywhere(void **state)
             free(first);
         }
     }
-    assert_int_equal(unsetenv("SPECLAB_ISA"), 0);
+    assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
     omp_set_num_threads(threads);
 }
 

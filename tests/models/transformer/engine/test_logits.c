@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/logits.h"
 
 #include "base/noise.h"
+#include "base/thread_pool.h"
 #include "models/row.h"
-#include "base/team.h"
 #include "tests/support/support.h"
 
 #include <float.h>
@@ -31,13 +32,17 @@ static void expect_softmax(const double *found, const float *x, int vocab, doubl
     long double sum = 0.0L;
     float largest = x[0];
     for (int i = 0; i < vocab; i++) largest = fmaxf(largest, x[i]);
-    for (int i = 0; i < vocab; i++) sum += expl(((long double)x[i] - (long double)largest) / (long double)temperature);
+    for (int i = 0; i < vocab; i++)
+        sum += expl(((long double)x[i] - (long double)largest) / (long double)temperature);
     for (int i = 0; i < vocab; i++) {
-        const long double exponent = ((long double)x[i] - (long double)largest) / (long double)temperature;
+        const long double exponent =
+            ((long double)x[i] - (long double)largest) / (long double)temperature;
         const long double truth = expl(exponent) / sum;
-        /* The exponent itself has been rounded twice: 1 / temperature, and the product. */
+        /* The exponent itself was rounded twice: 1 / temperature, and the product. */
         if (exponent < -707.0L) assert_true(found[i] < 1e-300);
-        else assert_true(fabsl((long double)found[i] - truth) <= (2e-15L - exponent * 2.3e-16L) * truth);
+        else
+            assert_true(fabsl((long double)found[i] - truth) <=
+                        (2e-15L - exponent * 2.3e-16L) * truth);
     }
     assert_true(fabs(spec_row_sum(found, vocab) - 1.0) < 1e-15);
 }
@@ -45,21 +50,25 @@ static void expect_softmax(const double *found, const float *x, int vocab, doubl
 static void rows_are_the_softmax_at_every_temperature(void **state)
 {
     (void)state;
-    static const double temperatures[] = {1.0, 0.27, 2.385, 1e-3, 1e-300, DBL_TRUE_MIN, 1e3, 1e300, INFINITY};
+    static const double temperatures[] = {1.0,          0.27, 2.385, 1e-3,    1e-300,
+                                          DBL_TRUE_MIN, 1e3,  1e300, INFINITY};
     static const int vocabs[] = {1, 2, 511, 512, 513, 4097, 32000};
     double *const rows[] = {row[0], row[1]};
     spec_error error;
     for (size_t v = 0; v < sizeof vocabs / sizeof vocabs[0]; v++)
         for (size_t t = 0; t < sizeof temperatures / sizeof temperatures[0]; t++) {
             fill(30.0f);
-            assert_int_equal(spec_logits_rows(rows, logits, temperatures[t], 2, vocabs[v], kernels(), false, &error),
+            assert_int_equal(spec_logits_rows(rows, logits, temperatures[t], 2, vocabs[v],
+                                              kernels(), false, &error),
                              GSL_SUCCESS);
             for (int i = 0; i < 2; i++)
-                expect_softmax(row[i], logits + i * vocabs[v], vocabs[v], fmax(temperatures[t], 1.0 / DBL_MAX));
+                expect_softmax(row[i], logits + i * vocabs[v], vocabs[v],
+                               fmax(temperatures[t], 1.0 / DBL_MAX));
         }
     logits[0] = FLT_MAX;
     logits[1] = -FLT_MAX;
-    assert_int_equal(spec_logits_rows(rows, logits, 1.0, 1, 3, kernels(), false, &error), GSL_SUCCESS);
+    assert_int_equal(spec_logits_rows(rows, logits, 1.0, 1, 3, kernels(), false, &error),
+                     GSL_SUCCESS);
     assert_true(row[0][0] == 1.0 && row[0][1] == 0.0 && row[0][2] == 0.0);
 }
 
@@ -69,18 +78,20 @@ static void rows_do_not_depend_on_threads_or_instructions(void **state)
     double *const rows[] = {row[0], row[1]}, *const others[] = {again};
     spec_error error;
     fill(12.0f);
-    assert_int_equal(spec_logits_rows(rows, logits, 0.7, 2, VOCAB, kernels(), false, &error), GSL_SUCCESS);
+    assert_int_equal(spec_logits_rows(rows, logits, 0.7, 2, VOCAB, kernels(), false, &error),
+                     GSL_SUCCESS);
     omp_set_num_threads(3);
-    spec_team_hold();
-    const bool taken = spec_team_take();
+    spec_thread_pool_retain();
+    const bool taken = spec_thread_pool_try_lock();
     assert_true(taken);
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
-        assert_int_equal(spec_logits_rows(others, logits + VOCAB, 0.7, 1, VOCAB, spec_vector_kernels_of(isa), taken,
-                                          &error), GSL_SUCCESS);
+        assert_int_equal(spec_logits_rows(others, logits + VOCAB, 0.7, 1, VOCAB,
+                                          spec_vector_kernels_of(isa), taken, &error),
+                         GSL_SUCCESS);
         assert_memory_equal(row[1], again, sizeof again);
     }
-    spec_team_give_back();
-    spec_team_release();
+    spec_thread_pool_unlock();
+    spec_thread_pool_release();
 }
 
 static void the_largest_is_the_lowest_among_ties(void **state)
@@ -96,7 +107,7 @@ static void the_largest_is_the_lowest_among_ties(void **state)
     assert_int_equal(token[1], 31998);
 }
 
-static void what_is_not_finite_is_refused_in_one_line(void **state)
+static void non_finite_weights_are_refused_in_one_line(void **state)
 {
     (void)state;
     static const float broken[] = {NAN, INFINITY, -INFINITY};
@@ -106,7 +117,8 @@ static void what_is_not_finite_is_refused_in_one_line(void **state)
         int token[2];
         fill(12.0f);
         logits[VOCAB + 17] = broken[k];
-        assert_int_equal(spec_logits_rows(rows, logits, 1.0, 2, VOCAB, kernels(), false, &error), GSL_EDOM);
+        assert_int_equal(spec_logits_rows(rows, logits, 1.0, 2, VOCAB, kernels(), false, &error),
+                         GSL_EDOM);
         assert_non_null(strstr(error.text, "not finite"));
         assert_int_equal(spec_logits_argmax(token, logits, 2, VOCAB, kernels(), &error), GSL_EDOM);
     }
@@ -118,7 +130,7 @@ int main(void)
         cmocka_unit_test(rows_are_the_softmax_at_every_temperature),
         cmocka_unit_test(rows_do_not_depend_on_threads_or_instructions),
         cmocka_unit_test(the_largest_is_the_lowest_among_ties),
-        cmocka_unit_test(what_is_not_finite_is_refused_in_one_line),
+        cmocka_unit_test(non_finite_weights_are_refused_in_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

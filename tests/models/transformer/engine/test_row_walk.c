@@ -1,7 +1,9 @@
-/* A long walk of a target's session and of a draft's, with caches of their own or one for both: texts go on along trees
- * and beside them, back, and elsewhere. Whatever was read before, a row is that of fresh sessions: the target's from
- * the text in one pass, the draft's from the context and the path to the node. */
-#include "models/model.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A random walk of a target's session and a draft's, with separate KV caches or a shared one. Texts
+ * continue along trees and beside them, go back, and change. Each row must equal that of fresh
+ * sessions: the target's from the text in one pass, the draft's from the context and the path to
+ * the node. */
+#include "models/model_open.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
@@ -16,7 +18,7 @@ typedef struct {
     spec_model *model[2]; /* the target, and a draft of its layers */
     spec_session session[2];
     bool shares;
-    int text[LONGEST + NODES]; /* behind it there is room for a path */
+    int text[LONGEST + NODES]; /* the rest is for a path */
     size_t n;
     int token[NODES], parent[NODES], n_nodes;
     double *scratch, *fresh; /* (NODES+1, VOCAB) */
@@ -31,11 +33,12 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
-/* The tokens on the way to a node; returns how many. */
+/* The tokens on the path to a node; returns their number. */
 static size_t path_to(const walk *w, int *path, int node)
 {
     size_t depth = 0, i = 0;
@@ -44,7 +47,7 @@ static size_t path_to(const walk *w, int *path, int node)
     return depth;
 }
 
-/* Where the text goes: on along the last tree, on by any token, back, or to another text. */
+/* The next text: along the last tree, by any token, back, or another text. */
 static void move(walk *w)
 {
     if (w->n_nodes > 0 && pick(w, 3) > 0) w->n += path_to(w, w->text + w->n, pick(w, w->n_nodes));
@@ -64,7 +67,7 @@ static void grow_tree(walk *w)
     }
 }
 
-/* The same tokens in another form, or another token in the same form: no level of the last tree. */
+/* The same tokens in another tree, or another token in the same tree: no level of the last tree. */
 static void alter_tree(walk *w)
 {
     if (w->n_nodes == 0) return;
@@ -76,7 +79,8 @@ static void alter_tree(walk *w)
 static void open_sessions(spec_session *session, spec_model *const *model, bool shares)
 {
     spec_error error;
-    for (int i = 0; i < 2; i++) assert_int_equal(spec_session_init(&session[i], model[i], &error), GSL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(spec_session_init(&session[i], model[i], &error), GSL_SUCCESS);
     if (shares) assert_true(spec_session_share(&session[1], &session[0]));
 }
 
@@ -90,11 +94,19 @@ static void check_row(walk *w, int which, const double *row, int node)
     const double *expected[NODES + 1];
     spec_session fresh[2];
     spec_error error;
-    const size_t depth = path_to(w, w->text + w->n, node), context = which == 0 ? w->n + depth : w->n;
+    const size_t depth = path_to(w, w->text + w->n, node),
+                 context = which == 0 ? w->n + depth : w->n;
     const int n_nodes = which == 0 ? 0 : (int)depth;
     open_sessions(fresh, w->model, w->shares);
-    assert_int_equal(spec_session_score(&fresh[which], w->text, context, w->text + w->n, NULL, n_nodes, n_nodes,
-                                        expected, w->fresh, &error),
+    assert_int_equal(spec_session_score(&fresh[which],
+                                        &(spec_score_request){.context = w->text,
+                                                              .n_context = context,
+                                                              .token = w->text + w->n,
+                                                              .n_nodes = n_nodes,
+                                                              .first = n_nodes,
+                                                              .ret_row = expected,
+                                                              .scratch = w->fresh},
+                                        &error),
                      GSL_SUCCESS);
     if (memcmp(row, expected[n_nodes], VOCAB * sizeof *row) != 0) {
         fail_msg("%s: another row after %zu tokens and node %d", w->model[which]->spec, w->n, node);
@@ -107,14 +119,22 @@ static void take_step(walk *w)
     const double *row[NODES + 1];
     spec_error error;
     move(w);
-    for (int level = pick(w, 4); level >= 0; level--) { /* drafts, and then the target itself */
+    for (int level = pick(w, 4); level >= 0; level--) { /* drafts, then the target */
         const int which = level > 0;
         const int first = pick(w, 3) == 0 ? pick(w, w->n_nodes + 1) : 0;
         if (pick(w, 2) == 0) grow_tree(w);
         else if (pick(w, 2) == 0) alter_tree(w);
         const int from = first <= w->n_nodes ? first : 0;
-        assert_int_equal(spec_session_score(&w->session[which], w->text, w->n, w->token, w->parent, w->n_nodes, from,
-                                            row, w->scratch, &error),
+        assert_int_equal(spec_session_score(&w->session[which],
+                                            &(spec_score_request){.context = w->text,
+                                                                  .n_context = w->n,
+                                                                  .token = w->token,
+                                                                  .opt_parent = w->parent,
+                                                                  .n_nodes = w->n_nodes,
+                                                                  .first = from,
+                                                                  .ret_row = row,
+                                                                  .scratch = w->scratch},
+                                            &error),
                          GSL_SUCCESS);
         const int node = from - 1 + pick(w, w->n_nodes + 1 - from);
         check_row(w, which, row[node + 1], node);
@@ -122,7 +142,7 @@ static void take_step(walk *w)
     }
 }
 
-static void rows_do_not_remember(void **state)
+static void a_row_does_not_depend_on_earlier_calls(void **state)
 {
     (void)state;
     static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
@@ -158,7 +178,7 @@ static void rows_do_not_remember(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_do_not_remember),
+        cmocka_unit_test(a_row_does_not_depend_on_earlier_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

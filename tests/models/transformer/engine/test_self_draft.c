@@ -1,7 +1,9 @@
-/* Drafts made of the target: a cache that is shared gives the same rows and is computed once, by counting what the
- * backend stores. */
-#include "models/model_kinds.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drafts made of the target: a shared KV cache gives the same rows and is computed once, as the
+ * backend's counts of stored tokens show. */
 #include "base/noise.h"
+#include "models/model_kinds.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -10,13 +12,15 @@
 #include <string.h>
 
 enum { V = 11, LAYERS = 3, CONTEXT = 200, PROMPT = 9 };
-static const char target_spec[] = "random?dim=32&layers=3&heads=2&ffn=64&vocab=11&context=200&type=f32";
+static const char target_spec[] =
+    "random?dim=32&layers=3&heads=2&ffn=64&vocab=11&context=200&type=f32";
 
-/* ---- a backend that counts --------------------------------------------------------------------------------------- */
+/* ---- a counting backend ---------------------------------------------------------------------- */
 
 static int columns, stored[LAYERS], n_passes;
 
-static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv, const int *layer, int n_layers)
+static bool count_begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
+                        const int *layer, int n_layers)
 {
     columns = batch->n;
     n_passes++;
@@ -36,20 +40,22 @@ static spec_transformer *open_target(const spec_backend *backend)
     spec_transformer *model = calloc(1, sizeof *model);
     assert_non_null(model);
     assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
-    assert_int_equal(spec_random_load(&model->own_checkpoint, &settings, &error), GSL_SUCCESS);
+    assert_int_equal(spec_checkpoint_load_random(&model->own_checkpoint, &settings, &error),
+                     GSL_SUCCESS);
     spec_checkpoint_draw(&model->own_checkpoint);
-    assert_int_equal(
-        spec_weights_init(&model->own_weights, &model->own_checkpoint, SPEC_TENSOR_TYPES, backend, &error),
-        GSL_SUCCESS);
-    assert_int_equal(
-        spec_transformer_init(model, &model->own_checkpoint, &model->own_weights, &settings, &error), GSL_SUCCESS);
+    assert_int_equal(spec_weights_init(&model->own_weights, &model->own_checkpoint,
+                                       SPEC_TENSOR_TYPES, backend, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_transformer_init(model, &model->own_checkpoint, &model->own_weights,
+                                           &settings, &error),
+                     GSL_SUCCESS);
     model->head.kind = &spec_model_random;
     model->head.spec = strdup(target_spec);
     spec_settings_free(&settings);
     return model;
 }
 
-/* ---- a text, by rounds ------------------------------------------------------------------------------------------- */
+/* ---- a text, in rounds ----------------------------------------------------------------------- */
 
 typedef struct {
     spec_session draft, target;
@@ -83,8 +89,8 @@ static int draw(reading *r, int n)
 enum { K = 4, NODES = 6 };
 static const int tree[NODES] = {-1, -1, 0, 0, 1, 2}; /* in levels that end with nodes 1, 4 and 5 */
 
-/* One round: a chain or a tree of random tokens, level by level; the target's rows; and a path of it kept. Rows of the
- * draft and then of the target go into `rows` (2, NODES + 1, V). */
+/* One round: a chain or a tree of random tokens, level by level; the target's rows; then a path is
+ * kept. Rows of the draft and then of the target go into `rows` (2, NODES + 1, V). */
 static void go_round(reading *r, bool branches, double *rows)
 {
     static const int ends[] = {0, 2, 5, NODES};
@@ -96,15 +102,31 @@ static void go_round(reading *r, bool branches, double *rows)
     for (int i = 0; i < n_nodes; i++) token[i] = draw(r, V);
     for (int level = 0, first = 0; level < (branches ? 3 : K); level++) {
         const int end = branches ? ends[level] : level;
-        assert_int_equal(
-            spec_session_score(&r->draft, r->context, r->n, token, parent, end, first, row, scratch, &error),
-            GSL_SUCCESS);
+        assert_int_equal(spec_session_score(&r->draft,
+                                            &(spec_score_request){.context = r->context,
+                                                                  .n_context = r->n,
+                                                                  .token = token,
+                                                                  .opt_parent = parent,
+                                                                  .n_nodes = end,
+                                                                  .first = first,
+                                                                  .ret_row = row,
+                                                                  .scratch = scratch},
+                                            &error),
+                         GSL_SUCCESS);
         for (int i = first; i <= end; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
         first = end + 1;
     }
     rows += (NODES + 1) * V;
-    assert_int_equal(
-        spec_session_score(&r->target, r->context, r->n, token, parent, n_nodes, 0, row, scratch, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_score(&r->target,
+                                        &(spec_score_request){.context = r->context,
+                                                              .n_context = r->n,
+                                                              .token = token,
+                                                              .opt_parent = parent,
+                                                              .n_nodes = n_nodes,
+                                                              .ret_row = row,
+                                                              .scratch = scratch},
+                                        &error),
+                     GSL_SUCCESS);
     for (int i = 0; i <= n_nodes; i++) memcpy(rows + i * V, row[i], V * sizeof *rows);
     if (branches) {
         static const int path[] = {0, 2, 5};
@@ -144,8 +166,8 @@ static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_o
         for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, shared[i]);
         close_reading(&r);
         assert_memory_equal(alone, shared, sizeof alone);
-        /* The target computes a token of the text once, besides what it verifies; the draft its own part of a round:
-         * the last token and all nodes that have children. */
+        /* The target computes a token of the text once, besides the tokens that it verifies. The
+         * draft computes its part of a round: the last token and all nodes with children. */
         const int begin = target->checkpoint->adds_begin ? 1 : 0;
         const int verified = begin + PROMPT - 1 + ROUNDS * (1 + (branches ? NODES : K));
         const int drafted = ROUNDS * (branches ? 1 + 5 : K), levels = branches ? 3 : K;
@@ -158,8 +180,8 @@ static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_o
     spec_model_close(&target->head);
 }
 
-/* Layers behind a skipped one see the text as the target computed it: other rows than those of a draft on its own, but a
- * function of context and draft, whatever was read before. */
+/* Layers after a skipped one see the text as the target computed it. Their rows differ from those
+ * of a separate draft, but are a function of context and draft, whatever was read before. */
 static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void **state)
 {
     (void)state;
@@ -183,23 +205,29 @@ static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void
             go_round(&f, branches, share ? fresh : alone);
             close_reading(&f);
         }
-        if (i % 4 == 3) { /* the target was asked first, and about something else */
+        if (i % 4 == 3) { /* first the target reads another text */
             const double *row;
             double scratch[V];
-            assert_int_equal(
-                spec_session_score(&r.target, r.context, r.n - 2, NULL, NULL, 0, 0, &row, scratch, &error), GSL_SUCCESS);
+            assert_int_equal(spec_session_score(&r.target,
+                                                &(spec_score_request){.context = r.context,
+                                                                      .n_context = r.n - 2,
+                                                                      .ret_row = &row,
+                                                                      .scratch = scratch},
+                                                &error),
+                             GSL_SUCCESS);
         }
         go_round(&r, branches, after);
         assert_memory_equal(after, fresh, sizeof after);
-        assert_true(memcmp(after, alone, sizeof after / 2) != 0);                                /* the draft's */
-        assert_memory_equal(after + ROWS / 2, alone + ROWS / 2, sizeof after - sizeof after / 2); /* the target's */
+        assert_true(memcmp(after, alone, sizeof after / 2) != 0); /* the draft's */
+        assert_memory_equal(after + ROWS / 2, alone + ROWS / 2,
+                            sizeof after - sizeof after / 2); /* the target's */
     }
     close_reading(&r);
     spec_model_close(draft);
     spec_model_close(&target->head);
 }
 
-/* ---- specs ------------------------------------------------------------------------------------------------------- */
+/* ---- specs ----------------------------------------------------------------------------------- */
 
 static void row_of(double *ret_row, const char *spec, const spec_model *opt_target)
 {
@@ -208,7 +236,8 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     spec_error error = {""};
     double scratch[V];
     const int context[] = {3, 1, 4, 1, 5};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
     const double *row = spec_session_row(&session, context, 5, scratch, &error);
     assert_non_null(row);
@@ -225,7 +254,8 @@ static void layers_and_types_are_what_their_specs_say(void **state)
     double whole[V], same[V], other[V];
     assert_int_equal(spec_model_open(&target, target_spec, NULL, &error), GSL_SUCCESS);
     row_of(whole, target_spec, NULL);
-    static const char *const all[] = {"layers", "layers?exit=3", "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
+    static const char *const all[] = {"layers", "layers?exit=3",
+                                      "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         row_of(same, all[i], target);
         assert_memory_equal(whole, same, sizeof whole);
@@ -239,7 +269,7 @@ static void layers_and_types_are_what_their_specs_say(void **state)
     assert_true(memcmp(same, other, sizeof same) != 0);
     assert_true(memcmp(same, whole, sizeof same) != 0);
 
-    /* Another type is near, and the nearer the more bits it has. */
+    /* Another type is close, and closer with more bits. */
     double off[3] = {0.0, 0.0, 0.0};
     static const char *const types[] = {"quantised?type=bf16", "quantised", "quantised?type=q4_0"};
     for (int t = 0; t < 3; t++) {
@@ -247,11 +277,13 @@ static void layers_and_types_are_what_their_specs_say(void **state)
         for (int i = 0; i < V; i++) off[t] += other[i] > whole[i] ? other[i] - whole[i] : 0.0;
     }
     print_message("total variation of bf16 %.2g, q8_0 %.2g, q4_0 %.2g\n", off[0], off[1], off[2]);
-    assert_true(off[0] > 0.0 && off[1] > 0.0 && off[0] < 0.02 && off[1] < 0.02 && off[2] > off[1] && off[2] < 0.2);
+    assert_true(off[0] > 0.0 && off[1] > 0.0 && off[0] < 0.02 && off[1] < 0.02 && off[2] > off[1] &&
+                off[2] < 0.2);
 
-    /* Temperatures are a draft's own. */
+    /* A draft has its own temperature. */
     spec_model *cold;
-    assert_int_equal(spec_model_open(&cold, "layers?exit=2&temperature=0", target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&cold, "layers?exit=2&temperature=0", target, &error),
+                     GSL_SUCCESS);
     assert_true(cold->one_hot);
     assert_int_equal(cold->vocab, V);
     assert_int_equal(cold->window, target->window);
@@ -272,7 +304,8 @@ static void a_draft_of_a_wrapped_target_is_of_the_model_inside(void **state)
     row_of(inside, "layers", target);
     row_of(whole, target_spec, NULL);
     assert_memory_equal(inside, whole, sizeof whole);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, &error),
+                     GSL_SUCCESS);
     open_reading(&r, draft, target, true); /* through the wrappers of both */
     double rows[ROWS];
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
@@ -295,10 +328,12 @@ static void bad_specs_are_refused_with_a_line(void **state)
     static const struct {
         const char *spec, *says;
     } bad[] = {
-        {"layers?exit=4", "exit=4"},       {"layers?exit=-1", "exit=-1"},   {"layers?skip=3", "'3'"},
-        {"layers?skip=", "''"},            {"layers?skip=0.x", "'x'"},      {"layers?skip=0.", "''"},
-        {"layers?skip=0.1.2", "no layer"}, {"layers?exit=1&skip=1", "'1'"}, {"layers?skip=-1", "'-1'"},
-        {"layers?of=draft", "of"},         {"quantised?type=q5", "q5"},     {"quantised?exit=1", "exit"},
+        {"layers?exit=4", "exit=4"},       {"layers?exit=-1", "exit=-1"},
+        {"layers?skip=3", "'3'"},          {"layers?skip=", "''"},
+        {"layers?skip=0.x", "'x'"},        {"layers?skip=0.", "''"},
+        {"layers?skip=0.1.2", "no layer"}, {"layers?exit=1&skip=1", "'1'"},
+        {"layers?skip=-1", "'-1'"},        {"layers?of=draft", "of"},
+        {"quantised?type=q5", "q5"},       {"quantised?exit=1", "exit"},
     };
     spec_model *target, *draft, *zipf;
     spec_error error = {""};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/sequence.h"
 
 #include "base/noise.h"
@@ -12,9 +13,9 @@
 
 enum { CAPACITY = 40, VOCAB = 3 };
 
-/* What the slots of a cache would hold: for each the whole text that leads to it, by its hash. */
+/* A simulated cache: each slot holds a hash of the whole text that leads to it. */
 typedef struct {
-    spec_sequence books;
+    spec_sequence sequence;
     uint64_t slot[CAPACITY + SPEC_NODES_MAX];
 } cache;
 
@@ -33,7 +34,7 @@ static uint64_t hash(const int *text, size_t n)
 static void settle(cache *c, const int *text, size_t n)
 {
     int from[SPEC_NODES_MAX], to;
-    const int kept = spec_sequence_settle(from, &to, &c->books, text, n);
+    const int kept = spec_sequence_settle(from, &to, &c->sequence, text, n);
     for (int i = 0; i < kept; i++) {
         assert_true(from[i] >= to + i && (i == 0 || from[i] > from[i - 1]));
         c->slot[to + i] = c->slot[from[i]];
@@ -42,33 +43,37 @@ static void settle(cache *c, const int *text, size_t n)
 
 static void compute_text(cache *c, const int *text, size_t n)
 {
-    for (size_t i = (size_t)c->books.length; i < n; i++) c->slot[i] = hash(text, i + 1);
-    spec_sequence_append(&c->books, text + c->books.length, (int)n - c->books.length);
+    for (size_t i = (size_t)c->sequence.length; i < n; i++) c->slot[i] = hash(text, i + 1);
+    spec_sequence_append(&c->sequence, text + c->sequence.length, (int)n - c->sequence.length);
 }
 
-static void compute_nodes(cache *c, const int *text, size_t n, const int *token, const int *parent, int from, int n_nodes)
+static void compute_nodes(cache *c, const int *text, size_t n, const int *token, const int *parent,
+                          int from, int n_nodes)
 {
     for (int i = from; i < n_nodes; i++)
-        c->slot[n + (size_t)i] = after(parent[i] < 0 ? hash(text, n) : c->slot[n + (size_t)parent[i]], token[i]);
-    spec_sequence_grow(&c->books, token, parent, from, n_nodes);
+        c->slot[n + (size_t)i] =
+            after(parent[i] < 0 ? hash(text, n) : c->slot[n + (size_t)parent[i]], token[i]);
+    spec_sequence_grow(&c->sequence, token, parent, from, n_nodes);
 }
 
-/* Texts that go on along the tree, beside it, and back: what the books say of a slot is what was computed there. */
-static void slots_hold_what_the_books_say(void **state)
+/* Texts that continue along the tree, beside it, and back: the sequence's record of a slot agrees
+ * with the slot. */
+static void slots_hold_the_tokens_of_the_sequence(void **state)
 {
     (void)state;
     cache c = {0};
-    assert_int_equal(spec_sequence_init(&c.books, CAPACITY, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_sequence_init(&c.sequence, CAPACITY, NULL), GSL_SUCCESS);
     int text[CAPACITY] = {0}, token[8], parent[8], kept_by_tree = 0;
     size_t n = 1;
     uint64_t noise = 1;
     for (int step = 0; step < 20000; step++) {
-        const int held = c.books.length, nodes = c.books.n_nodes;
+        const int held = c.sequence.length, nodes = c.sequence.n_nodes;
         settle(&c, text, n);
-        assert_true(c.books.length < (int)n && c.books.n_nodes == 0);
-        kept_by_tree += nodes > 0 && c.books.length > held;
-        assert_memory_equal(c.books.token, text, (size_t)c.books.length * sizeof(int));
-        for (int i = 0; i < c.books.length; i++) assert_true(c.slot[i] == hash(text, (size_t)i + 1));
+        assert_true(c.sequence.length < (int)n && c.sequence.n_nodes == 0);
+        kept_by_tree += nodes > 0 && c.sequence.length > held;
+        assert_memory_equal(c.sequence.token, text, (size_t)c.sequence.length * sizeof(int));
+        for (int i = 0; i < c.sequence.length; i++)
+            assert_true(c.slot[i] == hash(text, (size_t)i + 1));
         compute_text(&c, text, n);
 
         int n_nodes = (int)(spec_noise_word(noise++, 0) % 8), half = n_nodes / 2;
@@ -77,12 +82,14 @@ static void slots_hold_what_the_books_say(void **state)
             parent[i] = (int)(spec_noise_word(noise++, 2) % (uint64_t)(i + 1)) - 1;
         }
         compute_nodes(&c, text, n, token, parent, 0, half);
-        assert_int_equal(spec_sequence_matches(&c.books, text, n, token, parent, n_nodes), half);
-        assert_int_equal(spec_sequence_matches(&c.books, text, n - 1, token, parent, n_nodes), -1);
+        assert_int_equal(spec_sequence_matches(&c.sequence, text, n, token, parent, n_nodes), half);
+        assert_int_equal(spec_sequence_matches(&c.sequence, text, n - 1, token, parent, n_nodes),
+                         -1);
         compute_nodes(&c, text, n, token, parent, half, n_nodes);
         if (n_nodes > 0) {
             token[0] = (token[0] + 1) % VOCAB;
-            assert_int_equal(spec_sequence_matches(&c.books, text, n, token, parent, n_nodes), 0);
+            assert_int_equal(spec_sequence_matches(&c.sequence, text, n, token, parent, n_nodes),
+                             0);
             token[0] = (token[0] + VOCAB - 1) % VOCAB;
         }
 
@@ -94,7 +101,7 @@ static void slots_hold_what_the_books_say(void **state)
         if (n >= CAPACITY - 8) n = 1;
     }
     assert_true(kept_by_tree > 1000);
-    spec_sequence_free(&c.books);
+    spec_sequence_free(&c.sequence);
 }
 
 static void a_follower_holds_the_text_and_no_tree(void **state)
@@ -119,34 +126,34 @@ static void a_follower_holds_the_text_and_no_tree(void **state)
     spec_sequence_free(&other);
 }
 
-/* A chain's parents need not be given, and are the same nodes. */
+/* Without given parents the nodes are a chain. */
 static void a_chain_matches_its_tree(void **state)
 {
     (void)state;
-    spec_sequence books = {0};
-    assert_int_equal(spec_sequence_init(&books, CAPACITY, NULL), GSL_SUCCESS);
+    spec_sequence sequence = {0};
+    assert_int_equal(spec_sequence_init(&sequence, CAPACITY, NULL), GSL_SUCCESS);
     const int text[] = {2, 1}, token[] = {0, 1, 2}, parent[] = {-1, 0, 1}, bush[] = {-1, -1, 1};
-    spec_sequence_append(&books, text, 2);
-    spec_sequence_grow(&books, token, NULL, 0, 3);
-    assert_int_equal(spec_sequence_matches(&books, text, 2, token, parent, 3), 3);
-    assert_int_equal(spec_sequence_matches(&books, text, 2, token, NULL, 2), 2);
-    assert_int_equal(spec_sequence_matches(&books, text, 2, token, bush, 3), 1);
+    spec_sequence_append(&sequence, text, 2);
+    spec_sequence_grow(&sequence, token, NULL, 0, 3);
+    assert_int_equal(spec_sequence_matches(&sequence, text, 2, token, parent, 3), 3);
+    assert_int_equal(spec_sequence_matches(&sequence, text, 2, token, NULL, 2), 2);
+    assert_int_equal(spec_sequence_matches(&sequence, text, 2, token, bush, 3), 1);
     const int other[] = {2, 2};
-    assert_int_equal(spec_sequence_matches(&books, other, 2, token, parent, 3), -1);
+    assert_int_equal(spec_sequence_matches(&sequence, other, 2, token, parent, 3), -1);
 
-    /* The text went along all of it: all is kept, and moves to where it is. */
+    /* The text follows the whole tree: all nodes stay, in place. */
     const int longer[] = {2, 1, 0, 1, 2, 0};
     int from[SPEC_NODES_MAX], to;
-    assert_int_equal(spec_sequence_settle(from, &to, &books, longer, 6), 3);
+    assert_int_equal(spec_sequence_settle(from, &to, &sequence, longer, 6), 3);
     assert_true(to == 2 && from[0] == 2 && from[1] == 3 && from[2] == 4);
-    assert_int_equal(books.length, 5);
-    spec_sequence_free(&books);
+    assert_int_equal(sequence.length, 5);
+    spec_sequence_free(&sequence);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_hold_what_the_books_say),
+        cmocka_unit_test(slots_hold_the_tokens_of_the_sequence),
         cmocka_unit_test(a_follower_holds_the_text_and_no_tree),
         cmocka_unit_test(a_chain_matches_its_tree),
     };

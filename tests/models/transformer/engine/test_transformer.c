@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/transformer.h"
 
 #include "base/noise.h"
+#include "models/model_open.h"
 #include "speclab/round.h"
 
 #include <setjmp.h>
@@ -19,7 +21,8 @@ static spec_model *open_model(const char *spec)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS) fail_msg("%s: %s", spec, error.text);
+    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", spec, error.text);
     return model;
 }
 
@@ -30,7 +33,7 @@ static int noise(int n)
     return (int)(spec_noise_word(noise_word++, 5) % (uint64_t)n);
 }
 
-/* A session that has read other things, and a fresh one that computes one row in one pass. */
+/* A session with history, and a fresh one that computes one row in one pass. */
 typedef struct {
     spec_model *model;
     spec_session used;
@@ -56,7 +59,7 @@ static void close_fixture(fixture *f)
     free(f->row);
 }
 
-/* Token after token from nothing: passes of one column. */
+/* Token after token from the beginning: passes of one column. */
 static const double *plain_row(fixture *f, const int *text, size_t n)
 {
     spec_session session;
@@ -76,12 +79,13 @@ static size_t path_to(int *text, size_t n, const int *token, const int *parent, 
     return n + depth;
 }
 
-/* Texts that go on along drafts, beside them and back; trees whole and level by level: rows are those of the text alone,
- * bit for bit. */
+/* Texts that continue along drafts, beside them and back; trees at once and level by level. Rows
+ * equal those of the text alone, bit for bit. */
 static void a_row_depends_on_its_text_alone(void **state)
 {
     (void)state;
-    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0", SMALL "&type=bf16&temperature=0.7",
+    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0",
+                                        SMALL "&type=bf16&temperature=0.7",
                                         SMALL "&type=q4_0&temperature=0"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         fixture f;
@@ -96,16 +100,33 @@ static void a_row_depends_on_its_text_alone(void **state)
                 parent[i] = step % 3 == 0 ? i - 1 : noise(i + 1) - 1;
                 if (step % 7 == 6) parent[i] = i < 12 ? i - 1 : noise(i < 40 ? i : 40) - 1;
             }
-            assert_int_equal(spec_session_score(&f.used, text, n, token, parent, first_half, 0, f.row, f.scratch, NULL),
+            assert_int_equal(spec_session_score(&f.used,
+                                                &(spec_score_request){.context = text,
+                                                                      .n_context = n,
+                                                                      .token = token,
+                                                                      .opt_parent = parent,
+                                                                      .n_nodes = first_half,
+                                                                      .ret_row = f.row,
+                                                                      .scratch = f.scratch},
+                                                NULL),
                              GSL_SUCCESS);
             if (n_nodes > first_half)
-                assert_int_equal(spec_session_score(&f.used, text, n, token, parent, n_nodes, first_half + 1, f.row,
-                                                    f.scratch, NULL),
+                assert_int_equal(spec_session_score(&f.used,
+                                                    &(spec_score_request){.context = text,
+                                                                          .n_context = n,
+                                                                          .token = token,
+                                                                          .opt_parent = parent,
+                                                                          .n_nodes = n_nodes,
+                                                                          .first = first_half + 1,
+                                                                          .ret_row = f.row,
+                                                                          .scratch = f.scratch},
+                                                    NULL),
                                  GSL_SUCCESS);
             for (int look = 0; look < 3; look++) {
                 const int node = noise(n_nodes + 1) - 1;
                 const size_t length = path_to(text, n, token, parent, node);
-                assert_memory_equal(f.row[node + 1], plain_row(&f, text, length), VOCAB * sizeof(double));
+                assert_memory_equal(f.row[node + 1], plain_row(&f, text, length),
+                                    VOCAB * sizeof(double));
             }
             if (n_nodes > 0 && noise(4) > 0) n = path_to(text, n, token, parent, noise(n_nodes));
             if (noise(3) > 0) text[n++] = noise(VOCAB);
@@ -116,12 +137,13 @@ static void a_row_depends_on_its_text_alone(void **state)
     }
 }
 
-/* Two sessions begun before one of them is ended, in one pass or several: the rows are those of a score, bit for bit,
- * through a wrapper too; and a session goes on from what it has computed so. */
+/* Two sessions have begun scores at once, in one pass or several. The rows equal those of a plain
+ * score, bit for bit, also through a wrapper; and each session continues from its state. */
 static void a_score_in_two_halves_is_the_same(void **state)
 {
     (void)state;
-    static const char *const specs[] = {SMALL "&type=f32", SMALL "&type=q8_0&temperature=0.7&top_k=5"};
+    static const char *const specs[] = {SMALL "&type=f32",
+                                        SMALL "&type=q8_0&temperature=0.7&top_k=5"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         fixture f;
         open_fixture(&f, specs[s]);
@@ -137,9 +159,24 @@ static void a_score_in_two_halves_is_the_same(void **state)
             for (int i = 0; i < n_nodes; i++) token[i] = noise(VOCAB);
             memcpy(longer, text, n * sizeof *text);
             longer[n] = noise(VOCAB);
-            assert_int_equal(spec_session_score_begin(&f.used, text, n, token, NULL, n_nodes, first, f.row, f.scratch,
-                                                      NULL), GSL_SUCCESS);
-            assert_int_equal(spec_session_score_begin(&other, longer, n + 1, token, NULL, n_nodes, 0, row, store, NULL),
+            assert_int_equal(spec_session_score_begin(&f.used,
+                                                      &(spec_score_request){.context = text,
+                                                                            .n_context = n,
+                                                                            .token = token,
+                                                                            .n_nodes = n_nodes,
+                                                                            .first = first,
+                                                                            .ret_row = f.row,
+                                                                            .scratch = f.scratch},
+                                                      NULL),
+                             GSL_SUCCESS);
+            assert_int_equal(spec_session_score_begin(&other,
+                                                      &(spec_score_request){.context = longer,
+                                                                            .n_context = n + 1,
+                                                                            .token = token,
+                                                                            .n_nodes = n_nodes,
+                                                                            .ret_row = row,
+                                                                            .scratch = store},
+                                                      NULL),
                              GSL_SUCCESS);
             assert_int_equal(spec_session_score_end(&f.used, NULL), GSL_SUCCESS);
             assert_int_equal(spec_session_score_end(&other, NULL), GSL_SUCCESS);
@@ -147,12 +184,19 @@ static void a_score_in_two_halves_is_the_same(void **state)
                 memcpy(text + n, token, (size_t)(node + 1) * sizeof *text);
                 memcpy(longer + n + 1, token, (size_t)(node + 1) * sizeof *text);
                 if (node > first && node < n_nodes - 1) continue;
-                assert_memory_equal(f.row[node + 1], plain_row(&f, text, n + (size_t)node + 1), VOCAB * sizeof(double));
-                assert_memory_equal(row[node + 1], plain_row(&f, longer, n + (size_t)node + 2), VOCAB * sizeof(double));
+                assert_memory_equal(f.row[node + 1], plain_row(&f, text, n + (size_t)node + 1),
+                                    VOCAB * sizeof(double));
+                assert_memory_equal(row[node + 1], plain_row(&f, longer, n + (size_t)node + 2),
+                                    VOCAB * sizeof(double));
             }
             n += (size_t)noise(n_nodes < 9 ? n_nodes + 1 : 9);
         }
-        assert_int_equal(spec_session_score_begin(&other, text, n, NULL, NULL, 0, 0, row, store, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_session_score_begin(
+                             &other,
+                             &(spec_score_request){
+                                 .context = text, .n_context = n, .ret_row = row, .scratch = store},
+                             NULL),
+                         GSL_SUCCESS);
         spec_session_free(&other); /* while the pass may be running */
         free(store);
         close_fixture(&f);
@@ -171,10 +215,35 @@ static void a_text_beyond_the_context_is_refused(void **state)
     assert_non_null(spec_session_row(&f.used, text, window, f.scratch, &error));
     assert_null(spec_session_row(&f.used, text, window + 1, f.scratch, &error));
     assert_non_null(strstr(error.text, "too long: the model's context is"));
-    assert_int_equal(spec_session_score(&f.used, text, window - 2, text, NULL, 3, 0, f.row, f.scratch, &error), GSL_EINVAL);
-    assert_int_equal(spec_session_score(&f.used, text, window - 3, text, NULL, 3, 0, f.row, f.scratch, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_score(&f.used,
+                                        &(spec_score_request){.context = text,
+                                                              .n_context = window - 2,
+                                                              .token = text,
+                                                              .n_nodes = 3,
+                                                              .ret_row = f.row,
+                                                              .scratch = f.scratch},
+                                        &error),
+                     GSL_EINVAL);
+    assert_int_equal(spec_session_score(&f.used,
+                                        &(spec_score_request){.context = text,
+                                                              .n_context = window - 3,
+                                                              .token = text,
+                                                              .n_nodes = 3,
+                                                              .ret_row = f.row,
+                                                              .scratch = f.scratch},
+                                        &error),
+                     GSL_SUCCESS);
     const int bush[] = {-1, -1, -1};
-    assert_int_equal(spec_session_score(&f.used, text, window - 1, text, bush, 3, 0, f.row, f.scratch, &error), GSL_SUCCESS);
+    assert_int_equal(spec_session_score(&f.used,
+                                        &(spec_score_request){.context = text,
+                                                              .n_context = window - 1,
+                                                              .token = text,
+                                                              .opt_parent = bush,
+                                                              .n_nodes = 3,
+                                                              .ret_row = f.row,
+                                                              .scratch = f.scratch},
+                                        &error),
+                     GSL_SUCCESS);
     close_fixture(&f);
 }
 

@@ -1,6 +1,7 @@
-/* gguf_image: a GGUF file put together byte by byte, for tests of its reader.
- * Small functions of each test program. The program's one file is `gguf_path`; images own their bytes, which the test
- * frees. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gguf_image: GGUF files built byte by byte, for tests of their reader.
+ * Small functions of each test program. The program's one file is `gguf_path`; images own their
+ * bytes, which the test frees. */
 #ifndef SPECLAB_TESTS_GGUF_IMAGE_H
 #define SPECLAB_TESTS_GGUF_IMAGE_H
 
@@ -66,7 +67,8 @@ static inline void put_value(image *to, const char *key, uint32_t type, const vo
     put(to, bytes, n);
 }
 
-static inline void put_tensor(image *to, const char *name, int n, const uint64_t *size, uint32_t type, uint64_t offset)
+static inline void put_tensor(image *to, const char *name, int n, const uint64_t *size,
+                              uint32_t type, uint64_t offset)
 {
     put_text(to, name);
     put_u32(to, (uint32_t)n);
@@ -98,7 +100,7 @@ static inline int open_image(spec_gguf *gguf, const image *from, spec_error *err
     return spec_gguf_init(gguf, gguf_path, error);
 }
 
-/* Every type of value, in an order that is not that of the keys. */
+/* Every type of value, not in the order of the keys. */
 static inline void make_values(image *to)
 {
     begin(to, 3, 0, 17);
@@ -115,7 +117,8 @@ static inline void make_values(image *to)
     put_value(to, "u64", 10, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
     put_value(to, "i64", 11, "\xfe\xff\xff\xff\xff\xff\xff\xff", 8);
     put_value(to, "f64", 12, &(double){2.385}, 8);
-    put_value(to, "texts", 9, "\10\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0bc", 39);
+    put_value(to, "texts", 9,
+              "\10\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0bc", 39);
     put_value(to, "reals", 9, "\6\0\0\0\2\0\0\0\0\0\0\0\0\0\200\77\0\0\0\100", 20);
     put_value(to, "integers", 9, "\5\0\0\0\2\0\0\0\0\0\0\0\7\0\0\0\377\377\377\377", 20);
     put_value(to, "none", 9, "\5\0\0\0\0\0\0\0\0\0\0\0", 12);
@@ -124,7 +127,8 @@ static inline void make_values(image *to)
 static inline void ends_so(const spec_error *error, const char *line)
 {
     const size_t n = strlen(error->text), m = strlen(line);
-    if (n < m || strcmp(error->text + n - m, line) != 0) fail_msg("'%s' does not end in '%s'", error->text, line);
+    if (n < m || strcmp(error->text + n - m, line) != 0)
+        fail_msg("'%s' does not end in '%s'", error->text, line);
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* The container, written here byte by byte from its format: values, tensors, and what cannot be. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The container, built byte by byte from its format: values, tensors, and invalid files. */
 #include "models/transformer/files/gguf.h"
 
 #include "tests/models/transformer/files/gguf_image.h"
@@ -10,15 +11,16 @@ static void refused(const image *from, const char *line)
     spec_gguf gguf;
     spec_error error = {""};
     assert_int_equal(open_image(&gguf, from, &error), GSL_EINVAL);
-    if (strncmp(error.text, gguf_path, strlen(gguf_path)) != 0 || strcmp(error.text + strlen(gguf_path), line) != 0)
+    if (strncmp(error.text, gguf_path, strlen(gguf_path)) != 0 ||
+        strcmp(error.text + strlen(gguf_path), line) != 0)
         fail_msg("'%s' is not ': %s'", error.text, line);
     assert_null(gguf.mapping.bytes);
     assert_null(gguf.value);
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- valid files ----------------------------------------------------------------------------- */
 
-/* One value of a name of one letter, and one tensor of one weight, its padding left out. */
+/* One value with a name of one letter, and one tensor of one weight, without padding. */
 static void the_smallest_files_are_read(void **state)
 {
     (void)state;
@@ -39,13 +41,14 @@ static void the_smallest_files_are_read(void **state)
     put(&file, "\0\74", 2);
     assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
     float value;
-    spec_tensor_row(&value, &spec_gguf_find_tensor(&gguf, "t")->tensor, 0);
+    spec_tensor_decode_row(&value, &spec_gguf_find_tensor(&gguf, "t")->tensor, 0);
     assert_true(value == 1.0f);
     spec_gguf_free(&gguf);
     free(file.bytes);
 }
 
-/* Two tensors, in the file in one order and by name in the other; a third, of quantised rows. */
+/* Two tensors, whose order in the file is not that of their names; and a third of quantised rows.
+ */
 static void make_tensors(image *to, uint32_t alignment)
 {
     begin(to, 3, 3, 1);
@@ -69,15 +72,20 @@ static void tensors_lie_where_they_say(void **state)
         make_tensors(&file, alignment);
         if (open_image(&gguf, &file, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         assert_int_equal(gguf.n_tensors, 3);
-        const spec_gguf_tensor *a = spec_gguf_find_tensor(&gguf, "a"), *b = spec_gguf_find_tensor(&gguf, "b");
+        const spec_gguf_tensor *a = spec_gguf_find_tensor(&gguf, "a"),
+                               *b = spec_gguf_find_tensor(&gguf, "b");
         const spec_gguf_tensor *z = spec_gguf_find_tensor(&gguf, "z");
         assert_null(spec_gguf_find_tensor(&gguf, "c"));
         assert_null(spec_gguf_find_tensor(&gguf, ""));
-        assert_true(a->tensor.type == SPEC_TENSOR_Q8_0 && a->tensor.rows == 2 && a->tensor.cols == 64);
-        assert_true(b->tensor.type == SPEC_TENSOR_F16 && b->tensor.rows == 2 && b->tensor.cols == 5);
-        assert_true(z->tensor.type == SPEC_TENSOR_F32 && z->tensor.rows == 2 && z->tensor.cols == 3);
+        assert_true(a->tensor.type == SPEC_TENSOR_Q8_0 && a->tensor.rows == 2 &&
+                    a->tensor.cols == 64);
+        assert_true(b->tensor.type == SPEC_TENSOR_F16 && b->tensor.rows == 2 &&
+                    b->tensor.cols == 5);
+        assert_true(z->tensor.type == SPEC_TENSOR_F32 && z->tensor.rows == 2 &&
+                    z->tensor.cols == 3);
         assert_int_equal(b->n_dimensions, 3);
-        assert_true(b->dimension[0] == 5 && b->dimension[1] == 1 && b->dimension[2] == 2 && b->dimension[3] == 1);
+        assert_true(b->dimension[0] == 5 && b->dimension[1] == 1 && b->dimension[2] == 2 &&
+                    b->dimension[3] == 1);
         assert_int_equal(*(const unsigned char *)z->tensor.data, 0);
         assert_int_equal(*(const unsigned char *)b->tensor.data, 64);
         assert_int_equal(*(const unsigned char *)a->tensor.data, 128);
@@ -97,16 +105,16 @@ static void types_of_tensors_have_the_numbers_of_the_format(void **state)
     assert_int_equal(spec_gguf_tensor_type(12), SPEC_TENSOR_TYPES);
 }
 
-/* ---- what cannot be ---------------------------------------------------------------------------------------------- */
+/* ---- invalid files --------------------------------------------------------------------------- */
 
 static void files_of_another_kind_are_refused(void **state)
 {
     (void)state;
     image file = {0};
     put(&file, "GGU", 3);
-    refused(&file, ": is no GGUF file");
+    refused(&file, ": is not a GGUF file");
     put(&file, "f", 1);
-    refused(&file, ": is no GGUF file");
+    refused(&file, ": is not a GGUF file");
     begin(&file, 1, 0, 0);
     refused(&file, ": is GGUF version 1; 2 and 3 can be read");
     begin(&file, 4, 0, 0);
@@ -119,7 +127,7 @@ static void files_of_another_kind_are_refused(void **state)
     free(file.bytes);
 }
 
-/* Wherever a file is cut, it is told; but within the padding after the last tensor nothing is missing. */
+/* A file cut anywhere is refused, unless only padding after the last tensor is missing. */
 static void a_file_that_is_cut_short_is_refused(void **state)
 {
     (void)state;
@@ -136,7 +144,8 @@ static void a_file_that_is_cut_short_is_refused(void **state)
     for (file.length = whole - 1; file.length >= 8; file.length--) {
         assert_int_equal(open_image(&gguf, &file, &error), GSL_EINVAL);
         const bool header = file.length < data - 32;
-        if (strstr(error.text, header ? ": is cut short: it ends within its header" : ": is cut short: ") == NULL)
+        if (strstr(error.text, header ? ": is cut short: it ends within its header"
+                                      : ": is cut short: ") == NULL)
             fail_msg("%zu bytes: %s", file.length, error.text);
     }
     file.length = whole;
@@ -156,13 +165,14 @@ static void counts_and_lengths_beyond_the_file_are_refused(void **state)
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX + 1);
     refused(&file, ": claims 1048577 values and 0 tensors; 1048576 of each can be read");
     begin(&file, 3, UINT64_MAX, 1);
-    refused(&file, ": claims 1 values and 18446744073709551615 tensors; 1048576 of each can be read");
+    refused(&file,
+            ": claims 1 values and 18446744073709551615 tensors; 1048576 of each can be read");
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX);
     refused(&file, ": is cut short: it ends within its header");
     begin(&file, 3, SPEC_GGUF_COUNT_MAX, 0);
     refused(&file, ": is cut short: it ends within its header");
     for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
-        begin(&file, 3, 0, 1); /* of a key, a text, an array of bytes, of numbers, of texts */
+        begin(&file, 3, 0, 1); /* of a key, a string, an array of bytes, of numbers, of strings */
         put_u64(&file, huge[i]);
         put(&file, "key and more", 12);
         refused(&file, ": is cut short: it ends within its header");
@@ -181,7 +191,7 @@ static void counts_and_lengths_beyond_the_file_are_refused(void **state)
     free(file.bytes);
 }
 
-static void values_that_cannot_be_are_refused(void **state)
+static void invalid_values_are_refused(void **state)
 {
     (void)state;
     image file = {0};
@@ -202,25 +212,28 @@ static void values_that_cannot_be_are_refused(void **state)
     put_value(&file, "same", 0, "1", 1);
     put_value(&file, "other", 0, "1", 1);
     put_value(&file, "same", 4, "1234", 4);
-    refused(&file, ": the value of 'same' is there twice");
+    refused(&file, ": the value of 'same' occurs twice");
     begin(&file, 3, 0, 1);
-    put_value(&file, "tell\033[2J\n", 13, "12345678", 8); /* no terminal obeys it */
+    put_value(&file, "tell\033[2J\n", 13, "12345678", 8); /* escapes do not reach the terminal */
     refused(&file, ": the value of 'tell?[2J?' is of type 13, which is not known");
     const uint32_t alignment[] = {0, 3, 48, 1 << 21};
     for (int i = 0; i < 4; i++) {
         make_tensors(&file, 32);
         memcpy(file.bytes + 24 + 8 + 17 + 4, &alignment[i], 4);
         char line[128];
-        snprintf(line, sizeof line,
-                 i == 1 || i == 2 ? ": an alignment of %u is no power of two"
-                                  : ": the value of 'general.alignment' is not a whole number between 1 and 1048576",
-                 alignment[i]);
+        snprintf(
+            line, sizeof line,
+            i == 1 || i == 2
+                ? ": an alignment of %u is no power of two"
+                : ": the value of 'general.alignment' is not a whole number between 1 and 1048576",
+            alignment[i]);
         refused(&file, line);
     }
     free(file.bytes);
 }
 
-static void refused_tensor(int n, const uint64_t *size, uint32_t type, uint64_t offset, const char *line)
+static void refused_tensor(int n, const uint64_t *size, uint32_t type, uint64_t offset,
+                           const char *line)
 {
     image file = {0};
     begin(&file, 3, 1, 0);
@@ -231,31 +244,41 @@ static void refused_tensor(int n, const uint64_t *size, uint32_t type, uint64_t 
     free(file.bytes);
 }
 
-static void tensors_that_cannot_be_are_refused(void **state)
+static void invalid_tensors_are_refused(void **state)
 {
     (void)state;
     const uint64_t five[] = {1, 1, 1, 1, 1}, fits[] = {32};
     refused_tensor(0, five, 0, 0, ": tensor 'name' has 0 dimensions, not 1 to 4");
     refused_tensor(5, five, 0, 0, ": tensor 'name' has 5 dimensions, not 1 to 4");
-    refused_tensor(1, (uint64_t[]){0}, 0, 0, ": dimension 0 of tensor 'name' is 0, which cannot be");
-    refused_tensor(2, (uint64_t[]){1, 0}, 0, 0, ": dimension 1 of tensor 'name' is 0, which cannot be");
+    refused_tensor(1, (uint64_t[]){0}, 0, 0,
+                   ": dimension 0 of tensor 'name' is 0, which cannot be");
+    refused_tensor(2, (uint64_t[]){1, 0}, 0, 0,
+                   ": dimension 1 of tensor 'name' is 0, which cannot be");
     refused_tensor(1, (uint64_t[]){(uint64_t)1 << 31}, 0, 0,
                    ": dimension 0 of tensor 'name' is 2147483648, which cannot be");
     refused_tensor(2, (uint64_t[]){1, UINT64_MAX}, 0, 0,
                    ": dimension 1 of tensor 'name' is 18446744073709551615, which cannot be");
-    refused_tensor(3, (uint64_t[]){1, 65536, 65536}, 0, 0, ": dimension 2 of tensor 'name' is 65536, which cannot be");
-    refused_tensor(1, fits, 12, 0, ": tensor 'name' is of type Q4_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 14, 0, ": tensor 'name' is of type Q6_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 39, 0, ": tensor 'name' is of type MXFP4; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, 40, 0, ": tensor 'name' is of type 40; F32, F16, BF16, Q8_0 and Q4_0 can be read");
-    refused_tensor(1, fits, UINT32_MAX, 0,
-                   ": tensor 'name' is of type 4294967295; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    refused_tensor(3, (uint64_t[]){1, 65536, 65536}, 0, 0,
+                   ": dimension 2 of tensor 'name' is 65536, which cannot be");
+    refused_tensor(1, fits, 12, 0,
+                   ": tensor 'name' is of type Q4_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    refused_tensor(1, fits, 14, 0,
+                   ": tensor 'name' is of type Q6_K; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    refused_tensor(1, fits, 39, 0,
+                   ": tensor 'name' is of type MXFP4; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    refused_tensor(1, fits, 40, 0,
+                   ": tensor 'name' is of type 40; F32, F16, BF16, Q8_0 and Q4_0 can be read");
+    refused_tensor(
+        1, fits, UINT32_MAX, 0,
+        ": tensor 'name' is of type 4294967295; F32, F16, BF16, Q8_0 and Q4_0 can be read");
     refused_tensor(1, (uint64_t[]){33}, 8, 0,
                    ": the rows of tensor 'name' have 33 weights, no multiple of the 32 of a block");
     refused_tensor(1, fits, 0, 1, ": tensor 'name' lies off the alignment of 32 bytes");
-    refused_tensor(1, (uint64_t[]){33}, 0, 0, ": is cut short: tensor 'name' ends beyond its 192 bytes");
+    refused_tensor(1, (uint64_t[]){33}, 0, 0,
+                   ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(1, fits, 0, 32, ": is cut short: tensor 'name' ends beyond its 192 bytes");
-    refused_tensor(1, fits, 0, UINT64_MAX - 31, ": is cut short: tensor 'name' ends beyond its 192 bytes");
+    refused_tensor(1, fits, 0, UINT64_MAX - 31,
+                   ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(2, (uint64_t[]){INT32_MAX, INT32_MAX}, 0, 0,
                    ": is cut short: tensor 'name' ends beyond its 224 bytes");
     refused_tensor(1, (uint64_t[]){16}, 0, 0, ": 64 bytes follow its last tensor");
@@ -267,7 +290,7 @@ static void tensors_that_cannot_be_are_refused(void **state)
         put_tensor(&file, "two", 1, (uint64_t[]){8}, 0, second);
         pad(&file, 32);
         for (int i = 0; i < 2; i++) put(&file, "0123456789abcdef0123456789abcdef", 32);
-        if (second == 0) { /* either may come first, they begin together */
+        if (second == 0) { /* both begin at the same offset, so either may come first */
             spec_gguf gguf;
             spec_error error = {""};
             assert_int_equal(open_image(&gguf, &file, &error), GSL_EINVAL);
@@ -281,7 +304,7 @@ static void tensors_that_cannot_be_are_refused(void **state)
     put_tensor(&file, "one", 1, (uint64_t[]){8}, 0, 32);
     pad(&file, 32);
     for (int i = 0; i < 2; i++) put(&file, "0123456789abcdef0123456789abcdef", 32);
-    refused(&file, ": tensor 'one' is there twice");
+    refused(&file, ": tensor 'one' occurs twice");
     begin(&file, 3, 1, 0);
     put_tensor(&file, "", 1, (uint64_t[]){8}, 0, 0);
     pad(&file, 32);
@@ -289,8 +312,8 @@ static void tensors_that_cannot_be_are_refused(void **state)
     free(file.bytes);
 }
 
-/* As many values as there may be, of one name but for its end, and the last two the same: a second for all. A pairwise
- * comparison would take 5e11 of them. */
+/* The most values allowed, with names that differ at the end, except the last two. Reading takes
+ * about a second; a pairwise comparison would take 5e11 steps. */
 static void a_million_values_take_no_quadratic_time(void **state)
 {
     (void)state;
@@ -298,11 +321,12 @@ static void a_million_values_take_no_quadratic_time(void **state)
     char key[32];
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX);
     for (int i = 0; i < SPEC_GGUF_COUNT_MAX; i++) {
-        snprintf(key, sizeof key, "the.same.%07d", i == 1 ? 0 : (int)((unsigned)i * 7919u % SPEC_GGUF_COUNT_MAX));
+        snprintf(key, sizeof key, "the.same.%07d",
+                 i == 1 ? 0 : (int)((unsigned)i * 7919u % SPEC_GGUF_COUNT_MAX));
         put_value(&file, key, 0, "1", 1);
     }
     const clock_t start = clock();
-    refused(&file, ": the value of 'the.same.0000000' is there twice");
+    refused(&file, ": the value of 'the.same.0000000' occurs twice");
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     if (seconds > 5.0) fail_msg("%.1f s", seconds);
     free(file.bytes);
@@ -317,8 +341,8 @@ int main(void)
         cmocka_unit_test(files_of_another_kind_are_refused),
         cmocka_unit_test(a_file_that_is_cut_short_is_refused),
         cmocka_unit_test(counts_and_lengths_beyond_the_file_are_refused),
-        cmocka_unit_test(values_that_cannot_be_are_refused),
-        cmocka_unit_test(tensors_that_cannot_be_are_refused),
+        cmocka_unit_test(invalid_values_are_refused),
+        cmocka_unit_test(invalid_tensors_are_refused),
         cmocka_unit_test(a_million_values_take_no_quadratic_time),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -1,7 +1,9 @@
-/* Models of GGUF, written by our own writer value by value, each of which is then left out or changed. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* GGUF models, written by our own writer value by value, each of which is then omitted or changed.
+ */
 #include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_writer.h"
-#include "models/transformer/files/parts.h"
 
 #include "tests/support/support.h"
 
@@ -9,7 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DIM = 32, FFN = 64, LAYERS = 2, HEADS = 4, KV_HEADS = 2, HEAD = 8, VOCAB = 40, CONTEXT = 16 };
+enum {
+    DIM = 32,
+    FFN = 64,
+    LAYERS = 2,
+    HEADS = 4,
+    KV_HEADS = 2,
+    HEAD = 8,
+    VOCAB = 40,
+    CONTEXT = 16
+};
 
 static char path[] = "/tmp/speclab-gguf-model-XXXXXX";
 
@@ -26,17 +37,18 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-/* ---- a model, as it should be but for what is asked for ---------------------------------------------------------- */
+/* ---- a model, correct except for the requested change ---------------------------------------- */
 
 typedef enum { KEEP, LEAVE_OUT, U32, I32, F32, BOOL, TEXT } change;
 
 typedef struct {
     const char *architecture, *tokenizer; /* NULL: llama, llama */
-    const char *key;                      /* this value is changed, or added */
+    const char *key;                      /* the value to change or add */
     change change;
     double number;
     const char *text;
-    const char *tensor; /* this tensor is left out, or has other rows, columns or type, or is added at the end */
+    const char *tensor; /* the tensor to omit, to change in rows, columns or type, or to add at
+                           the end */
     int rows, cols;
     spec_tensor_type type;
     bool left_out;
@@ -59,7 +71,7 @@ static void add_changed(spec_gguf_writer *writer, const wish *w)
     }
 }
 
-/* Whether the value is the one to be changed, and then is written so. */
+/* Whether this key is the one to change. */
 static bool is_changed(const wish *w, const char *key)
 {
     return w->key != NULL && strcmp(w->key, key) == 0;
@@ -93,16 +105,24 @@ static void add_values(spec_gguf_writer *writer, const wish *w)
     float score[VOCAB + 1];
     int type[VOCAB];
     for (int i = 0; i <= VOCAB; i++) {
-        snprintf(text[i], sizeof text[i], i == 0 ? "<unk>" : i == 1 ? "<s>" : i == 2 ? "</s>" : "%c", 'A' + i - 3);
+        snprintf(text[i], sizeof text[i],
+                 i == 0   ? "<unk>"
+                 : i == 1 ? "<s>"
+                 : i == 2 ? "</s>"
+                          : "%c",
+                 'A' + i - 3);
         piece[i] = (spec_piece){text[i], strlen(text[i])};
         score[i] = (float)-i;
-        if (i < VOCAB) type[i] = i == 0 ? SPEC_PIECE_UNKNOWN : i < 3 ? SPEC_PIECE_CONTROL : SPEC_PIECE_NORMAL;
+        if (i < VOCAB)
+            type[i] = i == 0 ? SPEC_PIECE_UNKNOWN : i < 3 ? SPEC_PIECE_CONTROL : SPEC_PIECE_NORMAL;
     }
     spec_gguf_writer_text(writer, "tokenizer.ggml.model", tokenizer);
     if (strcmp(tokenizer, "none") == 0) return;
-    spec_gguf_writer_texts(writer, "tokenizer.ggml.tokens", piece, (size_t)(w->pieces > 0 ? w->pieces : VOCAB));
+    spec_gguf_writer_texts(writer, "tokenizer.ggml.tokens", piece,
+                           (size_t)(w->pieces > 0 ? w->pieces : VOCAB));
     if (w->scores >= 0)
-        spec_gguf_writer_reals(writer, "tokenizer.ggml.scores", score, (size_t)(w->scores > 0 ? w->scores : VOCAB));
+        spec_gguf_writer_reals(writer, "tokenizer.ggml.scores", score,
+                               (size_t)(w->scores > 0 ? w->scores : VOCAB));
     spec_gguf_writer_integers(writer, "tokenizer.ggml.token_type", type, VOCAB);
 }
 
@@ -112,14 +132,16 @@ typedef struct {
     float weight;
 } shape_of;
 
-static bool is_wanted(shape_of *ret, const wish *w, spec_part part, int layer, const spec_shape *shape)
+static bool is_wanted(shape_of *ret, const wish *w, spec_part part, int layer,
+                      const spec_shape *shape)
 {
     char name[SPEC_PART_NAME_SIZE];
     if (part == SPEC_PART_OUTPUT && !w->is_untied) return false;
     if (part >= SPEC_PART_QUERY_BIAS && part <= SPEC_PART_VALUE_BIAS && !w->has_bias) return false;
     *ret = (shape_of){.weight = w->weight != 0.0f ? w->weight : 0.5f};
-    spec_part_shape(&ret->rows, &ret->cols, part, shape);
-    if (w->tensor == NULL || strcmp(spec_part_name(name, part, layer), w->tensor) != 0) return true;
+    spec_checkpoint_parts_shape(&ret->rows, &ret->cols, part, shape);
+    if (w->tensor == NULL || strcmp(spec_checkpoint_parts_name(name, part, layer), w->tensor) != 0)
+        return true;
     if (w->left_out) return false;
     if (w->rows > 0) ret->rows = w->rows;
     if (w->cols > 0) ret->cols = w->cols;
@@ -129,38 +151,50 @@ static bool is_wanted(shape_of *ret, const wish *w, spec_part part, int layer, c
 
 static void write_model(const wish *w)
 {
-    const spec_shape shape = {.dim = DIM, .ffn_dim = FFN, .n_layers = LAYERS, .n_heads = HEADS, .n_kv_heads = KV_HEADS,
-                              .head_dim = HEAD, .vocab = VOCAB};
+    const spec_shape shape = {.dim = DIM,
+                              .ffn_dim = FFN,
+                              .n_layers = LAYERS,
+                              .n_heads = HEADS,
+                              .n_kv_heads = KV_HEADS,
+                              .head_dim = HEAD,
+                              .vocab = VOCAB};
     spec_gguf_writer writer;
     spec_error error = {""};
     assert_int_equal(spec_gguf_writer_init(&writer, &error), GSL_SUCCESS);
     add_values(&writer, w);
     for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1 && spec_gguf_writer_open(&writer, path, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+        if (pass == 1 && spec_gguf_writer_open(&writer, path, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
         bool was_changed = w->tensor == NULL || w->left_out;
         for (int i = 0; i < SPEC_PARTS; i++) {
-            for (int layer = 0; layer < spec_part_copies((spec_part)i, &shape); layer++) {
+            for (int layer = 0; layer < spec_checkpoint_parts_copies((spec_part)i, &shape);
+                 layer++) {
                 shape_of tensor;
                 char name[SPEC_PART_NAME_SIZE];
                 unsigned char row[4 * 1024];
                 float value[1024];
                 if (!is_wanted(&tensor, w, (spec_part)i, layer, &shape)) continue;
-                spec_part_name(name, (spec_part)i, layer);
+                spec_checkpoint_parts_name(name, (spec_part)i, layer);
                 was_changed = was_changed || strcmp(name, w->tensor) == 0;
-                if (pass == 0) spec_gguf_writer_tensor(&writer, name, tensor.type, tensor.rows, tensor.cols);
+                if (pass == 0)
+                    spec_gguf_writer_tensor(&writer, name, tensor.type, tensor.rows, tensor.cols);
                 for (int c = 0; c < tensor.cols; c++) value[c] = tensor.weight;
                 spec_tensor_row_write(row, tensor.type, value, tensor.cols);
                 for (int r = 0; r < tensor.rows && pass == 1; r++)
-                    spec_gguf_writer_data(&writer, row, spec_tensor_row_bytes(tensor.type, tensor.cols));
-                if (pass == 1) assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+                    spec_gguf_writer_data(&writer, row,
+                                          spec_tensor_row_bytes(tensor.type, tensor.cols));
+                if (pass == 1)
+                    assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
             }
         }
         const char *extra = w->has_freqs ? "rope_freqs.weight" : was_changed ? NULL : w->tensor;
         const int cols = w->cols > 0 ? w->cols : HEAD / 2;
         const float freqs[8] = {1.0f, 2.0f, 3.0f, w->weight != 0.0f ? w->weight : 4.0f};
         if (extra != NULL && pass == 0) spec_gguf_writer_tensor(&writer, extra, w->type, 1, cols);
-        if (extra != NULL && pass == 1) spec_gguf_writer_data(&writer, freqs, spec_tensor_row_bytes(w->type, cols));
-        if (extra != NULL && pass == 1) assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
+        if (extra != NULL && pass == 1)
+            spec_gguf_writer_data(&writer, freqs, spec_tensor_row_bytes(w->type, cols));
+        if (extra != NULL && pass == 1)
+            assert_int_equal(spec_gguf_writer_tensor_end(&writer, &error), GSL_SUCCESS);
     }
     if (spec_gguf_writer_close(&writer, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     spec_gguf_writer_free(&writer);
@@ -172,7 +206,7 @@ static int load(spec_checkpoint *ret, const char *keys, spec_error *error)
     spec_settings settings;
     snprintf(text, sizeof text, "gguf:%s%s", path, keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
-    const int status = spec_gguf_load(ret, &settings, error);
+    const int status = spec_checkpoint_load_gguf(ret, &settings, error);
     spec_settings_free(&settings);
     return status;
 }
@@ -184,7 +218,7 @@ static void loads(spec_checkpoint *ret, const wish *w)
     if (load(ret, "", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- valid models ---------------------------------------------------------------------------- */
 
 static void a_model_is_read_as_it_was_written(void **state)
 {
@@ -194,19 +228,22 @@ static void a_model_is_read_as_it_was_written(void **state)
     float row[DIM];
     loads(&model, &(wish){.is_untied = true});
     const spec_shape *shape = &model.shape;
-    assert_true(shape->dim == DIM && shape->ffn_dim == FFN && shape->n_layers == LAYERS && shape->n_heads == HEADS);
+    assert_true(shape->dim == DIM && shape->ffn_dim == FFN && shape->n_layers == LAYERS &&
+                shape->n_heads == HEADS);
     assert_true(shape->n_kv_heads == KV_HEADS && shape->head_dim == HEAD && shape->vocab == VOCAB);
-    assert_true(shape->context == CONTEXT && shape->norm_eps == 1e-6f && shape->rope_base == 10000.0);
+    assert_true(shape->context == CONTEXT && shape->norm_eps == 1e-6f &&
+                shape->rope_base == 10000.0);
     assert_int_equal(shape->rope_pairs, SPEC_ROPE_ADJACENT);
     assert_null(shape->opt_rope_factor);
     assert_true(model.begin_of_text == 1 && model.adds_begin && model.end_of_text == 2);
     assert_non_null(model.opt_tokenizer);
     int token[8];
-    assert_int_equal(spec_tokenizer_encode(model.opt_tokenizer, "B", 1, token, 8), 2); /* an unknown blank before it */
+    assert_int_equal(spec_tokenizer_encode(model.opt_tokenizer, "B", 1, token, 8),
+                     2); /* preceded by a blank, which is unknown */
     assert_int_equal(token[1], 4);
     assert_ptr_not_equal(model.output.data, model.embedding.data);
     assert_true(model.layer[1].down.rows == DIM && model.layer[1].down.cols == FFN);
-    spec_tensor_row(row, &model.layer[1].key, KV_HEADS * HEAD - 1);
+    spec_tensor_decode_row(row, &model.layer[1].key, KV_HEADS * HEAD - 1);
     for (int i = 0; i < DIM; i++) assert_true(row[i] == 0.5f);
     spec_checkpoint_free(&model);
     assert_int_equal(load(&model, "?context=5", &error), GSL_SUCCESS);
@@ -221,12 +258,17 @@ static void qwen2_has_biases_and_rotates_halves(void **state)
 {
     (void)state;
     spec_checkpoint model;
-    loads(&model, &(wish){.architecture = "qwen2", .has_bias = true, .key = "qwen2.rope.freq_base", .change = F32,
+    loads(&model, &(wish){.architecture = "qwen2",
+                          .has_bias = true,
+                          .key = "qwen2.rope.freq_base",
+                          .change = F32,
                           .number = 1e6});
     assert_int_equal(model.shape.rope_pairs, SPEC_ROPE_HALVES);
     assert_true(model.shape.rope_base == 1e6);
-    assert_true(model.layer[1].query_bias.rows == 1 && model.layer[1].query_bias.cols == HEADS * HEAD);
-    assert_true(model.layer[0].value_bias.cols == KV_HEADS * HEAD && model.layer[0].value_bias.data != NULL);
+    assert_true(model.layer[1].query_bias.rows == 1 &&
+                model.layer[1].query_bias.cols == HEADS * HEAD);
+    assert_true(model.layer[0].value_bias.cols == KV_HEADS * HEAD &&
+                model.layer[0].value_bias.data != NULL);
     spec_checkpoint_free(&model);
 }
 
@@ -245,10 +287,14 @@ static void rope_is_scaled_by_a_factor_or_by_a_tensor(void **state)
         spec_checkpoint_free(&model);
     }
     loads(&model, &(wish){.has_freqs = true});
-    for (int k = 0; k < HEAD / 2; k++) assert_true(model.shape.opt_rope_factor[k] == (float)(k + 1));
+    for (int k = 0; k < HEAD / 2; k++)
+        assert_true(model.shape.opt_rope_factor[k] == (float)(k + 1));
     spec_checkpoint_free(&model);
-    loads(&model, &(wish){.has_freqs = true, .key = "llama.rope.scaling.factor", .change = F32, .number = 2.0});
-    for (int k = 0; k < HEAD / 2; k++) assert_true(model.shape.opt_rope_factor[k] == 2.0f * (float)(k + 1));
+    loads(&model,
+          &(wish){
+              .has_freqs = true, .key = "llama.rope.scaling.factor", .change = F32, .number = 2.0});
+    for (int k = 0; k < HEAD / 2; k++)
+        assert_true(model.shape.opt_rope_factor[k] == 2.0f * (float)(k + 1));
     spec_checkpoint_free(&model);
     loads(&model, &(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "none"});
     assert_null(model.shape.opt_rope_factor);
@@ -266,10 +312,16 @@ static void texts_begin_and_end_as_the_file_says(void **state)
         {{0}, 1, 2, true},
         {{.key = "tokenizer.ggml.bos_token_id", .change = U32, .number = 7}, 7, 2, true},
         {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 39}, 1, 39, true},
-        {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 4294967295.0}, 1, -1, true},
+        {{.key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 4294967295.0},
+         1,
+         -1,
+         true},
         {{.key = "tokenizer.ggml.add_bos_token", .change = BOOL, .number = 0}, 1, 2, false},
         {{.tokenizer = "none"}, 0, -1, false},
-        {{.tokenizer = "none", .key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 9}, 9, 9, false},
+        {{.tokenizer = "none", .key = "tokenizer.ggml.eos_token_id", .change = U32, .number = 9},
+         9,
+         9,
+         false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spec_checkpoint model;
@@ -282,7 +334,7 @@ static void texts_begin_and_end_as_the_file_says(void **state)
     }
 }
 
-/* ---- what cannot be ---------------------------------------------------------------------------------------------- */
+/* ---- invalid models -------------------------------------------------------------------------- */
 
 static void refused(const wish *w, const char *line)
 {
@@ -290,7 +342,8 @@ static void refused(const wish *w, const char *line)
     spec_error error = {""};
     write_model(w);
     assert_int_equal(load(&model, "", &error), GSL_EINVAL);
-    if (strncmp(error.text, path, strlen(path)) != 0 || strcmp(error.text + strlen(path), line) != 0)
+    if (strncmp(error.text, path, strlen(path)) != 0 ||
+        strcmp(error.text + strlen(path), line) != 0)
         fail_msg("'%s' is not '%s'", error.text, line);
     assert_null(model.layer);
     assert_null(model.owned);
@@ -299,8 +352,10 @@ static void refused(const wish *w, const char *line)
 static void models_of_other_kinds_are_refused_by_name(void **state)
 {
     (void)state;
-    refused(&(wish){.architecture = "gemma2"}, ": the architecture is 'gemma2'; llama and qwen2 can be read");
-    refused(&(wish){.architecture = "llama4"}, ": the architecture is 'llama4'; llama and qwen2 can be read");
+    refused(&(wish){.architecture = "gemma2"},
+            ": the architecture is 'gemma2'; llama and qwen2 can be read");
+    refused(&(wish){.architecture = "llama4"},
+            ": the architecture is 'llama4'; llama and qwen2 can be read");
     refused(&(wish){.key = "split.count", .change = U32, .number = 3},
             ": is one of 3 files that make up a model; merge them first");
     refused(&(wish){.key = "llama.expert_count", .change = U32, .number = 8},
@@ -320,8 +375,9 @@ static void models_of_other_kinds_are_refused_by_name(void **state)
 static void values_that_a_model_needs_are_asked_for(void **state)
 {
     (void)state;
-    static const char *const needed[] = {"context_length", "embedding_length", "block_count", "feed_forward_length",
-                                         "attention.head_count", "attention.layer_norm_rms_epsilon"};
+    static const char *const needed[] = {
+        "context_length",      "embedding_length",     "block_count",
+        "feed_forward_length", "attention.head_count", "attention.layer_norm_rms_epsilon"};
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         char key[96], line[160];
         snprintf(key, sizeof key, "llama.%s", needed[i]);
@@ -329,14 +385,16 @@ static void values_that_a_model_needs_are_asked_for(void **state)
         refused(&(wish){.key = key, .change = LEAVE_OUT}, line);
         if (i == 5) continue;
         const int most = i == 0 ? INT32_MAX : i == 2 ? SPEC_LAYERS_MAX : SPEC_DIM_MAX;
-        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 1 and %d", key, most);
+        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 1 and %d",
+                 key, most);
         refused(&(wish){.key = key, .change = U32, .number = 0}, line);
         refused(&(wish){.key = key, .change = U32, .number = 4294967295.0}, line);
-        refused(&(wish){.key = key, .change = I32, .number = 4}, line); /* an array: layers that differ */
+        refused(&(wish){.key = key, .change = I32, .number = 4},
+                line); /* an array: layers differ */
     }
 }
 
-static void shapes_that_cannot_be_are_refused(void **state)
+static void invalid_shapes_are_refused(void **state)
 {
     (void)state;
     refused(&(wish){.key = "llama.attention.head_count_kv", .change = U32, .number = 3},
@@ -359,24 +417,32 @@ static void shapes_that_cannot_be_are_refused(void **state)
             ": factor 3 of the rotary embedding is inf, not a positive number");
     refused(&(wish){.has_freqs = true, .type = SPEC_TENSOR_F16},
             ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
-    refused(&(wish){.has_freqs = true, .cols = 3}, ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
+    refused(&(wish){.has_freqs = true, .cols = 3},
+            ": tensor 'rope_freqs.weight' is not 4 weights of type f32");
 }
 
 static void tensors_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    refused(&(wish){.tensor = "token_embd.weight", .left_out = true}, ": lacks tensor 'token_embd.weight'");
-    refused(&(wish){.tensor = "blk.1.ffn_up.weight", .left_out = true}, ": lacks tensor 'blk.1.ffn_up.weight'");
-    refused(&(wish){.tensor = "output_norm.weight", .left_out = true}, ": lacks tensor 'output_norm.weight'");
+    refused(&(wish){.tensor = "token_embd.weight", .left_out = true},
+            ": lacks tensor 'token_embd.weight'");
+    refused(&(wish){.tensor = "blk.1.ffn_up.weight", .left_out = true},
+            ": lacks tensor 'blk.1.ffn_up.weight'");
+    refused(&(wish){.tensor = "output_norm.weight", .left_out = true},
+            ": lacks tensor 'output_norm.weight'");
     refused(&(wish){.tensor = "blk.0.attn_k.weight", .rows = HEADS * HEAD},
-            ": tensor 'blk.0.attn_k.weight' has 32 rows of 32 where the model's shape asks for 16 of 32");
+            ": tensor 'blk.0.attn_k.weight' has 32 rows of 32 where the model's shape asks for 16 "
+            "of 32");
     refused(&(wish){.tensor = "blk.1.ffn_down.weight", .cols = 63},
-            ": tensor 'blk.1.ffn_down.weight' has 32 rows of 63 where the model's shape asks for 32 of 64");
+            ": tensor 'blk.1.ffn_down.weight' has 32 rows of 63 where the model's shape asks for "
+            "32 of 64");
     refused(&(wish){.tensor = "blk.0.ffn_norm.weight", .type = SPEC_TENSOR_F16},
             ": tensor 'blk.0.ffn_norm.weight' is of type f16 where a vector is f32");
-    refused(&(wish){.tensor = "blk.0.attn_q_norm.weight"}, ": tensor 'blk.0.attn_q_norm.weight' is not one of a llama "
-                                                           "model's");
-    refused(&(wish){.tensor = "blk.2.attn_q.weight"}, ": tensor 'blk.2.attn_q.weight' is not one of a llama model's");
+    refused(&(wish){.tensor = "blk.0.attn_q_norm.weight"},
+            ": tensor 'blk.0.attn_q_norm.weight' is not one of a llama "
+            "model's");
+    refused(&(wish){.tensor = "blk.2.attn_q.weight"},
+            ": tensor 'blk.2.attn_q.weight' is not one of a llama model's");
     refused(&(wish){.tensor = "a.weight"}, ": tensor 'a.weight' is not one of a llama model's");
     refused(&(wish){.tensor = "blk.0.attn_v.bias", .left_out = true, .has_bias = true},
             ": block 0 has some of the biases of query, key and value, but not all");
@@ -388,14 +454,17 @@ static void tensors_that_do_not_fit_are_refused(void **state)
 static void vocabularies_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    refused(&(wish){.pieces = VOCAB + 1}, ": 41 tokens, 40 scores and 40 types for an embedding of 40 rows");
-    refused(&(wish){.pieces = VOCAB - 1}, ": 39 tokens, 40 scores and 40 types for an embedding of 40 rows");
+    refused(&(wish){.pieces = VOCAB + 1},
+            ": 41 tokens, 40 scores and 40 types for an embedding of 40 rows");
+    refused(&(wish){.pieces = VOCAB - 1},
+            ": 39 tokens, 40 scores and 40 types for an embedding of 40 rows");
     refused(&(wish){.scores = 7}, ": 40 tokens, 7 scores and 40 types for an embedding of 40 rows");
     static const char *const special[] = {"bos", "eos", "unknown"};
     for (int i = 0; i < 3; i++) {
         char key[64], line[128];
         snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", special[i]);
-        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 0 and 39", key);
+        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 0 and 39",
+                 key);
         refused(&(wish){.key = key, .change = U32, .number = VOCAB}, line);
     }
     refused(&(wish){.key = "tokenizer.ggml.add_bos_token", .change = U32, .number = 1},
@@ -411,7 +480,7 @@ int main(void)
         cmocka_unit_test(texts_begin_and_end_as_the_file_says),
         cmocka_unit_test(models_of_other_kinds_are_refused_by_name),
         cmocka_unit_test(values_that_a_model_needs_are_asked_for),
-        cmocka_unit_test(shapes_that_cannot_be_are_refused),
+        cmocka_unit_test(invalid_shapes_are_refused),
         cmocka_unit_test(tensors_that_do_not_fit_are_refused),
         cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
     };

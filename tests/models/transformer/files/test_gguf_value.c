@@ -1,4 +1,5 @@
-/* Values of a GGUF file as C's types, and values of another kind. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of a GGUF file as C types, and values of other types. */
 #include "models/transformer/files/gguf_value.h"
 
 #include "tests/models/transformer/files/gguf_image.h"
@@ -9,7 +10,8 @@ static void values_of_every_type_are_read(void **state)
     static const struct {
         const char *key;
         int value;
-    } whole[] = {{"u8", 254}, {"i8", -2}, {"u16", 65534}, {"i16", -2}, {"i32", -2}, {"i64", -2}, {"absent", 77}};
+    } whole[] = {{"u8", 254}, {"i8", -2},  {"u16", 65534}, {"i16", -2},
+                 {"i32", -2}, {"i64", -2}, {"absent", 77}};
     image file = {0};
     spec_gguf gguf;
     spec_error error = {""};
@@ -22,7 +24,8 @@ static void values_of_every_type_are_read(void **state)
         memcpy(file.bytes + 4, &version, 4);
         if (open_image(&gguf, &file, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
-            const int status = spec_gguf_value_integer(&n, &gguf, whole[i].key, 77, -100, 100000, &error);
+            const int status =
+                spec_gguf_value_integer(&n, &gguf, whole[i].key, 77, -100, 100000, &error);
             assert_int_equal(status, GSL_SUCCESS);
             assert_int_equal(n, whole[i].value);
         }
@@ -41,7 +44,8 @@ static void values_of_every_type_are_read(void **state)
         assert_int_equal(spec_gguf_value_text(&text, &gguf, "text", "", &error), GSL_SUCCESS);
         assert_int_equal(text.length, 5);
         assert_memory_equal(text.bytes, "caf\xc3\xa9", 5);
-        assert_int_equal(spec_gguf_value_text(&text, &gguf, "absent", "default", &error), GSL_SUCCESS);
+        assert_int_equal(spec_gguf_value_text(&text, &gguf, "absent", "default", &error),
+                         GSL_SUCCESS);
         assert_int_equal(text.length, 7);
         spec_gguf_free(&gguf);
         spec_gguf_free(&gguf);
@@ -62,7 +66,8 @@ static void arrays_are_read(void **state)
     assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
     assert_int_equal(spec_gguf_value_texts(&text, &n, &gguf, "texts", NULL), GSL_SUCCESS);
     assert_int_equal(n, 3);
-    assert_true(text[0].length == 1 && text[0].bytes[0] == 'a' && text[1].length == 0 && text[2].length == 2);
+    assert_true(text[0].length == 1 && text[0].bytes[0] == 'a' && text[1].length == 0 &&
+                text[2].length == 2);
     assert_memory_equal(text[2].bytes, "bc", 2);
     free(text);
     assert_int_equal(spec_gguf_value_reals(&real, &n, &gguf, "reals", NULL), GSL_SUCCESS);
@@ -97,8 +102,10 @@ static void values_of_another_kind_are_refused(void **state)
     static const char *const not_whole[] = {"u64", "u32", "f32", "yes", "text", "integers"};
     for (size_t i = 0; i < sizeof not_whole / sizeof not_whole[0]; i++) {
         char line[128];
-        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 0 and 9", not_whole[i]);
-        assert_int_equal(spec_gguf_value_integer(&n, &gguf, not_whole[i], 5, 0, 9, &error), GSL_EINVAL);
+        snprintf(line, sizeof line, ": the value of '%s' is not a whole number between 0 and 9",
+                 not_whole[i]);
+        assert_int_equal(spec_gguf_value_integer(&n, &gguf, not_whole[i], 5, 0, 9, &error),
+                         GSL_EINVAL);
         ends_so(&error, line);
         assert_int_equal(n, 0);
     }
@@ -119,7 +126,8 @@ static void values_of_another_kind_are_refused(void **state)
     assert_true(texts == NULL && size == 0);
     assert_int_equal(spec_gguf_value_reals(&reals, &size, &gguf, "texts", &error), GSL_EINVAL);
     ends_so(&error, ": the value of 'texts' is not an array of F32");
-    assert_int_equal(spec_gguf_value_integers(&integers, &size, &gguf, "reals", &error), GSL_EINVAL);
+    assert_int_equal(spec_gguf_value_integers(&integers, &size, &gguf, "reals", &error),
+                     GSL_EINVAL);
     ends_so(&error, ": the value of 'reals' is not an array of I32");
     spec_gguf_free(&gguf);
     free(file.bytes);

@@ -1,7 +1,9 @@
-/* Checkpoints and vocabularies of llama2.c, written here by hand from the order of its export; and what is none. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checkpoints and vocabularies of llama2.c, written by hand in the order of its export; and invalid
+ * ones. */
 #include "models/transformer/files/checkpoint.h"
+#include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
-#include "models/transformer/files/parts.h"
 
 #include "tests/support/support.h"
 
@@ -10,7 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DIM = 8, FFN = 12, LAYERS = 2, HEADS = 4, KV_HEADS = 2, VOCAB = 10, CONTEXT = 6, HEAD = DIM / HEADS };
+enum {
+    DIM = 8,
+    FFN = 12,
+    LAYERS = 2,
+    HEADS = 4,
+    KV_HEADS = 2,
+    VOCAB = 10,
+    CONTEXT = 6,
+    HEAD = DIM / HEADS
+};
 
 static char folder[64];
 
@@ -48,9 +59,9 @@ static void write_file(const char *name, const void *bytes, size_t length)
     fclose(file);
 }
 
-/* ---- a checkpoint ------------------------------------------------------------------------------------------------ */
+/* ---- a checkpoint ---------------------------------------------------------------------------- */
 
-/* A file in memory: every weight is its own number, so that a tensor tells where it was read. */
+/* A file in memory: every weight is its own index, so that a tensor shows where it was read. */
 typedef struct {
     unsigned char bytes[16384];
     size_t length;
@@ -72,10 +83,14 @@ static float put_weights(image *to, int n)
 
 static void make_v0(image *to, bool has_output)
 {
-    const int32_t head[] = {DIM, FFN, LAYERS, HEADS, KV_HEADS, has_output ? -VOCAB : VOCAB, CONTEXT};
+    const int32_t head[] = {DIM,    FFN, LAYERS, HEADS, KV_HEADS, has_output ? -VOCAB : VOCAB,
+                            CONTEXT};
     to->length = 0;
     put(to, head, sizeof head);
-    put_weights(to, VOCAB * DIM + LAYERS * (2 * DIM + 2 * DIM * DIM + 2 * DIM * HEAD * KV_HEADS + 3 * FFN * DIM) + DIM);
+    put_weights(to,
+                VOCAB * DIM +
+                    LAYERS * (2 * DIM + 2 * DIM * DIM + 2 * DIM * HEAD * KV_HEADS + 3 * FFN * DIM) +
+                    DIM);
     put_weights(to, CONTEXT * HEAD);
     if (has_output) put_weights(to, VOCAB * DIM);
 }
@@ -88,7 +103,10 @@ static void make_v1(image *to, bool has_output)
     put(to, "24ka", 4);
     put(to, head, sizeof head);
     put(to, rest, sizeof rest);
-    put_weights(to, VOCAB * DIM + LAYERS * (2 * DIM + 2 * DIM * DIM + 2 * DIM * HEAD * KV_HEADS + 3 * FFN * DIM) + DIM);
+    put_weights(to,
+                VOCAB * DIM +
+                    LAYERS * (2 * DIM + 2 * DIM * DIM + 2 * DIM * HEAD * KV_HEADS + 3 * FFN * DIM) +
+                    DIM);
     if (has_output) put_weights(to, VOCAB * DIM);
 }
 
@@ -98,12 +116,13 @@ static int load(spec_checkpoint *ret, const char *name, const char *keys, spec_e
     spec_settings settings;
     snprintf(text, sizeof text, "llama2c:%s%s", name[0] == '/' ? name : in_folder(name), keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
-    const int status = spec_llama2c_load(ret, &settings, error);
+    const int status = spec_checkpoint_load_llama2c(ret, &settings, error);
     spec_settings_free(&settings);
     return status;
 }
 
-/* The first weight of a tensor; its bytes and those after it are the numbers that follow. */
+/* The first weight of a tensor, after checking its shape and that the other weights are the next
+ * numbers. */
 static float first_of(const spec_tensor *tensor, int rows, int cols)
 {
     float row[64], first = 0.0f;
@@ -111,14 +130,14 @@ static float first_of(const spec_tensor *tensor, int rows, int cols)
     assert_int_equal(tensor->rows, rows);
     assert_int_equal(tensor->cols, cols);
     for (int r = 0; r < rows; r++) {
-        spec_tensor_row(row, tensor, r);
+        spec_tensor_decode_row(row, tensor, r);
         if (r == 0) first = row[0];
         for (int c = 0; c < cols; c++) assert_true(row[c] == first + (float)(r * cols + c));
     }
     return first;
 }
 
-/* The tensors follow one another from `*at` on. Weights number themselves from the place where their run began. */
+/* The tensors are contiguous from `*at` on. Weights are numbered from the start of their run. */
 static void follows(size_t *at, const spec_tensor *tensor, int rows, int cols)
 {
     assert_true(first_of(tensor, rows, cols) == (float)*at);
@@ -148,7 +167,8 @@ static void a_checkpoint_of_version_0_is_read_in_its_order(void **state)
         for (int i = 0; i < LAYERS; i++) follows(&at, &layer[i].down, DIM, FFN);
         for (int i = 0; i < LAYERS; i++) follows(&at, &layer[i].up, FFN, DIM);
         follows(&at, &model.final_norm, 1, DIM);
-        assert_ptr_equal(model.output.data == model.embedding.data ? (void *)1 : NULL, has_output ? NULL : (void *)1);
+        assert_ptr_equal(model.output.data == model.embedding.data ? (void *)1 : NULL,
+                         has_output ? NULL : (void *)1);
         if (has_output) {
             size_t end = file.length - VOCAB * DIM * sizeof(float);
             follows(&end, &model.output, VOCAB, DIM);
@@ -227,7 +247,7 @@ static void shape_and_keys_are_as_they_are_given(void **state)
     assert_string_equal(error.text, "llama2c: context=1 leaves no room for a text");
 }
 
-/* ---- what is none ------------------------------------------------------------------------------------------------ */
+/* ---- invalid files --------------------------------------------------------------------------- */
 
 static void refused(const char *name, const char *keys, const char *line)
 {
@@ -235,7 +255,8 @@ static void refused(const char *name, const char *keys, const char *line)
     spec_error error = {""};
     assert_int_not_equal(load(&model, name, keys, &error), GSL_SUCCESS);
     if (strstr(error.text, line) == NULL) fail_msg("'%s' lacks '%s'", error.text, line);
-    if (strstr(error.text, folder) != error.text) fail_msg("'%s' does not begin with the file", error.text);
+    if (strstr(error.text, folder) != error.text)
+        fail_msg("'%s' does not begin with the file", error.text);
     assert_null(model.layer);
     assert_null(model.owned);
 }
@@ -253,7 +274,9 @@ static void refused_header(int at, int32_t value, const char *line)
 static void absurd_headers_are_refused(void **state)
 {
     (void)state;
-    refused_header(0, 0, "a.bin: no llama2.c checkpoint: the embedding's width is 0, which is not between 1 and 65536");
+    refused_header(0, 0,
+                   "a.bin: no llama2.c checkpoint: the embedding's width is 0, which is not "
+                   "between 1 and 65536");
     refused_header(0, INT32_MAX, "the embedding's width is 2147483647");
     refused_header(0, INT32_MIN, "the embedding's width is -2147483648");
     refused_header(0, 1 << 20, "the embedding's width is 1048576");
@@ -286,7 +309,8 @@ static void files_of_another_length_are_refused(void **state)
     make_v0(&file, true);
     for (size_t length = 1; length < file.length; length += 1 + length / 16) {
         write_file("a.bin", file.bytes, length);
-        snprintf(line, sizeof line, length < 28 ? "has %zu bytes, fewer than" : "has %zu bytes where", length);
+        snprintf(line, sizeof line,
+                 length < 28 ? "has %zu bytes, fewer than" : "has %zu bytes where", length);
         refused("a.bin", "", line);
     }
     file.bytes[file.length] = 0;
@@ -305,7 +329,7 @@ static void files_of_another_length_are_refused(void **state)
     refused("a.bin", "", "a llama2.c checkpoint of version 7");
 }
 
-static void what_is_no_file_of_weights_is_refused_at_once(void **state)
+static void other_files_are_refused_at_once(void **state)
 {
     (void)state;
     write_file("a.bin", "", 0);
@@ -349,7 +373,7 @@ static void weights_that_are_not_finite_are_refused(void **state)
     }
 }
 
-/* ---- its vocabulary ---------------------------------------------------------------------------------------------- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 static void make_vocabulary(image *to, int n)
 {
@@ -371,7 +395,8 @@ static void a_vocabulary_is_read_as_its_file_spells_it(void **state)
     spec_llama2c_vocabulary vocabulary;
     make_vocabulary(&file, VOCAB);
     write_file("tokenizer.bin", file.bytes, file.length);
-    const int status = spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), NULL, VOCAB, NULL);
+    const int status =
+        spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), NULL, VOCAB, NULL);
     assert_int_equal(status, GSL_SUCCESS);
     const spec_tokenizer_data *data = &vocabulary.data;
     assert_int_equal(data->kind, SPEC_TOKENIZER_SPM);
@@ -381,15 +406,19 @@ static void a_vocabulary_is_read_as_its_file_spells_it(void **state)
     assert_int_equal(data->piece[1].length, 3);
     assert_memory_equal(data->piece[9].bytes, "a b", 3);
     assert_true(data->opt_score[7] == -6.75f);
-    static const int type[] = {SPEC_PIECE_UNKNOWN, SPEC_PIECE_CONTROL, SPEC_PIECE_CONTROL, SPEC_PIECE_BYTE,
-                               SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,
-                               SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL};
+    static const int type[] = {SPEC_PIECE_UNKNOWN, SPEC_PIECE_CONTROL, SPEC_PIECE_CONTROL,
+                               SPEC_PIECE_BYTE,    SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,
+                               SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,  SPEC_PIECE_NORMAL,
+                               SPEC_PIECE_NORMAL};
     assert_memory_equal(data->opt_type, type, sizeof type);
     spec_llama2c_vocabulary_free(&vocabulary);
-    assert_int_equal(spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), "", VOCAB, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), "", VOCAB, NULL),
+                     GSL_SUCCESS);
     assert_int_equal(vocabulary.data.vocab, 0);
     unlink(in_folder("tokenizer.bin"));
-    assert_int_equal(spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), NULL, VOCAB, NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_llama2c_vocabulary_load(&vocabulary, in_folder("a.bin"), NULL, VOCAB, NULL),
+        GSL_SUCCESS);
     assert_int_equal(vocabulary.data.vocab, 0);
 }
 
@@ -399,7 +428,8 @@ static void refused_vocabulary(const char *name, const char *line)
     spec_error error = {""};
     char path[512];
     snprintf(path, sizeof path, "%s", in_folder(name));
-    assert_int_not_equal(spec_llama2c_vocabulary_load(&vocabulary, "x", path, VOCAB, &error), GSL_SUCCESS);
+    assert_int_not_equal(spec_llama2c_vocabulary_load(&vocabulary, "x", path, VOCAB, &error),
+                         GSL_SUCCESS);
     if (strstr(error.text, line) == NULL || strstr(error.text, path) != error.text)
         fail_msg("'%s' lacks '%s'", error.text, line);
     assert_int_equal(vocabulary.data.vocab, 0);
@@ -415,13 +445,14 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         write_file("other.bin", file.bytes, length);
         const size_t last = file.length - 3, before = last - 8;
         refused_vocabulary("other.bin", length / 8 < VOCAB ? "too few for the model's 10 tokens"
-                                        : length >= last   ? "token 9 has 3 bytes where the file has"
+                                        : length >= last ? "token 9 has 3 bytes where the file has"
                                         : length >= before ? "ends after 9 of the model's 10 tokens"
                                                            : "");
     }
     file.bytes[file.length] = 0;
     write_file("other.bin", file.bytes, file.length + 1);
-    refused_vocabulary("other.bin", "1 bytes follow the model's 10 tokens; is it the tokenizer of another model?");
+    refused_vocabulary(
+        "other.bin", "1 bytes follow the model's 10 tokens; is it the tokenizer of another model?");
     const int32_t length[] = {-1, INT32_MAX, INT32_MIN, 200};
     for (int i = 0; i < 4; i++) {
         make_vocabulary(&file, VOCAB);
@@ -460,7 +491,7 @@ int main(void)
         cmocka_unit_test(shape_and_keys_are_as_they_are_given),
         cmocka_unit_test(absurd_headers_are_refused),
         cmocka_unit_test(files_of_another_length_are_refused),
-        cmocka_unit_test(what_is_no_file_of_weights_is_refused_at_once),
+        cmocka_unit_test(other_files_are_refused_at_once),
         cmocka_unit_test(weights_that_are_not_finite_are_refused),
         cmocka_unit_test(a_vocabulary_is_read_as_its_file_spells_it),
         cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),

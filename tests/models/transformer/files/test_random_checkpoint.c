@@ -1,6 +1,8 @@
-/* Random checkpoints: their moments, that they depend on the seed and not on threads, and shapes that cannot be. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Random checkpoints: their moments, dependence on the seed but not on threads, and invalid shapes.
+ */
 #include "models/transformer/files/checkpoint.h"
-#include "models/transformer/files/parts.h"
+#include "models/transformer/files/checkpoint_parts.h"
 
 #include "tests/support/support.h"
 
@@ -13,20 +15,21 @@ static int load(spec_checkpoint *ret, const char *spec, spec_error *error)
 {
     spec_settings settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
-    const int status = spec_random_load(ret, &settings, error);
+    const int status = spec_checkpoint_load_random(ret, &settings, error);
     if (status == GSL_SUCCESS) spec_checkpoint_draw(ret);
     spec_settings_free(&settings);
     return status;
 }
 
-/* The mean and the variance of n weights of deviation `sd` and kurtosis at most 3: z-scores of both. */
+/* The mean and the variance of n weights of deviation `sd` and kurtosis at most 3: z-scores of
+ * both. */
 static void check_moments(const spec_tensor *tensor, double sd)
 {
     float row[512];
     double sum = 0.0, squares = 0.0;
     const double n = (double)tensor->rows * (double)tensor->cols;
     for (int r = 0; r < tensor->rows; r++) {
-        spec_tensor_row(row, tensor, r);
+        spec_tensor_decode_row(row, tensor, r);
         for (int i = 0; i < tensor->cols; i++) {
             const double x = (double)row[i] / sd;
             sum += x;
@@ -34,13 +37,15 @@ static void check_moments(const spec_tensor *tensor, double sd)
         }
     }
     /* The scale of a block is rounded to 11 bits, which shifts the variance by up to 2^-10. */
-    const double z_mean = fabs(sum) / sqrt(n), z_variance = (fabs(squares - n) - n * 0x1p-10) / sqrt(2.0 * n);
+    const double z_mean = fabs(sum) / sqrt(n),
+                 z_variance = (fabs(squares - n) - n * 0x1p-10) / sqrt(2.0 * n);
     const double z = gsl_cdf_ugaussian_Qinv(SPEC_TEST_P / 2.0);
     if (z_mean > z || z_variance > z)
-        fail_msg("%s: mean %g, variance %g", spec_tensor_type_names[tensor->type], z_mean, z_variance);
+        fail_msg("%s: mean %g, variance %g", spec_tensor_type_names[tensor->type], z_mean,
+                 z_variance);
 }
 
-/* 98,304 weights: a deviation that is wrong by 2 % is 9 standard errors off. */
+/* 98,304 weights: a deviation wrong by 2 % is 9 standard errors off. */
 static void weights_have_the_deviation_of_an_initialisation(void **state)
 {
     (void)state;
@@ -49,7 +54,8 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
         char spec[256];
         spec_checkpoint model;
         spec_error error = {""};
-        snprintf(spec, sizeof spec, "random?dim=192&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
+        snprintf(spec, sizeof spec,
+                 "random?dim=192&layers=2&heads=4&kv_heads=2&ffn=512&vocab=512&type=%s&seed=%llu",
                  spec_tensor_type_names[type], seed);
         if (load(&model, spec, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         check_moments(&model.embedding, 1.0);
@@ -63,7 +69,7 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
         assert_null(model.layer[1].query_bias.data);
         assert_ptr_not_equal(model.output.data, model.embedding.data);
         float norm[192];
-        spec_tensor_row(norm, &model.final_norm, 0);
+        spec_tensor_decode_row(norm, &model.final_norm, 0);
         for (int i = 0; i < 192; i++) assert_true(norm[i] == 1.0f);
         assert_int_equal(spec_checkpoint_check_weights(&model, "random", NULL), GSL_SUCCESS);
         spec_checkpoint_free(&model);
@@ -73,9 +79,9 @@ static void weights_have_the_deviation_of_an_initialisation(void **state)
 static void assert_same(const spec_checkpoint *a, const spec_checkpoint *b, bool same)
 {
     for (int part = 0; part < SPEC_PARTS; part++) {
-        const spec_tensor *x = spec_part_tensor_const((spec_part)part, a, 0);
-        const spec_tensor *y = spec_part_tensor_const((spec_part)part, b, 0);
-        if (x->data == NULL || spec_part_is_vector((spec_part)part)) continue;
+        const spec_tensor *x = spec_checkpoint_parts_tensor_const((spec_part)part, a, 0);
+        const spec_tensor *y = spec_checkpoint_parts_tensor_const((spec_part)part, b, 0);
+        if (x->data == NULL || spec_checkpoint_parts_is_vector((spec_part)part)) continue;
         const size_t bytes = (size_t)x->rows * spec_tensor_row_bytes(x->type, x->cols);
         assert_true((memcmp(x->data, y->data, bytes) == 0) == same);
     }
@@ -104,14 +110,16 @@ static void weights_depend_on_the_seed_alone(void **state)
     }
 }
 
-static void shapes_that_cannot_be_are_refused(void **state)
+static void invalid_shapes_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
         {"random?heads=7", "random: heads=7 do not divide dim=768"},
-        {"random?dim=12", "random: the width of a head is 1, which is odd: rotary embedding pairs its dimensions"},
+        {"random?dim=12",
+         "random: the width of a head is 1, which is odd: rotary embedding pairs its dimensions"},
         {"random?kv_heads=5", "random: 12 heads cannot share 5 key-value heads evenly"},
-        {"random?kv_heads=24", "random: the number of key-value heads is 24, which is not between 1 and 12"},
+        {"random?kv_heads=24",
+         "random: the number of key-value heads is 24, which is not between 1 and 12"},
         {"random?heads=1", "random: the width of a head is 768, which is not between 1 and 256"},
         {"random?dim=24", "random: type=q8_0 needs dim and ffn to be multiples of 32"},
         {"random?ffn=2049&type=q4_0", "random: type=q4_0 needs dim and ffn to be multiples of 32"},
@@ -120,7 +128,8 @@ static void shapes_that_cannot_be_are_refused(void **state)
         {"random?layers=0", "random: layers=0 is not a whole number between 1 and 512"},
         {"random?vocab=1", "random: vocab=1 is not a whole number between 2 and 1048576"},
         {"random?context=1", "random: context=1 is not a whole number between 2 and 1048576"},
-        {"random?dim=65536&heads=256&ffn=65536&layers=512&type=f32", "random: out of memory: the weights of this shape "
+        {"random?dim=65536&heads=256&ffn=65536&layers=512&type=f32",
+         "random: out of memory: the weights of this shape "
          "take 6.16e+04 GB, and as much again when they are packed"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -137,7 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_have_the_deviation_of_an_initialisation),
         cmocka_unit_test(weights_depend_on_the_seed_alone),
-        cmocka_unit_test(shapes_that_cannot_be_are_refused),
+        cmocka_unit_test(invalid_shapes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

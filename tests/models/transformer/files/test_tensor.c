@@ -1,4 +1,6 @@
-/* The five types against C's own arithmetic: every half, rounding at every tie, blocks by their definition. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The five types against C's own arithmetic: every half, rounding at every tie, blocks by
+ * definition. */
 #include "models/transformer/files/tensor.h"
 
 #include "tests/support/support.h"
@@ -37,17 +39,19 @@ static void every_half_is_read_and_written_back(void **state)
         if (isnan(wide)) assert_true(isnan(spec_tensor_from_bf16(spec_tensor_to_bf16(wide))));
         else assert_int_equal(spec_tensor_to_bf16(wide), half);
     }
-    assert_true(spec_tensor_from_bf16(0x3f80) == 1.0f && spec_tensor_from_bf16(0xc049) == -3.140625f);
+    assert_true(spec_tensor_from_bf16(0x3f80) == 1.0f &&
+                spec_tensor_from_bf16(0xc049) == -3.140625f);
 }
 
-/* Halfway between two neighbours the even one is nearest; a hair beside it the nearer one. Each type's steps ascend
- * with its bits. */
+/* Halfway between two neighbours rounding goes to the even one; next to it, to the nearer one. Each
+ * type's values ascend with its bits. */
 static void check_rounding(uint16_t (*write)(float), float (*read)(uint16_t), uint16_t infinity)
 {
     for (uint16_t half = 0; half + 1 < infinity; half++) {
         const uint16_t above = (uint16_t)(half + 1), even = half % 2 == 0 ? half : above;
         const float middle = (float)(0.5 * ((double)read(half) + (double)read(above)));
-        if ((double)middle != 0.5 * ((double)read(half) + (double)read(above))) continue; /* denormals of a float */
+        if ((double)middle != 0.5 * ((double)read(half) + (double)read(above)))
+            continue; /* denormals of a float */
         assert_int_equal(write(middle), even);
         assert_int_equal(write(-middle), even | 0x8000);
         assert_int_equal(write(nextafterf(middle, 0.0f)), half);
@@ -89,11 +93,13 @@ static void rows_have_their_bytes(void **state)
 
 static void read_row(float *value, spec_tensor_type type, const void *data, int cols)
 {
-    for (int i = 0; i < cols; i++) value[i] = NAN; /* nothing is left of the row before */
-    spec_tensor_row(value, &(spec_tensor){.type = type, .rows = 1, .cols = cols, .data = data}, 0);
+    for (int i = 0; i < cols; i++) value[i] = NAN; /* clears the previous row */
+    spec_tensor_decode_row(value,
+                           &(spec_tensor){.type = type, .rows = 1, .cols = cols, .data = data}, 0);
 }
 
-/* Random rows of many scales: within half a step of the type, and what was read back is written as the same bytes. */
+/* Random rows of many scales: within half a step of the type; values read back are written as the
+ * same bytes. */
 static void a_row_is_written_within_half_a_step(void **state)
 {
     (void)state;
@@ -102,24 +108,29 @@ static void a_row_is_written_within_half_a_step(void **state)
     gsl_rng rng = {spec_noise_rng_type, &word};
     for (int r = 0; r < ROWS; r++) {
         float value[COLS], back[COLS], again[COLS];
-        for (int i = 0; i < COLS; i++) value[i] = (float)(gsl_ran_gaussian(&rng, 1.0) * exp2(r % 20 - 10));
+        for (int i = 0; i < COLS; i++)
+            value[i] = (float)(gsl_ran_gaussian(&rng, 1.0) * exp2(r % 20 - 10));
         for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
-            unsigned char odd[COLS * 4 + 1], data2[COLS * 4]; /* at an odd address, as a file may have it */
+            unsigned char odd[COLS * 4 + 1],
+                data2[COLS * 4]; /* at an odd address, as in a file */
             spec_tensor_row_write(odd + 1, (spec_tensor_type)type, value, COLS);
             read_row(back, (spec_tensor_type)type, odd + 1, COLS);
             for (int block = 0; block < COLS; block += SPEC_TENSOR_BLOCK) {
                 float most = 0.0f;
-                for (int i = block; i < block + SPEC_TENSOR_BLOCK; i++) most = fmaxf(most, fabsf(value[i]));
+                for (int i = block; i < block + SPEC_TENSOR_BLOCK; i++)
+                    most = fmaxf(most, fabsf(value[i]));
                 for (int i = block; i < block + SPEC_TENSOR_BLOCK; i++) {
                     const double magnitude = fabs((double)value[i]);
-                    const double steps[] = {0.0, magnitude * 0x1p-10, magnitude * 0x1p-7, (double)most / 127.0,
-                                            (double)most / 8.0};
-                    /* A scale is rounded to 11 bits or 2^-24, and a weight is cut at 7/8 of the largest on the other
-                     * side. */
-                    const double slack = type == SPEC_TENSOR_Q8_0   ? (double)most * 0x1p-11 + 127.0 * 0x1p-25
-                                         : type == SPEC_TENSOR_Q4_0 ? (double)most * (0x1p-11 + 0.0625) + 8.0 * 0x1p-25
-                                         : type == SPEC_TENSOR_F16  ? 0x1p-25
-                                                                    : 0.0;
+                    const double steps[] = {0.0, magnitude * 0x1p-10, magnitude * 0x1p-7,
+                                            (double)most / 127.0, (double)most / 8.0};
+                    /* A scale is rounded to 11 bits or 2^-24, and a weight is clipped at 7/8 of the
+                     * largest on the other side. */
+                    const double slack = type == SPEC_TENSOR_Q8_0
+                                             ? (double)most * 0x1p-11 + 127.0 * 0x1p-25
+                                         : type == SPEC_TENSOR_Q4_0
+                                             ? (double)most * (0x1p-11 + 0.0625) + 8.0 * 0x1p-25
+                                         : type == SPEC_TENSOR_F16 ? 0x1p-25
+                                                                   : 0.0;
                     const double off = fabs((double)back[i] - (double)value[i]);
                     if (!(off <= 0.5 * steps[type] + slack))
                         fail_msg("%s: off by %g", spec_tensor_type_names[type], off);
@@ -157,7 +168,7 @@ static void blocks_are_those_of_ggml(void **state)
     assert_true(back[31] == -63.5f && back[20] == 5.0f && back[0] == 0.5f);
 
     for (int i = 0; i < 32; i++) value[i] = 0.25f * (float)(i % 16 - 8);
-    value[5] = 2.0f;   /* as large as value[0], but later: cut at 7 steps */
+    value[5] = 2.0f;   /* as large as value[0], but later: clipped at 7 steps */
     value[1] = 0.125f; /* ties go up */
     value[18] = -0.125f;
     spec_tensor_row_write(data, SPEC_TENSOR_Q4_0, value, 32);
@@ -168,7 +179,8 @@ static void blocks_are_those_of_ggml(void **state)
     assert_int_equal(data[4], 0x82);
     assert_int_equal(data[7], 0x5f);
     read_row(back, SPEC_TENSOR_Q4_0, data, 32);
-    assert_true(back[0] == -2.0f && back[5] == 1.75f && back[1] == 0.25f && back[18] == 0.0f && back[31] == 1.75f);
+    assert_true(back[0] == -2.0f && back[5] == 1.75f && back[1] == 0.25f && back[18] == 0.0f &&
+                back[31] == 1.75f);
     value[0] = 2.0f;
     spec_tensor_row_write(data, SPEC_TENSOR_Q4_0, value, 32);
     assert_int_equal(data[1], 0xb4);
@@ -191,7 +203,7 @@ static void blocks_that_cannot_be_scaled(void **state)
         spec_tensor_row_write(data, (spec_tensor_type)type, value, 32);
         read_row(back, (spec_tensor_type)type, data, 32);
         for (int i = 0; i < 32; i++) assert_true(back[i] == 0.0f);
-        value[7] = 1e9f; /* the scale is beyond an F16 */
+        value[7] = 1e9f; /* the scale exceeds F16 */
         spec_tensor_row_write(data, (spec_tensor_type)type, value, 32);
         read_row(back, (spec_tensor_type)type, data, 32);
         assert_true(!isfinite(back[7]));
@@ -205,8 +217,8 @@ static void blocks_that_cannot_be_scaled(void **state)
     }
 }
 
-/* In every type, at every place: one weight, or one block's scale, that is infinite or no number. Nearly all of the
- * exponent's bits are not enough. */
+/* In every type, at every position: one weight, or one block's scale, that is infinite or NaN.
+ * Values with nearly all of the exponent's bits are finite. */
 static void the_first_row_that_is_not_finite_is_found(void **state)
 {
     (void)state;
@@ -216,12 +228,16 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
     for (int type = 0; type < SPEC_TENSOR_TYPES; type++) {
         const size_t bytes = spec_tensor_row_bytes((spec_tensor_type)type, COLS);
         const spec_tensor tensor = {(spec_tensor_type)type, ROWS, COLS, data};
-        const float most = type == SPEC_TENSOR_F32 ? FLT_MAX : type == SPEC_TENSOR_BF16 ? 0x1.fep127f : 65504.0f;
+        const float most = type == SPEC_TENSOR_F32    ? FLT_MAX
+                           : type == SPEC_TENSOR_BF16 ? 0x1.fep127f
+                                                      : 65504.0f;
         for (int i = 0; i < COLS; i++) value[i] = i % 2 == 0 ? most : -0.27f;
-        for (size_t row = 0; row < ROWS; row++) spec_tensor_row_write(data + row * bytes, tensor.type, value, COLS);
+        for (size_t row = 0; row < ROWS; row++)
+            spec_tensor_row_write(data + row * bytes, tensor.type, value, COLS);
         assert_int_equal(spec_tensor_first_bad_row(&tensor), -1);
         for (int i = 0; i < ROWS * COLS; i++) {
-            unsigned char kept[COLS * 4], *row = data + (size_t)(i / COLS) * bytes, *last = data + (ROWS - 1) * bytes;
+            unsigned char kept[COLS * 4], *row = data + (size_t)(i / COLS) * bytes,
+                                          *last = data + (ROWS - 1) * bytes;
             memcpy(kept, row, bytes);
             value[i % COLS] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
             spec_tensor_row_write(row, tensor.type, value, COLS);
@@ -233,7 +249,7 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
             memcpy(row, kept, bytes);
         }
     }
-    /* Enough of it for several threads. */
+    /* Large enough for several threads. */
     enum { MANY = 40000 };
     float *weight = calloc(MANY, COLS * sizeof *weight);
     assert_non_null(weight);

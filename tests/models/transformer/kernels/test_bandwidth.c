@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/bandwidth.h"
 
 #include "models/transformer/engine/backend.h"
@@ -5,14 +6,15 @@
 
 #include <math.h>
 
-/* One bit of one word: it is found wherever it is. */
+/* The read covers every word: flipping one bit anywhere changes the result. */
 static void every_word_is_read(void **state)
 {
     (void)state;
     spec_bandwidth bandwidth;
     spec_bandwidth_init(&bandwidth, 5000000);
     assert_true(bandwidth.bytes >= 5000000 && bandwidth.bytes % (1 << 21) == 0);
-    const size_t words = bandwidth.bytes / sizeof *bandwidth.memory, at[] = {0, 1, words / 3, words - 2, words - 1};
+    const size_t words = bandwidth.bytes / sizeof *bandwidth.memory,
+                 at[] = {0, 1, words / 3, words - 2, words - 1};
     const uint64_t usual = spec_bandwidth_read(&bandwidth);
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
         bandwidth.memory[at[i]] ^= (uint64_t)1 << (7 * i + 1);
@@ -23,7 +25,7 @@ static void every_word_is_read(void **state)
     spec_bandwidth_free(&bandwidth);
 }
 
-/* Between a floppy disk and what no processor has. */
+/* A range that any machine is in. */
 static void the_processor_knows_how_fast_it_reads(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/panels.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -7,7 +8,7 @@
 
 static const int cols_of[] = {1, 5, 31, 32, 33, 64, 96, 172};
 
-/* Random bytes: every weight and scale there is, those that no quantiser writes among them. */
+/* Random bytes: every weight and scale, including those that no quantiser writes. */
 static spec_tensor random_tensor(spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
@@ -40,13 +41,15 @@ static void a_row_is_read_back_as_its_tensor_has_it(void **state)
         for (size_t c = 0; c < sizeof cols_of / sizeof *cols_of; c++) {
             const int cols = cols_of[c];
             if (spec_tensor_row_bytes(type, cols) == 0) continue;
-            const spec_tensor part[3] = {random_tensor(type, 7, cols, &noise), random_tensor(type, 1, cols, &noise),
+            const spec_tensor part[3] = {random_tensor(type, 7, cols, &noise),
+                                         random_tensor(type, 1, cols, &noise),
                                          random_tensor(type, 41, cols, &noise)};
             spec_matrix matrix = packed(type, part, 3);
-            float *expected = malloc((size_t)cols * sizeof *expected), *got = malloc((size_t)cols * sizeof *got);
+            float *expected = malloc((size_t)cols * sizeof *expected),
+                  *got = malloc((size_t)cols * sizeof *got);
             for (int p = 0, row = 0; p < 3; p++) {
                 for (int r = 0; r < part[p].rows; r++, row++) {
-                    spec_tensor_row(expected, &part[p], r);
+                    spec_tensor_decode_row(expected, &part[p], r);
                     spec_panels_row(got, &matrix, row);
                     assert_memory_equal(got, expected, (size_t)cols * sizeof *got);
                 }
@@ -65,19 +68,21 @@ static void parts_of_other_types_are_converted_as_rows_are(void **state)
     enum { COLS = 64 };
     uint64_t noise = spec_test_seed();
     float value[2][COLS], expected[COLS], got[COLS];
-    for (int i = 0; i < 2 * COLS; i++) value[i / COLS][i % COLS] = (float)(table_uniform(&noise) - 0.27);
+    for (int i = 0; i < 2 * COLS; i++)
+        value[i / COLS][i % COLS] = (float)(table_uniform(&noise) - 0.27);
     for (spec_tensor_type from = 0; from < SPEC_TENSOR_TYPES; from++) {
         unsigned char data[2 * COLS * sizeof(float)], row[COLS * sizeof(float)];
         for (int r = 0; r < 2; r++)
-            spec_tensor_row_write(data + (size_t)r * spec_tensor_row_bytes(from, COLS), from, value[r], COLS);
+            spec_tensor_row_write(data + (size_t)r * spec_tensor_row_bytes(from, COLS), from,
+                                  value[r], COLS);
         const spec_tensor part = {.type = from, .rows = 2, .cols = COLS, .data = data};
         for (spec_tensor_type to = 0; to < SPEC_TENSOR_TYPES; to++) {
             const spec_tensor written = {.type = to, .rows = 1, .cols = COLS, .data = row};
             spec_matrix matrix = packed(to, &part, 1);
             for (int r = 0; r < 2; r++) {
-                spec_tensor_row(expected, &part, r);
+                spec_tensor_decode_row(expected, &part, r);
                 spec_tensor_row_write(row, to, expected, COLS);
-                spec_tensor_row(expected, &written, 0);
+                spec_tensor_decode_row(expected, &written, 0);
                 spec_panels_row(got, &matrix, r);
                 assert_memory_equal(got, expected, sizeof got);
             }
@@ -86,7 +91,7 @@ static void parts_of_other_types_are_converted_as_rows_are(void **state)
     }
 }
 
-static void what_pads_the_last_panel_is_zero(void **state)
+static void padding_of_the_last_panel_is_zero(void **state)
 {
     (void)state;
     uint64_t noise = spec_test_seed();
@@ -109,7 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_read_back_as_its_tensor_has_it),
         cmocka_unit_test(parts_of_other_types_are_converted_as_rows_are),
-        cmocka_unit_test(what_pads_the_last_panel_is_zero),
+        cmocka_unit_test(padding_of_the_last_panel_is_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/product.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -12,8 +13,9 @@
 
 static const struct {
     int rows, cols;
-} shapes[] = {{1, 1}, {1, 32}, {5, 3}, {15, 33}, {16, 64}, {17, 96}, {33, 31}, {64, 172}, {105, 64}, {40, 288},
-              {300, 172} /* more than the second cache is thought to keep */};
+} shapes[] = {{1, 1}, {1, 32}, {5, 3}, {15, 33}, {16, 64}, {17, 96}, {33, 31}, {64, 172}, {105, 64},
+              {40, 288},
+              {300, 172} /* larger than the assumed second-level cache */};
 
 /* A matrix, its weights as floats, its columns and their products. */
 typedef struct {
@@ -36,7 +38,7 @@ static float noise_float(uint64_t *noise)
     return (float)(log(table_uniform(noise)) * (table_uniform(noise) < 0.5 ? 1.0 : -1.0));
 }
 
-/* Weights of every magnitude; in quantised types bytes at random, of which -128 is one. */
+/* Weights of every magnitude; for quantised types random bytes, -128 among them. */
 static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
@@ -52,16 +54,18 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
         s->bias[r] = noise_float(noise);
         spec_tensor_row_write(row, type, s->weight + r * cols, cols);
         const size_t block = type == SPEC_TENSOR_Q8_0 ? 34 : 18;
-        for (size_t i = 0; i < row_bytes && (type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0); i++) {
+        for (size_t i = 0; i < row_bytes && (type == SPEC_TENSOR_Q8_0 || type == SPEC_TENSOR_Q4_0);
+             i++) {
             if (i % block >= 2) row[i] = (unsigned char)(256.0 * table_uniform(noise));
         }
     }
     const spec_tensor part = {.type = type, .rows = rows, .cols = cols, .data = data};
-    for (int r = 0; r < rows; r++) spec_tensor_row(s->weight + r * cols, &part, r);
+    for (int r = 0; r < rows; r++) spec_tensor_decode_row(s->weight + r * cols, &part, r);
     s->w.bytes = (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
-    /* One block, no longer than it must be, so that the address sanitizer sees what is read past it. */
+    /* An exact allocation of one block, so that the address sanitizer sees reads past it. */
     s->w.data = filled(s->w.bytes, 1, 0xff);
-    assert_int_equal(spec_panels_pack(&s->w, &part, 1, 0, spec_panels_count(rows), NULL), GSL_SUCCESS);
+    assert_int_equal(spec_panels_pack(&s->w, &part, 1, 0, spec_panels_count(rows), NULL),
+                     GSL_SUCCESS);
     free(data);
 }
 
@@ -73,16 +77,19 @@ static void stage_free(stage *s)
     free(s->bias);
 }
 
-/* y (n, rows), to be freed: columns x (n, cols) on one instruction set; the work in two pieces. */
+/* y (n, rows), which the caller frees: columns x (n, cols) on one instruction set, in two pieces of
+ * work. */
 static float *product(const stage *s, spec_isa isa, const float *x, int n, bool biased, bool add)
 {
     const spec_product_kernels *const kernels = spec_product_kernels_of(isa);
-    const int cols = s->w.cols, pieces = spec_activation_pieces(cols), panels = spec_panels_count(s->w.rows);
-    void *activation = filled(1, spec_activation_bytes(cols, n), 0xff);
+    const int cols = s->w.cols, pieces = spec_product_activation_pieces(cols),
+              panels = spec_panels_count(s->w.rows);
+    void *activation = filled(1, spec_product_activation_bytes(cols, n), 0xff);
     float *y = filled((size_t)n * (size_t)s->w.rows, sizeof *y, 0x3f);
-    spec_activation_fill(activation, kernels, s->w.type, x, cols, n, pieces / 2, pieces);
-    spec_activation_fill(activation, kernels, s->w.type, x, cols, n, 0, pieces / 2);
-    spec_product(y, kernels, &s->w, activation, biased ? s->bias : NULL, add, n, panels / 3, panels);
+    spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, pieces / 2, pieces);
+    spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, 0, pieces / 2);
+    spec_product(y, kernels, &s->w, activation, biased ? s->bias : NULL, add, n, panels / 3,
+                 panels);
     spec_product(y, kernels, &s->w, activation, biased ? s->bias : NULL, add, n, 0, panels / 3);
     free(activation);
     return y;
@@ -101,7 +108,7 @@ static void every_instruction_set_and_number_of_columns_gives_the_same_bytes(voi
             for (int way = 0; way < 4; way++) {
                 const bool biased = way & 1, add = way & 2;
                 if (way > 0 && i % 4 != (size_t)way) continue;
-                /* One column at a time, by the definition. */
+                /* One column at a time, by definition. */
                 float *expected = filled(SPEC_COLUMNS_MAX * (size_t)rows, sizeof *expected, 0);
                 for (int u = 0; u < SPEC_COLUMNS_MAX; u++) {
                     float *one = product(&s, SPEC_ISA_PORTABLE, s.x + u * cols, 1, biased, add);
@@ -113,7 +120,8 @@ static void every_instruction_set_and_number_of_columns_gives_the_same_bytes(voi
                         float *got = product(&s, isa, s.x, n, biased, add);
                         if (memcmp(got, expected, (size_t)(n * rows) * sizeof *got) != 0) {
                             fail_msg("%s, %s, %d x %d, n = %d, %s%s", spec_tensor_type_names[type],
-                                     spec_cpu_isa_name(isa), rows, cols, n, biased ? "bias " : "", add ? "add" : "");
+                                     spec_cpu_isa_name(isa), rows, cols, n, biased ? "bias " : "",
+                                     add ? "add" : "");
                         }
                         free(got);
                     }
@@ -125,8 +133,9 @@ static void every_instruction_set_and_number_of_columns_gives_the_same_bytes(voi
     }
 }
 
-/* In double precision. Each of the fused operations rounds once, relative to what has been added up so far, which is at
- * most the sum of magnitudes; a quantised x is off by half a step, max|x| / 254 in its block, and scales round once. */
+/* In double precision. Each fused operation rounds once, relative to the sum so far, which is at
+ * most the sum of magnitudes. A quantised x is off by half a step, max|x| / 254 in its block, and
+ * scales round once. */
 static void results_are_within_their_error_bound_of_double_precision(void **state)
 {
     (void)state;
@@ -153,7 +162,8 @@ static void results_are_within_their_error_bound_of_double_precision(void **stat
                     }
                     const double operations = (blocks ? cols / 32 + 3 : cols) + 1;
                     assert_within((double)got[u * rows + r], sum,
-                                  1.001 * operations * 0x1p-24 * magnitude + (blocks ? 1.001 * half_steps : 0.0));
+                                  1.001 * operations * 0x1p-24 * magnitude +
+                                      (blocks ? 1.001 * half_steps : 0.0));
                 }
             }
             free(got);
@@ -162,7 +172,8 @@ static void results_are_within_their_error_bound_of_double_precision(void **stat
     }
 }
 
-/* Known by hand: bytes 127 and -64 (63.5 is a tie, to even), 0 and 1, with scale 127/127 and 2/127. */
+/* Known by hand: bytes 127 and -64 (63.5 is a tie, to even), 0 and 1, with scale 127/127 and 2/127.
+ */
 static void a_column_is_rounded_to_bytes_by_blocks(void **state)
 {
     (void)state;
@@ -187,12 +198,14 @@ static void a_column_is_rounded_to_bytes_by_blocks(void **state)
     free(s.w.data);
 }
 
-/* Zeros, denormals, the largest floats, infinities and NaN: the same bytes or NaN on all, and no trap. */
+/* Zeros, denormals, the largest floats, infinities and NaN: the same bytes or NaN on all, without a
+ * trap. */
 static void odd_values_are_the_same_on_all(void **state)
 {
     (void)state;
-    static const float odd[] = {0.0f,     -0.0f,    0x1p-149f, 0x1p-126f, -0x1p-101f, 0x1p-100f, 0x1.fp-100f, 1e-30f,
-                                0x1p127f, FLT_MAX, -FLT_MAX,  INFINITY,  -INFINITY,  NAN};
+    static const float odd[] = {0.0f,      -0.0f,       0x1p-149f, 0x1p-126f, -0x1p-101f,
+                                0x1p-100f, 0x1.fp-100f, 1e-30f,    0x1p127f,  FLT_MAX,
+                                -FLT_MAX,  INFINITY,    -INFINITY, NAN};
     enum { ROWS = 19, COLS = 64 };
     uint64_t noise = spec_test_seed();
     for (spec_tensor_type type = 0; type < SPEC_TENSOR_TYPES; type++) {
@@ -201,7 +214,8 @@ static void odd_values_are_the_same_on_all(void **state)
         for (size_t a = 0; a < LENGTH(odd); a++) {
             const int n = 5;
             for (int u = 0; u < n; u++) {
-                for (int k = 0; k < COLS; k++) s.x[u * COLS + k] = u == 0 || (u == 1 && k == 37) ? odd[a] : s.x[k];
+                for (int k = 0; k < COLS; k++)
+                    s.x[u * COLS + k] = u == 0 || (u == 1 && k == 37) ? odd[a] : s.x[k];
             }
             for (int k = 0; k < COLS; k++) s.x[2 * COLS + k] = 1e-31f * noise_float(&noise);
             for (int k = 0; k < COLS; k++) s.x[3 * COLS + k] = 1e37f * noise_float(&noise);
@@ -219,7 +233,8 @@ static void odd_values_are_the_same_on_all(void **state)
                             sum += some ? (double)s.weight[i * COLS + k] * (double)odd[a] : 0.0;
                             magnitude += fabs((double)s.weight[i * COLS + k] * (double)odd[a]);
                         }
-                        assert_within((double)got[i], sum, some ? 1e-5 * magnitude + COLS * 0x1p-149 : 0.0);
+                        assert_within((double)got[i], sum,
+                                      some ? 1e-5 * magnitude + COLS * 0x1p-149 : 0.0);
                     }
                 }
                 free(got);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/kernels/vector.h"
 
 #include "base/noise.h"
@@ -20,9 +21,10 @@ static void fill(float *x, int n, uint64_t first, float scale)
     for (int i = 0; i < n; i++) x[i] = scale * uniform(first + (uint64_t)i);
 }
 
-static const int lengths[] = {1, 2, 7, 15, 16, 17, 31, 48, 63, 64, 65, 100, 255, 256, 257, 511, 512, 1000};
+static const int lengths[] = {1,  2,  7,   15,  16,  17,  31,  48,  63,
+                              64, 65, 100, 255, 256, 257, 511, 512, 1000};
 
-/* Run `check` with every kernel that this machine has, beside the reference. */
+/* Run `check` with every kernel of this machine, against the reference. */
 static void with_each(void (*check)(const spec_vector_kernels *fast, int n), int longest)
 {
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++)
@@ -32,7 +34,7 @@ static void with_each(void (*check)(const spec_vector_kernels *fast, int n), int
 
 static const spec_vector_kernels *const ref = &spec_vector_kernels_ref;
 
-/* ---- exponentials ------------------------------------------------------------------------------------------------ */
+/* ---- exponentials ---------------------------------------------------------------------------- */
 
 static void exponentials_are_those_of_libm_to_the_last_bits(void **state)
 {
@@ -52,7 +54,8 @@ static void exponentials_are_those_of_libm_to_the_last_bits(void **state)
     static double e[SPEC_VECTOR_EXPS];
     long double worst_double = 0.0L;
     for (int part = 0; part < 400; part++) {
-        for (int i = 0; i < SPEC_VECTOR_EXPS; i++) x[i] = 705.0f * (uniform((uint64_t)(part * 512 + i)) - 1.0f) / 2.0f;
+        for (int i = 0; i < SPEC_VECTOR_EXPS; i++)
+            x[i] = 705.0f * (uniform((uint64_t)(part * 512 + i)) - 1.0f) / 2.0f;
         const double sum = ref->exps(e, x, 0.0f, 1.0, SPEC_VECTOR_EXPS);
         long double expected = 0.0L;
         for (int i = 0; i < SPEC_VECTOR_EXPS; i++) {
@@ -86,7 +89,7 @@ static void check_exps(const spec_vector_kernels *fast, int n)
     }
 }
 
-/* ---- norm, gate, rotation ---------------------------------------------------------------------------------------- */
+/* ---- norm, gate, rotation -------------------------------------------------------------------- */
 
 static void check_norm(const spec_vector_kernels *fast, int n)
 {
@@ -111,7 +114,8 @@ static void check_gate(const spec_vector_kernels *fast, int n)
     static float a[MOST], b[MOST], y[2][MOST];
     fill(a, n, 1, 20.0f);
     fill(b, n, 5000, 1.0f);
-    static const float edges[] = {0.0f, -0.0f, 100.0f, -87.0f, -89.0f, -1e30f, 1e30f, FLT_MIN, -1e-30f};
+    static const float edges[] = {0.0f,   -0.0f, 100.0f,  -87.0f, -89.0f,
+                                  -1e30f, 1e30f, FLT_MIN, -1e-30f};
     for (int i = 0; i < 9 && 3 * i < n; i++) a[3 * i] = edges[i];
     ref->gate(y[0], a, b, n);
     for (int i = 0; i < n; i++) {
@@ -137,7 +141,8 @@ static void check_rotate(const spec_vector_kernels *fast, int n)
         fast->rotate(head[1], cosine, sine, (spec_rope_pairs)pairs, 2 * n);
         assert_memory_equal(head[0], head[1], sizeof before);
         for (int i = 0; i < n; i++) {
-            const int at = pairs == SPEC_ROPE_ADJACENT ? 2 * i : i, with = pairs == SPEC_ROPE_ADJACENT ? at + 1 : i + n;
+            const int at = pairs == SPEC_ROPE_ADJACENT ? 2 * i : i,
+                      with = pairs == SPEC_ROPE_ADJACENT ? at + 1 : i + n;
             const double a = (double)before[at], b = (double)before[with], angle = 0.27 * i;
             assert_true(fabs((double)head[0][at] - (a * cos(angle) - b * sin(angle))) < 1e-6);
             assert_true(fabs((double)head[0][with] - (a * sin(angle) + b * cos(angle))) < 1e-6);
@@ -145,7 +150,7 @@ static void check_rotate(const spec_vector_kernels *fast, int n)
     }
 }
 
-/* ---- attention --------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 enum { WIDTH_MOST = 256, SLOTS = 600, HEADS_MOST = 8, BLOCK = SPEC_VECTOR_BLOCK };
 
@@ -162,18 +167,21 @@ static void check_attention(const spec_vector_kernels *fast, int n)
             fill(key, SLOTS * width, 1, 1.0f);
             fill(query, used, 2 << 20, 28.6f / (float)width);
             for (int i = 0; i < 2; i++) {
-                for (int j = 0; j < heads[k] * BLOCK; j++) weight[i][j] = 27.0f; /* what no score is written to */
+                for (int j = 0; j < heads[k] * BLOCK; j++)
+                    weight[i][j] = 27.0f; /* elements that no score is written to */
                 fill(mixed[i], used, 3 << 20, 1.0f);
             }
             ref->score(weight[0], query, heads[k], width, key, slot, n);
             fast->score(weight[1], query, heads[k], width, key, slot, n);
-            assert_memory_equal(weight[0], weight[1], (size_t)heads[k] * BLOCK * sizeof weight[0][0]);
+            assert_memory_equal(weight[0], weight[1],
+                                (size_t)heads[k] * BLOCK * sizeof weight[0][0]);
             for (int h = 0; h < heads[k]; h++) {
                 float largest[2], sum[2];
                 ref->weigh(&largest[0], &sum[0], weight[0] + h * BLOCK, n);
                 fast->weigh(&largest[1], &sum[1], weight[1] + h * BLOCK, n);
                 assert_true(largest[0] == largest[1] && sum[0] == sum[1]);
-                assert_memory_equal(weight[0] + h * BLOCK, weight[1] + h * BLOCK, (size_t)n * sizeof weight[0][0]);
+                assert_memory_equal(weight[0] + h * BLOCK, weight[1] + h * BLOCK,
+                                    (size_t)n * sizeof weight[0][0]);
             }
             ref->mix(mixed[0], weight[0], heads[k], width, key, slot, n);
             fast->mix(mixed[1], weight[1], heads[k], width, key, slot, n);
@@ -181,7 +189,7 @@ static void check_attention(const spec_vector_kernels *fast, int n)
         }
 }
 
-/* ---- out of logits ----------------------------------------------------------------------------------------------- */
+/* ---- logits ---------------------------------------------------------------------------------- */
 
 static void check_largest(const spec_vector_kernels *fast, int n)
 {
@@ -208,11 +216,11 @@ static void check_largest(const spec_vector_kernels *fast, int n)
         }
 }
 
-#define EACH(name, check, longest)                                                                                     \
-    static void name(void **state)                                                                                     \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        with_each(check, longest);                                                                                     \
+#define EACH(name, check, longest)                                                                 \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        with_each(check, longest);                                                                 \
     }
 EACH(sums_of_exponentials_are_the_same_everywhere, check_exps, SPEC_VECTOR_EXPS)
 EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)

@@ -1,4 +1,6 @@
-/* small_vocabulary: vocabularies made in tests of tokenizers. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* small_vocabulary: small vocabularies for tests of tokenizers.
+ * The caller frees them. */
 #ifndef SPECLAB_TESTS_SMALL_VOCABULARY_H
 #define SPECLAB_TESTS_SMALL_VOCABULARY_H
 
@@ -29,7 +31,8 @@ static inline spec_piece vocabulary_keep(vocabulary *v, const char *bytes, size_
 }
 
 /* Add a piece; returns its token. */
-static inline int vocabulary_add(vocabulary *v, const char *text, size_t length, float score, spec_piece_type type)
+static inline int vocabulary_add(vocabulary *v, const char *text, size_t length, float score,
+                                 spec_piece_type type)
 {
     assert_true(v->n < VOCABULARY_MAX);
     v->piece[v->n] = vocabulary_keep(v, text, length);
@@ -48,7 +51,7 @@ static inline void vocabulary_add_bytes(vocabulary *v)
     }
 }
 
-/* Bytes in GPT-2's alphabet, written from its definition. */
+/* Bytes in GPT-2's alphabet, by its definition. */
 static inline size_t vocabulary_spell(char *to, const char *bytes, size_t length)
 {
     size_t n = 0;
@@ -72,10 +75,11 @@ static inline int vocabulary_add_spelled(vocabulary *v, const char *bytes, size_
 {
     char spelling[256];
     assert_true(2 * length <= sizeof spelling);
-    return vocabulary_add(v, spelling, vocabulary_spell(spelling, bytes, length), 0.0f, SPEC_PIECE_NORMAL);
+    return vocabulary_add(v, spelling, vocabulary_spell(spelling, bytes, length), 0.0f,
+                          SPEC_PIECE_NORMAL);
 }
 
-/* The merge of two strings, and the token that they become. */
+/* The merge of two strings, and the resulting token. */
 static inline void vocabulary_add_merge(vocabulary *v, const char *left, const char *right)
 {
     char both[64], spelling[256];
@@ -90,8 +94,14 @@ static inline void vocabulary_add_merge(vocabulary *v, const char *left, const c
 
 static inline spec_tokenizer_data vocabulary_data(const vocabulary *v, spec_tokenizer_kind kind)
 {
-    return (spec_tokenizer_data){.kind = kind, .vocab = v->n, .piece = v->piece, .opt_score = v->score,
-                                 .opt_type = v->type, .merge = v->merge, .n_merges = v->n_merges, .pre = "",
+    return (spec_tokenizer_data){.kind = kind,
+                                 .vocab = v->n,
+                                 .piece = v->piece,
+                                 .opt_score = v->score,
+                                 .opt_type = v->type,
+                                 .merge = v->merge,
+                                 .n_merges = v->n_merges,
+                                 .pre = "",
                                  .unknown = -1};
 }
 
@@ -112,8 +122,9 @@ static inline void vocabulary_fails(const spec_tokenizer_data *data, const char 
     assert_string_equal(error.text, line);
 }
 
-/* The tokens of a text, with bars between what they stand for, is what is said. */
-static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *text, const char *expected)
+/* Check the tokens of a text: their bytes, separated by bars, must be as given. */
+static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *text,
+                                   const char *expected)
 {
     int token[256];
     char cut[512];
@@ -127,8 +138,10 @@ static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *
     assert_string_equal(cut, expected);
 }
 
-/* What the tokens of a text stand for, one after the other, is the text, after a blank where there is one. */
-static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const char *text, size_t length, bool blank)
+/* Check that the concatenated bytes of a text's tokens are the text, after a blank if one was
+ * added. */
+static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const char *text,
+                                         size_t length, bool blank)
 {
     int *token = malloc((length + 2) * sizeof *token);
     char *back = malloc(length + 64);
@@ -137,7 +150,8 @@ static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const 
     const size_t n = spec_tokenizer_encode(tokenizer, text, length, token, length + 2);
     assert_true(n <= length + 2);
     size_t at = 0;
-    for (size_t i = 0; i < n && at <= length; i++) at += spec_tokenizer_text(tokenizer, token[i], back + at, 62);
+    for (size_t i = 0; i < n && at <= length; i++)
+        at += spec_tokenizer_text(tokenizer, token[i], back + at, 62);
     const size_t skipped = blank && length > 0;
     assert_int_equal(at, length + skipped);
     assert_memory_equal(back + skipped, text, length);

@@ -1,4 +1,5 @@
-/* Merges against their definition: search for the best pair, merge it, search again. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Merges against their definition: find the best pair, merge it, repeat. */
 #include "models/transformer/tokenizer/merge_table.h"
 
 #include "tests/support/support.h"
@@ -26,7 +27,8 @@ static size_t by_definition(const spec_merge_table *table, int *symbol, size_t n
     }
 }
 
-/* Few symbols, so that merges meet; few ranks, so that they tie; short rows and rows that need a heap. */
+/* Few symbols, so that merges interact; few ranks, so that they tie; short rows, and rows that need
+ * a heap. */
 static void rows_merge_as_the_definition_says(void **state)
 {
     (void)state;
@@ -38,7 +40,8 @@ static void rows_merge_as_the_definition_says(void **state)
     for (int round = 0; round < 300; round++) {
         spec_merge_table table;
         assert_int_equal(spec_merge_table_init(&table, &error), GSL_SUCCESS);
-        const unsigned long symbols = 2 + gsl_rng_uniform_int(rng, 9), ranks = 1 + gsl_rng_uniform_int(rng, 40);
+        const unsigned long symbols = 2 + gsl_rng_uniform_int(rng, 9),
+                            ranks = 1 + gsl_rng_uniform_int(rng, 40);
         for (unsigned long i = gsl_rng_uniform_int(rng, symbols * symbols); i > 0; i--) {
             const spec_merge merge = {.left = (int)gsl_rng_uniform_int(rng, symbols),
                                       .right = (int)gsl_rng_uniform_int(rng, symbols),
@@ -50,7 +53,8 @@ static void rows_merge_as_the_definition_says(void **state)
             int fast[LONGEST], slow[LONGEST];
             size_t left;
             const size_t n = gsl_rng_uniform_int(rng, LONGEST + 1);
-            for (size_t at = 0; at < n; at++) fast[at] = slow[at] = (int)gsl_rng_uniform_int(rng, symbols);
+            for (size_t at = 0; at < n; at++)
+                fast[at] = slow[at] = (int)gsl_rng_uniform_int(rng, symbols);
             assert_int_equal(spec_merge_table_apply(&table, fast, n, &left, &merger), GSL_SUCCESS);
             assert_int_equal(left, by_definition(&table, slow, n));
             assert_memory_equal(fast, slow, left * sizeof *fast);
@@ -75,7 +79,7 @@ static void of_two_merges_of_a_pair_the_first_stays(void **state)
     spec_merge_table_free(&table);
 }
 
-/* A hundred thousand pairs, of which the table must forget none while it grows. */
+/* A hundred thousand pairs, all of which the table must keep while it grows. */
 static void it_grows(void **state)
 {
     (void)state;
@@ -95,7 +99,8 @@ static void it_grows(void **state)
     spec_merge_table_free(&table);
 }
 
-/* A million equal symbols that double up to a few: by the definition this would take 10^12 steps. */
+/* A million equal symbols that merge pairwise to a few: by the definition this would take 10^12
+ * steps. */
 static void a_long_row_takes_no_square_of_its_length(void **state)
 {
     (void)state;

@@ -1,4 +1,6 @@
-/* BPE: pieces of the expressions against another implementation, bytes of every kind, bad vocabularies. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* BPE: pieces of the expressions against another implementation, all byte sequences, invalid
+ * vocabularies. */
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include "tests/models/transformer/tokenizer/small_vocabulary.h"
@@ -6,19 +8,21 @@
 #include <gsl/gsl_rng.h>
 #include <time.h>
 
-/* All bytes, two characters of two bytes, and every pair of ten characters as a merge: where neighbours are not merged,
- * the expression cut between them, or they were merged with others before. */
+/* All bytes, two characters of two bytes, and every pair of ten characters as a merge. Neighbours
+ * stay separate only if the expression splits them or they merged with others before. */
 static void fill(vocabulary *v)
 {
-    static const char *const character[] = {"a", "s", "S", "'", "1", " ", "\n", "!", "\xC3\xA9", "\xC2\xA0"};
+    static const char *const character[] = {"a", "s",  "S", "'",        "1",
+                                            " ", "\n", "!", "\xC3\xA9", "\xC2\xA0"};
     for (int byte = 0; byte < 256; byte++) vocabulary_add_spelled(v, &(const char){(char)byte}, 1);
     vocabulary_add_merge(v, "\xC3", "\xA9");
     vocabulary_add_merge(v, "\xC2", "\xA0");
     for (int i = 0; i < 100; i++) vocabulary_add_merge(v, character[i / 10], character[i % 10]);
 }
 
-/* Known from Hugging Face's tokenizers 0.23.3: models.BPE with these merges, ByteLevel for gpt-2, Digits before it for
- * smollm, Split with the expression of the model's tokenizer.json for the others (llama-bpe without ignore_merges). */
+/* Known from Hugging Face's tokenizers 0.23.3: models.BPE with these merges. Pre-tokenizers:
+ * ByteLevel for gpt-2, with Digits before it for smollm; for the others Split with the expression
+ * of the model's tokenizer.json (llama-bpe without ignore_merges). */
 static const struct {
     const char *pre, *text, *cut;
 } known[] = {
@@ -68,25 +72,30 @@ static void pieces_are_those_of_another_implementation(void **state)
     }
 }
 
-/* The names that mean the same expression. */
+/* Names of the same expression. */
 static void pre_tokenizers_have_other_names(void **state)
 {
     vocabulary *v = *state;
-    static const char *const same[][2] = {{"", "gpt-2"}, {"default", "gpt-2"}, {"llama3", "llama-bpe"},
-                                          {"llama-v3", "llama-bpe"}, {"deepseek-r1-qwen", "qwen2"},
+    static const char *const same[][2] = {{"", "gpt-2"},
+                                          {"default", "gpt-2"},
+                                          {"llama3", "llama-bpe"},
+                                          {"llama-v3", "llama-bpe"},
+                                          {"deepseek-r1-qwen", "qwen2"},
                                           {"starcoder", "smollm"}};
     spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         data.pre = same[i][0];
         spec_tokenizer *t = vocabulary_open(&data);
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-            if (strcmp(known[k].pre, same[i][1]) == 0) vocabulary_cuts(t, known[k].text, known[k].cut);
+            if (strcmp(known[k].pre, same[i][1]) == 0)
+                vocabulary_cuts(t, known[k].text, known[k].cut);
         }
         spec_tokenizer_free(t);
     }
 }
 
-/* Blanks are the characters with Unicode's property White_Space: U+0085 and U+2028 are, U+180E and U+200B are not. */
+/* Blanks are the characters with Unicode's property White_Space: U+0085 and U+2028 are, U+180E and
+ * U+200B are not. */
 static void white_space_is_unicodes(void **state)
 {
     vocabulary *v = *state;
@@ -106,7 +115,8 @@ static void white_space_is_unicodes(void **state)
     spec_tokenizer_free(t);
 }
 
-/* "sas" is a token that no merges make; Llama 3 takes a piece that is a token whole, GPT-2 merges. */
+/* "sas" is a token that no merge makes; Llama 3 keeps a piece that is a token whole, GPT-2 merges.
+ */
 static void llama_takes_whole_tokens_first(void **state)
 {
     vocabulary *v = *state;
@@ -121,8 +131,8 @@ static void llama_takes_whole_tokens_first(void **state)
     spec_tokenizer_free(t);
 }
 
-/* Bytes that are no character are pieces of their own: a cut character, a stray byte, an over-long form. */
-static void bytes_that_are_no_characters_stand_alone(void **state)
+/* Invalid bytes are pieces of their own: a truncated character, a stray byte, an over-long form. */
+static void invalid_bytes_are_pieces_of_their_own(void **state)
 {
     vocabulary *v = *state;
     vocabulary_add_merge(v, "\xA9", "\xA9");
@@ -134,8 +144,8 @@ static void bytes_that_are_no_characters_stand_alone(void **state)
     spec_tokenizer_free(t);
 }
 
-/* A user's token is found before all else, as it is spelled, the longest first; it keeps the expression from seeing
- * across. Control tokens are not found. */
+/* User-defined tokens are found before all else, by their spelling, the longest first, and split
+ * the text for the expression. Control tokens are not searched. */
 static void user_pieces_come_first(void **state)
 {
     vocabulary *v = *state;
@@ -161,9 +171,26 @@ static void every_text_reads_back(void **state)
 {
     vocabulary *v = *state;
     static const char *const pre[] = {"gpt-2", "smollm", "llama-bpe", "qwen2"};
-    static const char *const part[] = {"a", "s", "'S", "1", " ", "  ", "\n", "\r", "\t", "!", "\xC3\xA9",
-                                       "\xC2\xA0", "\xE3\x80\x80", "\xF0\x9F\x8E\x89", "\xE2\x96\x81", "\xC2\xBD",
-                                       "\xCC\x81", "\xFF", "\xC3", "\xE2\x82"};
+    static const char *const part[] = {"a",
+                                       "s",
+                                       "'S",
+                                       "1",
+                                       " ",
+                                       "  ",
+                                       "\n",
+                                       "\r",
+                                       "\t",
+                                       "!",
+                                       "\xC3\xA9",
+                                       "\xC2\xA0",
+                                       "\xE3\x80\x80",
+                                       "\xF0\x9F\x8E\x89",
+                                       "\xE2\x96\x81",
+                                       "\xC2\xBD",
+                                       "\xCC\x81",
+                                       "\xFF",
+                                       "\xC3",
+                                       "\xE2\x82"};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(rng, spec_test_seed());
     for (int i = 0; i < 4; i++) {
@@ -191,7 +218,7 @@ static void every_text_reads_back(void **state)
 }
 
 /* A megabyte of one kind of character after another, for every expression. */
-static void no_text_is_a_bad_case(void **state)
+static void encoding_time_is_linear_for_any_text(void **state)
 {
     vocabulary *v = *state;
     static const char *const unit[] = {"a", " ", "\n", " \n", "\n ", "1", "!", "'", "' ", "\xFF",
@@ -210,7 +237,8 @@ static void no_text_is_a_bad_case(void **state)
             text[BYTES] = 'a';
             const clock_t before = clock();
             const size_t tokens = spec_tokenizer_encode(t, text, BYTES + 1, NULL, 0);
-            if (tokens < BYTES / 8 || clock() - before > 5 * CLOCKS_PER_SEC) fail_msg("%s, unit %zu", pre[i], k);
+            if (tokens < BYTES / 8 || clock() - before > 5 * CLOCKS_PER_SEC)
+                fail_msg("%s, unit %zu", pre[i], k);
         }
         spec_tokenizer_free(t);
     }
@@ -245,14 +273,18 @@ static void bad_vocabularies_are_refused_in_a_line(void **state)
     vocabulary *v = *state;
     spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_BPE);
     data.pre = "tekken";
-    vocabulary_fails(&data, "tokenizer: unknown pre-tokenizer 'tekken'; known are default, gpt-2, llama-bpe, llama3, "
-                            "llama-v3, qwen2, deepseek-r1-qwen, smollm, starcoder");
+    vocabulary_fails(
+        &data,
+        "tokenizer: unknown pre-tokenizer 'tekken'; known are default, gpt-2, llama-bpe, llama3, "
+        "llama-v3, qwen2, deepseek-r1-qwen, smollm, starcoder");
     data.pre = "";
-    static const char *const bad[] = {"aa", "", " a", "a ", "a zz", "zz a", "a z", "a\x01 a", "\xFF a"};
+    static const char *const bad[] = {"aa",   "",    " a",      "a ",    "a zz",
+                                      "zz a", "a z", "a\x01 a", "\xFF a"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char line[128];
         v->merge[3] = (spec_piece){bad[i], strlen(bad[i])};
-        snprintf(line, sizeof line, "tokenizer: merge 3, \"%s\", is not of two tokens into a third", bad[i]);
+        snprintf(line, sizeof line, "tokenizer: merge 3, \"%s\", is not of two tokens into a third",
+                 bad[i]);
         for (char *c = line; *c != '\0'; c++) {
             if ((unsigned char)*c < 0x20) *c = '?';
         }
@@ -287,10 +319,10 @@ int main(void)
         with_vocabulary(pre_tokenizers_have_other_names),
         with_vocabulary(white_space_is_unicodes),
         with_vocabulary(llama_takes_whole_tokens_first),
-        with_vocabulary(bytes_that_are_no_characters_stand_alone),
+        with_vocabulary(invalid_bytes_are_pieces_of_their_own),
         with_vocabulary(user_pieces_come_first),
         with_vocabulary(every_text_reads_back),
-        with_vocabulary(no_text_is_a_bad_case),
+        with_vocabulary(encoding_time_is_linear_for_any_text),
         cmocka_unit_test(a_byte_without_a_piece_is_unknown),
         with_vocabulary(bad_vocabularies_are_refused_in_a_line),
     };

@@ -1,4 +1,5 @@
-/* SPM: the definition by strings, known texts, user-defined pieces, bytes, bad vocabularies. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPM: the definition by strings, known texts, user-defined pieces, bytes, invalid vocabularies. */
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "models/transformer/tokenizer/tokenizer.h"
 
@@ -21,8 +22,9 @@ static int find(const vocabulary *v, const char *text, size_t length)
     return -1;
 }
 
-/* SentencePiece's definition, on strings: of all neighbours that are a piece together, merge the best-scored, the
- * leftmost among equals; a character that is no piece at last becomes its bytes. */
+/* SentencePiece's definition, on strings. Of all neighbours that form a piece, merge the
+ * best-scored, the leftmost among equals; a remaining character that is not a piece becomes its
+ * bytes. */
 static size_t by_definition(const vocabulary *v, const char *text, size_t length, int *token)
 {
     size_t begin[256], n = 0, tokens = 0;
@@ -47,13 +49,15 @@ static size_t by_definition(const vocabulary *v, const char *text, size_t length
     for (size_t i = 0; i < n; i++) {
         const int piece = find(v, text + begin[i], begin[i + 1] - begin[i]);
         if (piece >= 0) token[tokens++] = piece;
-        else for (size_t k = begin[i]; k < begin[i + 1]; k++) token[tokens++] = (unsigned char)text[k];
+        else
+            for (size_t k = begin[i]; k < begin[i + 1]; k++)
+                token[tokens++] = (unsigned char)text[k];
     }
     return tokens;
 }
 
-/* Random vocabularies over five characters, not all of which are pieces; few scores, so that they tie; blanks within
- * pieces and only before them. */
+/* Random vocabularies over five characters, not all of which are pieces; few scores, so that they
+ * tie; blanks inside pieces or only before them. */
 static void tokens_are_those_of_the_definition(void **state)
 {
     (void)state;
@@ -73,7 +77,8 @@ static void tokens_are_those_of_the_definition(void **state)
                 if (next[0] != ' ' || !blank_first || k == 0) strcat(piece, next);
             }
             if (find(v, piece, strlen(piece)) >= 0) continue;
-            vocabulary_add(v, piece, strlen(piece), (float)gsl_rng_uniform_int(rng, 8), SPEC_PIECE_NORMAL);
+            vocabulary_add(v, piece, strlen(piece), (float)gsl_rng_uniform_int(rng, 8),
+                           SPEC_PIECE_NORMAL);
         }
         const spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_SPM);
         spec_tokenizer *t = vocabulary_open(&data);
@@ -100,14 +105,15 @@ static void fill(vocabulary *v, const char *blank)
     memset(v, 0, sizeof *v);
     vocabulary_add_bytes(v);
     static const char *const merged[] = {"a", "b", "ab", "aba", "bb"};
-    for (int i = 0; i < 5; i++) vocabulary_add(v, merged[i], strlen(merged[i]), (float)-i, SPEC_PIECE_NORMAL);
+    for (int i = 0; i < 5; i++)
+        vocabulary_add(v, merged[i], strlen(merged[i]), (float)-i, SPEC_PIECE_NORMAL);
     vocabulary_add(v, blank, strlen(blank), -5.0f, SPEC_PIECE_NORMAL);
     snprintf(piece, sizeof piece, "%sab", blank);
     vocabulary_add(v, piece, strlen(piece), -6.0f, SPEC_PIECE_NORMAL);
 }
 
-/* The same tokens from blanks spelled as blanks (llama2.c) and as U+2581 (SentencePiece), which only the latter takes
- * for a blank in the text too. */
+/* The same tokens from blanks spelled as blanks (llama2.c) and as U+2581 (SentencePiece); only the
+ * latter reads U+2581 in a text as a blank. */
 static void blanks_are_blanks_however_they_are_spelled(void **state)
 {
     vocabulary *v = *state;
@@ -138,7 +144,8 @@ static void characters_without_a_piece_are_bytes_or_unknown(void **state)
     assert_int_equal(token[1], 0xE2);
     assert_int_equal(token[4], 0xFF);
     spec_tokenizer_free(t);
-    v->type[0x82] = SPEC_PIECE_UNUSED; /* one byte lacks: the character is unknown, once */
+    v->type[0x82] = SPEC_PIECE_UNUSED; /* one byte token is missing: the character is unknown,
+                                          once */
     const int unknown = vocabulary_add(v, "<unk>", 5, 0.0f, SPEC_PIECE_UNKNOWN);
     data.vocab = v->n;
     t = vocabulary_open(&data);
@@ -152,13 +159,15 @@ static void characters_without_a_piece_are_bytes_or_unknown(void **state)
     spec_tokenizer_free(t);
 }
 
-/* Where the file does not say what tokens are, it shows. No control token and no spelled byte is found in a text. */
-static void tokens_are_what_they_look_like(void **state)
+/* Types that the file omits are guessed. Control tokens and spelled bytes are not searched in a
+ * text. */
+static void missing_types_are_guessed_from_the_spelling(void **state)
 {
     vocabulary *v = *state;
     memset(v, 0, sizeof *v);
-    static const char *const piece[] = {"<unk>", "\n<s>\n", "</s>", "<0x41>", "<", "<s", "s>", "s", ">", "/", "</",
-                                        "<0", "x", "x4", "1>", "0", "4", "1", "<0x", "41>", "A0"};
+    static const char *const piece[] = {"<unk>", "\n<s>\n", "</s>", "<0x41>", "<",   "<s",  "s>",
+                                        "s",     ">",       "/",    "</",     "<0",  "x",   "x4",
+                                        "1>",    "0",       "4",    "1",      "<0x", "41>", "A0"};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         vocabulary_add(v, piece[i], strlen(piece[i]), 1.0f, SPEC_PIECE_NORMAL);
     }
@@ -198,7 +207,7 @@ static void user_pieces_come_first(void **state)
     spec_tokenizer_free(t);
 }
 
-/* A user-defined piece that is a normal one too is found as the user's. */
+/* A piece that is both user-defined and normal counts as user-defined. */
 static void a_users_piece_may_be_a_normal_one_too(void **state)
 {
     vocabulary *v = *state;
@@ -240,8 +249,9 @@ static void every_text_reads_back(void **state)
     gsl_rng_free(rng);
 }
 
-/* A megabyte of 'a' that merges up; and a piece of 20,000 bytes with all its prefixes' merges. */
-static void no_text_and_no_piece_is_a_bad_case(void **state)
+/* A megabyte of 'a', merged repeatedly; and a piece of 20,000 bytes with merges for all its
+ * prefixes. */
+static void encoding_time_is_linear_for_any_text_and_piece(void **state)
 {
     vocabulary *v = *state;
     enum { BYTES = 1 << 20, LONG = 20000 };
@@ -255,7 +265,8 @@ static void no_text_and_no_piece_is_a_bad_case(void **state)
     const spec_tokenizer_data data = vocabulary_data(v, SPEC_TOKENIZER_SPM);
     const clock_t before = clock();
     spec_tokenizer *t = vocabulary_open(&data);
-    assert_int_equal(spec_tokenizer_encode(t, text, BYTES, NULL, 0), 52 + 13); /* 52 x 19999 + 8 x 1024 + 436 */
+    assert_int_equal(spec_tokenizer_encode(t, text, BYTES, NULL, 0),
+                     52 + 13); /* 52 x 19999 + 8 x 1024 + 436 */
     spec_tokenizer_free(t);
     assert_true(clock() - before < 10 * CLOCKS_PER_SEC);
     free(text);
@@ -287,8 +298,9 @@ static void bad_vocabularies_are_refused_in_a_line(void **state)
     vocabulary_fails(&data, "tokenizer: its pieces have more than 1 GiB");
 }
 
-/* Tokens of the data's vocabularies, known from llama2.c's algorithm as a dozen lines of Python: repeated search for
- * the best pair in a list of strings, after a blank; for stories260K with bytes as token 3 + byte. */
+/* Tokens of the data's vocabularies, known from llama2.c's algorithm in a dozen lines of Python:
+ * repeated search for the best pair in a list of strings, after a blank; for stories260K with bytes
+ * as token 3 + byte. */
 static void known_texts_have_known_tokens(void **state)
 {
     (void)state;
@@ -296,17 +308,33 @@ static void known_texts_have_known_tokens(void **state)
         const char *file, *text;
         int n, token[60];
     } known[] = {
-        {"stories260K/tokenizer.bin", "Once upon a time, there was a little girl named Lily.", 15,
+        {"stories260K/tokenizer.bin",
+         "Once upon a time, there was a little girl named Lily.",
+         15,
          {403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421, 395, 317, 426}},
-        {"stories260K/tokenizer.bin", "She said, \"I'm happy!\"\nThe end.", 16,
+        {"stories260K/tokenizer.bin",
+         "She said, \"I'm happy!\"\nThe end.",
+         16,
          {338, 336, 432, 313, 442, 439, 423, 393, 443, 436, 13, 434, 260, 344, 264, 426}},
-        {"stories260K/tokenizer.bin", " two  blanks", 10, {410, 259, 424, 414, 410, 268, 421, 303, 433, 419}},
-        {"stories260K/tokenizer.bin", "caf\xC3\xA9 \xE2\x80\x94 \xE2\x82\xAC" "5", 9,
+        {"stories260K/tokenizer.bin",
+         " two  blanks",
+         10,
+         {410, 259, 424, 414, 410, 268, 421, 303, 433, 419}},
+        {"stories260K/tokenizer.bin",
+         "caf\xC3\xA9 \xE2\x80\x94 \xE2\x82\xAC"
+         "5",
+         9,
          {280, 412, 431, 485, 410, 481, 410, 503, 480}},
-        {"babyllama/tokenizer.bin", "Once upon a time, there was a little girl named Lily.", 54,
-         {3, 34, 9, 22, 4, 3, 18, 20, 7, 9, 3, 5, 3, 6, 10, 16, 4, 25, 3, 6, 8, 4, 13, 4, 3, 17, 5, 12, 3, 5, 3, 14, 10,
-          6, 6, 14, 4, 3, 21, 10, 13, 14, 3, 9, 5, 16, 4, 11, 3, 31, 10, 14, 15, 19}},
-        {"babyllama/tokenizer.bin", "caf\xC3\xA9 \xE2\x80\x94 \xE2\x82\xAC" "5", 10,
+        {"babyllama/tokenizer.bin",
+         "Once upon a time, there was a little girl named Lily.",
+         54,
+         {3, 34, 9,  22, 4,  3,  18, 20, 7, 9,  3, 5,  3, 6,  10, 16, 4,  25,
+          3, 6,  8,  4,  13, 4,  3,  17, 5, 12, 3, 5,  3, 14, 10, 6,  6,  14,
+          4, 3,  21, 10, 13, 14, 3,  9,  5, 16, 4, 11, 3, 31, 10, 14, 15, 19}},
+        {"babyllama/tokenizer.bin",
+         "caf\xC3\xA9 \xE2\x80\x94 \xE2\x82\xAC"
+         "5",
+         10,
          {3, 22, 5, 24, 78, 3, 74, 3, 96, 73}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -316,9 +344,11 @@ static void known_texts_have_known_tokens(void **state)
         spec_error error;
         int token[64];
         const int vocab = known[i].file[0] == 's' ? 512 : 105;
-        assert_int_equal(spec_llama2c_vocabulary_load(&loaded, "model.bin", path, vocab, &error), GSL_SUCCESS);
+        assert_int_equal(spec_llama2c_vocabulary_load(&loaded, "model.bin", path, vocab, &error),
+                         GSL_SUCCESS);
         spec_tokenizer *t = vocabulary_open(&loaded.data);
-        assert_int_equal(spec_tokenizer_encode(t, known[i].text, strlen(known[i].text), token, 64), known[i].n);
+        assert_int_equal(spec_tokenizer_encode(t, known[i].text, strlen(known[i].text), token, 64),
+                         known[i].n);
         assert_memory_equal(token, known[i].token, (size_t)known[i].n * sizeof *token);
         spec_tokenizer_free(t);
         spec_llama2c_vocabulary_free(&loaded);
@@ -343,11 +373,11 @@ int main(void)
         cmocka_unit_test(tokens_are_those_of_the_definition),
         cmocka_unit_test(blanks_are_blanks_however_they_are_spelled),
         cmocka_unit_test(characters_without_a_piece_are_bytes_or_unknown),
-        cmocka_unit_test(tokens_are_what_they_look_like),
+        cmocka_unit_test(missing_types_are_guessed_from_the_spelling),
         cmocka_unit_test(user_pieces_come_first),
         cmocka_unit_test(a_users_piece_may_be_a_normal_one_too),
         cmocka_unit_test(every_text_reads_back),
-        cmocka_unit_test(no_text_and_no_piece_is_a_bad_case),
+        cmocka_unit_test(encoding_time_is_linear_for_any_text_and_piece),
         cmocka_unit_test(bad_vocabularies_are_refused_in_a_line),
         cmocka_unit_test(known_texts_have_known_tokens),
     };

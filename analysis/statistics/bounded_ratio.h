@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* bounded_ratio: decides which ratio of measured times is reported as a result.
+ * Ratios that first principles exclude are withheld, and ratios known to no better than a factor of
+ * two. docs/formulas.md#feasible. */
+#ifndef SPECLAB_BOUNDED_RATIO_H
+#define SPECLAB_BOUNDED_RATIO_H
+
+#include "analysis/statistics/block_bootstrap.h"
+
+#include <stdbool.h>
+
+/* The widest interval of a reported ratio: its upper end over its lower end. */
+#define SPEC_RATIO_WIDEST 2.0
+
+/* A ratio is impossible if it lies beyond its bound with confidence 1 - this, one-sided. */
+#define SPEC_RATIO_IMPOSSIBLE_ERROR 1e-3
+
+typedef enum {
+    SPEC_RATIO_REPORTED,
+    SPEC_RATIO_VAGUE,     /* wider than SPEC_RATIO_WIDEST, or of unknown width */
+    SPEC_RATIO_IMPOSSIBLE /* beyond its bound by more than noise */
+} spec_ratio_verdict;
+
+/* A ratio that lies in [least, most]: its value and its interval are cut to these bounds, which
+ * keeps the interval's confidence. Vague: value and se are NaN, the interval stays. Impossible: all
+ * are NaN.
+ *
+ *   ratio        as measured, from spec_block_bootstrap_interval or _joint
+ *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR
+ *   least, most  bounds of the value; INFINITY: none
+ *   most_high    bound of the upper end: `most`, or the upper end of its interval if measured */
+spec_ratio_verdict spec_bounded_ratio(spec_block_interval *ratio, bool impossible, double least,
+                                      double most, double most_high);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* int_math: minimum and rounded-up quotient of ints, inline for hot loops.
+ * Nothing overflows if the arguments are checked sizes. */
+#ifndef SPECLAB_INT_MATH_H
+#define SPECLAB_INT_MATH_H
+
+static inline int spec_int_min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ceil(n / size), n >= 0 and size > 0. */
+static inline int spec_int_ceil_div(int n, int size)
+{
+    return (n + size - 1) / size;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/json_memory.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that jansson reads at a time, and what it may allocate for the values in them. */
+enum { CHUNK = 64, VALUES = 512 * CHUNK };
+
+static _Thread_local bool lost;
+
+/* The reserve from which jansson allocates if malloc fails while it reads. */
+static _Thread_local struct {
+    unsigned char *bytes; /* NULL: no text is being read */
+    size_t n, used;
+} reserve;
+
+static void *allocate(size_t n)
+{
+    const size_t aligned =
+        (n + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+    void *memory = malloc(n);
+    if (memory != NULL) return memory;
+    lost = true;
+    if (reserve.bytes == NULL || aligned > reserve.n - reserve.used) return NULL;
+    memory = reserve.bytes + reserve.used;
+    reserve.used += aligned;
+    return memory;
+}
+
+static void release(void *memory)
+{
+    const uintptr_t begin = (uintptr_t)reserve.bytes, at = (uintptr_t)memory;
+    if (reserve.bytes == NULL || at < begin || at >= begin + reserve.n) free(memory);
+}
+
+static void set_up(void)
+{
+    json_set_alloc_funcs(allocate, release);
+}
+
+void spec_json_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_up);
+    lost = false;
+}
+
+bool spec_json_lost(void)
+{
+    return lost;
+}
+
+typedef struct {
+    const char *bytes;
+    size_t n;
+} text;
+
+static size_t give(void *buffer, size_t size, void *self)
+{
+    text *left = self;
+    const size_t most = size < CHUNK ? size : CHUNK;
+    const size_t n = lost ? 0 : left->n < most ? left->n : most;
+    memcpy(buffer, left->bytes, n);
+    left->bytes += n;
+    left->n -= n;
+    return n;
+}
+
+json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error)
+{
+    spec_json_begin();
+    /* Copies of a word in a buffer that doubles take 4 bytes per byte of text; growing tables take
+     * 8. */
+    reserve.n = 12 * (n + CHUNK) + VALUES;
+    reserve.used = 0;
+    reserve.bytes = malloc(reserve.n);
+    lost = reserve.bytes == NULL;
+    if (lost) return NULL;
+    json_t *value = json_load_callback(give, &(text){bytes, n}, flags, error);
+    if (lost) {
+        json_decref(value);
+        value = NULL;
+    }
+    free(reserve.bytes);
+    reserve.bytes = NULL;
+    return value;
+}

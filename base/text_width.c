@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700
+#include "base/text_width.h"
+
+#include <locale.h>
+#include <stdbool.h>
+#include <string.h>
+#include <wchar.h>
+
+/* An iteration over characters, in the locale C.UTF-8 if the text needs it. */
+typedef struct {
+    const char *at;
+    bool odd; /* the last character is a control character or invalid */
+    locale_t utf8, before;
+} walk;
+
+static void walk_begin(walk *w, const char *text)
+{
+    *w = (walk){.at = text};
+    const char *c = text;
+    while (*c != '\0' && (unsigned char)*c < 0x80) c++;
+    if (*c == '\0') return;
+    w->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (w->utf8 != (locale_t)0) w->before = uselocale(w->utf8);
+}
+
+static void walk_end(walk *w)
+{
+    if (w->utf8 == (locale_t)0) return;
+    uselocale(w->before);
+    freelocale(w->utf8);
+}
+
+/* Bytes of the next character, 0 at the end, and its columns. If the locale is missing,
+ * continuation bytes take no column. */
+static size_t next(walk *w, int *ret_columns)
+{
+    mbstate_t state = {0};
+    wchar_t wide;
+    const unsigned char c = (unsigned char)*w->at;
+    size_t n = 1;
+    *ret_columns = 1;
+    w->odd = c < 0x20 || c == 0x7f;
+    if (c == '\0') return 0;
+    if (c >= 0x80 && w->utf8 == (locale_t)0) {
+        *ret_columns = (c & 0xc0) != 0x80;
+    } else if (c >= 0x80) {
+        n = mbrtowc(&wide, w->at, strlen(w->at), &state);
+        if (n > 4) n = 1; /* not UTF-8: mbrtowc returned an error */
+        const int columns = n > 1 ? wcwidth(wide) : -1;
+        w->odd = columns < 0;
+        if (columns >= 0) *ret_columns = columns;
+    }
+    w->at += n;
+    return n;
+}
+
+int spec_text_width(const char *text)
+{
+    int width = 0, columns;
+    walk w;
+    walk_begin(&w, text);
+    while (next(&w, &columns) > 0) width += columns;
+    walk_end(&w);
+    return width;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* A possible line break: the bytes before it, and their visible columns. */
+typedef struct {
+    size_t bytes;
+    int width;
+} place;
+
+size_t spec_text_line(const char *text, int columns, int *ret_width)
+{
+    place blank = {0}, mark = {0}, here = {0};
+    walk w;
+    int more;
+    bool fits = true;
+    walk_begin(&w, text);
+    for (size_t n; (n = next(&w, &more)) > 0; here = (place){here.bytes + n, here.width + more}) {
+        const char c = text[here.bytes];
+        if (is_blank(c)) blank = (place){here.bytes + 1, here.width};
+        if (here.width + more > columns && here.bytes > 0) {
+            fits = false;
+            break;
+        }
+        if (strchr(",;:/|&?_-", c) != NULL) mark = (place){here.bytes + 1, here.width + more};
+    }
+    walk_end(&w);
+    if (!fits) {
+        if (2 * blank.width >= columns) here = blank;
+        else if (2 * mark.width >= columns) here = mark;
+        else if (blank.width > 0) here = blank;
+    }
+    *ret_width = here.width;
+    return here.bytes;
+}
+
+void spec_text_write(const char *text, size_t n, FILE *out)
+{
+    walk w;
+    int columns;
+    walk_begin(&w, text);
+    for (const char *c = text; c < text + n; c = w.at) {
+        const size_t bytes = next(&w, &columns);
+        if (w.odd) fputc(is_blank(*c) ? ' ' : '?', out);
+        else fwrite(c, 1, bytes, out);
+    }
+    walk_end(&w);
+}
+
+void spec_text_wrap(const char *text, int columns, int indent, FILE *out)
+{
+    if (columns <= 0) {
+        spec_text_write(text, strlen(text), out);
+        return;
+    }
+    for (bool first = true; *text != '\0'; first = false) {
+        int width;
+        const size_t n = spec_text_line(text, columns, &width);
+        if (!first) fprintf(out, "\n%*s", indent, "");
+        size_t shown = n;
+        while (shown > 0 && is_blank(text[shown - 1])) shown--;
+        spec_text_write(text, shown, out);
+        text += n;
+    }
+}

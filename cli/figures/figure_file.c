@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_file.h"
+
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Characters of figures that LaTeX cannot print directly: code point and command. */
+static const struct {
+    uint32_t code;
+    const char *latex;
+} commands[] = {
+    {'\\', "\\textbackslash{}"},
+    {'~', "\\textasciitilde{}"},
+    {'^', "\\textasciicircum{}"},
+    {'<', "$<$"},
+    {'>', "$>$"},
+    {'|', "$|$"},
+    {0x22, "\\char34{}"},
+    {'`', "\\textasciigrave{}"},
+    {0xa0, "~"},
+    {0xb1, "$\\pm$"},
+    {0xd7, "$\\times$"},
+    {0x3b1, "$\\alpha$"},
+    {0x3b2, "$\\beta$"},
+    {0x3c1, "$\\rho$"},
+    {0x221a, "$\\sqrt{\\,}$"},
+    {0x2212, "$-$"},
+    {0x2264, "$\\le$"},
+    {0x2265, "$\\ge$"},
+    {0x2013, "--"},
+    {0x2014, "---"},
+    {0x2026, "\\dots{}"},
+};
+
+static void write_latex_character(FILE *out, uint32_t code, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (commands[i].code != code) continue;
+        fputs(commands[i].latex, out);
+        return;
+    }
+    if (code < 0x80 && strchr("{}$&#_%", (int)code) != NULL) fputc('\\', out);
+    fprintf(out, "%.*s", (int)n, bytes);
+}
+
+/* Write a line of a TikZ picture. A node's text is in the braces after its place; the date is left
+ * out. */
+static void write_tikz_line(FILE *out, const char *line, size_t length)
+{
+    static const char node[] = "\\node[", text[] = ") {", end[] = "};", comment[] = "%% ";
+    const char *begin = memmem(line, length, text, sizeof text - 1);
+    const bool is_node = length > sizeof node && strncmp(line, node, sizeof node - 1) == 0 &&
+                         begin != NULL && strncmp(line + length - 2, end, 2) == 0;
+    if (length > 3 && strncmp(line, comment, 3) == 0) return;
+    if (!is_node) {
+        fprintf(out, "%.*s\n", (int)length, line);
+        return;
+    }
+    begin += sizeof text - 1;
+    fprintf(out, "%.*s", (int)(begin - line), line);
+    for (size_t left = (size_t)(line + length - 2 - begin), n; left > 0; begin += n, left -= n) {
+        uint32_t code;
+        n = spec_utf8_decode(&code, (const unsigned char *)begin, left);
+        write_latex_character(out, code, begin, n);
+    }
+    fprintf(out, "%s\n", end);
+}
+
+/* Write a line of an SVG with a generic font as fallback. Titles such as gnuplot_plot_1, which
+ * browsers would show, are removed. */
+static void write_svg_line(FILE *out, const char *line, size_t length)
+{
+    static const char family[] = "font-family=\"", title[] = "<title>", title_end[] = "</title>";
+    const char *end = line + length, *from = memmem(line, length, title, sizeof title - 1);
+    const char *to =
+        from != NULL ? memmem(from, (size_t)(end - from), title_end, sizeof title_end - 1) : NULL;
+    if (to != NULL) {
+        fprintf(out, "%.*s", (int)(from - line), line);
+        line = to + sizeof title_end - 1;
+    }
+    for (const char *at;
+         (at = memmem(line, (size_t)(end - line), family, sizeof family - 1)) != NULL;) {
+        at += sizeof family - 1;
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        if (quote == NULL) break;
+        fprintf(out, "%.*s, sans-serif", (int)(quote - line), line);
+        line = quote;
+    }
+    fprintf(out, "%.*s\n", (int)(end - line), line);
+}
+
+static bool ends_with(const char *bytes, size_t n, const char *end)
+{
+    const size_t length = strlen(end);
+    while (n > 0 && strchr("\r\n\t ", bytes[n - 1]) != NULL) n--;
+    return n >= length && memcmp(bytes + n - length, end, length) == 0;
+}
+
+/* Whether gnuplot wrote the complete picture. */
+static bool is_whole(const char *drawn, size_t n, spec_terminal terminal)
+{
+    static const char *const begins[] = {"<?xml", "\x89PNG", "%PDF", "\\begin{tikzpicture}"};
+    const size_t length = strlen(begins[terminal]);
+    if (n < length || memcmp(drawn, begins[terminal], length) != 0) return false;
+    switch (terminal) {
+    case SPEC_TERMINAL_SVG: return ends_with(drawn, n, "</svg>");
+    case SPEC_TERMINAL_PNG:
+        return memmem(drawn + n - (n < 12 ? n : 12), n < 12 ? n : 12, "IEND", 4) != NULL;
+    case SPEC_TERMINAL_PDF: return ends_with(drawn, n, "%%EOF");
+    case SPEC_TERMINAL_TIKZ: return memmem(drawn, n, "\\end{tikzpicture}", 17) != NULL;
+    }
+    return false;
+}
+
+int spec_figure_file_check(const char *path, spec_error *error)
+{
+    const bool was = access(path, F_OK) == 0;
+    FILE *out = fopen(path, "a");
+    if (out == NULL) return spec_fail(error, GSL_EFAILED, "%s: %s", path, strerror(errno));
+    fclose(out);
+    if (!was) unlink(path);
+    return GSL_SUCCESS;
+}
+
+int spec_figure_file_write(FILE *out, const char *path, const char *drawn, size_t n,
+                           spec_terminal terminal, spec_error *error)
+{
+    if (!is_whole(drawn, n, terminal))
+        return spec_fail(error, GSL_EFAILED, "%s: gnuplot did not draw the whole figure", path);
+    if (terminal == SPEC_TERMINAL_PNG || terminal == SPEC_TERMINAL_PDF) {
+        fwrite(drawn, 1, n, out);
+    } else {
+        for (size_t at = 0; at < n;) {
+            const char *end = memchr(drawn + at, '\n', n - at);
+            const size_t length = end != NULL ? (size_t)(end - (drawn + at)) : n - at;
+            if (terminal == SPEC_TERMINAL_SVG) write_svg_line(out, drawn + at, length);
+            else write_tikz_line(out, drawn + at, length);
+            at += length + 1;
+        }
+    }
+    return GSL_SUCCESS;
+}

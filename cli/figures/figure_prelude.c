@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_prelude.h"
+
+#include "cli/figures/figure_words.h"
+#include "cli/figures/gnuplot.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest number of names in one column that a script can draw. */
+enum { NAMES_MAX = 60 };
+
+/* The columns in the order of $DATA: numbers, then names. */
+typedef struct {
+    const spec_figure_column **column;
+    int n, n_needed, n_numbers;
+} columns;
+
+static int find_columns(columns *in, spec_figure_data *data, const spec_figure_script *script,
+                        spec_error *error)
+{
+    const spec_word_list *const lists[] = {&script->needs, &script->may_use, &script->names};
+    int status = GSL_SUCCESS;
+    in->column = calloc((size_t)(script->needs.n + script->may_use.n + script->names.n) + 1,
+                        sizeof *in->column);
+    if (in->column == NULL) return spec_no_memory(error);
+    for (int l = 0; l < 3; l++) {
+        for (int i = 0; i < lists[l]->n; i++) {
+            const char *name = lists[l]->word[i];
+            if (l == 1 && !spec_figure_data_has(data, name)) continue;
+            SPEC_TRY(spec_figure_data_column(&in->column[in->n], data, name, error));
+            const spec_figure_column *column = in->column[in->n++];
+            if (l < 2 && column->is_text)
+                SPEC_TRY(
+                    spec_fail(error, GSL_EINVAL,
+                              "%s: column '%.60s' holds texts such as '%.60s'; the figure '%s' "
+                              "needs numbers",
+                              data->path, name, column->level[0], script->name));
+            if (l == 2 && column->n_levels > NAMES_MAX)
+                SPEC_TRY(
+                    spec_fail(error, GSL_EINVAL,
+                              "%s: column '%.60s' has over %d values, too many for the figure '%s'",
+                              data->path, name, NAMES_MAX, script->name));
+            if (l == 2 && column->n_levels == 0)
+                SPEC_TRY(
+                    spec_fail(error, GSL_EINVAL, "%s: column '%.60s' is empty", data->path, name));
+        }
+        if (l == 0) in->n_needed = in->n;
+        if (l <= 1) in->n_numbers = in->n;
+    }
+done:
+    return status;
+}
+
+/* Check that some row has all required numbers, and a name in each column of names. */
+static int check_rows(const columns *in, const spec_figure_data *data,
+                      const spec_figure_script *script, spec_error *error)
+{
+    for (size_t r = 0; r < data->n_rows; r++) {
+        bool all = true;
+        for (int i = 0; i < in->n; i++)
+            all = all &&
+                  (!isnan(in->column[i]->value[r]) || (i >= in->n_needed && i < in->n_numbers));
+        if (all) return GSL_SUCCESS;
+    }
+    char list[200] = "";
+    size_t used = 0;
+    for (int i = 0; i < in->n_needed && used + 70 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", i > 0 ? ", " : "",
+                                 in->column[i]->name);
+    return spec_fail(error, GSL_EINVAL, "%s: no row has the numbers that the figure '%s' needs: %s",
+                     data->path, script->name, list);
+}
+
+static void write_data(FILE *out, const columns *in, const spec_figure_data *data)
+{
+    fputs("$DATA << END\n", out);
+    for (int i = 0; i < in->n; i++) fprintf(out, "%s%s", i > 0 ? "," : "", in->column[i]->name);
+    for (size_t r = 0; r < data->n_rows; r++) {
+        for (int i = 0; i < in->n; i++) {
+            const double value = in->column[i]->value[r];
+            const int level = i < in->n_numbers ? 0 : spec_figure_column_level(in->column[i], r);
+            spec_gnuplot_number(out, i == 0 ? '\n' : ',',
+                                i < in->n_numbers ? value
+                                : level < 0       ? NAN
+                                                  : (double)level + 1.0);
+        }
+    }
+    fputs("\nEND\n", out);
+}
+
+static int write_names(FILE *out, const spec_figure_column *column, spec_error *error)
+{
+    const int n = column->n_levels;
+    const char *const kinds[] = {"name", "tic", "text", "value"};
+    for (int i = 0; i < 4; i++) fprintf(out, "array %s_%s[%d]\n", column->name, kinds[i], n);
+    for (int i = 0; i < n; i++) {
+        char *text = spec_figure_words_value(column->name, column->level[i], false);
+        if (text == NULL) return spec_no_memory(error);
+        fprintf(out, "%s_name[%d] = ", column->name, i + 1);
+        spec_gnuplot_quote(out, text);
+        fprintf(out, "; %s_tic[%d] = ", column->name, i + 1);
+        spec_gnuplot_tic(out, text);
+        free(text);
+        fprintf(out, "; %s_text[%d] = ", column->name, i + 1);
+        spec_gnuplot_quote(out, column->level[i]);
+        fprintf(out, "; %s_value[%d] =", column->name, i + 1);
+        spec_gnuplot_number(out, ' ', column->is_text ? NAN : column->level_value[i]);
+        fputc('\n', out);
+    }
+    return GSL_SUCCESS;
+}
+
+/* Write has_NAME: an optional column without any number counts as missing. */
+static int write_has(FILE *out, spec_figure_data *data, const char *name, spec_error *error)
+{
+    const spec_figure_column *column = NULL;
+    int status = GSL_SUCCESS;
+    if (spec_figure_data_has(data, name))
+        status = spec_figure_data_column(&column, data, name, error);
+    fprintf(out, "has_%s = %d\n", name, column != NULL && column->n_levels > 0);
+    return status;
+}
+
+/* "false alarms" -> said_false_alarms */
+static void write_said(FILE *out, const spec_figure_data *data, const char *key)
+{
+    char value[256] = "";
+    key += strspn(key, " ");
+    spec_table_provenance(&data->table, key, value, sizeof value);
+    fputs("said_", out);
+    for (; *key != '\0'; key++) fputc(*key == ' ' ? '_' : *key, out);
+    fputs(" = ", out);
+    spec_gnuplot_quote(out, value);
+    fputc('\n', out);
+}
+
+int spec_figure_prelude_write(FILE *out, spec_figure_data *data, const spec_figure_script *script,
+                              spec_error *error)
+{
+    columns in = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(find_columns(&in, data, script, error));
+    SPEC_TRY(check_rows(&in, data, script, error));
+    write_data(out, &in, data);
+    for (int i = in.n_numbers; i < in.n; i++) SPEC_TRY(write_names(out, in.column[i], error));
+    for (int i = 0; i < script->may_use.n; i++)
+        SPEC_TRY(write_has(out, data, script->may_use.word[i], error));
+    for (int i = 0; i < script->said.n; i++) write_said(out, data, script->said.word[i]);
+done:
+    free(in.column);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_ranges.h"
+
+#include "cli/figures/figure_words.h"
+#include "cli/figures/gnuplot.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { TITLE_SIZE = 160 };
+
+/* Write tics at 1, 2 and 5 times powers of ten if there are few enough. */
+static void write_log_tics(FILE *out, char axis, double low, double high)
+{
+    static const int steps[] = {1, 2, 5};
+    if (high / low > 200.0) return;
+    fprintf(out, "set %ctics (", axis);
+    for (int power = (int)floor(log10(low)), n = 0; power <= (int)ceil(log10(high)); power++)
+        for (size_t i = 0; i < 3; i++) {
+            const double tic = steps[i] * pow(10.0, power);
+            if (tic >= low && tic <= high) fprintf(out, "%s%.10g", n++ > 0 ? ", " : "", tic);
+        }
+    fputs(")\n", out);
+}
+
+/* Write the range of an axis, with margins at its ends, or a range around a single value. Returns
+ * its low end. */
+static double write_range(FILE *out, char axis, double low, double high, bool is_log)
+{
+    double margin = 0.04 * (high - low);
+    if (is_log) {
+        const double factor = high > low ? pow(high / low, 0.04) : 1.5;
+        low /= factor;
+        high *= factor;
+        fprintf(out, "set logscale %c\n", axis);
+        write_log_tics(out, axis, low, high);
+    } else {
+        if (!(margin > 0.0)) margin = high != 0.0 ? 0.1 * fabs(high) : 0.5;
+        low -= margin;
+        high += margin;
+    }
+    const char name = (char)toupper(axis);
+    fprintf(out, "set %crange [%.12g:%.12g]\n", axis, low, high);
+    fprintf(out, "%cLOW = %.12g; %cHIGH = %.12g\n", name, low, name, high);
+    if (!is_log) fprintf(out, "%cSPAN = %.12g\n", name, high - low);
+    return low;
+}
+
+/* Write tics at whole numbers if there are few; at the values themselves on a logarithmic axis with
+ * few values. */
+static void write_number_tics(FILE *out, const spec_figure_column *column, bool is_log)
+{
+    const int n = column->n_levels;
+    bool whole = n > 0 && n <= 13 && column->level_value[n - 1] - column->level_value[0] <= 12.0;
+    for (int i = 0; i < n && whole; i++)
+        whole = column->level_value[i] == floor(column->level_value[i]);
+    if ((is_log && n <= 12) || n == 1) {
+        fputs("set xtics (", out);
+        for (int i = 0; i < n; i++)
+            fprintf(out, "%s%.10g", i > 0 ? ", " : "", column->level_value[i]);
+        fputs(")\n", out);
+    } else if (whole && !is_log) {
+        fprintf(out, "WHOLE = 1; XSPAN = 0; FIRST = %g; LAST = %g\n", column->level_value[0],
+                column->level_value[n - 1]);
+    }
+}
+
+/* Write names along an axis at 1, 2, ..., on a vertical axis from the top. */
+static void write_names(FILE *out, const spec_figure_points *points)
+{
+    const spec_figure_column *at = points->at;
+    spec_gnuplot_texts(out, "NAME", at->level, at->n_levels, true);
+    fprintf(out, points->sideways ? "set yrange [%d.6:0.4]\n" : "set xrange [0.4:%d.6]\n",
+            at->n_levels);
+    fprintf(out, "NAMES = %d\n", at->n_levels);
+}
+
+static int none_above_zero(const spec_figure_data *data, const char *name, spec_error *error)
+{
+    return spec_fail(error, GSL_EINVAL,
+                     "%s: no value of '%.60s' is above 0, as a logarithmic axis needs", data->path,
+                     name);
+}
+
+/* Write the value axis, with a line at 1 if that separates gain from loss. */
+static int write_value_axis(FILE *out, spec_figure_points *points, const spec_figure_data *data,
+                            const spec_figure_axes *axes, spec_error *error)
+{
+    const bool is_log = points->sideways ? axes->log_x : axes->log_y;
+    const char *name = points->value[0]->name;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < points->n; i++) {
+        const spec_figure_point *p = &points->point[i];
+        const double values[] = {p->value, p->low, p->high, p->theory};
+        for (int k = 0; k < 4; k++) {
+            if (isnan(values[k]) || (is_log && !(values[k] > 0.0))) continue;
+            low = fmin(low, values[k]);
+            high = fmax(high, values[k]);
+        }
+    }
+    if (!(low <= high)) return none_above_zero(data, name, error);
+    const double end = write_range(out, points->sideways ? 'x' : 'y', low, high, is_log);
+    for (size_t i = 0; i < points->n && is_log; i++) /* gnuplot cuts the bars at the axis */
+        if (points->point[i].low <= 0.0) points->point[i].low = 0.5 * end;
+    const bool ratio = spec_figure_words_ratio(name);
+    fprintf(out, "ONE = %d\n",
+            ratio && low < 1.0 + 0.1 * (high - low) && high > 1.0 - 0.1 * (high - low));
+    return GSL_SUCCESS;
+}
+
+static int write_place_axis(FILE *out, const spec_figure_points *points,
+                            const spec_figure_data *data, const spec_figure_axes *axes,
+                            spec_error *error)
+{
+    double low = INFINITY, high = -INFINITY;
+    fputs("NAMES = 0; WHOLE = 0; XSPAN = 0; YSPAN = 0\n", out);
+    if (points->at->is_text) {
+        write_names(out, points);
+        return GSL_SUCCESS;
+    }
+    for (size_t i = 0; i < points->n; i++) {
+        if (axes->log_x && !(points->point[i].at > 0.0)) continue;
+        low = fmin(low, points->point[i].at);
+        high = fmax(high, points->point[i].at);
+    }
+    if (!(low <= high)) return none_above_zero(data, points->at->name, error);
+    write_range(out, 'x', low, high, axes->log_x);
+    write_number_tics(out, points->at, axes->log_x);
+    return GSL_SUCCESS;
+}
+
+/* Columns whose titles differ only after the comma share one title. */
+static void value_title(char *buffer, size_t size, const spec_figure_points *points)
+{
+    char first[TITLE_SIZE], other[TITLE_SIZE];
+    spec_figure_words_axis(first, sizeof first, points->value[0]->name);
+    size_t common = strlen(first);
+    for (int j = 1; j < points->n_values; j++) {
+        spec_figure_words_axis(other, sizeof other, points->value[j]->name);
+        const size_t n = strcspn(first, ",");
+        const bool same = strncmp(first, other, n) == 0 && (other[n] == '\0' || other[n] == ',');
+        common = same ? n : 0;
+        if (common == 0) break;
+    }
+    snprintf(buffer, size, "%.*s%s", (int)common, first,
+             common > 0 && points->has_bars ? (points->has_low_high ? ", low to high" : ", ±2 s.e.")
+                                            : "");
+}
+
+static void write_titles(FILE *out, const spec_figure_points *points)
+{
+    char place[TITLE_SIZE], value[TITLE_SIZE + 24];
+    spec_figure_words_axis(place, sizeof place, points->at->name);
+    value_title(value, sizeof value, points);
+    fputs("XAXIS = ", out);
+    spec_gnuplot_quote(out, points->sideways ? value : place);
+    fputs("; YAXIS = ", out);
+    spec_gnuplot_quote(out, points->sideways ? "" : value);
+    fputc('\n', out);
+}
+
+int spec_figure_ranges_write(FILE *out, spec_figure_points *points, const spec_figure_data *data,
+                             const spec_figure_axes *axes, spec_error *error)
+{
+    int status = write_place_axis(out, points, data, axes, error);
+    if (status == GSL_SUCCESS) status = write_value_axis(out, points, data, axes, error);
+    if (status == GSL_SUCCESS) write_titles(out, points);
+    return status;
+}

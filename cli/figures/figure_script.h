@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* figure_script: the header comments of the figure scripts in plots/.
+ * "# key: value" lines name the columns that a script reads; the line before them is its summary. A
+ * script with "# x:" and "# y:" has no commands: series.gp draws it. docs/formats.md has the keys.
+ * The script owns its texts. */
+#ifndef SPECLAB_FIGURE_SCRIPT_H
+#define SPECLAB_FIGURE_SCRIPT_H
+
+#include "cli/figures/word_list.h"
+#include "speclab/status.h"
+
+#include <stdbool.h>
+
+/* The axes that series.gp and heat.gp draw. */
+typedef struct {
+    char *x, *facet, *heat; /* columns; NULL: none */
+    spec_word_list y, by;
+    spec_word_list
+        lines; /* columns of y that are drawn as lines only, the others as points only; or none */
+    spec_word_list labels; /* of the columns of y in the legend; or none */
+    bool log_x, log_y;
+} spec_figure_axes;
+
+typedef struct {
+    char *name, *summary, *title,
+        *from;  /* from: the command whose result it draws, if no measure has the columns */
+    char *text; /* the whole file */
+    spec_word_list needs;   /* columns of numbers; some row must have all of them */
+    spec_word_list names;   /* columns whose values name panels, series or places */
+    spec_word_list may_use; /* columns of numbers that may be absent */
+    spec_word_list said;    /* keys of the provenance */
+    spec_figure_axes axes;  /* axes.x is NULL if the script draws by itself */
+} spec_figure_script;
+
+/* Read plots/NAME.gp. GSL_EINVAL if there is no such figure, with the nearest name. */
+int spec_figure_script_load(spec_figure_script *script, const char *name, spec_error *error);
+void spec_figure_script_free(spec_figure_script *script);
+
+/* The names of all figures, in order. */
+int spec_figure_script_list(spec_word_list *ret_names, spec_error *error);
+
+/* The text of a file of plots/ that is not a figure, such as style.gp; the caller frees. */
+int spec_figure_script_text(char **ret_text, const char *name, spec_error *error);
+
+/* Every column that the figure requires. */
+int spec_figure_script_columns(spec_word_list *ret_columns, const spec_figure_script *script);
+
+/* The end of a message about a missing column: "; measures with it: predict, acceptance", or the
+ * command that writes it. Written into buffer (size), which is returned. */
+const char *spec_figure_script_has_it(char *buffer, size_t size, const spec_figure_script *script,
+                                      const char *column);
+
+/* "x", "y" or "xy". */
+int spec_figure_axes_log(spec_figure_axes *axes, const char *text, spec_error *error);
+void spec_figure_axes_free(spec_figure_axes *axes);
+
+#endif

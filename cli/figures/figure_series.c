@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_series.h"
+
+#include "base/memory_text.h"
+#include "cli/figures/figure_ranges.h"
+#include "cli/figures/gnuplot.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLOURS = 8, DASHES = 5 };
+
+/* Colours that colour-blind readers can distinguish (Okabe and Ito); for more series, the scale
+ * viridis, dark to light. */
+static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                             "#E69F00", "#56B4E9", "#000000", "#999999"};
+static const int viridis[][3] = {
+    {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {230, 210, 20}};
+static const int shapes[COLOURS] = {7, 5, 9, 13, 11, 4, 6, 8};
+
+static const char *colour_of(char buffer[16], const spec_figure_points *points, int colour)
+{
+    enum { LAST = sizeof viridis / sizeof viridis[0] - 1 };
+    if (!points->numbers || points->n_colours <= COLOURS) return colours[colour % COLOURS];
+    const double at = (double)LAST * colour / (points->n_colours - 1);
+    const int i = at < LAST ? (int)at : LAST - 1;
+    int rgb[3];
+    for (int k = 0; k < 3; k++)
+        rgb[k] = (int)(viridis[i][k] + (at - i) * (viridis[i + 1][k] - viridis[i][k]));
+    snprintf(buffer, 16, "#%02x%02x%02x", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
+    return buffer;
+}
+
+/* ---- what a series is drawn with ------------------------------------------------------------- */
+
+typedef struct {
+    bool theory, bars, dots, join;
+} strokes;
+
+/* The points of one series in one panel, from `i` on: their number, how they are drawn, and a row
+ * that shares its place with another one, or -1. */
+static size_t one_series(strokes *ret, long *ret_twice, const spec_figure_points *points, size_t i)
+{
+    const spec_figure_point *first = &points->point[i];
+    size_t n = 0, values = 0;
+    *ret = (strokes){0};
+    *ret_twice = -1;
+    for (; i + n < points->n; n++) {
+        const spec_figure_point *point = first + n;
+        if (point->panel != first->panel || point->series != first->series) break;
+        if (n > 0 && point->at == point[-1].at && *ret_twice < 0) *ret_twice = (long)(i + n);
+        ret->theory = ret->theory || !isnan(point->theory);
+        ret->bars = ret->bars || !isnan(point->low);
+        values += isnan(point->value) ? 0 : 1;
+    }
+    ret->dots = values > 0 && (points->dots[first->y] || values == 1);
+    ret->join =
+        values > 1 && points->line[first->y] && *ret_twice < 0 && !ret->theory && !points->sideways;
+    return n;
+}
+
+const char *spec_figure_series_differ(char *buffer, size_t size, const spec_figure_data *data,
+                                      size_t row, size_t other, const spec_figure_axes *axes)
+{
+    const spec_table *table = &data->table;
+    size_t used = 0;
+    int named = 0;
+    buffer[0] = '\0';
+    for (int c = 0; c < table->n_columns && named < 3; c++) {
+        const char *name = table->column[c];
+        const spec_cell *a = spec_table_cell(table, data->row[row], c),
+                        *b = spec_table_cell(table, data->row[other], c);
+        char first[40], second[40];
+        const bool measured = a->kind == SPEC_CELL_NUMBER || b->kind == SPEC_CELL_NUMBER;
+        const bool drawn = spec_word_list_has(&axes->y, name) ||
+                           (axes->heat != NULL && strcmp(axes->heat, name) == 0);
+        if (drawn || strlen(name) > 40) continue;
+        if (strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
+                   spec_cell_format(b, SPEC_FORMAT_CSV, second, sizeof second)) == 0)
+            continue;
+        /* Numbers of many digits are results, not parameters. */
+        if (measured && (strlen(first) > 6 || strlen(second) > 6)) continue;
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", named++ > 0 ? ", " : "", name);
+        if (used + 44 > size) break;
+    }
+    return buffer;
+}
+
+static void write_strokes(FILE *out, spec_figure_note *ret_note, spec_figure_data *data,
+                          const spec_figure_axes *axes, const spec_figure_points *points)
+{
+    static const char *const names[] = {"THEORY", "BARS", "DOTS", "JOIN"};
+    ret_note->text[0] = '\0';
+    for (size_t k = 0; k < 4; k++) {
+        fprintf(out, "array %s[%d]\n", names[k], points->n_panels);
+        for (size_t i = 0; i < points->n;) {
+            const spec_figure_point *first = &points->point[i];
+            strokes s;
+            long twice;
+            if (i == 0 || first->panel != first[-1].panel)
+                fprintf(out, "%s%s[%d] = '", i == 0 ? "" : "'\n", names[k], first->panel + 1);
+            const size_t n = one_series(&s, &twice, points, i);
+            const bool wanted[] = {s.theory, s.bars, s.dots && !s.bars, s.join};
+            if (wanted[k]) fprintf(out, "%d ", first->series + 1);
+            if (twice >= 0 && ret_note->text[0] == '\0' && !points->sideways) {
+                char differ[160];
+                const spec_figure_point *point = &points->point[twice];
+                spec_figure_series_differ(differ, sizeof differ, data, point->row, point[-1].row,
+                                          axes);
+                snprintf(ret_note->text, sizeof ret_note->text,
+                         "several rows have one place, so no line joins them%s%.140s%s",
+                         differ[0] != '\0' ? "; they differ in " : "", differ,
+                         differ[0] != '\0' ? ": see --by, --facet, --where" : "");
+            }
+            i += n;
+        }
+        fputs("'\n", out);
+    }
+}
+
+/* ---- legend ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    FILE *title, *colour, *dash, *shape;
+    int n;
+} legend;
+
+/* Dash 0: no line; shape -1: no point. */
+static void add_entry(legend *keys, const char *title, const char *colour, int dash, int shape)
+{
+    fputs(keys->n == 0 ? "" : ", ", keys->title);
+    spec_gnuplot_quote(keys->title, title);
+    fprintf(keys->colour, "%s'%s'", keys->n == 0 ? "" : ", ", colour);
+    fprintf(keys->dash, "%s%d", keys->n == 0 ? "" : ", ", dash);
+    fprintf(keys->shape, "%s%d", keys->n == 0 ? "" : ", ", shape);
+    keys->n++;
+}
+
+/* The y column of a colour or a style, from its first point. */
+static int column_of(const spec_figure_points *points, int opt_colour, int opt_style)
+{
+    const spec_figure_point *p = points->point;
+    while ((opt_colour >= 0 && p->colour != opt_colour) ||
+           (opt_style >= 0 && p->style != opt_style))
+        p++;
+    return p->y;
+}
+
+/* Add entries for colours, for styles, and for lines against points. */
+static void add_entries(legend *keys, const spec_figure_points *points, bool simulated)
+{
+    char buffer[16];
+    const bool several = points->n_styles > 1;
+    for (int i = 0; i < points->n_colours && points->n_colours > 1; i++) {
+        const bool dots = points->sideways || (!several && points->dots[column_of(points, i, -1)]);
+        const bool line = !points->sideways && (several || points->line[column_of(points, i, -1)]);
+        add_entry(keys, points->colour[i], colour_of(buffer, points, i), line,
+                  dots ? shapes[i % COLOURS] : -1);
+    }
+    for (int i = 0; i < points->n_styles && several; i++) {
+        const int y = column_of(points, -1, i);
+        add_entry(keys, points->style[i], "#000000",
+                  points->sideways || !points->line[y] ? 0 : i % DASHES + 1,
+                  points->dots[y] ? shapes[i % COLOURS] : -1);
+    }
+    if (!points->has_theory) return;
+    add_entry(keys, "theory", "#000000", 1, -1);
+    if (points->n_values == 1)
+        add_entry(keys, simulated ? "simulated" : "data", "#000000", 0, shapes[0]);
+}
+
+static int write_legend(FILE *out, const spec_figure_points *points, bool simulated,
+                        spec_error *error)
+{
+    spec_memory_text text[4] = {{.out = NULL}};
+    int status = GSL_SUCCESS;
+    static const char *const names[] = {"KEY_TITLE", "KEY_COLOUR", "KEY_DASH", "KEY_SHAPE"};
+    for (int i = 0; i < 4; i++)
+        if (!spec_memory_text_open(&text[i])) status = spec_no_memory(error);
+    legend keys = {text[0].out, text[1].out, text[2].out, text[3].out, 0};
+    if (status == GSL_SUCCESS) add_entries(&keys, points, simulated);
+    fprintf(out, "KEYS = %d\n", keys.n);
+    for (int i = 0; i < 4; i++) {
+        char *entries = spec_memory_text_take(&text[i], NULL);
+        if (entries == NULL) status = spec_no_memory(error);
+        else if (keys.n > 0) fprintf(out, "array %s[%d] = [%s]\n", names[i], keys.n, entries);
+        free(entries);
+    }
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void write_data(FILE *out, const spec_figure_points *points)
+{
+    fputs("$DATA << END\npanel,series,at,value,low,high,theory\n", out);
+    for (size_t i = 0; i < points->n; i++) {
+        const spec_figure_point *p = &points->point[i];
+        fprintf(out, "%d,%d", p->panel + 1, p->series + 1);
+        spec_gnuplot_number(out, ',', p->at);
+        spec_gnuplot_number(out, ',', p->value);
+        spec_gnuplot_number(out, ',', p->low);
+        spec_gnuplot_number(out, ',', p->high);
+        spec_gnuplot_number(out, ',', p->theory);
+        fputc('\n', out);
+    }
+    fputs("END\n", out);
+}
+
+static void write_series(FILE *out, const spec_figure_points *points)
+{
+    fprintf(out, "array COLOUR[%d]; array DASH[%d]; array SHAPE[%d]\n", points->n_series,
+            points->n_series, points->n_series);
+    for (int n = 0; n < points->n_series; n++) {
+        char buffer[16];
+        const spec_figure_point *p = points->point;
+        while (p->series != n) p++;
+        const bool several = points->n_styles > 1;
+        const int dash = several ? p->style : points->numbers ? 0 : p->colour / COLOURS;
+        fprintf(out, "COLOUR[%d] = '%s'; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1,
+                colour_of(buffer, points, p->colour), n + 1, dash % DASHES + 1, n + 1,
+                shapes[(several ? p->style : p->colour) % COLOURS]);
+    }
+}
+
+int spec_figure_series_write(FILE *out, spec_word_list *ret_constant, spec_figure_note *ret_note,
+                             spec_figure_data *data, const spec_figure_axes *axes,
+                             spec_error *error)
+{
+    spec_figure_points points;
+    const spec_measure *measure = spec_figure_data_measure(data);
+    int status = spec_figure_points_init(&points, data, axes, error);
+    if (status != GSL_SUCCESS) return status;
+    SPEC_TRY(spec_figure_ranges_write(out, &points, data, axes, error));
+    write_data(out, &points);
+    write_series(out, &points);
+    write_strokes(out, ret_note, data, axes, &points);
+    fprintf(out, "PANELS = %d; SIDEWAYS = %d\n", points.n_panels, points.sideways);
+    spec_gnuplot_texts(out, "PANEL", points.panel, points.n_panels, false);
+    SPEC_TRY(write_legend(out, &points, measure != NULL && measure->simulates, error));
+    *ret_constant = points.constant;
+    points.constant = (spec_word_list){0};
+done:
+    spec_figure_points_free(&points);
+    return status;
+}

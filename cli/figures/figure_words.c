@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/figures/figure_words.h"
+
+#include "base/memory_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns, their names in legends if different, and the titles of their axes. */
+static const struct {
+    const char *column, *symbol, *axis;
+} words[] = {
+    {"K", NULL, "draft length K (tokens)"},
+    {"alpha", "α", "acceptance rate α"},
+    {"alpha_mean", "mean overlap", "mean overlap α"},
+    {"alpha_tested", "accepted/tested", "accepted over tested tokens"},
+    {"alpha_tested_pooled", "accepted/tested, all K", "accepted over tested tokens, all K"},
+    {"alpha_mle", "accepted/tested", "accepted over tested tokens"},
+    {"accepted_over_drafted", "accepted/drafted", "accepted over drafted tokens"},
+    {"emitted_over_K1", "emitted/(K+1)", "emitted tokens over K + 1"},
+    {"c", NULL, "draft cost c (target calls)"},
+    {"rho", "ρ", "correlation ρ"},
+    {"beta", "β", "overlap at a place β"},
+    {"T", NULL, "temperature T"},
+    {"draft_T", "draft T", "temperature of the draft"},
+    {"V", NULL, "vocabulary V (tokens)"},
+    {"n", NULL, "drafts of one position n (tokens)"},
+    {"draft_order", "draft order", "order of the draft model (tokens)"},
+    {"text", "text of", "text"},
+    {"rounds", NULL, "rounds"},
+    {"tokens", NULL, "length of the text (tokens)"},
+    {"budget", NULL, "budget of the tree (draft tokens)"},
+    {"tree_nodes", "nodes", "draft tokens of the tree"},
+    {"tree_depth", "depth", "depth of the tree (tokens)"},
+    {"emitted", NULL, "tokens per round"},
+    {"emitted_iid", "iid formula", "tokens per round, iid formula"},
+    {"emitted_var", NULL, "variance of the tokens per round (tokens squared)"},
+    {"n_accepted", "accepted", "accepted draft tokens per round"},
+    {"mean_n_accepted", "accepted", "accepted draft tokens, first round"},
+    {"simulated", NULL, "tokens per round, simulated"},
+    {"tokens_per_round", "measured", "tokens per round, measured"},
+    {"speedup", "speed-up", "speed-up over plain decoding"},
+    {"speedup_iid", "iid formula", "speed-up, iid formula"},
+    {"speedup_ahead", "drafted ahead", "speed-up, drafted ahead"},
+    {"speedup_free", "free draft", "speed-up of a free draft"},
+    {"best_speedup", "best speed-up", "largest speed-up"},
+    {"best_K", "best K", "best draft length (tokens)"},
+    {"ops_factor", NULL, "arithmetic over that of plain decoding"},
+    {"break_even_alpha", NULL, "break-even acceptance rate"},
+    {"break_even_c", NULL, "break-even draft cost (target calls)"},
+    {"implied_c", NULL, "implied draft cost (target calls)"},
+    {"gain", NULL, "drafting ahead over drafting beforehand"},
+    {"hit", NULL, "rounds that find their chain"},
+    {"hit_iid", "iid formula", "rounds that find their chain, iid formula"},
+    {"guess", NULL, "bonus tokens guessed"},
+    {"probability", NULL, "probability"},
+    {"tail", NULL, "probability of at least this value"},
+    {"match", NULL, "chance that two samples coincide"},
+    {"target_entropy", NULL, "entropy of the target (nats)"},
+    {"draft_entropy", NULL, "entropy of the draft (nats)"},
+    {"argmax_agreement", NULL, "places with the same most probable token"},
+    {"share", NULL, "share of places"},
+    {"below", NULL, "share of places at or below"},
+    {"acceptance", NULL, "acceptance of one position"},
+    {"optimal", NULL, "largest possible acceptance"},
+    {"ratio", NULL, "acceptance over the optimum"},
+    {"tv", NULL, "total variation"},
+    {"worst_tv", NULL, "largest total variation"},
+    {"p", NULL, "p-value"},
+    {"branches", NULL, "decision paths"},
+    {"pass", NULL, "tokens of a pass"},
+    {"n_tokens", NULL, "tokens of a pass"},
+    {"round_ms", NULL, "time of a round (ms)"},
+    {"time_ms", NULL, "time of a pass (ms)"},
+    {"target_pass_ms", "target", "time of a target pass (ms)"},
+    {"draft_pass_ms", "draft", "time of a draft pass (ms)"},
+    {"tokens_per_s", NULL, "tokens per second"},
+    {"flops", NULL, "arithmetic of a pass (FLOP)"},
+    {"bytes", NULL, "memory traffic of a pass (bytes)"},
+    {"intensity", NULL, "arithmetic intensity (FLOP/byte)"},
+    {"utilization", NULL, "share of the peak arithmetic"},
+};
+enum { N_WORDS = (int)(sizeof words / sizeof words[0]) };
+
+/* Suffixes of columns that hold another value for the column without the suffix. */
+static const char *const endings[][2] = {
+    {"_theory", ", theory"},
+    {"_iid", ", iid formula"},
+    {"_predicted", ", predicted"},
+    {"_costed", ", from the costs of passes"},
+    {"_z", ", difference from theory (standard errors)"},
+    {"_se", ", standard error"},
+};
+enum { N_ENDINGS = (int)(sizeof endings / sizeof endings[0]), N_FORMULAS = 4 };
+
+static int find(const char *column, size_t length)
+{
+    for (int i = 0; i < N_WORDS; i++)
+        if (strlen(words[i].column) == length && strncmp(words[i].column, column, length) == 0)
+            return i;
+    return -1;
+}
+
+/* The index of the column's suffix and the length of the part before it; -1: none. */
+static int find_ending(size_t *ret_length, const char *column)
+{
+    const size_t length = strlen(column);
+    for (int e = 0; e < N_ENDINGS; e++) {
+        const size_t n = strlen(endings[e][0]);
+        *ret_length = length - n;
+        if (length > n && strcmp(column + length - n, endings[e][0]) == 0) return e;
+    }
+    return -1;
+}
+
+const char *spec_figure_words_axis(char *buffer, size_t size, const char *column)
+{
+    int i = find(column, strlen(column)), ending = -1;
+    size_t length;
+    if (i < 0 && (ending = find_ending(&length, column)) >= 0) i = find(column, length);
+    if (i < 0) ending = -1;
+    snprintf(buffer, size, "%s%s", i < 0 ? column : words[i].axis,
+             ending < 0 ? "" : endings[ending][1]);
+    return buffer;
+}
+
+const char *spec_figure_words_symbol(char *buffer, size_t size, const char *column)
+{
+    int i = find(column, strlen(column)), ending = -1;
+    size_t length = strlen(column);
+    if (i < 0 && (ending = find_ending(&length, column)) >= 0) i = find(column, length);
+    if (i < 0) snprintf(buffer, size, "%s", column);
+    else if (words[i].symbol != NULL) snprintf(buffer, size, "%s", words[i].symbol);
+    else snprintf(buffer, size, "%.*s", (int)length, column);
+    if (i >= 0 && ending >= 0 && strlen(buffer) < size)
+        snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s", endings[ending][1]);
+    return buffer;
+}
+
+bool spec_figure_words_formula(const char *column)
+{
+    size_t length;
+    const int ending = find_ending(&length, column);
+    return ending >= 0 && ending < N_FORMULAS;
+}
+
+char *spec_figure_words_value(const char *column, const char *value, bool is_number)
+{
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) return NULL;
+    FILE *out = text.out;
+    char symbol[160];
+    const char *question = strchr(value, '?');
+    spec_figure_words_symbol(symbol, sizeof symbol, column);
+    const bool is_spec = question != NULL && question > value && strchr(question, '=') != NULL;
+    if (is_number) fprintf(out, "%s = ", symbol);
+    else if (strcmp(column, "text") == 0) fprintf(out, "%s ", symbol);
+    for (const char *c = value; *c != '\0'; c++) {
+        const bool inside = is_spec && c >= question;
+        if (inside && (c == question || *c == '&')) fputs(", ", out);
+        else if (inside && *c == '=') fputs(" = ", out);
+        else fputc(*c, out);
+    }
+    return spec_memory_text_take(&text, NULL);
+}
+
+bool spec_figure_words_ratio(const char *column)
+{
+    static const char speedup[] = "speedup";
+    size_t length;
+    if (find_ending(&length, column) >= N_FORMULAS) return false;
+    return strncmp(column, speedup, sizeof speedup - 1) == 0 || strcmp(column, "gain") == 0 ||
+           strcmp(column, "ratio") == 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* figure_words: names of columns and values in figures: axis titles, symbols, legend entries.
+ * They follow docs/notation.md. A column that is not in the table keeps its own name. */
+#ifndef SPECLAB_FIGURE_WORDS_H
+#define SPECLAB_FIGURE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The title of an axis, such as "draft length K (tokens)" for K. A suffix such as _theory adds its
+ * meaning. Written into buffer (size), which is returned. */
+const char *spec_figure_words_axis(char *buffer, size_t size, const char *column);
+
+/* The name of a column in a legend: "α" for alpha, "speed-up, theory" for speedup_theory. */
+const char *spec_figure_words_symbol(char *buffer, size_t size, const char *column);
+
+/* A value of a column in a legend: "α = 0.7" for a number; a text alone, with a spec such as
+ * tree?n=2&siblings=top as "tree, n = 2, siblings = top". The caller frees; NULL: out of memory. */
+char *spec_figure_words_value(const char *column, const char *value, bool is_number);
+
+/* Whether the column is a formula's value for another column, drawn as a line without points. */
+bool spec_figure_words_formula(const char *column);
+
+/* Whether 1 separates gain from loss, as for a speed-up. */
+bool spec_figure_words_ratio(const char *column);
+
+#endif

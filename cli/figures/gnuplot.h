@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gnuplot: runs a gnuplot program in a child process.
+ * The program, its output and its messages stay in memory: no temporary file is left, and no file
+ * name reaches gnuplot. Errors are one line. */
+#ifndef SPECLAB_GNUPLOT_H
+#define SPECLAB_GNUPLOT_H
+
+#include "speclab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Check that PATH has gnuplot. Otherwise GSL_EFAILED with the command that installs it. */
+int spec_gnuplot_check(spec_error *error);
+
+/* Run the program (n bytes), which must not set an output, and return its output, at least one
+ * byte, which the caller frees. GSL_EFAILED if gnuplot is missing, fails, is killed, draws nothing,
+ * or warns that it leaves out points or the legend. */
+int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_t n,
+                     spec_error *error);
+
+/* Write `text` as a gnuplot string in single quotes, in which gnuplot expands no backquotes, macros
+ * or escapes. Control characters and invalid UTF-8 become '?'. */
+void spec_gnuplot_quote(FILE *out, const char *text);
+
+/* The same for the label of a tic, which gnuplot reads as a format: % is doubled. */
+void spec_gnuplot_tic(FILE *out, const char *text);
+
+/* Write an array of n >= 1 texts, "array NAME[n] = [...]", as tic labels or as plain strings. */
+void spec_gnuplot_texts(FILE *out, const char *name, char *const *text, int n, bool tics);
+
+/* Write a number of a data row after `separator`; NaN if it is undefined. */
+void spec_gnuplot_number(FILE *out, char separator, double value);
+
+#endif

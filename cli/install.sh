@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Copies the built program and its files below $DESTDIR$PREFIX, or removes exactly these files.
+#   DESTDIR=DIR PREFIX=DIR cli/install.sh install|uninstall SPECLAB
+# Every path is quoted: a folder may have any name. Nothing is removed recursively.
+# A folder that holds other files remains, and uninstall names it.
+set -eu
+verb=$1 speclab=$2
+to=${DESTDIR-}${PREFIX-}
+newline='
+'
+case $to in
+'') echo "$verb: DESTDIR and PREFIX are both empty: type PREFIX=/usr/local" >&2 && exit 2 ;;
+*"$newline"*)
+    echo "$verb: a line break in DESTDIR or PREFIX: choose a folder without one" >&2 && exit 2
+    ;;
+/*) ;;
+*) to=./$to ;; # a leading dash is not an option
+esac
+share=$to/share/speclab
+
+# copy MODE FOLDER FILE...
+copy() {
+    mode=$1 folder=$2
+    shift 2
+    install -d "$folder"
+    install -m "$mode" "$@" "$folder"
+}
+
+install_all() {
+    copy 755 "$to/bin" "$speclab"
+    copy 644 "$to/include/speclab" include/speclab/sampler.h # for plug-ins
+    copy 644 "$share/adapters" conformance/adapters/*.*
+    copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
+    copy 644 "$share/plots" plots/*.gp
+    copy 644 "$share/docs" docs/*.md
+    copy 644 "$share/licences" LICENSES/*.txt
+    copy 644 "$share/experiments/text" experiments/text/* # training texts of real_text
+    install -d "$to/share/bash-completion/completions"
+    install -m 644 cli/completion.bash "$to/share/bash-completion/completions/speclab"
+    [ ! -d build/man ] || copy 644 "$to/share/man/man1" build/man/*.1
+    echo "installed: $to/bin/speclab, and its files in $share"
+}
+
+uninstall_all() {
+    rm -f "$to/bin/speclab" "$to/include/speclab/sampler.h" \
+        "$to/share/man/man1/speclab.1" "$to"/share/man/man1/speclab-*.1 \
+        "$to/share/bash-completion/completions/speclab" \
+        "$share"/adapters/*.* "$share"/experiments/cfg/*.cfg "$share"/experiments/text/* \
+        "$share"/plots/*.gp "$share"/docs/*.md "$share"/licences/*.txt
+    for folder in "$share/adapters" "$share/experiments/text" "$share/experiments/cfg" \
+        "$share/experiments" "$share/plots" "$share/docs" "$share/licences" "$share" \
+        "$to/include/speclab"; do
+        [ -d "$folder" ] || continue
+        rmdir "$folder" 2>/dev/null || echo "uninstall: $folder holds other files: it stays"
+    done
+}
+
+case $verb in
+install) install_all ;;
+uninstall) uninstall_all ;;
+*) echo "install.sh: '$verb' is neither install nor uninstall" >&2 && exit 2 ;;
+esac

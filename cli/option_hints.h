@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* option_hints: names of options in other engines and papers, and their names here.
+ * The hint for an unknown option names the option, the verbs that have it, or the key of a model's
+ * spec. */
+#ifndef SPECLAB_OPTION_HINTS_H
+#define SPECLAB_OPTION_HINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A verb's name, and whether it has an option and with which letter (0: none). */
+typedef struct {
+    const char *verb;
+    bool (*has)(const void *self, const char *option, char *ret_letter);
+    const void *self;
+} spec_option_set;
+
+enum { SPEC_OPTION_HINT_SIZE = 256 };
+
+/* "there is no --gamma; the draft length is -K/--K" for a name without its dashes, in upper or
+ * lower case, with - or _; NULL for an unknown name. `dashes` is "-" or "--". */
+const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
+                             const spec_option_set *options);
+
+/* For tests: line i of the table; false after the last. */
+bool spec_option_hint_line(int i, const char **ret_name, const char **ret_option,
+                           const char **ret_verbs);
+
+#endif

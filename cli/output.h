@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* output: a file that a verb writes, or standard output, with one rule for all verbs.
+ * A regular file gets its name when it is complete, and symbolic links are followed. An older file
+ * that differs is kept as FILE.bak, with a line on standard error (base/new_file.h); --force does
+ * not keep it. Devices and pipes are written directly. */
+#ifndef SPECLAB_OUTPUT_H
+#define SPECLAB_OUTPUT_H
+
+#include "base/new_file.h"
+
+#include <stdbool.h>
+
+typedef struct {
+    FILE *out;          /* NULL: not open */
+    const char *path;   /* as given; NULL: standard output */
+    spec_new_file file; /* not open for standard output, a device or a pipe */
+} spec_output;
+
+/* The path, or "standard output". */
+const char *spec_output_name(const spec_output *output);
+
+/* Open the file. GSL_EFAILED if it cannot be written; the line begins with the path. */
+int spec_output_open(spec_output *output, const char *opt_path, const char *verb,
+                     spec_error *error);
+
+/* Flush the file and rename it to its final name. GSL_EFAILED if not everything could be written.
+ */
+int spec_output_close(spec_output *output, bool force, const char *verb, spec_error *error);
+
+/* Close and delete the new file; a file of that name stays. Accepts a zeroed or closed output. */
+void spec_output_discard(spec_output *output);
+
+/* The same, and also rename an older file to FILE.bak, so that no file has the name. */
+void spec_output_retire(spec_output *output, bool force, const char *verb);
+
+/* For files that library code writes. Before: name an incomplete file of a killed run. After: say
+ * where the older file number `kept` is (0: none), or remove it with --force. */
+void spec_output_say_left_over(const char *path, const char *verb);
+void spec_output_say_kept(const char *path, int kept, bool force, const char *verb);
+
+#endif

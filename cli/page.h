@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* page: multi-line text, such as a report, wrapped to the width of a terminal.
+ * A wide line continues under the text after its last gap of two or more blanks (" tested 4 of 4").
+ * The gap must be in its first part; otherwise the line continues under its own beginning. */
+#ifndef SPECLAB_PAGE_H
+#define SPECLAB_PAGE_H
+
+#include <stdio.h>
+
+/* The environment's COLUMNS; 0 if it is not a positive integer. */
+int spec_page_given_columns(void);
+
+/* Columns of the terminal behind a descriptor: COLUMNS, else the terminal's; 0: no terminal. */
+int spec_page_columns(int descriptor);
+
+/* Write the text; `columns` <= 0: unwrapped. Allocates nothing: it cuts the text into lines while
+ * it writes, and restores it. */
+void spec_page_write(char *text, int columns, FILE *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pair_size: the sizes of a pair's transformers before loading, and defaults derived from them.
+ * The defaults are the same on every machine. */
+#ifndef SPECLAB_PAIR_SIZE_H
+#define SPECLAB_PAIR_SIZE_H
+
+#include <stdbool.h>
+
+typedef struct {
+    double target, draft; /* bytes of weights that a pass reads; 0: not a transformer */
+    bool on_one_device;   /* both are transformers on the same device */
+} spec_pair_size;
+
+/* Inspect both specs. A spec that cannot be inspected counts as no transformer: opening the model
+ * reports the error. */
+spec_pair_size spec_pair_size_of(const char *target, const char *draft);
+
+/* The default number of positions to measure: 20,000; for a transformer as many as read 100 GB of
+ * weights, about ten seconds, but at least 200. Rounded to two digits. */
+int spec_pair_size_positions(const spec_pair_size *size);
+
+#endif

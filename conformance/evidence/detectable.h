@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* detectable: the smallest total variation that validation detects, by state and place.
+ * It follows from the tokens that the sampler itself emitted there; tokens that speclab drew to
+ * complete a text do not count. docs/formulas.md#power derives it. */
+#ifndef SPECLAB_DETECTABLE_H
+#define SPECLAB_DETECTABLE_H
+
+#include "conformance/evidence/evidence.h"
+
+#include <math.h>
+
+/* States with a smaller share of the tokens of a fixture at a place are rarely reached, and left
+ * out. */
+#define SPEC_DETECTABLE_SELDOM 1e-3
+
+/* The conditions for detecting a difference with probability `power`. */
+typedef struct {
+    double power;
+    /* levels for the p-value of one state: in the first look and on fresh data */
+    double suspicious, fresh;
+    double fresh_times;       /* draws of fresh data, in multiples of the first look */
+    double log_capital; /* > 0: instead, the log capital that a bet on one state must win */
+} spec_detectable_needs;
+
+/* The result for one place, over the states of a fixture. */
+typedef struct {
+    bool exists;  /* this place exists on the fixture in the scope of the evidence */
+    /* a difference of this TV after any one state is detected; 1: none is guaranteed; NaN: no state
+     * is reached often enough */
+    double tv;
+    uint64_t own; /* tokens of the sampler at the place */
+    int state;    /* the state that needs the largest TV; -1: none */
+    /* states with tokens at the place; of these, those left out as rarely reached */
+    int states, seldom;
+} spec_detectable;
+
+#define SPEC_DETECTABLE_NONE ((spec_detectable){.tv = NAN, .state = -1})
+
+/* Fills ret (SPEC_PLACES). */
+void spec_detectable_find(spec_detectable *ret, const spec_evidence *evidence,
+                          const spec_fixture *fixture, const spec_detectable_needs *needs);
+
+/* The factor by which the draws must grow to detect a TV of `tv` in (0,1) at that place after that
+ * state, which must have tokens. 1 if the draws suffice; +inf if 1e12 times as many do not. */
+double spec_detectable_times(const spec_evidence *evidence, const spec_fixture *fixture,
+                             const spec_detectable_needs *needs, spec_place place, int state,
+                             double tv);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* bias: a deviation of exactly one total variation, at one place after one state of a fixture.
+ * It checks the TV that validation claims to detect. Tokens are split into two sets of about half
+ * the target's mass each, and mass moves from one set to the other: of all deviations of that TV
+ * between tokens that occur, these are the hardest to detect. Owns its rows. */
+#ifndef SPECLAB_BIAS_H
+#define SPECLAB_BIAS_H
+
+#include "conformance/evidence/evidence.h"
+#include "sim/chance/rng.h"
+
+typedef enum { SPEC_BIAS_FORTH, SPEC_BIAS_BACK, SPEC_BIAS_DIRECTIONS } spec_bias_direction;
+
+/* "forth": from the set with the place's most probable token to the other; "back": the reverse;
+ * NULL. */
+extern const char *const spec_bias_directions[];
+
+typedef struct {
+    spec_place place;
+    int state;
+    double tv;
+    spec_bias_direction direction;
+} spec_bias_spec;
+
+typedef struct {
+    const spec_fixture *fixture;
+    spec_bias_spec spec;
+    bool *source;  /* (V) tokens that lose mass */
+    double *to;    /* (V) cumulative law of the replacements: the target on the other set */
+    double chance; /* probability that a source token is replaced */
+} spec_bias;
+
+/* The law ret (V) of the token that the token rule emits at that place after a state: the target's
+ * row; for a correction, its excess over the draft's row, or for a fixed draft the row without the
+ * draft token. False for a correction after siblings, which has no such law, or if no correction
+ * can occur. */
+bool spec_bias_law(double *ret, const spec_fixture *fixture, spec_place place, int state);
+
+/* GSL_EINVAL for a state that the fixture lacks, a place without a law, and a TV above the mass of
+ * the source tokens. */
+int spec_bias_init(spec_bias *bias, const spec_fixture *fixture, const spec_bias_spec *spec,
+                   spec_error *error);
+void spec_bias_free(spec_bias *bias);
+
+/* Biases round i of an answered batch. A round ends after a replaced token. */
+void spec_bias_round(const spec_bias *bias, spec_batch *batch, int i);
+
+/* Writes a biased text of the target's law from state `start` on. */
+void spec_bias_text(const spec_bias *bias, int start, uint64_t seed, int32_t *ret_token,
+                    int64_t n_tokens);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* experiment_columns: the labels, the shown columns and the figure of an experiment file.
+ * A part of experiments/experiment_load.c, which alone includes it, with experiment_axes.c.
+ * Failures name the file and the line. */
+#ifndef SPECLAB_EXPERIMENT_COLUMNS_H
+#define SPECLAB_EXPERIMENT_COLUMNS_H
+
+#include "experiments/experiment_axes.h"
+
+/* Mark the axes that `labels` names. GSL_EINVAL for unknown axes and for parameters. */
+int spec_experiment_columns_label(spec_experiment_loader *loader);
+
+/* Read `show`, once the axes are complete. GSL_EINVAL for unknown columns, columns named twice, and
+ * axes that are neither labels nor parameters of the measure. Drops the figure if an axis that it
+ * needs was dropped. */
+int spec_experiment_columns_read(spec_experiment_loader *loader);
+
+/* The names of the grid's axes, NULL-terminated; returns their number. */
+int spec_experiment_columns_axes(const char *known[SPEC_AXES_MAX + 1], const spec_grid *grid);
+
+#endif

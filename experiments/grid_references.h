@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* grid_references: values of a grid's axes that name other axes in braces, as in "K={K}".
+ * Expanding puts the value of each point in place of the braces. */
+#ifndef SPECLAB_GRID_REFERENCES_H
+#define SPECLAB_GRID_REFERENCES_H
+
+#include "experiments/grid.h"
+
+/* Replace {axis} within the values by that point's value of the axis.
+ * A product becomes zipped, and an axis that others refer to becomes a label. In a label,
+ * {axis} becomes the short name of the value (experiments/report/naming.h), and the axis that it
+ * refers to keeps its kind. A grid without braces is left unchanged.
+ * GSL_EINVAL for unknown axes (naming the nearest), for references to axes that have references
+ * themselves, and for grids of over SPEC_GRID_ZIPPED_MAX points. */
+int spec_grid_references_expand(spec_grid *grid, spec_error *error);
+
+/* Does a value of any axis contain {name}? */
+bool spec_grid_references_has(const spec_grid *grid, const char *name);
+
+#endif

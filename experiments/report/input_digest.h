@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* input_digest: a hash of the inputs of an experiment, to know whether its finding still applies.
+ * The digest covers the measure, every point of the grid, rounds, standard error, seed, and the
+ * bytes of the files of models. It is "9f3c1b2a77e0d4c5", or "9f3c1b2a77e0d4c5+01ab..." with
+ * files. 64-bit FNV-1a detects changes; it does not protect against forgery. */
+#ifndef SPECLAB_INPUT_DIGEST_H
+#define SPECLAB_INPUT_DIGEST_H
+
+#include "experiments/experiment.h"
+
+enum { SPEC_INPUT_DIGEST_SIZE = 40 };
+
+/* The digest of an experiment's current inputs. GSL_EFAILED if a file cannot be read. */
+int spec_input_digest(char digest[SPEC_INPUT_DIGEST_SIZE], const spec_experiment *experiment,
+                      spec_error *error);
+
+/* Is the finding of the experiment about these inputs? False without a finding or a digest.
+ * Files are read only if all else agrees. */
+bool spec_input_digest_agrees(const spec_experiment *experiment);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* chain_request: a chain of draft tokens to verify by the token rule, and the outcome.
+ * The rule runs on a device (models/chain.h, models/transformer/engine/backend.h), so that only
+ * tokens cross the bus. All arrays belong to the caller. [Leviathan23] */
+#ifndef SPECLAB_CHAIN_REQUEST_H
+#define SPECLAB_CHAIN_REQUEST_H
+
+#include "models/transform.h"
+
+typedef struct {
+    const int *token;                /* (n) */
+    int n;                           /* draft tokens, n >= 0 */
+    void *const *law; /* (n) in the device's own format: the law that token[i] was drawn from */
+    const spec_transform *transform; /* of the target's logits */
+    const double *uniform;           /* (n+2) in [0,1), used in the order in which the rule uses
+                                        them on rows (sim/verify/verify_token.c) */
+} spec_chain_request;
+
+typedef struct {
+    int n_accepted; /* 0..n */
+    int token;      /* the correction or the bonus */
+    int used;       /* uniforms that were used */
+    double
+        *chance; /* (n) the probability that each tested token is accepted; 0 for untested tokens */
+} spec_chain_outcome;
+
+#endif

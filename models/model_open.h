@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* model_open: a model from its spec, such as "zipf?V=1000&s=1.1&top_k=40".
+ * Grammar: base/settings.h; each kind's usage gives units and domains of its keys. A path without a
+ * kind works for files that end in .gguf, .bin (llama2c) or .rows. The caller closes the model. */
+#ifndef SPECLAB_MODEL_OPEN_H
+#define SPECLAB_MODEL_OPEN_H
+
+#include "models/model.h"
+
+/* Open the model that `spec` names and apply temperature, top_k, top_p and min_p, if given. Unknown
+ * kinds and keys are refused, with the nearest name, before any work is done. GSL_EINVAL if the
+ * spec is invalid or lacks its path or target, else the kind's own failure. */
+int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
+                    spec_error *error);
+
+/* The same without weights, so that one memory budget covers several models before any is loaded.
+ * The model can be the target of another model opened this way. It has no sessions before
+ * spec_model_load, and its target must be loaded first. */
+int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
+                             spec_error *error);
+
+/* The kind that would open `spec`; NULL if there is none. */
+const spec_model_kind *spec_model_open_kind(const char *spec);
+
+#endif

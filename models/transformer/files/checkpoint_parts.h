@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* checkpoint_parts: the tensors of a checkpoint, with their names in GGUF and their shapes.
+ * Loaders, writers and checks iterate over this table instead of naming every tensor again. Owns
+ * nothing. */
+#ifndef SPECLAB_PARTS_H
+#define SPECLAB_PARTS_H
+
+#include "models/transformer/files/checkpoint.h"
+
+/* Lines of the table; tensors of a layer come last. */
+typedef enum {
+    SPEC_PART_EMBEDDING,
+    SPEC_PART_FINAL_NORM,
+    SPEC_PART_OUTPUT,
+    SPEC_PART_ATTENTION_NORM,
+    SPEC_PART_QUERY,
+    SPEC_PART_KEY,
+    SPEC_PART_VALUE,
+    SPEC_PART_QUERY_BIAS,
+    SPEC_PART_KEY_BIAS,
+    SPEC_PART_VALUE_BIAS,
+    SPEC_PART_ATTENTION_OUTPUT,
+    SPEC_PART_FFN_NORM,
+    SPEC_PART_GATE,
+    SPEC_PART_UP,
+    SPEC_PART_DOWN,
+    SPEC_PARTS
+} spec_part;
+
+/* The number of tensors of a part: n_layers for a layer's, else 1. */
+int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
+
+/* A vector has one row, and is F32 in a checkpoint. */
+bool spec_checkpoint_parts_is_vector(spec_part part);
+
+void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
+                                 const spec_shape *shape);
+
+/* The tensor in a checkpoint; `layer` is 0 for parts outside layers. */
+spec_tensor *spec_checkpoint_parts_tensor(spec_part part, spec_checkpoint *checkpoint, int layer);
+const spec_tensor *spec_checkpoint_parts_tensor_const(spec_part part,
+                                                      const spec_checkpoint *checkpoint, int layer);
+
+/* Write "blk.7.attn_q.weight" into `name`, which it returns. */
+enum { SPEC_PART_NAME_SIZE = 48 };
+const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer);
+
+#endif

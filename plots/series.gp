@@ -1,0 +1,76 @@
+# Curves and points in one panel, or several with the same axes.
+longest = 0
+do for [k=1:KEYS] { longest = most(longest, strlen(KEY_TITLE[k])) }
+widest = 0
+do for [i=1:NAMES] { widest = most(widest, strlen(NAME[i])) }
+columns = panel_columns(PANELS); rows = panel_rows(PANELS)
+# Names beside the vertical axis are horizontal; below an axis they are upright if they do not fit.
+upright = 0
+if (NAMES && SIDEWAYS) { LEFT = 1.5 + CHARACTER * widest; RIGHT = 2 }
+if (NAMES && !SIDEWAYS) {
+    upright = NAMES * columns * (CHARACTER * widest + 1) > WIDTH - 8
+    if (upright) { BOTTOM = 2.6 + CHARACTER * widest }
+}
+# Space for the longest label beside the axis: a power of ten if the axis is logarithmic.
+if (!SIDEWAYS) {
+    unit = YSPAN > 0 ? step(YSPAN, 10) : 1
+    first = YSPAN > 0 ? ceil(YLOW / unit) : floor(log10(YLOW))
+    last = YSPAN > 0 ? floor(YHIGH / unit) : floor(log10(YHIGH))
+    do for [i=0:int(last - first)] {
+        tic = YSPAN > 0 ? (first + i) * unit : 10.0 ** (first + i)
+        LEFT = most(LEFT, beside_tics(strlen(sprintf('%g', tic))))
+    }
+}
+XTITLE = XAXIS; YTITLE = YAXIS
+eval panels(rows, columns, KEYS, longest)
+# As many tics as fit, at whole numbers if the values are whole.
+if (WHOLE) { set xtics whole_step(LAST - FIRST) }
+if (XSPAN > 0) { set xtics xstep(XSPAN) }
+if (YSPAN > 0) { set ytics ystep(YSPAN) }
+if (NAMES && SIDEWAYS) { rows_font = fit_rows(NAMES); set ytics font rows_font }
+widest = 1
+do for [p=1:PANELS] { widest = most(widest, strlen(PANEL[p])) }
+if (upright) { set xtics rotate by 90 right }
+place(p, s) = column('panel') == p && column('series') == s ? column('at') : NaN
+
+# Clauses of a plot command: the line of one series, and its points with or without error bars.
+line(p, s, name) = sprintf(', $DATA using (place(%d, %d)):"%s" with lines', p, s, name) \
+    . sprintf(' linecolor rgb COLOUR[%d] dashtype DASH[%d] notitle', s, s)
+dots(p, s, bars) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') \
+    . sprintf('(place(%d, %d))', p, s) . (SIDEWAYS ? '' : ':"value"') \
+    . (bars ? ':"low":"high"' : '') . ' with ' . (bars ? (SIDEWAYS ? 'xerrorbars' \
+        : 'yerrorbars') : 'points') \
+    . sprintf(' linecolor rgb COLOUR[%d] pointtype SHAPE[%d] notitle', s, s)
+number_of(list, i) = int(word(list, i) + 0)
+
+# The line at 1 that divides gain from loss, if the values have such a line.
+one = SIDEWAYS ? 'from 1, graph 0 to 1, graph 1' : 'from graph 0, first 1 to graph 1, first 1'
+if (ONE) { eval 'set arrow 1 ' . one . ' nohead linecolor rgb FAINT dashtype 2 back' }
+if (NAMES && SIDEWAYS) { set ytics ('' 1) }
+if (NAMES && !SIDEWAYS) { set xtics ('' 1) }
+do for [p=1:PANELS] {
+    if (p > 1) { unset label }
+    if (PANELS > 1) { set title PANEL[p] font fit(widest) }
+    # Only the outer panels have numbers or names at their tics.
+    bottom = p + columns > PANELS; left = (p - 1) % columns == 0
+    if (bottom) { set format x '%g' } else { set format x '' }
+    if (left) { set format y '%g' } else { set format y '' }
+    if (SIDEWAYS) { do for [i=1:NAMES] { set ytics add ((left ? NAME[i] : '') i) } }
+    if (!SIDEWAYS) { do for [i=1:NAMES] { set xtics add ((bottom ? NAME[i] : '') i) } }
+    command = ''
+    do for [i=1:words(JOIN[p])] { command = command . line(p, number_of(JOIN[p], i), 'value') }
+    do for [i=1:words(THEORY[p])] { command = command . line(p, number_of(THEORY[p], i), 'theory') }
+    do for [i=1:words(BARS[p])] { command = command . dots(p, number_of(BARS[p], i), 1) }
+    do for [i=1:words(DOTS[p])] { command = command . dots(p, number_of(DOTS[p], i), 0) }
+    eval 'plot ' . command[3:*]
+}
+eval legend(0)
+command = 'plot -1 notitle'
+do for [k=1:KEYS] {
+    style = KEY_DASH[k] > 0 ? sprintf('linespoints dashtype KEY_DASH[%d]', k) : 'points'
+    command = command . ', keyentry with ' . style \
+        . sprintf(' linecolor rgb KEY_COLOUR[%d] pointtype KEY_SHAPE[%d] title KEY_TITLE[%d]', k, \
+            k, k)
+}
+eval command
+unset multiplot

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The best draft length and the break-even alpha, by closed form and by search. */
+#include "analysis/capped_geometric.h"
+#include "analysis/speedup.h"
+#include "tests/support/near.h"
+
+#include <gsl/gsl_sf_lambert.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The smallest of the largest over 0..K_max, in extended precision, which separates neighbours. */
+static int argmax_of_speedup(double alpha, double c, int K_max)
+{
+    long double best = 1.0L, emitted = 1.0L, power = 1.0L;
+    int best_K = 0;
+    for (int K = 1; K <= K_max; K++) {
+        power *= alpha;
+        emitted += power;
+        long double speedup = emitted / (1.0L + (long double)c * K);
+        if (speedup > best) {
+            best = speedup;
+            best_K = K;
+        }
+    }
+    return best_K;
+}
+
+static void best_K_is_the_smallest_argmax(void **state)
+{
+    (void)state;
+    for (double alpha = 0.0131; alpha < 1.0; alpha += 0.0173) {
+        for (double c = 0.0011; c < 1.3; c = 1.17 * c + 0.0007)
+            assert_same(spec_speedup_best_K(alpha, c), argmax_of_speedup(alpha, c, 4000));
+    }
+    /* Beyond the longest draft of the decoder: 463 tokens, and thousands. */
+    assert_int_equal(argmax_of_speedup(0.99, 1e-4, 5000), 463);
+    assert_same(spec_speedup_best_K(0.99, 1e-4), 463.0);
+    const double alphas[] = {0.9, 0.99, 0.9973, 0.99951}, cs[] = {3.1e-7, 2.3e-5, 1.7e-3};
+    for (int i = 0; i < 4 * 3; i++)
+        assert_same(spec_speedup_best_K(alphas[i % 4], cs[i / 4]),
+                    argmax_of_speedup(alphas[i % 4], cs[i / 4], 40000));
+}
+
+/* Whether one more token gains, in extended precision: by E[n_emitted] of both lengths over their
+ * times. */
+static bool one_more_gains(double alpha, double c, long double K)
+{
+    const long double rejected = 1.0L - alpha, log_all = (K + 1.0L) * log1pl(-rejected);
+    return expl(log_all) * (1.0L + c * K) * rejected > -c * expm1l(log_all);
+}
+
+static void best_K_is_found_however_far_away(void **state)
+{
+    (void)state;
+    const double rejected[] = {0.3, 1e-3, 1e-7, 1e-12, 0x1p-53},
+                 cs[] = {1e-307, 1e-100, 1e-16, 1e-9, 1e-3, 0.4};
+    for (int i = 0; i < 5 * 6; i++) {
+        const double alpha = 1.0 - rejected[i % 5], c = cs[i / 5],
+                     K = spec_speedup_best_K(alpha, c);
+        assert_true(isfinite(K) && K >= 1.0 && floor(K) == K);
+        /* Exact except for the double next to 1, where the speed-up of neighbours is the same to 25
+         * digits. */
+        const double off = i % 5 == 4 ? 4.0 + 4e-16 * K : 0.0;
+        assert_true(one_more_gains(alpha, c, K - 1.0 - off) && !one_more_gains(alpha, c, K + off));
+        assert_near(spec_speedup_best(alpha, c), spec_speedup(alpha, K, c), 0.0);
+    }
+    assert_true(spec_speedup_best_K(1.0 - 0x1p-53, 1e-307) > 0x1p62); /* more than any int */
+    assert_true(isfinite(spec_speedup_best_K(1.0 - 0x1p-53, 5e-324)));
+}
+
+/* Any round time, between any bounds: the smallest of the largest quotients in extended
+ * precision. */
+static void the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds(void **state)
+{
+    (void)state;
+    static const double alphas[] = {0.0, 0.37, 0.83, 0.971, 1.0},
+                        cs[] = {0.0043, 0.071, 0.27, 0.83};
+    int inner = 0;
+    for (int i = 0; i < 5 * 4 * 3 * 3 * 3; i++) {
+        const double alpha = alphas[i % 5], c = cs[i / 5 % 4];
+        const spec_round_time time = {.fixed = 0.31 + 0.53 * (i / 20 % 3),
+                                      .calls = 1.0 + 0.7 * (i / 60 % 3),
+                                      .guessed = 0.47 * (i / 180)};
+        const int low = i % 7, high = low + 2000 * (1 + i % 3) / 3;
+        long double emitted = 0.0L, power = 1.0L, most = 0.0L;
+        int best = -1;
+        for (int K = 0; K <= high; K++, power *= alpha) { /* power = alpha^K */
+            emitted += power;
+            const long double quotient =
+                emitted / (time.fixed + c * K * (time.calls - time.guessed * power));
+            if (K >= low && quotient > most * (1.0L + 1e-17L)) {
+                most = quotient;
+                best = K;
+            }
+        }
+        const double found = spec_speedup_best_K_between(alpha, c, time, low, high);
+        assert_same(found, best);
+        inner += best > low && best < high;
+    }
+    assert_true(inner > 150);
+    /* No upper bound, and every longer draft gains. */
+    const spec_round_time time = {.fixed = 1.0, .calls = 2.0, .guessed = 0.9};
+    assert_same(spec_speedup_best_K_between(1.0, 0.1, time, 0.0, INFINITY), INFINITY);
+    assert_same(spec_speedup_best_K_between(1.0, 0.95, time, 3.0, INFINITY), 3.0);
+    assert_same(spec_speedup_best_K_between(1.0, 0.1, time, 3.0, 1e6), 1e6);
+}
+
+/* tests/oracle/closed.py, lines "a,c ... lambert ... int best". */
+static void best_K_of_the_oracle(void **state)
+{
+    (void)state;
+    static const struct {
+        double alpha, c;
+        int K;
+        const char *lambert, *speedup;
+    } rows[] = {{0.8, 0.05, 8, "7.857", "3.0921"},
+                {0.9, 0.02, 19, "19.058", "6.3654"},
+                {0.6, 0.1, 3, "2.978", "1.6738"},
+                {0.75, 0.02, 9, "9.044", "3.1989"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_same(spec_speedup_best_K(rows[i].alpha, rows[i].c), rows[i].K);
+        assert_prints(spec_speedup_best_K_lambert(rows[i].alpha, rows[i].c), 3, rows[i].lambert);
+        assert_prints(spec_speedup(rows[i].alpha, rows[i].K, rows[i].c), 4, rows[i].speedup);
+    }
+}
+
+static void best_K_at_the_edges(void **state)
+{
+    (void)state;
+    assert_same(spec_speedup_best_K(0.8, 0.05), 8.0);
+    assert_same(spec_speedup_best_K(0.0, 0.0), 0.0);
+    assert_same(spec_speedup_best_K(0.0, 0.27), 0.0);
+    assert_same(spec_speedup_best_K(0.27, 2.385), 0.0);
+    assert_same(spec_speedup_best_K(1.0, 1.0), 0.0); /* all equal: the smallest */
+    assert_same(spec_speedup_best_K(1.0, 1.001), 0.0);
+    assert_same(spec_speedup_best_K(0.25, 0.25), 0.0); /* K = 0 and K = 1 are equal */
+    assert_same(spec_speedup_best_K(0.25, nextafter(0.25, 0.0)), 1.0);
+    assert_same(spec_speedup_best(0.0, 0.0), 1.0);
+    assert_same(spec_speedup_best(0.27, 2.385), 1.0);
+}
+
+/* Every token gains if drafting is free, and if each is accepted and costs less than a target
+ * call. */
+static void where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum(void **state)
+{
+    (void)state;
+    const double alphas[] = {1e-9, 0.27, 0.9, 1.0 - 1e-12}, cs[] = {1e-3, 0.27, 0.999};
+    for (int i = 0; i < 4; i++) {
+        assert_same(spec_speedup_best_K(alphas[i], 0.0), INFINITY);
+        assert_near(spec_speedup_best(alphas[i], 0.0), spec_speedup(alphas[i], 1e15, 0.0), 1e-15);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_same(spec_speedup_best_K(1.0, cs[i]), INFINITY);
+        assert_near(spec_speedup_best(1.0, cs[i]), spec_speedup(1.0, 1e18, cs[i]), 1e-14);
+    }
+    assert_same(spec_speedup_best_K(1.0, 0.0), INFINITY);
+    assert_same(spec_speedup_best(1.0, 0.0), INFINITY);
+}
+
+static void lambert_optimum_is_stationary(void **state)
+{
+    (void)state;
+    for (double alpha = 0.013; alpha < 1.0; alpha += 0.0217) {
+        for (double c = 1e-4; c < 1.0; c = 1.21 * c) {
+            double K = spec_speedup_best_K_lambert(alpha, c), a = -log(alpha), x = K + 1.0;
+            /* d/dx of (1 - e^(-ax)) / (1 - c + c x) is 0 there */
+            double left = a * exp(-a * x) * (1.0 - c + c * x), right = -c * expm1(-a * x);
+            assert_near(left, right, 1e-12);
+            double best = spec_speedup_best_K(alpha, c);
+            assert_true(K < 0.0 ? best == 0.0 : fabs(K - best) < 1.0);
+        }
+    }
+}
+
+static void lambert_optimum_is_gsls_where_gsl_can(void **state)
+{
+    (void)state;
+    for (double alpha = 0.013; alpha < 0.999; alpha += 0.0317) {
+        for (double c = 0.02; c < 0.9; c += 0.037) {
+            double a = -log(alpha), d = a * (1.0 - c) / c;
+            if (d > 600.0 || d < 0.1) continue;
+            double u = -gsl_sf_lambert_Wm1(-exp(-1.0 - d));
+            /* the textbook form of the same, which cancels */
+            assert_near(spec_speedup_best_K_lambert(alpha, c) + 1.0, (u - 1.0) / a - (1.0 - c) / c,
+                        1e-9);
+        }
+    }
+}
+
+static void lambert_optimum_at_the_edges(void **state)
+{
+    (void)state;
+    assert_same(spec_speedup_best_K_lambert(0.27, 1.0), -1.0);
+    /* near the branch point u - 1 = sqrt(2d) + 2d/3 + ...; with c = 1/2, d = a = 1e-12 */
+    double a = -log(1.0 - 1e-12), v = sqrt(2.0 * a) + 2.0 * a / 3.0;
+    assert_near(spec_speedup_best_K_lambert(1.0 - 1e-12, 0.5), log1p(v) / a - 1.0, 1e-12);
+    assert_near(spec_speedup_best_K_lambert(1.0 - 1e-12, 0.5), sqrt(2.0 / a), 1e-5);
+    /* W_-1(-exp(-1-d)) underflows; u = 1 + d + log(u) and log(u) = a (K+1) */
+    double K = spec_speedup_best_K_lambert(0.27, 1e-6), far = -log(0.27);
+    assert_near(exp(far * (K + 1.0)), 1.0 + far * (1.0 - 1e-6) / 1e-6 + far * (K + 1.0), 1e-13);
+    assert_same(spec_speedup_best_K(0.27, 1e-6), round(K));
+    assert_nan(spec_speedup_best_K_lambert(0.0, 0.1));
+    assert_nan(spec_speedup_best_K_lambert(1.0, 0.1));
+    assert_nan(spec_speedup_best_K_lambert(0.27, 0.0));
+    assert_nan(spec_speedup_best_K_lambert(0.27, 1.0 + 1e-15));
+    assert_nan(spec_speedup_best_K_lambert(0.27, 2.385));
+    assert_nan(spec_speedup_best_K_lambert(1.5, 2.385));
+    assert_nan(spec_speedup_best_K_lambert(1.5, 0.27));
+    assert_nan(spec_speedup_best_K_lambert(1.5, -0.27));
+    assert_nan(spec_speedup_best_K_lambert(0.27, -0.27));
+    assert_true(isfinite(spec_speedup_best_K_lambert(1e-300, 0.1)));
+    assert_true(spec_speedup_best_K_lambert(0.02, 0.1) < 0.0);
+    assert_true(spec_speedup_best_K_lambert(0.05, 0.1) >
+                0.0); /* below alpha = c already, but no whole K gains */
+    assert_same(spec_speedup_best_K(0.05, 0.1), 0.0);
+}
+
+static void break_even_alpha_gives_speedup_1(void **state)
+{
+    (void)state;
+    for (int K = 1; K <= 64; K++) {
+        for (double c = 0.0007; c < 1.0; c = 1.3 * c + 0.001) {
+            double alpha = spec_speedup_break_even_alpha(K, c);
+            assert_true(alpha >= c * (1.0 - 1e-14) && alpha <= fmin(1.0, c * K) * (1.0 + 1e-14));
+            /* the condition, without the 1 on both sides */
+            long double power = 1.0L, sum = 0.0L;
+            for (int k = 1; k <= K; k++) sum += power *= alpha;
+            assert_near((double)sum, c * K, 1e-14 * K);
+        }
+        assert_near(spec_speedup_break_even_alpha(K, 1.0), 1.0, 1e-15);
+        assert_same(spec_speedup_break_even_alpha(K, 0.0), 0.0);
+    }
+    assert_near(spec_speedup_break_even_alpha(1, 0.27), 0.27, 1e-15);
+    assert_near(spec_speedup_break_even_alpha(2, 0.27), 0.5 * (sqrt(1.0 + 8.0 * 0.27) - 1.0),
+                2e-15);
+    assert_near(spec_speedup_break_even_alpha(4, 1e-12), 4e-12, 1e-11);
+    const double least = spec_speedup_break_even_alpha(1, 5e-324),
+                 small = spec_speedup_break_even_alpha(3, 1e-310); /* the search ends */
+    assert_true(least >= 0.0 && least < 1e-307 && small >= 0.0 && small < 1e-307);
+    assert_near(spec_speedup(spec_speedup_break_even_alpha(100000, 0.01), 100000, 0.01), 1.0,
+                1e-11);
+}
+
+static void break_even_alpha_is_nan_where_there_is_none(void **state)
+{
+    (void)state;
+    assert_nan(spec_speedup_break_even_alpha(0, 0.27));
+    assert_nan(spec_speedup_break_even_alpha(0, 0.0));
+    assert_nan(spec_speedup_break_even_alpha(-1, 0.27));
+    assert_nan(spec_speedup_break_even_alpha(3, nextafter(1.0, 2.0)));
+    assert_nan(spec_speedup_break_even_alpha(3, 2.385));
+    assert_nan(spec_speedup_break_even_alpha(3, -1e-300));
+    assert_nan(spec_speedup_break_even_alpha(3, NAN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(best_K_is_the_smallest_argmax),
+        cmocka_unit_test(best_K_is_found_however_far_away),
+        cmocka_unit_test(the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds),
+        cmocka_unit_test(best_K_of_the_oracle),
+        cmocka_unit_test(best_K_at_the_edges),
+        cmocka_unit_test(where_every_token_gains_best_K_is_inf_and_its_speedup_the_supremum),
+        cmocka_unit_test(lambert_optimum_is_stationary),
+        cmocka_unit_test(lambert_optimum_is_gsls_where_gsl_can),
+        cmocka_unit_test(lambert_optimum_at_the_edges),
+        cmocka_unit_test(break_even_alpha_gives_speedup_1),
+        cmocka_unit_test(break_even_alpha_is_nan_where_there_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

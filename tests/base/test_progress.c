@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The progress line: its text, and its display on a terminal. SPECLAB names the program. */
+#include "base/clock.h"
+#include "base/progress.h"
+#include "tests/support/on_terminal.h"
+
+#include <signal.h>
+#include <string.h>
+
+static void expect(const spec_progress_state *state, double elapsed, int columns,
+                   const char *expected)
+{
+    char line[SPEC_PROGRESS_SIZE];
+    spec_progress_text(line, state, elapsed, columns);
+    assert_string_equal(line, expected);
+}
+
+static void the_line_tells_counts_rate_and_time_left(void **state)
+{
+    (void)state;
+    expect(&(spec_progress_state){.verb = "speclab plan", .done = -1.0}, 3.2, 79,
+           "speclab plan: 3 s");
+    expect(&(spec_progress_state){.verb = "speclab bench",
+                                  .opt_phase = "loading the models",
+                                  .done = -1.0},
+           61.0, 79, "speclab bench: loading the models, 1 min 1 s");
+    expect(&(spec_progress_state){.opt_unit = "points", .done = 12.7, .total = 40.0}, 6.35, 79,
+           "[#########.....................] 12 of 40 points, 2/s, 14 s left");
+    expect(&(spec_progress_state){.opt_unit = "points", .done = 12.0, .total = 40.0, .begun = 10.0},
+           10.0, 79, "[#########.....................] 12 of 40 points, 0.2/s, 2 min 20 s left");
+    expect(&(spec_progress_state){.opt_unit = "points", .done = 0.0, .total = 40.0}, 10.0, 79,
+           "[..............................] 0 of 40 points");
+    expect(&(spec_progress_state){.opt_unit = "places", .done = 123456.0}, 2.0, 79,
+           "123k places, 61.7k/s, 2 s");
+    expect(&(spec_progress_state){.done = 0.25, .total = 1.0}, 900.0, 79,
+           "[#######.......................] 45 min 0 s left");
+    expect(&(spec_progress_state){.verb = "speclab plan", .done = 0.0, .total = 1.0}, 5.0, 79,
+           "speclab plan: 5 s");
+    expect(
+        &(spec_progress_state){
+            .opt_unit = "draws", .done = 2e6, .total = 2e7, .note = "e = 12, plain-4"},
+        1.0, 79, "[###...........................] 2.00M of 20.0M draws, 2.00M/s, 9 s left; e = 1");
+    expect(&(spec_progress_state){.opt_unit = "draws", .done = 2e6, .total = 2e7}, 1.0, 12,
+           "[###........");
+}
+
+static void times_and_counts_are_short(void **state)
+{
+    (void)state;
+    char time[SPEC_CLOCK_TEXT], count[SPEC_PROGRESS_COUNT];
+    assert_string_equal(spec_clock_text(time, 59.4), "59 s");
+    assert_string_equal(spec_clock_text(time, 59.6), "1 min 0 s");
+    assert_string_equal(spec_clock_text(time, 3599.6), "1 h 0 min");
+    assert_string_equal(spec_clock_text(time, 1e6), "11 days");
+    assert_string_equal(spec_clock_text(time, 1e300), "over 100 years");
+    assert_string_equal(spec_progress_count(count, 0.0), "0");
+    assert_string_equal(spec_progress_count(count, 9999.0), "9999");
+    assert_string_equal(spec_progress_count(count, 10000.0), "10.0k");
+    assert_string_equal(spec_progress_count(count, 999499.0), "999k");
+    assert_string_equal(spec_progress_count(count, 999500.0), "1.00M");
+    assert_string_equal(spec_progress_count(count, 3.2e9), "3.20G");
+    assert_string_equal(spec_progress_count(count, 1e18), "1e+18");
+}
+
+/* Each command would take minutes. ctrl-C ends it after its line appears; the line is erased
+ * first. */
+static void every_long_verb_shows_a_line_and_erases_it(void **state)
+{
+    static const struct {
+        const char *arguments, *shows;
+    } slow[] = {
+        {"sweep --alpha 0.27,0.8 --K 2 --rounds 1000000000000", " of 2 points, "},
+        {"sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 100000000000", " left"},
+        {"prove --tokens 6 --K 3 --rule token --drafting chain --limit 1000000000000", " left"},
+        {"prove --cases 1000000 --K 3 --tokens 5 --rule token", " left"},
+        {"accept --target dirichlet?V=200&order=1 --draft zipf?V=200 --n 3 --contexts 10000000",
+         " left"},
+        {"plan --target zipf?V=300 --draft dirichlet?V=300 --positions 100000000", " left"},
+        {"rows --target dirichlet?V=200&order=3 --draft zipf?V=200 -n 300000 --length 100 -o "
+         "big.rows",
+         " places, "},
+        {"bench --target zipf?V=300 --draft zipf?V=300&s=2 --texts 10000 --tokens 10000", " left"},
+        {"validate rule:token --budget 1G", " draws, "},
+        {"validate rule:token --budget 1h", " left; "},
+        {"validate rule:token --calibrate 100000 --budget 200k", " runs, "},
+        {"generate --target zipf?V=300 --draft zipf?V=300&s=2 -n 100000000 -o text.txt",
+         " tokens, "},
+        {"run -d out long.cfg --rounds 100000000000", " of 40 points, "},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof slow / sizeof slow[0]; i++) {
+        spec_terminal t;
+        spec_terminal_interrupt(&t, 80, slow[i].shows, slow[i].arguments);
+        if (t.code != 130) fail_msg("%s: exit code %d: %s", slow[i].arguments, t.code, t.sent);
+        if (strstr(t.screen, slow[i].shows) != NULL)
+            fail_msg("%s: left on the screen: %s", slow[i].arguments, t.screen);
+        spec_terminal_free(&t);
+    }
+}
+
+/* Six-grams of 16 MB of random letters take seconds to count. */
+static void the_line_says_that_models_load(void **state)
+{
+    static const char *const verbs[] = {
+        "bench --target ngram:letters.txt?order=6 --draft ngram:letters.txt?order=5 --texts 2 "
+        "--tokens 20",
+        "rows --target ngram:letters.txt?order=6 --draft ngram:letters.txt?order=5 -n 20 -o "
+        "letters.rows",
+    };
+    enum { LETTERS = 16000000 };
+    (void)state;
+    spec_needs_program();
+    char *text = malloc(LETTERS + 1);
+    assert_non_null(text);
+    uint64_t x = 1;
+    for (int i = 0; i < LETTERS; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        text[i] = (char)('a' + (x >> 33) % 20);
+    }
+    text[LETTERS] = '\0';
+    spec_file_write("letters.txt", text);
+    free(text);
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        spec_terminal t;
+        spec_terminal_run(&t, 80, NULL, verbs[i]);
+        if (t.code != 0) fail_msg("%s: exit code %d: %s", verbs[i], t.code, t.screen);
+        if (strstr(t.sent, ": loading the models, ") == NULL)
+            fail_msg("%s: no such line: %s", verbs[i], t.sent);
+        if (strstr(t.screen, "loading") != NULL)
+            fail_msg("%s: left on the screen: %s", verbs[i], t.screen);
+        spec_terminal_free(&t);
+    }
+}
+
+static void a_pipe_sees_no_progress(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    spec_child_start(&c, NULL, NULL,
+                     "sweep --target zipf?V=300 --alpha 0.6 --K 4 --rounds 100000000000");
+    spec_pause(2500);
+    kill(c.pid, SIGINT);
+    spec_child_listen(&c, NULL);
+    spec_child_says(&c, "sweep", 130, "speclab sweep: interrupted");
+    spec_child_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_line_tells_counts_rate_and_time_left),
+        cmocka_unit_test(times_and_counts_are_short),
+        cmocka_unit_test(every_long_verb_shows_a_line_and_erases_it),
+        cmocka_unit_test(the_line_says_that_models_load),
+        cmocka_unit_test(a_pipe_sees_no_progress),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables within the columns of a terminal: each step of shrinking; no line is too wide, and no
+ * cell is lost without a note. */
+#include "base/table.h"
+
+#include "base/text_width.h"
+#include "tests/support/support.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static char *fitted(const spec_table *table, int columns)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(spec_table_write_fitting(table, columns, out, NULL), GSL_SUCCESS);
+    assert_int_equal(fclose(out), 0);
+    char *copy = strdup(text);
+    free(text);
+    return copy;
+}
+
+static void expect(const spec_table *table, int columns, const char *expected)
+{
+    char *text = fitted(table, columns);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void init(spec_table *table, const char *const *names)
+{
+    int n = 0;
+    while (names[n] != NULL) n++;
+    assert_int_equal(spec_table_init(table, names, n), GSL_SUCCESS);
+}
+
+static void add(spec_table *table, double K, double emitted, const char *draft)
+{
+    spec_table_number(table, "K", K);
+    spec_table_number(table, "emitted_theory", emitted);
+    spec_table_text(table, "draft", draft);
+    spec_table_number(table, "c", 0.1);
+    assert_int_equal(spec_table_append(table), GSL_SUCCESS);
+}
+
+static void each_step_is_taken_only_where_the_one_before_is_not_enough(void **state)
+{
+    (void)state;
+    spec_table table;
+    init(&table, (const char *const[]){"K", "emitted_theory", "c", "empty", "draft", NULL});
+    add(&table, 2, 1.75, "zipf?V=1000&s=1.1");
+    add(&table, 12, 1.96875, "uniform");
+    expect(&table, 52,
+           " K  emitted_theory    c  empty  draft\n"
+           " 2            1.75  0.1         zipf?V=1000&s=1.1\n"
+           "12         1.96875  0.1         uniform\n");
+    expect(&table, 38, /* the constant and the empty column move above */
+           "In every row: c = 0.1; empty: empty\n\n"
+           " K  emitted_theory  draft\n"
+           " 2            1.75  zipf?V=1000&s=1.1\n"
+           "12         1.96875  uniform\n");
+    expect(&table, 36, /* then a column's name is wrapped */
+           "In every row: c = 0.1; empty: empty\n\n"
+           "    emitted_\n"
+           " K    theory  draft\n"
+           " 2      1.75  zipf?V=1000&s=1.1\n"
+           "12   1.96875  uniform\n");
+    expect(&table, 28, /* then a text is wrapped */
+           "In every row: c = 0.1;\n"
+           "empty: empty\n\n"
+           "    emitted_\n"
+           " K    theory  draft\n"
+           " 2      1.75  zipf?V=1000&\n"
+           "              s=1.1\n"
+           "12   1.96875  uniform\n");
+    expect(&table, 24, /* last, a block per row */
+           "In every row: c = 0.1;\n"
+           "empty: empty\n\n"
+           "K         2\n"
+           "emitted_theory\n"
+           "          1.75\n"
+           "draft     zipf?V=1000&\n"
+           "          s=1.1\n\n"
+           "K         12\n"
+           "emitted_theory\n"
+           "          1.96875\n"
+           "draft     uniform\n");
+    spec_table_free(&table);
+}
+
+static void a_wide_terminal_leaves_out_what_qualifies_first_and_says_so(void **state)
+{
+    (void)state;
+    spec_table table;
+    static const char *const names[] = {"alpha", "speedup", "speedup_se", "speedup_theory",
+                                        "ops",   "verdict", NULL};
+    init(&table, names);
+    for (int r = 0; r < 2; r++) {
+        for (int c = 0; c < 5; c++) spec_table_number(&table, names[c], (1 + r) * 1234.5678e-200);
+        spec_table_text(&table, "verdict", r == 0 ? "lossless" : "lossy");
+        assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+    }
+    char *text = fitted(&table, 80);
+    assert_null(strstr(text, "Not shown"));
+    free(text);
+    spec_table_free(&table);
+
+    static const char *const more[] = {"alpha", "speedup", "speedup_se", "speedup_theory",
+                                       "ops",   "ops_var", "verdict",    NULL};
+    init(&table, more);
+    for (int r = 0; r < 2; r++) {
+        for (int c = 0; c < 6; c++) spec_table_number(&table, more[c], (1 + r) * -1234.5678e-200);
+        spec_table_text(&table, "verdict", r == 0 ? "lossless" : "lossy");
+        assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+    }
+    expect(&table, 80,
+           "        alpha        speedup     speedup_se            ops  verdict\n"
+           "-1.23457e-197  -1.23457e-197  -1.23457e-197  -1.23457e-197  lossless\n"
+           "-2.46914e-197  -2.46914e-197  -2.46914e-197  -2.46914e-197  lossy\n\n"
+           "Not shown: speedup_theory, ops_var (--wide shows all)\n");
+    spec_table_free(&table);
+}
+
+/* Removes blanks, to compare all other characters. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c != ' ' && *c != '\n') *to++ = *c;
+    *to = '\0';
+}
+
+/* Each cell is on the page, or a note names its column as not shown. */
+static void check_cells(const spec_table *table, char *page)
+{
+    char buffer[40], cell[512], name[64];
+    squeeze(page);
+    const char *not_shown = strstr(page, "Notshown:");
+    for (int c = 0; c < table->n_columns; c++) {
+        snprintf(name, sizeof name, "%s", table->column[c]);
+        if (not_shown != NULL && strstr(not_shown, name) != NULL) continue;
+        for (size_t r = 0; r < table->n_rows; r++) {
+            if (spec_table_cell(table, r, c)->kind == SPEC_CELL_TEXT)
+                continue; /* texts may be wrapped */
+            snprintf(cell, sizeof cell, "%s",
+                     spec_cell_format(spec_table_cell(table, r, c), SPEC_FORMAT_TABLE, buffer,
+                                      sizeof buffer));
+            if (strstr(page, cell) == NULL)
+                fail_msg("row %zu has lost its %s, %s: %s", r, name, cell, page);
+        }
+    }
+}
+
+static unsigned next(unsigned *noise, unsigned n)
+{
+    *noise = *noise * 1664525u + 1013904223u;
+    return (*noise >> 16) % n;
+}
+
+static void no_line_is_too_wide_and_no_column_is_lost_in_silence(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"alpha",
+                                        "emitted",
+                                        "emitted_se",
+                                        "speedup_theory",
+                                        "\xe4\xb8\xad\xe6\x96\x87",
+                                        "K",
+                                        "verdict",
+                                        "accepted_over_drafted",
+                                        "draft",
+                                        "x",
+                                        "speedup",
+                                        "speedup_iid_z"};
+    unsigned noise = 42;
+    for (int i = 0; i < 3000; i++) {
+        const int n = 1 + (int)next(&noise, 12), rows = (int)next(&noise, 4),
+                  columns = 20 + (int)next(&noise, 130);
+        const char *names[13] = {NULL};
+        spec_table table;
+        for (int c = 0; c < n; c++) names[c] = words[c];
+        init(&table, names);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < n; c++) {
+                char text[256] = "";
+                switch (next(&noise, 4)) {
+                case 0: spec_table_number(&table, names[c], 1.0 / (3.0 + next(&noise, 100))); break;
+                case 1: spec_table_integer(&table, names[c], (long long)next(&noise, 30000)); break;
+                case 2:
+                    for (unsigned k = next(&noise, 12); k > 0; k--)
+                        strcat(text, k % 3 == 0 ? "zipf?V=3&" : words[next(&noise, 12)]);
+                    spec_table_text(&table, names[c], text);
+                    break;
+                default: break;
+                }
+            }
+            assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
+        }
+        char *text = fitted(&table, columns);
+        for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+            char one[1024];
+            snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
+            if (spec_text_width(one) > columns)
+                fail_msg("%d columns for %d: '%s' of\n%s", spec_text_width(one), columns, one,
+                         text);
+        }
+        check_cells(&table, text);
+        free(text);
+        spec_table_free(&table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_step_is_taken_only_where_the_one_before_is_not_enough),
+        cmocka_unit_test(a_wide_terminal_leaves_out_what_qualifies_first_and_says_so),
+        cmocka_unit_test(no_line_is_too_wide_and_no_column_is_lost_in_silence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/thread_pool.h"
+
+#include "tests/support/support.h"
+
+#include <dirent.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHUNKS = 1000 };
+
+typedef struct {
+    atomic_int times[CHUNKS];
+    int plain[CHUNKS]; /* written by the thread of the chunk, read by the caller */
+} marks;
+
+static void mark(void *job, int chunk)
+{
+    marks *m = job;
+    atomic_fetch_add(&m->times[chunk], 1);
+    m->plain[chunk] += chunk + 1;
+}
+
+static void expect(marks *m, int n, int times)
+{
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_int_equal(m->times[i], i < n ? times : 0);
+        assert_int_equal(m->plain[i], i < n ? times * (i + 1) : 0);
+    }
+}
+
+static void every_chunk_is_done_once(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 3, 5};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        omp_set_num_threads(sizes[s]);
+        spec_thread_pool_retain();
+        for (int n = 0; n <= CHUNKS; n = n * 3 + 1) {
+            marks m = {0};
+            for (int job = 0; job < 20; job++) {
+                const bool taken = spec_thread_pool_try_lock();
+                assert_int_equal(taken, sizes[s] > 1);
+                for (int again = 0; again < 5; again++) spec_thread_pool_run(mark, &m, n, taken);
+                if (taken) spec_thread_pool_unlock();
+            }
+            expect(&m, n, 100);
+        }
+        spec_thread_pool_release();
+    }
+}
+
+static pthread_t caller;
+
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void mark_late(void *job, int chunk)
+{
+    usleep(pthread_equal(caller, pthread_self()) ? 200 : 5000);
+    mark(job, chunk);
+}
+
+static void the_caller_waits_for_the_last(void **state)
+{
+    (void)state;
+    caller = pthread_self();
+    omp_set_num_threads(3);
+    spec_thread_pool_retain();
+    assert_true(spec_thread_pool_try_lock());
+    for (int job = 0; job < 5; job++) {
+        marks m = {0};
+        spec_thread_pool_run(mark_late, &m, 30, true);
+        expect(&m, 30, 1);
+    }
+    spec_thread_pool_unlock();
+    spec_thread_pool_release();
+}
+
+/* Where chunks ran; the thread moves to the caller's processor while `pull` is set. */
+typedef struct {
+    int callers;
+    bool pull;
+    atomic_int apart; /* the pool thread's chunks on another processor */
+} whereabouts;
+
+static void look_around(void *job, int chunk)
+{
+    whereabouts *w = job;
+    (void)chunk;
+    if (!pthread_equal(caller, pthread_self())) {
+        if (w->pull) {
+            cpu_set_t all, one;
+            CPU_ZERO(&one);
+            CPU_SET((size_t)w->callers, &one);
+            if (sched_getaffinity(0, sizeof all, &all) == 0 &&
+                sched_setaffinity(0, sizeof one, &one) == 0)
+                sched_setaffinity(0, sizeof all, &all);
+        }
+        atomic_fetch_add(&w->apart, sched_getcpu() != w->callers);
+    }
+    const int64_t until = nanoseconds() + 100000;
+    while (nanoseconds() < until) continue;
+}
+
+/* The caller keeps its processor and never sleeps: a pool thread on the same processor would wait
+ * for the scheduler. */
+static void a_member_leaves_the_callers_processor(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) {
+        printf("skipped: there is one processor\n");
+        skip();
+    }
+    caller = pthread_self();
+    omp_set_num_threads(2);
+    spec_thread_pool_retain();
+    assert_true(spec_thread_pool_try_lock()); /* the pool thread may run anywhere */
+    spec_thread_pool_unlock();
+    whereabouts w = {.callers = sched_getcpu()};
+    CPU_ZERO(&one);
+    CPU_SET((size_t)w.callers, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    int left = 0;
+    for (int pass = 0; pass < 20; pass++) {
+        assert_true(spec_thread_pool_try_lock());
+        w.pull = true;
+        spec_thread_pool_run(look_around, &w, 40, true);
+        w.pull = false;
+        atomic_store(&w.apart, 0);
+        for (int job = 0; job < 3; job++) spec_thread_pool_run(look_around, &w, 40, true);
+        left += w.apart > 0;
+        spec_thread_pool_unlock();
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    spec_thread_pool_release();
+    printf("left in %d of 20 passes\n", left);
+    assert_true(left >= 10);
+}
+
+static void who_finds_it_taken_works_alone(void **state)
+{
+    (void)state;
+    omp_set_num_threads(2);
+    spec_thread_pool_retain();
+    assert_true(spec_thread_pool_try_lock());
+    assert_false(spec_thread_pool_try_lock());
+    marks m = {0};
+    spec_thread_pool_run(mark, &m, CHUNKS, false);
+    expect(&m, CHUNKS, 1);
+    spec_thread_pool_unlock();
+    assert_true(spec_thread_pool_try_lock());
+    spec_thread_pool_unlock();
+    spec_thread_pool_release();
+}
+
+static void inside_a_parallel_region_everybody_works_alone(void **state)
+{
+    (void)state;
+    omp_set_num_threads(3);
+    spec_thread_pool_retain();
+    atomic_int taken = 0;
+#pragma omp parallel
+    {
+        if (spec_thread_pool_try_lock()) atomic_fetch_add(&taken, 1);
+    }
+    assert_int_equal(taken, 0);
+    spec_thread_pool_release();
+}
+
+/* Sessions of several threads; each retains the pool and locks it when it is free. */
+static void *read_own_text(void *result)
+{
+    for (int pass = 0; pass < 40; pass++) {
+        omp_set_num_threads(2 + pass / 10 % 2);
+        spec_thread_pool_retain();
+        const bool taken = spec_thread_pool_try_lock();
+        for (int job = 0; job < 10; job++) spec_thread_pool_run(mark, result, CHUNKS, taken);
+        if (taken) spec_thread_pool_unlock();
+        spec_thread_pool_release();
+    }
+    return NULL;
+}
+
+static void threads_share_it_in_turns(void **state)
+{
+    (void)state;
+    enum { READERS = 4 };
+    static marks m[READERS];
+    pthread_t reader[READERS];
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&reader[i], NULL, read_own_text, &m[i]), 0);
+    for (int i = 0; i < READERS; i++) pthread_join(reader[i], NULL);
+    for (int i = 0; i < READERS; i++) expect(&m[i], CHUNKS, 400);
+}
+
+static int threads_now(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (readdir(tasks) != NULL) n++;
+    closedir(tasks);
+    return n;
+}
+
+/* The number of this process's threads that do not sleep. */
+static int awake_now(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        char path[300], line[300];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL) continue;
+        if (fgets(line, sizeof line, file) != NULL) n += strstr(line, ") S ") == NULL;
+        fclose(file);
+    }
+    closedir(tasks);
+    return n;
+}
+
+static void it_sleeps_between_passes_and_ends_with_its_last_holder(void **state)
+{
+    (void)state;
+    omp_set_num_threads(3);
+    spec_thread_pool_retain();
+    spec_thread_pool_retain();
+    marks m = {0};
+    for (int pass = 1; pass <= 3; pass++) {
+        assert_true(spec_thread_pool_try_lock());
+        spec_thread_pool_run(mark, &m, CHUNKS, true);
+        spec_thread_pool_unlock();
+        for (int i = 0; i < 1000 && awake_now() > 1; i++) usleep(10000);
+        assert_int_equal(awake_now(), 1);
+        expect(&m, CHUNKS, pass);
+    }
+    const int with_team = threads_now();
+    spec_thread_pool_release();
+    assert_int_equal(threads_now(), with_team);
+    spec_thread_pool_release();
+    assert_int_equal(threads_now(), with_team - 2);
+}
+
+static void a_child_of_a_fork_works_on(void **state)
+{
+    (void)state;
+    omp_set_num_threads(3);
+    spec_thread_pool_retain();
+    marks m = {0};
+    bool taken = spec_thread_pool_try_lock();
+    spec_thread_pool_run(mark, &m, CHUNKS, taken);
+    spec_thread_pool_unlock();
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 3; i++) {
+            taken = spec_thread_pool_try_lock();
+            spec_thread_pool_run(mark, &m, CHUNKS, taken);
+            if (taken) spec_thread_pool_unlock();
+        }
+        bool right = taken;
+        for (int i = 0; i < CHUNKS; i++)
+            right = right && m.times[i] == 4 && m.plain[i] == 4 * (i + 1);
+        spec_thread_pool_release();
+        _exit(right ? 0 : 1);
+    }
+    int code;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    spec_thread_pool_release();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_chunk_is_done_once),
+        cmocka_unit_test(the_caller_waits_for_the_last),
+        cmocka_unit_test(a_member_leaves_the_callers_processor),
+        cmocka_unit_test(who_finds_it_taken_works_alone),
+        cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
+        cmocka_unit_test(threads_share_it_in_turns),
+        cmocka_unit_test(it_sleeps_between_passes_and_ends_with_its_last_holder),
+        cmocka_unit_test(a_child_of_a_fork_works_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every figure of plots/ is drawn from its declared columns alone. SPECLAB names the program. */
+#include "cli/verb.h"
+#include "tests/support/child.h"
+#include "tests/support/folder.h"
+#include "tests/support/picture.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIGURES_MAX = 64, COLUMNS_MAX = 16, NAME_SIZE = 40 };
+
+typedef struct {
+    char name[NAME_SIZE], column[COLUMNS_MAX][NAME_SIZE];
+    int n;
+} figure;
+
+/* The figures as 'speclab list figures' shows them. */
+static int all_figures(figure *figures)
+{
+    spec_child c;
+    int n = 0;
+    spec_child_run(&c, "list figures -f csv");
+    assert_int_equal(c.code, 0);
+    for (char *line = strtok(c.text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *needs = strstr(line, ",needs "), *name = line + strlen("figure,");
+        if (strncmp(line, "figure,", 7) != 0) continue;
+        assert_non_null(needs);
+        assert_true(n < FIGURES_MAX);
+        figure *f = &figures[n++];
+        *f = (figure){.n = 0};
+        snprintf(f->name, sizeof f->name, "%.*s", (int)strcspn(name, ","), name);
+        for (char *at = needs + strlen(",needs "); *at != '\0'; f->n++) {
+            assert_true(f->n < COLUMNS_MAX);
+            const size_t length = strcspn(at, " ");
+            snprintf(f->column[f->n], NAME_SIZE, "%.*s", (int)length, at);
+            at += length + (at[length] == ' ');
+        }
+    }
+    spec_child_free(&c);
+    assert_true(n > 30);
+    return n;
+}
+
+/* Whether the column holds names. `draft` does, except beside `seen`, where it is a probability. */
+static bool holds_names(const figure *f, const char *column)
+{
+    static const char *const names[] = {"rule",     "drafting", "draft",  "siblings", "widths",
+                                        "method",   "pair",     "regime", "policy",   "family",
+                                        "hardware", "curve",    "token",  "kind",     "text"};
+    for (int i = 0; i < f->n; i++)
+        if (strcmp(column, "draft") == 0 && strcmp(f->column[i], "seen") == 0) return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(column, names[i]) == 0) return true;
+    return false;
+}
+
+/* Writes a row's value of a column: a name that scripts know, a whole number for counts, or a
+ * fraction. */
+static void write_value(FILE *out, const figure *f, const char *column, int row)
+{
+    static const char *const known[][3] = {
+        {"rule", "token", "traversal"},
+        {"drafting", "tree?children=2.1.0.0&siblings=iid", "chain"},
+        {"widths", "2.1", "2.1.1"},
+        {"curve", "run p", "counts"}};
+    static const char *const counts[] = {"K",      "n",      "n_tokens",    "pass",
+                                         "budget", "tokens", "draft_order", "T"};
+    if (holds_names(f, column)) {
+        const char *name = row % 2 == 0 ? "one" : "two words";
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (strcmp(column, known[i][0]) == 0) name = known[i][1 + row % 2];
+        fputs(name, out);
+        return;
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (strcmp(column, counts[i]) != 0) continue;
+        fprintf(out, "%d", row + 1);
+        return;
+    }
+    fprintf(out, "%g", 0.3 + 0.05 * row);
+}
+
+/* Writes n rows of every column but one; all numeric cells are opt_value. */
+static void write_csv(const figure *f, int rows, int without, const char *opt_value)
+{
+    FILE *out = fopen("data.csv", "w");
+    assert_non_null(out);
+    for (int row = -1; row < rows; row++) {
+        bool first = true;
+        for (int i = 0; i < f->n; i++) {
+            if (i == without) continue;
+            if (!first) fputc(',', out);
+            first = false;
+            if (row < 0) fputs(f->column[i], out);
+            else if (opt_value != NULL && !holds_names(f, f->column[i])) fputs(opt_value, out);
+            else write_value(out, f, f->column[i], row);
+        }
+        fputc('\n', out);
+    }
+    fclose(out);
+    unlink("figure.svg");
+}
+
+static void draw_in_size(spec_child *c, const figure *f, const char *size)
+{
+    char arguments[160];
+    snprintf(arguments, sizeof arguments, "plot data.csv -F %.*s -o figure.svg --size %.20s",
+             NAME_SIZE, f->name, size);
+    spec_child_run(c, arguments);
+}
+
+static void draw(spec_child *c, const figure *f) { draw_in_size(c, f, "900x600px"); }
+
+static void every_figure_is_drawn_from_the_columns_it_needs(void **state)
+{
+    static figure figures[FIGURES_MAX];
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        for (int rows = 1; rows <= 6; rows += 5) {
+            spec_child c;
+            write_csv(&figures[i], rows, -1, NULL);
+            draw(&c, &figures[i]);
+            if (c.code != 0) fail_msg("%s, %d rows: %s", figures[i].name, rows, c.line);
+            if (rows > 1) spec_picture_check("figure.svg");
+            assert_int_equal(access("figure.svg", R_OK), 0);
+            spec_child_free(&c);
+        }
+    }
+}
+
+static void titles_and_labels_are_apart(void **state)
+{
+    static const char *const sizes[] = {"900x600px", "8x6cm"};
+    static figure figures[FIGURES_MAX];
+    int drawn = 0;
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        write_csv(&figures[i], 6, -1, NULL);
+        for (int s = 0; s < 2; s++) {
+            spec_child c;
+            draw_in_size(&c, &figures[i], sizes[s]);
+            if (c.code == 0) {
+                spec_picture_texts_apart("figure.svg", figures[i].name);
+                drawn++;
+            } else if (strstr(c.line, "has no room for its panels") == NULL) {
+                fail_msg("%s, %s: %s", figures[i].name, sizes[s], c.line);
+            }
+            spec_child_free(&c);
+        }
+    }
+    assert_true(drawn > 3 * n / 2);
+}
+
+/* Settings that give the same point: one label stays, and a small figure has none. */
+static void labels_that_collide_are_left_out(void **state)
+{
+    static const figure lossy = {.name = "lossy"};
+    static const char *const sizes[] = {"900x600px", "8x6cm"};
+    (void)state;
+    spec_needs_program();
+    spec_file_write("data.csv",
+                    "tv,mean_n_accepted,rule,family,K\n0.4,0.9,lenience?l=0.123,lenience,1\n"
+                    "0.4,0.9,lenience?l=0.045,lenience,1\n"
+                    "0,0.5,block-greedy,block-greedy,1\n");
+    for (int s = 0; s < 2; s++) {
+        spec_child c;
+        draw_in_size(&c, &lossy, sizes[s]);
+        assert_int_equal(c.code, 0);
+        char *svg = spec_file_bytes("figure.svg");
+        assert_int_equal(strstr(svg, ">0.123<") != NULL, s == 0);
+        assert_null(strstr(svg, ">0.045<"));
+        free(svg);
+        spec_picture_texts_apart("figure.svg", sizes[s]);
+        spec_child_free(&c);
+    }
+}
+
+/* The error of a script follows gnuplot's warnings. */
+static void a_figure_without_room_says_so(void **state)
+{
+    static const figure lossy = {.name = "lossy"};
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("data.csv", "tv,mean_n_accepted,rule,family,K\n0.4,0.9,token,token,1\n");
+    draw_in_size(&c, &lossy, "3x3cm");
+    spec_child_says(&c, "lossy", SPEC_EXIT_USAGE,
+                    "speclab plot: data.csv is not drawn: the figure has no room for its panels");
+    spec_child_free(&c);
+}
+
+static void every_missing_column_is_named(void **state)
+{
+    static figure figures[FIGURES_MAX];
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        for (int missing = 0; missing < figures[i].n; missing++) {
+            spec_child c;
+            char begin[160];
+            write_csv(&figures[i], 3, missing, NULL);
+            draw(&c, &figures[i]);
+            snprintf(begin, sizeof begin,
+                     "speclab plot: data.csv has no column '%s', which the figure '%s' needs",
+                     figures[i].column[missing], figures[i].name);
+            spec_child_says(&c, figures[i].name, SPEC_EXIT_USAGE, begin);
+            assert_int_not_equal(access("figure.svg", F_OK), 0);
+            spec_child_free(&c);
+        }
+    }
+}
+
+static bool names_column(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    return false;
+}
+
+/* The text after "# key: " in the lines of the script, or "". */
+static void header(char *value, size_t size, const char *script, const char *key)
+{
+    char begin[32];
+    snprintf(begin, sizeof begin, "\n# %s: ", key);
+    value[0] = '\0';
+    for (const char *at = script; (at = strstr(at, begin)) != NULL; at++) {
+        const char *words = at + strlen(begin);
+        const size_t used = strlen(value);
+        snprintf(value + used, size - used, "%s%.*s", used > 0 ? " " : "",
+                 (int)strcspn(words, "\n"), words);
+    }
+}
+
+/* $DATA holds the declared columns: a script must read no other column, and at least one of
+ * these. */
+static void a_script_reads_the_columns_that_it_declares(void **state)
+{
+    static figure figures[FIGURES_MAX];
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        char path[256], needs[512], names[256], may_use[256], all[1100], word[NAME_SIZE];
+        snprintf(path, sizeof path, "%.150s/plots/%.*s.gp", spec_folder_before, NAME_SIZE,
+                 figures[i].name);
+        char *script = spec_file_bytes(path);
+        header(needs, sizeof needs, script, "needs");
+        header(names, sizeof names, script, "names");
+        header(may_use, sizeof may_use, script, "may use");
+        snprintf(all, sizeof all, "%s %s %s", needs, names, may_use);
+        for (const char *at = script; (at = strstr(at, "column('")) != NULL; at++) {
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(at + 8, "'"), at + 8);
+            if (!names_column(all, word))
+                fail_msg("%s.gp reads '%s' and does not declare it", figures[i].name, word);
+        }
+        for (int c = 0; c < figures[i].n && needs[0] != '\0'; c++) {
+            char quoted[NAME_SIZE + 2];
+            snprintf(quoted, sizeof quoted, "'%s'", figures[i].column[c]);
+            if (strstr(script, quoted) == NULL)
+                fail_msg("%s.gp declares %s and does not read it", figures[i].name, quoted);
+        }
+        if (strstr(script, "system(") != NULL || strchr(script, '`') != NULL)
+            fail_msg("%s.gp calls a shell", figures[i].name);
+        free(script);
+    }
+}
+
+/* Any numbers give a figure, or one line that is not gnuplot's, and no file. */
+static void odd_data_give_a_figure_or_one_line(void **state)
+{
+    static const char *const values[] = {"", "nan", "0", "-1", "1e300", "oops"};
+    static figure figures[FIGURES_MAX];
+    (void)state;
+    spec_needs_program();
+    const int n = all_figures(figures);
+    for (int i = 0; i < n; i++) {
+        for (size_t v = 0; v <= sizeof values / sizeof values[0]; v++) {
+            spec_child c;
+            write_csv(&figures[i], v == 0 ? 0 : 3, -1, v == 0 ? "" : values[v - 1]);
+            draw(&c, &figures[i]);
+            if (c.code == 0) {
+                assert_int_equal(access("figure.svg", R_OK), 0);
+            } else {
+                spec_child_says(&c, figures[i].name, SPEC_EXIT_USAGE, "speclab plot: data.csv");
+                if (strstr(c.line, "gnuplot") != NULL) fail_msg("%s: %s", figures[i].name, c.line);
+                assert_int_not_equal(access("figure.svg", F_OK), 0);
+            }
+            spec_child_free(&c);
+        }
+    }
+}
+
+/* An experiment that could not be drawn is refused before it runs. */
+static void a_figure_that_cannot_be_drawn_is_found_before_the_run(void **state)
+{
+    static const char *const cases[][2] = {
+        {"measure = \"acceptance\"; figure = \"spedup\"; grid = { alpha = 0.27; K = 3; c = 0.1; };",
+         "there is no figure 'spedup'; did you mean 'speedup'?"},
+        {"measure = \"law\"; figure = \"speedup\"; grid = { alpha = 0.27; K = 3; };",
+         "the figure 'speedup' needs the column 'speedup', which law does not have; measures with "
+         "it: acceptance"},
+        {"measure = \"acceptance\"; figure = \"speedup\"; show = [\"alpha\", \"K\"]; grid = { "
+         "alpha = 0.27; K = 3; c = 1; };",
+         "the figure 'speedup' needs the column 'speedup', which 'show' leaves out"},
+        {"measure = \"acceptance\"; figure = \"style\"; grid = { alpha = 0.27; K = 3; c = 1; };",
+         "there is no figure 'style'"},
+    };
+    (void)state;
+    spec_needs_program();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char begin[256];
+        spec_file_write("wrong.cfg", cases[i][0]);
+        snprintf(begin, sizeof begin, "speclab run: wrong.cfg: %s", cases[i][1]);
+        spec_program_fails("run wrong.cfg -o wrong.csv", SPEC_EXIT_USAGE, begin);
+        spec_program_fails("run wrong.cfg -d wrong", SPEC_EXIT_USAGE, begin);
+        assert_int_not_equal(access("wrong.csv", F_OK), 0);
+        assert_int_not_equal(access("wrong", F_OK), 0);
+    }
+}
+
+static void every_experiment_can_be_drawn(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "list experiments -f csv");
+    assert_non_null(strstr(c.text, "experiment,speedup_table,"));
+    assert_null(strstr(c.text, "the figure "));
+    assert_null(strstr(c.text, "no figure"));
+    spec_child_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_figure_is_drawn_from_the_columns_it_needs),
+        cmocka_unit_test(titles_and_labels_are_apart),
+        cmocka_unit_test(labels_that_collide_are_left_out),
+        cmocka_unit_test(a_figure_without_room_says_so),
+        cmocka_unit_test(every_missing_column_is_named),
+        cmocka_unit_test(a_script_reads_the_columns_that_it_declares),
+        cmocka_unit_test(odd_data_give_a_figure_or_one_line),
+        cmocka_unit_test(a_figure_that_cannot_be_drawn_is_found_before_the_run),
+        cmocka_unit_test(every_experiment_can_be_drawn),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

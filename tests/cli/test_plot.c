@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Figures of any CSV: what 'speclab plot' draws by its options, and its error messages. SPECLAB
+ * names the program. */
+#include "cli/verb.h"
+#include "tests/support/child.h"
+#include "tests/support/folder.h"
+#include "tests/support/picture.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The texts of a figure, each once; the caller frees them. */
+static char *texts_of(const char *path)
+{
+    char *bytes = spec_file_bytes(path), *texts = calloc(strlen(bytes) + 2, 1), *to = texts;
+    for (const char *at = strstr(bytes, "<text"); at != NULL; at = strstr(at, "<text")) {
+        const char *end = strstr(at, "</text>");
+        assert_non_null(end);
+        bool tag = false;
+        for (; at < end; at++) {
+            if (*at == '<') tag = true;
+            if (!tag && *at != '\t' && *at != '\n') *to++ = *at;
+            if (*at == '>') tag = false;
+        }
+        *to++ = '\n';
+    }
+    free(bytes);
+    return texts;
+}
+
+static void shows(const char *path, const char *text)
+{
+    char *texts = texts_of(path);
+    if (strstr(texts, text) == NULL) fail_msg("%s does not show '%s' but\n%s", path, text, texts);
+    free(texts);
+}
+
+static void shows_not(const char *path, const char *text)
+{
+    char *texts = texts_of(path);
+    if (strstr(texts, text) != NULL) fail_msg("%s shows '%s'", path, text);
+    free(texts);
+}
+
+/* The number of occurrences of a text in a file. */
+static int count(const char *path, const char *text)
+{
+    char *bytes = spec_file_bytes(path);
+    int n = 0;
+    for (const char *at = bytes; (at = strstr(at, text)) != NULL; at += strlen(text)) n++;
+    free(bytes);
+    return n;
+}
+
+static void draws(const char *arguments)
+{
+    char all[512];
+    unlink("x.svg");
+    snprintf(all, sizeof all, "plot %s -o x.svg", arguments);
+    spec_program_works(all);
+    spec_picture_check("x.svg");
+    spec_picture_texts_apart("x.svg", arguments);
+}
+
+static void refuses(const char *arguments, const char *begin)
+{
+    char all[512], line[512];
+    unlink("x.svg");
+    snprintf(all, sizeof all, "plot %s -o x.svg", arguments);
+    snprintf(line, sizeof line, "speclab plot: %s", begin);
+    spec_program_fails(all, SPEC_EXIT_USAGE, line);
+    assert_int_not_equal(access("x.svg", F_OK), 0);
+}
+
+/* ---- figures of the user's own CSV ----------------------------------------------------------- */
+
+static const char mine[] = "\xef\xbb\xbf# by another program\n"
+                           "size, time ,time_se,ms_low,ms,ms_high,gpu,name\n"
+                           "\n"
+                           "4,\"2.5\",0.2,1,1.5,2,A100,\"a, b\"\n"
+                           "1,1.0,0.1,1,1.2,1.5,A100,\"it's \"\"x\"\"\"\n"
+                           "# in between\n"
+                           "2,,0.1,1,1.1,1.2,H100,x\n"
+                           "1,NA,0.1,2,2.2,2.5,H100,y\n"
+                           "4,3,0.1,3,3.3,3.5,H100,z"; /* no newline at the end */
+
+static void a_foreign_csv_is_drawn(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("mine.csv", mine);
+    draws("mine.csv --x size --y time --by gpu");
+    shows("x.svg", "size");
+    shows("x.svg", "time, ±2\xc2\xa0s.e.");
+    shows("x.svg", "H100");
+    draws("mine.csv --x size --y ms --facet gpu");
+    shows("x.svg", "ms, low to high");
+    draws("mine.csv --x name --y ms");
+    shows("x.svg", "it's \"x\"");
+    shows("x.svg", "a, b");
+    draws("mine.csv --x ms --y name --by gpu"); /* names on the vertical axis */
+    shows("x.svg", "A100");
+    draws("mine.csv --x size --y time,ms --by gpu --log xy");
+    shows("x.svg", "ms");
+}
+
+/* A pipe can be read only once. */
+static void a_pipe_is_drawn(void **state)
+{
+    char command[2 * PATH_MAX];
+    (void)state;
+    spec_needs_program();
+    spec_file_write("mine.csv", mine);
+    snprintf(command, sizeof command,
+             "cat mine.csv | '%s' plot /dev/stdin --x size --y time -o pipe.svg >said",
+             spec_program);
+    assert_int_equal(system(command), 0);
+    shows("pipe.svg", "size");
+}
+
+/* Whether a bar begins at a tic of the lower axis. One SVG path has several bars. */
+static bool has_bar_from_the_axis(const char *path)
+{
+    char *bytes = spec_file_bytes(path), bar[80];
+    bool found = false;
+    for (const char *at = bytes; !found && (at = strstr(at, "d='M")) != NULL; at++) {
+        double x, y, x_end, y_end;
+        if (sscanf(at, "d='M%lf,%lf L%lf,%lf", &x, &y, &x_end, &y_end) != 4 || x != x_end) continue;
+        snprintf(bar, sizeof bar, " M%.2f,%.2f L%.2f,", x, y, x);
+        found = strstr(bytes, bar) != NULL;
+    }
+    free(bytes);
+    return found;
+}
+
+static void bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int negative = 0; negative < 2; negative++) {
+        char csv[128];
+        snprintf(csv, sizeof csv, "K,hit,hit_low,hit_high\n1,0.1,0.0002,0.2\n2,0.01,%s,0.02\n",
+                 negative ? "-0.1" : "0.001");
+        spec_file_write("bars.csv", csv);
+        draws("bars.csv --x K --y hit --log y");
+        assert_int_equal(has_bar_from_the_axis("x.svg"), negative);
+    }
+}
+
+static void results_have_bars_theory_and_the_words_of_the_field(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
+    draws("sweep.csv --x K --y speedup --by alpha");
+    shows("x.svg", "draft length K (tokens)");
+    shows("x.svg", "speed-up over plain decoding, ±2\xc2\xa0s.e.");
+    shows("x.svg", "α = 0.8");
+    shows("x.svg", "theory");
+    shows("x.svg", "simulated");
+    shows("x.svg", "c = 0.1"); /* constant: in the title */
+    draws("sweep.csv --x K --y emitted,emitted_theory --facet alpha");
+    shows("x.svg", "emitted, theory");
+    shows_not("x.svg", "a round");
+    draws("sweep.csv"); /* the result's own figure */
+    shows("x.svg", "Speed-up of speculative decoding, c = 0.1");
+    draws("sweep.csv --by c"); /* with another grouping */
+    spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1,0.3 --rounds 2000 -o two.csv");
+    draws("two.csv");
+    shows_not("x.svg", "c = 0.1,");
+    shows("x.svg", "c = 0.3"); /* two costs: line styles, not the title */
+    draws("two.csv --where c=0.3");
+    shows("x.svg", "Speed-up of speculative decoding, c = 0.3");
+}
+
+/* A column with an empty cell is not constant, even if all its other cells are equal. */
+static void a_title_names_what_all_rows_have(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("part.csv", "# measure: acceptance\nalpha,K,c,speedup\n"
+                                "0.5,1,0.1,1.2\n0.5,2,,1.4\n0.5,3,0.1,1.5\n");
+    draws("part.csv --x K --y speedup");
+    shows("x.svg", "α = 0.5");
+    shows_not("x.svg", "c = 0.1");
+    assert_int_equal(count("x.svg", "xlink:href='#gpPt6' transform"), 3);
+    draws("part.csv -F speedup"); /* needs c: the row without it is omitted */
+    shows("x.svg", "α = 0.5, c = 0.1");
+    assert_int_equal(count("x.svg", "xlink:href='#gpPt6' transform"), 2);
+}
+
+static void points_of_a_series_are_joined_in_order(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("order.csv", "x,y\n3,1\n1,1\n2,1\n");
+    draws("order.csv --x x --y y");
+    char *bytes = spec_file_bytes("x.svg"), *plot = strstr(bytes, "gnuplot_plot_1"),
+         *line = strstr(plot, "d='M");
+    assert_non_null(line);
+    double x[3];
+    assert_int_equal(sscanf(line, "d='M%lf,%*f L%lf,%*f L%lf", &x[0], &x[1], &x[2]), 3);
+    assert_true(x[0] < x[1] && x[1] < x[2]);
+    free(bytes);
+}
+
+static void a_map_has_a_cell_for_each_pair_and_a_line_at_one(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write(
+        "map.csv", "K,alpha,speedup,c\n1,0.2,0.8,0.1\n1,0.6,1.3,0.1\n2,0.2,0.7,0.1\n2,0.6,1.5,0.1\n"
+                   "3,0.6,1.4,0.1\n");
+    draws("map.csv --x K --y alpha --heat speedup");
+    shows("x.svg", "1.5");
+    shows("x.svg", "(line: 1)");
+    draws("map.csv --x K --y alpha --heat speedup --where alpha=0.6");
+    shows_not("x.svg", "(line: 1)");
+    draws("map.csv --x K --y alpha --heat speedup --facet c");
+    spec_file_write("map.csv", "K,alpha,speedup,c\n1,0.2,0.8,0.1\n1,0.2,0.7,0.3\n");
+    refuses("map.csv --x K --y alpha --heat speedup",
+            "map.csv: several rows have K = 1 and alpha = 0.2 and differ in c; choose one with "
+            "--where, or --facet");
+    draws("map.csv --x K --y alpha --heat speedup --facet c");
+    refuses("map.csv --x K --heat speedup", "--x needs --y COLUMN");
+    refuses("map.csv --y K --heat speedup", "--y and --heat need --x COLUMN");
+    refuses("map.csv --x K --y alpha --heat speedup --by c", "--heat draws no series");
+    refuses("map.csv --x K --y alpha --heat speedup --log x", "--heat has a cell for each value");
+}
+
+static void rows_of_one_place_are_told(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_file_write("twice.csv", "K,speedup,c\n1,1.2,0.1\n1,1.1,0.3\n2,1.5,0.1\n2,1.4,0.3\n");
+    spec_child_run(&c, "plot twice.csv --x K --y speedup -o once.svg");
+    spec_child_says(
+        &c, "plot", 0,
+        "speclab plot: several rows have one place, so no line joins them; they differ in c");
+    spec_child_free(&c);
+    spec_child_run(&c, "plot twice.csv --x K --y speedup --by c -o by.svg");
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.line, "");
+    spec_child_free(&c);
+}
+
+static void what_cannot_be_drawn_is_told_in_one_line(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_file_write("mine.csv", mine);
+    refuses("mine.csv",
+            "mine.csv names no figure in its '# figure:' line; choose columns with --x and --y");
+    refuses("mine.csv --x size --y tim", "mine.csv has no column 'tim'; did you mean 'time'?");
+    refuses("mine.csv --x size --y speedup",
+            "mine.csv has no column 'speedup'; it has size, time, time_se, ms_low");
+    refuses("mine.csv --x size --y name,ms",
+            "mine.csv: column 'name' holds texts such as 'a, b', not numbers");
+    refuses("mine.csv --x size", "--x needs --y COLUMN");
+    refuses("mine.csv --y time", "--y and --heat need --x COLUMN");
+    refuses("mine.csv --x size --y time --where gpu=B200", "mine.csv has no row with gpu=B200");
+    refuses("mine.csv --x size --y time --where gpu", "--where: 'gpu' is not COLUMN=VALUE");
+    refuses("mine.csv --x size --y time --where cpu=1",
+            "mine.csv has no column 'cpu'; did you mean 'gpu'?");
+    refuses("mine.csv --x size --y time --log z", "--log: 'z' is not x, y or xy");
+    refuses("mine.csv -F bench --by gpu",
+            "mine.csv has no column 'K', which the figure 'bench' needs");
+    refuses("mine.csv -F spedup", "there is no figure 'spedup'; did you mean 'speedup'?");
+    refuses("mine.csv -F ../x", "there is no figure '../x'");
+    refuses("mine.csv --x size --y time --size 8x6",
+            "--size: '8x6' is not a width and a height such as 8x6cm");
+    refuses("mine.csv --x size --y time --size 1x1px",
+            "--size: '1x1px' is not within 2.5 and 250 cm");
+    refuses("mine.csv --x size --y time --size nanx1cm", "--size: 'nanx1cm' is not a width");
+    refuses("mine.csv --x size --y time --font a'b", "--font: 'a'b' is not a name of letters");
+    refuses("mine.csv --x size --y time --font Sans,huge", "--font: 'Sans,huge' is not a name");
+    refuses("mine.csv --x size --y time --terminal eps",
+            "--terminal: 'eps' is not svg, png, pdf or tikz");
+    refuses("mine.csv --x size --y time --legend top",
+            "--legend: 'top' is not auto, right, bottom or none");
+    spec_program_fails("plot mine.csv --x size --y time -o x.eps", SPEC_EXIT_USAGE,
+                       "speclab plot: -o x.eps: a figure ends in .svg, .png, .pdf or .tex; or "
+                       "choose with --terminal");
+    spec_file_write("empty.csv", "x,y\n");
+    refuses("empty.csv --x x --y y", "empty.csv has no rows");
+    spec_file_write("empty.csv", "x,y\n1,\nNA,2\n");
+    refuses("empty.csv --x x --y y", "empty.csv: no row has numbers in both 'x' and 'y'");
+    spec_file_write("empty.csv", "x,y\n1,2\n3,\"4\n");
+    refuses("empty.csv --x x --y y", "empty.csv:3: a quoted field has no end");
+    spec_file_write("empty.csv", "x,y\n0,1\n-1,2\n");
+    refuses("empty.csv --x x --y y --log x",
+            "empty.csv: no value of 'x' is above 0, as a logarithmic axis needs");
+    FILE *many = fopen("many.csv", "w");
+    assert_non_null(many);
+    fputs("x,y,s\n", many);
+    for (int i = 0; i < 100; i++) fprintf(many, "%d,1,s%d\n", i, i);
+    fclose(many);
+    refuses("many.csv --x x --y y --by s",
+            "--by s: many.csv has over 64 values of it; --where chooses some");
+    refuses("many.csv --x x --y y --facet s",
+            "--facet s: many.csv has over 25 values of it; --where chooses some");
+    refuses("many.csv --x s --y y", "many.csv: column 's' has over 60 names, too many for an axis");
+    draws("many.csv --x x --y y --by s --where s=s1,s2,s50");
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static void titles_sizes_fonts_and_legends_are_as_asked(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1 --rounds 2000 -o sweep.csv");
+    draws("sweep.csv --title Mine");
+    shows("x.svg", "Mine");
+    shows_not("x.svg", "Speed-up of");
+    draws("sweep.csv --no-title");
+    shows_not("x.svg", "Speed-up of");
+    assert_int_equal(count("x.svg", "<svg \n viewBox=\"0 0 900 600\""),
+                     1); /* the page grows with the figure */
+    draws("sweep.csv --size 8x6cm");
+    assert_int_equal(count("x.svg", "<svg \n width=\"302\" height=\"227\""), 1);
+    draws("sweep.csv --size 3x2in");
+    assert_int_equal(count("x.svg", "<svg \n width=\"288\" height=\"192\""), 1);
+    draws("sweep.csv --size 500x400px --font Helvetica,12");
+    assert_int_equal(count("x.svg", "<svg \n width=\"500\" height=\"400\""), 1);
+    assert_true(count("x.svg", "font-family=\"Helvetica, sans-serif\" font-size=\"16.00\"") > 3);
+    draws("sweep.csv --legend none");
+    shows_not("x.svg", "simulated");
+    draws("sweep.csv --legend bottom");
+    shows("x.svg", "simulated");
+    refuses("sweep.csv --size 3x2.5cm --legend right",
+            "sweep.csv is not drawn: the figure has no room for its panels");
+}
+
+static void every_terminal_draws(void **state)
+{
+    static const char *const cases[][3] = {{"x.png", "", "\x89PNG"},
+                                           {"x.pdf", "", "%PDF"},
+                                           {"x.tex", "", "\\begin{tikzpicture}"},
+                                           {"x.out", " --terminal pdf", "%PDF"},
+                                           {"x.fig", " --terminal tikz", "\\begin{tikzpicture}"}};
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.5 --K 1:2 --c 0.1 --rounds 2000 -o sweep.csv");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "plot sweep.csv -o %s%s", cases[i][0], cases[i][1]);
+        spec_program_works(arguments);
+        char *bytes = spec_file_bytes(cases[i][0]);
+        if (strncmp(bytes, cases[i][2], strlen(cases[i][2])) != 0)
+            fail_msg("%s is not what it is called", cases[i][0]);
+        free(bytes);
+    }
+    spec_program_works("plot sweep.csv --terminal png");
+    assert_int_equal(access("sweep.png", R_OK), 0);
+    spec_program_works("plot sweep.csv -o again.tex");
+    spec_program_works("plot sweep.csv -o x.tex");
+    spec_files_same("x.tex", "again.tex"); /* no date */
+    refuses("sweep.csv --terminal tikz --font Times,8",
+            "--font Times: LaTeX chooses the font of a tikz picture");
+}
+
+/* ---- text of the user is never a command ----------------------------------------------------- */
+
+#define HOSTILE "a`touch${IFS}pwned`$(touch${IFS}pwned)@X\"b'c%s%n{d}_2^3\\n\\alpha<e>&amp;#~|"
+
+static void texts_come_out_as_they_are(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_works("sweep --alpha 0.5 --K 1:2 --c 0.1 --rounds 2000 -o sweep.csv");
+    draws("sweep.csv --title " HOSTILE);
+    shows("x.svg",
+          "a`touch${IFS}pwned`$(touch${IFS}pwned)@X\"b'c%s%n{d}_2^3\\n\\alpha&lt;e>&amp;amp;#~|");
+    spec_program_works("plot sweep.csv -o x.tex --title " HOSTILE);
+    char *tex = spec_file_bytes("x.tex");
+    assert_non_null(strstr(
+        tex,
+        "{a\\textasciigrave{}touch\\$\\{IFS\\}pwned\\textasciigrave{}\\$(touch\\$\\{IFS\\}pwned)@X"
+        "\\char34{}b'c\\%s\\%n\\{d\\}\\_2\\textasciicircum{}3\\textbackslash{}n"
+        "\\textbackslash{}alpha$<$e$>$\\&amp;\\#\\textasciitilde{}$|$};"));
+    free(tex);
+    assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+static void values_columns_and_file_names_are_no_commands(void **state)
+{
+    static const char *const arguments[] = {"--x %s --y y", "--x y --y x --by %s",
+                                            "--x y --y x --facet %s", "--x y --y %s",
+                                            "--x %s --y x --heat y"};
+    (void)state;
+    spec_needs_program();
+    spec_file_write(
+        "hostile.csv",
+        "\"c`touch pwned`'\"\"$(touch pwned)%s\",x,y\n"
+        "`touch pwned`,1,2\n\"'; system(\"\"touch pwned\"\") #%s%d\",2,3\n\xff\x01z,3,4\n"
+        "\"\nEND\nsystem('touch pwned')\n\",3,5\n");
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        /* Blanks separate arguments here, and the column's name has some: copy it under another
+         * name. */
+        char line[256], name[] = "k";
+        snprintf(line, sizeof line, arguments[i], name);
+        char *bytes = spec_file_bytes("hostile.csv");
+        char *with = malloc(strlen(bytes) + 8);
+        assert_non_null(with);
+        snprintf(with, strlen(bytes) + 8, "k%s", strchr(bytes, ','));
+        spec_file_write("named.csv", with);
+        char all[300];
+        snprintf(all, sizeof all, "named.csv %s", line);
+        draws(all);
+        free(bytes);
+        free(with);
+    }
+    /* A title from the provenance and a tree from a column: neither may reach a shell. */
+    spec_file_write(
+        "case.csv",
+        "# figure: calibration\n# sampler: `touch pwned`$(touch pwned)'\n# runs: $(touch pwned)\n"
+        "curve,at,share,n\n`touch pwned`,0.1,0.1,10\nrun p,0.1,0.1,10\n");
+    draws("case.csv");
+    shows("x.svg", "`touch pwned`$(touch pwned)'");
+    spec_file_write("tree.csv",
+                    "# figure: tree\nmethod,drafting,tree_nodes,emitted\n"
+                    "sequoia,\"tree?children='; touch pwned; echo '2.1.0&siblings=iid\",3,1.5\n");
+    draws("tree.csv");
+    spec_file_write("$(touch${IFS}pwned);.csv", "x,y\n1,2\n");
+    draws("$(touch${IFS}pwned);.csv --x x --y y");
+    spec_program_fails("plot named.csv --x x --y y -o |touch${IFS}pwned.svg/x.svg", SPEC_EXIT_USAGE,
+                       "speclab plot: |touch");
+    assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_foreign_csv_is_drawn),
+        cmocka_unit_test(a_pipe_is_drawn),
+        cmocka_unit_test(bars_that_end_at_zero_reach_the_edge_of_a_logarithmic_axis),
+        cmocka_unit_test(results_have_bars_theory_and_the_words_of_the_field),
+        cmocka_unit_test(a_title_names_what_all_rows_have),
+        cmocka_unit_test(points_of_a_series_are_joined_in_order),
+        cmocka_unit_test(a_map_has_a_cell_for_each_pair_and_a_line_at_one),
+        cmocka_unit_test(rows_of_one_place_are_told),
+        cmocka_unit_test(what_cannot_be_drawn_is_told_in_one_line),
+        cmocka_unit_test(titles_sizes_fonts_and_legends_are_as_asked),
+        cmocka_unit_test(every_terminal_draws),
+        cmocka_unit_test(texts_come_out_as_they_are),
+        cmocka_unit_test(values_columns_and_file_names_are_no_commands),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/support/child.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Experiments with the user's models and inputs, run by the program. */
+
+#define TARGET "random?dim=32&layers=3&heads=2&ffn=32&vocab=256&context=120"
+#define PAIR "--target " TARGET " --draft layers?of=target&exit=2 "
+#define SAME "--set target=" TARGET " --set draft=layers?of=target&exit=2 "
+
+static void has(const char *file, const char *text)
+{
+    char *bytes = spec_file_bytes(file);
+    if (strstr(bytes, text) == NULL) fail_msg("no '%s' in %s:\n%s", text, file, bytes);
+    free(bytes);
+}
+
+static void has_not(const char *file, const char *text)
+{
+    char *bytes = spec_file_bytes(file);
+    if (strstr(bytes, text) != NULL) fail_msg("'%s' is in %s:\n%s", text, file, bytes);
+    free(bytes);
+}
+
+static void an_experiment_runs_with_models_of_the_user(void **state)
+{
+    static const char little[] = "--rounds 200 --set K=1:2 ";
+    static const char note[] =
+        "speclab run: block: without the axes that built the replaced models: draft_order; without "
+        "the figure 'block', which needs them";
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    char command[600];
+    snprintf(command, sizeof command, "run block " PAIR "%s-o pair.csv", little);
+    spec_child_run(&c, command);
+    spec_child_says(&c, command, 0, note);
+    spec_child_free(&c);
+    snprintf(command, sizeof command, "run block " SAME "%s-o same.csv", little);
+    spec_child_run(&c, command);
+    spec_child_says(&c, command, 0, note);
+    spec_child_free(&c);
+    has("pair.csv", "\nrule,K,emitted,emitted_se,");
+    has_not("pair.csv", "# figure:");
+
+    snprintf(command, sizeof command, "run block -d own " PAIR "%s--seed 7", little);
+    spec_child_run(&c, command);
+    spec_child_says(&c, command, 0, note);
+    spec_child_free(&c);
+    has("own/report.md", "## Block verification against the token rule, for " TARGET "\n");
+    has("own/report.md",
+        "**Command.** `speclab run block --set 'target=" TARGET "' --set "
+        "'draft=layers?of=target&exit=2' --set rounds=200 --set K=1:2 --seed 7`\n");
+    has_not("own/report.md", "**Finding.**");
+    has_not("own/report.md", "gram");
+    assert_int_not_equal(access("own/block.svg", F_OK), 0);
+
+    char *pair = spec_file_bytes("pair.csv"), *same = spec_file_bytes("same.csv");
+    assert_string_equal(strstr(pair, "\nrule,K,"), strstr(same, "\nrule,K,"));
+    free(pair);
+    free(same);
+}
+
+static void what_has_no_models_or_lacks_an_input_says_so(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "run speedup_table --draft zipf");
+    if (strstr(c.line, "'draft=zipf' sets nothing: the measure acceptance has no models") == NULL)
+        fail_msg("%s", c.line);
+    assert_int_equal(c.code, 2);
+    spec_child_free(&c);
+    spec_program_fails(
+        "run real_rows", 2,
+        "speclab run: real_rows needs ROWS: make a file of rows with 'speclab rows ");
+    spec_child_run(&c, "list experiments -f csv");
+    assert_non_null(strstr(c.text, "\nexperiment,real_rows,Rows of real models along a text; needs "
+                                   "your ROWS,"));
+    assert_non_null(
+        strstr(c.text, "\nexperiment,speedup_table,Speed-up over alpha and K at c = 0.1,"));
+    spec_child_free(&c);
+}
+
+static void a_digest_and_a_limit_are_part_of_the_inputs(void **state)
+{
+    char other[100];
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    spec_child_run(&c, "run published_claims speedup_table --digest");
+    assert_int_equal(strncmp(c.text, "published_claims ", 17), 0);
+    snprintf(other, sizeof other, "%.33s", c.text + 17 + 16 + 1);
+    assert_int_equal(strncmp(other, "speedup_table ", 14), 0);
+    spec_child_free(&c);
+    spec_program_works("run published_claims -d shipped");
+    has("shipped/report.md", "**Finding.** Ten of twelve claims");
+    has("shipped/report.md", "**Command.** `speclab run published_claims`: under a second\n");
+    spec_program_works("run published_claims -d limited --limit 7");
+    has("limited/report.md", "**Command.** `speclab run published_claims --limit 7`\n");
+    has_not("limited/report.md", "**Finding.**");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_experiment_runs_with_models_of_the_user),
+        cmocka_unit_test(what_has_no_models_or_lacks_an_input_says_so),
+        cmocka_unit_test(a_digest_and_a_limit_are_part_of_the_inputs),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Output on terminals of 60, 80 and 120 columns: no line is wider. SPECLAB names the program. */
+#include "tests/support/on_terminal.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const char *const shown[] = {
+    "predict --alpha 0.27,0.8 --K 1:5",
+    "predict --guess 0.5",
+    "predict --law --K 5",
+    "sweep --alpha 0.27,0.8 --K 2,5 --rounds 1000",
+    "sweep --target zipf?V=20&s=1.1 --alpha 0.8,0.9 --K 3 --rounds 2000",
+    "sweep --ahead --target zipf?V=20&s=1.1 --alpha 0.8 --K 3 --rounds 2000",
+    "prove --rule token,block,hsd,resample-target",
+    "prove --cases 5 --rule token,block",
+    "accept --n 1:3",
+    "plan --nodes 4,16",
+    "plan --target zipf?V=20 --draft zipf?V=20&s=2 --nodes 4,16 --rounds 2000",
+    "rows small.rows",
+    "run wide.cfg",
+    "list",
+    "list models",
+    "validate --list",
+    "validate rule:token --budget 20k --only plain-4,vocab-1000",
+    "validate rule:resample-target --budget 200k --only plain-4",
+    "validate rule:token --calibrate 3 --budget 2k --only plain-4",
+    "validate --self-test --only bonus-from-draft,coin-zero --budget 100k",
+};
+
+static void no_line_is_wider_than_the_terminal(void **state)
+{
+    static const int columns[] = {60, 80, 120};
+    (void)state;
+    spec_needs_program();
+    spec_program_works("rows --target zipf?V=20 --draft zipf?V=20&s=2 -n 50 -o small.rows");
+    spec_file_write(
+        "wide.cfg",
+        "measure = \"decode\"; grid = { target = \"zipf?V=1000&temperature={T}\"; T = \"0.5,1\";"
+        " draft = \"perturb?of=target&alpha=0.8\"; K = [2, 3]; }; rounds = 500;");
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        for (int c = 0; c < 3; c++) {
+            spec_terminal t;
+            const char *line;
+            spec_terminal_run(&t, columns[c], NULL, shown[i]);
+            if (t.code > 1 && t.code != 3)
+                fail_msg("%s: exit code %d: %s", shown[i], t.code, t.screen);
+            const int widest = spec_terminal_widest(t.screen, &line);
+            if (widest > columns[c])
+                fail_msg("%s: %d columns for %d: %.*s", shown[i], widest, columns[c],
+                         (int)strcspn(line, "\n"), line);
+            spec_terminal_free(&t);
+        }
+    }
+}
+
+/* Terminal and pipe have the same output, apart from blanks and line ends. */
+static void on_terminal_as_in_a_pipe(int columns, const char *environment, const char *arguments,
+                                     bool same)
+{
+    spec_terminal t;
+    spec_child c;
+    spec_terminal_run(&t, columns, environment, arguments);
+    spec_child_run(&c, arguments);
+    if ((strcmp(t.screen, c.text) == 0) != same)
+        fail_msg("%s, %d columns: '%s' and '%s'", arguments, columns, t.screen, c.text);
+    spec_terminal_free(&t);
+    spec_child_free(&c);
+}
+
+static void a_pipe_gets_whole_lines_and_so_does_wide(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    on_terminal_as_in_a_pipe(200, NULL, "predict --format table", true);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format table", false);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format table --wide", true);
+    on_terminal_as_in_a_pipe(80, "COLUMNS=200", "predict --format table", true);
+    on_terminal_as_in_a_pipe(200, "COLUMNS=80", "predict --format table", false);
+    on_terminal_as_in_a_pipe(80, NULL, "list rules --format table --wide", true);
+    on_terminal_as_in_a_pipe(80, NULL, "list rules --format csv", true);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format vertical", true);
+    on_terminal_as_in_a_pipe(80, NULL, "predict --format latex", true);
+}
+
+/* At 80 columns a list has few lines: names in one column, usages below. */
+static void a_list_has_names_in_a_column_and_usages_below(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_terminal t;
+    spec_terminal_run(&t, 60, NULL, "list processes policies");
+    assert_non_null(strstr(t.screen, "Length policies, for --policy\n"
+                                     "  fixed            K tokens every round [Leviathan23]\n"));
+    assert_non_null(strstr(t.screen, "\n                   confidence?threshold=0.4\n"));
+    assert_non_null(
+        strstr(t.screen, "\n\nAcceptance processes, for --process of 'speclab sweep'\n  iid     "));
+    spec_terminal_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_line_is_wider_than_the_terminal),
+        cmocka_unit_test(a_pipe_gets_whole_lines_and_so_does_wide),
+        cmocka_unit_test(a_list_has_names_in_a_column_and_usages_below),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Help, hints for the option names of other programs, and options that are given twice. SPECLAB
+ * names the program. */
+#include "cli/option_hints.h"
+#include "tests/support/child.h"
+
+#include <string.h>
+
+static const char *const verbs[] = {"predict", "sweep",    "run",      "plot",  "prove",
+                                    "accept",  "plan",     "generate", "bench", "validate",
+                                    "rows",    "quantize", "list",     NULL};
+
+/* A verb's help text, which the caller frees. */
+static char *help_of(const char *verb)
+{
+    char arguments[64];
+    spec_child c;
+    snprintf(arguments, sizeof arguments, "%s --help", verb);
+    spec_child_run(&c, arguments);
+    assert_int_equal(c.code, 0);
+    char *text = strdup(c.text);
+    spec_child_free(&c);
+    return text;
+}
+
+static void help_of_a_verb_is_what_the_verb_says(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int i = 0; verbs[i] != NULL; i++) {
+        char arguments[64], *by_option = help_of(verbs[i]);
+        spec_child c;
+        snprintf(arguments, sizeof arguments, "help %s", verbs[i]);
+        spec_child_run(&c, arguments);
+        assert_int_equal(c.code, 0);
+        assert_string_equal(c.text, by_option);
+        spec_child_free(&c);
+        free(by_option);
+    }
+    spec_program_fails("help predct", 2,
+                       "speclab: there is no verb 'predct'; did you mean 'predict'?");
+    spec_program_fails("help sweep run", 2, "speclab help: 'run' is a second verb; give one");
+    spec_program_works("help help");
+    spec_program_works("help --help");
+}
+
+static bool has_option(const char *help, const char *option)
+{
+    char whole[80];
+    const size_t n = strlen(option);
+    snprintf(whole, sizeof whole, " --%s", option);
+    for (const char *at = help; (at = strstr(at, whole)) != NULL; at++)
+        if (strchr("= \n", at[n + 3]) != NULL) return true;
+    return false;
+}
+
+/* Every option in an example is an option of the verb that the example names. */
+static void every_verb_has_examples_of_its_own_options(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    for (int i = 0; verbs[i] != NULL; i++) {
+        char *help = help_of(verbs[i]), begin[32];
+        int examples = 0;
+        snprintf(begin, sizeof begin, "\n  $ speclab %s ", verbs[i]);
+        for (const char *at = help; (at = strstr(at, begin)) != NULL; at++) {
+            char line[128];
+            snprintf(line, sizeof line, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
+            for (char *option = line; (option = strstr(option, " --")) != NULL; option++) {
+                char name[64];
+                snprintf(name, sizeof name, "%.*s", (int)strcspn(option + 3, " ="), option + 3);
+                if (!has_option(help, name)) fail_msg("%s: no --%s, of %s", verbs[i], name, line);
+            }
+            examples++;
+        }
+        if (examples == 0) fail_msg("%s has no example", verbs[i]);
+        free(help);
+    }
+}
+
+static void the_help_of_all_fits_a_screen(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_child c;
+    int lines = 0;
+    spec_child_run(&c, "help");
+    for (const char *line = c.text; *line != '\0'; line += strcspn(line, "\n") + 1, lines++)
+        if (strcspn(line, "\n") > 80) fail_msg("too wide: %.100s", line);
+    if (lines > 24) fail_msg("%d lines", lines);
+    for (int i = 0; verbs[i] != NULL; i++) {
+        char begin[32];
+        snprintf(begin, sizeof begin, "\n  %s  ", verbs[i]);
+        if (strstr(c.text, begin) == NULL) fail_msg("no %s", verbs[i]);
+    }
+    spec_child_free(&c);
+}
+
+/* Is a word among "predict, sweep and run"? */
+static bool is_among(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ',' || at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+static void hints_name_the_verbs_that_have_the_option(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    const char *name, *option, *of;
+    for (int v = 0; verbs[v] != NULL; v++) {
+        char *help = help_of(verbs[v]);
+        char *last = strstr(help, "--version");
+        assert_non_null(last);
+        *last = '\0'; /* sentences and examples follow */
+        for (int i = 0; spec_option_hint_line(i, &name, &option, &of); i++)
+            if (has_option(help, option) != is_among(of, verbs[v]))
+                fail_msg("--%s, of %s: %s", option, of, verbs[v]);
+        free(help);
+    }
+}
+
+/* Each option name of another program, at each verb without it: one line names the option here. */
+static void every_foreign_name_is_answered(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    const char *name, *option, *of;
+    for (int i = 0; spec_option_hint_line(i, &name, &option, &of); i++) {
+        const char *verb = verbs[i % 13];
+        char arguments[128], *help = help_of(verb);
+        spec_child c;
+        snprintf(arguments, sizeof arguments, "%s --%s", verb, name);
+        spec_child_run(&c, arguments);
+        const bool answered = strstr(c.line, "there is no --") != NULL &&
+                              strstr(c.line, "did you mean") == NULL &&
+                              strstr(c.line, "lists them") == NULL;
+        const bool abbreviates =
+            strstr(c.line, "needs a value") != NULL || strstr(c.line, "several options") != NULL;
+        if (c.code != 2 || !(answered || abbreviates))
+            fail_msg("%s: %d, %s", arguments, c.code, c.line);
+        spec_child_free(&c);
+        free(help);
+    }
+}
+
+static void names_of_other_engines_get_a_hint(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("predict --gamma 5", 2,
+                       "speclab predict: there is no --gamma; the draft length is -K/--K");
+    spec_program_fails("predict --gamma=5", 2,
+                       "speclab predict: there is no --gamma; the draft length is -K/--K");
+    spec_program_fails(
+        "generate --num_speculative_tokens 5", 2,
+        "speclab generate: there is no --num_speculative_tokens; the draft length is -K/--K");
+    spec_program_fails("bench --num-speculative-tokens 5", 2,
+                       "speclab bench: there is no --num-speculative-tokens; the");
+    spec_program_fails("predict --k 5", 2,
+                       "speclab predict: there is no --k; the draft length is -K/--K");
+    spec_program_fails("generate -m x", 2,
+                       "speclab generate: there is no -m; the target model is --target");
+    spec_program_fails("generate --Draft-Model x", 2,
+                       "speclab generate: there is no --Draft-Model; the draft model is");
+    spec_program_fails(
+        "sweep --acceptance-rate 1", 2,
+        "speclab sweep: there is no --acceptance-rate; the acceptance rate is -a/--alpha");
+    spec_program_fails(
+        "accept --temp 1", 2,
+        "speclab accept: there is no --temp here; temperature is --target 'SPEC?temperature=T'");
+    spec_program_fails("predict --temp 1", 2,
+                       "speclab predict: there is no --temp here; temperature is --temperature of "
+                       "generate and bench");
+    spec_program_fails("run block --gamma 5", 2,
+                       "speclab run: there is no --gamma here; the draft length is --set K=N");
+    spec_program_fails("plan --K 5", 2,
+                       "speclab plan: there is no --K here; the draft length is an option of "
+                       "predict, sweep, prove, ");
+    spec_program_fails("validate --acceptance-rate 1", 2,
+                       "speclab validate: there is no --acceptance-rate here; the acceptance rate "
+                       "is --alpha of predict,");
+    spec_program_fails("plot --K 5", 2,
+                       "speclab plot: there is no --K here; the draft length is an option of");
+    spec_program_works("sweep --al 0.27 --roun 100 --K 2"); /* abbreviations still work */
+}
+
+static void no_value_wins_in_silence(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    spec_program_fails("predict --alpha 0.5 --alpha 0.7", 2,
+                       "speclab predict: --alpha is given twice; give one list: --alpha 0.5,0.7");
+    spec_program_fails("predict -K5 --K=6", 2,
+                       "speclab predict: --K is given twice; give one list: --K 5,6");
+    spec_program_fails("predict --al 0.5 -a 0.7", 2, "speclab predict: --alpha is given twice");
+    spec_program_fails("predict -lK 5 -K 6", 2, "speclab predict: --K is given twice");
+    spec_program_fails("predict --seed 1 -s 2", 2,
+                       "speclab predict: --seed is given twice, as '1' and as '2'; give it");
+    spec_program_fails("predict -o a -o b", 2, "speclab predict: --output is given twice");
+    spec_program_fails("plot -o a.svg x.csv -o b.svg", 2, "speclab plot: --output is given twice");
+    spec_program_fails("generate --target a --target b", 2,
+                       "speclab generate: --target is given twice");
+    spec_program_fails("run one.cfg --set K=1 --set K=2", 2,
+                       "speclab run: 'K' is set twice, as '1' and as '2'; give");
+    spec_program_fails("run one.cfg --rounds 1 --set rounds=2", 2,
+                       "speclab run: 'rounds' is set twice");
+    spec_program_works("run one.cfg --set K=1 --set alpha=0.5");
+    spec_program_works("predict --law --law");
+    spec_program_works("validate --list --only plain-4 --only two-2,coins");
+    spec_program_works("predict --alpha 0.5 -- ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_of_a_verb_is_what_the_verb_says),
+        cmocka_unit_test(every_verb_has_examples_of_its_own_options),
+        cmocka_unit_test(the_help_of_all_fits_a_screen),
+        cmocka_unit_test(hints_name_the_verbs_that_have_the_option),
+        cmocka_unit_test(every_foreign_name_is_answered),
+        cmocka_unit_test(names_of_other_engines_get_a_hint),
+        cmocka_unit_test(no_value_wins_in_silence),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}

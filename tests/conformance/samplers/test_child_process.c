@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/clock.h"
+#include "conformance/samplers/child_process.h"
+#include "conformance/samplers/supervisor.h"
+#include "tests/support/orphans.h"
+
+#include <omp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* hasty: for commands that hang. patient: for all others, since the machine may be busy. */
+static const spec_subject_limits hasty = {.timeout = 0.15, .supervisor = "/proc/self/exe"},
+                                 patient = {.timeout = 20.0,
+                                            .memory = 128ull << 20,
+                                            .supervisor = "/proc/self/exe"};
+
+/* Asks a command for a line, and checks the error. */
+static void ends_with(const spec_subject_limits *limits, const char *command, const char *line)
+{
+    spec_child_process *child;
+    spec_error error = {{0}};
+    char answer[64];
+    const double begun = spec_clock_monotonic();
+    assert_int_equal(spec_child_process_start(&child, "exec", command, -1, limits, &error),
+                     GSL_SUCCESS);
+    int status = spec_child_process_write(child, "hello\n", 6, &error);
+    if (status == GSL_SUCCESS)
+        status = spec_child_process_read(child, answer, sizeof answer, sizeof answer, NULL, &error);
+    assert_int_equal(status, GSL_EFAILED);
+    if (strcmp(error.text, line) != 0) fail_msg("%s: '%s', not '%s'", command, error.text, line);
+    assert_int_equal(spec_child_process_write(child, "hello\n", 6, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "it has ended before");
+    spec_child_process_end(child);
+    const double took = spec_clock_monotonic() - begun;
+    if (took > 5.0) fail_msg("%s: it took %.3f s", command, took);
+}
+
+static void ends(const char *command, const char *line)
+{
+    ends_with(&patient, command, line);
+    orphans_none();
+}
+
+static void hangs(const char *command, const char *line)
+{
+    ends_with(&hasty, command, line);
+    orphans_none();
+}
+
+static void every_end_is_one_line(void **state)
+{
+    (void)state;
+    ends("kill -SEGV $$", "it crashed (signal 11, Segmentation fault)");
+    ends("kill -KILL $$", "it crashed (signal 9, Killed)");
+    ends("exit 3", "it exited with code 3");
+    ends("echo first >&2; echo; printf 'last\\n\\n' >&2; exit 0",
+         "it exited with code 0; it said: 'last'");
+    ends("printf '\\033[31mred' >&2; exit 1", "it exited with code 1; it said: '?[31mred'");
+    ends("kill -STOP $$", "it stopped itself (signal 19, Stopped (signal))");
+    ends("exec 1>&-; sleep 100", "it closed its output");
+    hangs("sleep 100", "it did not answer within 0.15 s");
+    hangs("trap : TERM INT HUP; while true; do sleep 0.01; done",
+          "it did not answer within 0.15 s");
+    ends("no-such-sampler",
+         "it exited with code 127; it said: 'sh: 1: no-such-sampler: not found'");
+    ends("yes | head -100000 >&2; exit 4", "it exited with code 4; it said: 'y'");
+}
+
+static void processes_outside_the_group_are_killed_as_well(void **state)
+{
+    (void)state;
+    ends("setsid sleep 100 & (setsid sh -c 'setsid sleep 100 & sleep 100' &) ; exit 5",
+         "it exited with code 5");
+    hangs("setsid sleep 100 & sleep 100", "it did not answer within 0.15 s");
+}
+
+/* Does the system allow PID namespaces? The child's parent is then process 1. */
+static bool has_namespace(void)
+{
+    spec_child_process *child;
+    char answer = '0';
+    assert_int_equal(spec_child_process_start(&child, "exec", "[ $PPID = 1 ] && echo 1 || echo 0",
+                                              -1, &patient, NULL),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_child_process_read(child, &answer, 1, 1, NULL, NULL), GSL_SUCCESS);
+    spec_child_process_end(child);
+    orphans_none();
+    return answer == '1';
+}
+
+static void an_attacked_supervisor_leaves_no_process(void **state)
+{
+    (void)state;
+    hangs("kill -STOP $PPID; exec sleep 100", "it did not answer within 0.15 s");
+    if (has_namespace()) { /* the supervisor is out of reach, even from a session of its own */
+        hangs("sleep 100 & kill -KILL $PPID; sleep 100", "it did not answer within 0.15 s");
+        hangs("k=$PPID; setsid sh -c \"kill -KILL $k; exec sleep 100\" & sleep 100",
+              "it did not answer within 0.15 s");
+    } else {
+        ends_with(&patient, "sleep 100 & kill -KILL $PPID; sleep 100", "it killed its supervisor");
+        orphans_end(2); /* the shell, and its child */
+    }
+}
+
+/* The child sees only its own processes. */
+static void a_namespace_shows_the_child_only_itself(void **state)
+{
+    (void)state;
+    if (!has_namespace()) {
+        printf("skipped: %s: the system allows no PID namespace\n", __func__);
+        skip();
+    }
+    ends("set -- /proc/[0-9]*; [ $# -le 2 ] && [ -r /proc/$$/stat ] && exit 7; exit 8",
+         "it exited with code 7");
+}
+
+/* Other variables of the user, such as keys, stay private. */
+static void a_child_receives_listed_variables_only(void **state)
+{
+    static const char *const more[] = {"ASKED_FOR", NULL};
+    const spec_subject_limits with_more = {
+        .timeout = 20.0, .opt_env = more, .supervisor = "/proc/self/exe"};
+    (void)state;
+    setenv("SECRET_TOKEN", "x", 1);
+    setenv("ASKED_FOR", "y", 1);
+    setenv("PYTHONSTART", "z", 1);
+    setenv("LC_TESTED", "z", 1);
+    const char *command = "[ -n \"$PATH\" ] && [ \"$SECRET_TOKEN$ASKED_FOR$PYTHONSTART$LC_TESTED\" "
+                          "= %s ] && exit 7; exit 8";
+    char text[256];
+    snprintf(text, sizeof text, command, "zz");
+    ends(text, "it exited with code 7");
+    snprintf(text, sizeof text, command, "yzz");
+    ends_with(&with_more, text, "it exited with code 7");
+    orphans_none();
+}
+
+/* This program ignores SIGPIPE, as speclab does; ctrl-C reaches all processes of its session. */
+static void a_child_has_its_own_session_and_signals(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    ends("kill -PIPE $$; exit 0", "it crashed (signal 13, Broken pipe)");
+    signal(SIGPIPE, SIG_DFL);
+    ends("set -- $(cat /proc/$$/stat); [ $6 = $PPID ] && [ $5 = $$ ] && exit 7; exit 8",
+         "it exited with code 7");
+}
+
+static void a_child_has_time_to_end_by_itself(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/speclab-child-XXXXXX", command[128], byte;
+    const int file = mkstemp(path);
+    spec_child_process *child;
+    assert_true(file >= 0);
+    snprintf(command, sizeof command, "cat; sleep 0.05; echo bye >%s", path);
+    assert_int_equal(spec_child_process_start(&child, "exec", command, -1, &patient, NULL),
+                     GSL_SUCCESS);
+    spec_child_process_end(child);
+    assert_int_equal(read(file, &byte, 1), 1);
+    assert_int_equal(byte, 'b');
+    close(file);
+    unlink(path);
+    orphans_none();
+}
+
+static void memory_of_descendants_is_limited_too(void **state)
+{
+    (void)state;
+    const char *line = "it took more than 128 MB of memory";
+    spec_child_process *child;
+    spec_error error = {{0}};
+    char answer;
+    /* dash doubles a variable; nested, so that a grandchild grows */
+    const char *command = "sh -c 'x=0123456789abcdef; while :; do x=$x$x; done; :'; :";
+    assert_int_equal(spec_child_process_start(&child, "exec", command, -1, &patient, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_child_process_read(child, &answer, 1, 1, NULL, &error), GSL_EFAILED);
+    assert_memory_equal(error.text, line, strlen(line));
+    spec_child_process_end(child);
+    orphans_none();
+}
+
+static void bytes_come_back_as_they_went(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 20 };
+    spec_child_process *child;
+    spec_error error = {{0}};
+    char *bytes = malloc(MANY), *back = malloc(MANY), odd[100];
+    size_t n;
+    for (int i = 0; i < MANY; i++) bytes[i] = (char)((unsigned)i * 2654435761u >> 24);
+    /* The child reads everything before it answers, so that neither side blocks the other. */
+    assert_int_equal(spec_child_process_start(&child, "exec",
+                                              "head -c 1048576 | tac -s no-such-separator; cat", -1,
+                                              &patient, &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_child_process_write(child, bytes, MANY, &error), GSL_SUCCESS);
+    assert_int_equal(spec_child_process_read(child, back, MANY, MANY, &n, &error), GSL_SUCCESS);
+    assert_int_equal(n, MANY);
+    assert_memory_equal(bytes, back, MANY);
+    assert_int_equal(spec_child_process_write(child, "abc", 3, &error), GSL_SUCCESS);
+    assert_int_equal(spec_child_process_read(child, odd, 1, sizeof odd, &n, &error), GSL_SUCCESS);
+    assert_in_range(n, 1, 3);
+    spec_child_process_end(child);
+    spec_child_process_end(NULL);
+    orphans_none();
+    free(bytes);
+    free(back);
+}
+
+static volatile sig_atomic_t stop;
+
+static void set_stop(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static void an_interrupt_ends_what_is_under_way(void **state)
+{
+    (void)state;
+    spec_child_process *child;
+    spec_error error = {{0}};
+    char answer;
+    const spec_subject_limits stoppable = {
+        .timeout = 20.0, .opt_stop = &stop, .supervisor = "/proc/self/exe"};
+    const double begun = spec_clock_monotonic();
+    signal(SIGALRM, set_stop);
+    assert_int_equal(spec_child_process_start(&child, "exec", "sleep 100", -1, &stoppable, &error),
+                     GSL_SUCCESS);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = 30000}}, NULL);
+    assert_int_equal(spec_child_process_read(child, &answer, 1, 1, NULL, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "interrupted");
+    assert_true(spec_clock_monotonic() - begun < 5.0);
+    spec_child_process_end(child);
+    orphans_none();
+}
+
+static void no_process_outlives_a_killed_parent(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        spec_child_process *child;
+        if (spec_child_process_start(&child, "exec", "setsid sleep 100 & sleep 100", -1, &patient,
+                                     NULL) == GSL_SUCCESS)
+            (void)!write(ready[1], "x", 1);
+        for (;;) pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    kill(parent, SIGKILL);
+    orphans_end(2); /* the parent, and the supervisor that became our child */
+}
+
+static void each_thread_has_its_own_child(void **state)
+{
+    (void)state;
+    int good = 0;
+#pragma omp parallel for num_threads(8) schedule(static, 1) reduction(+ : good)
+    for (int i = 0; i < 24; i++) {
+        spec_child_process *child;
+        char sent[16], back[16] = "";
+        const size_t n = (size_t)snprintf(sent, sizeof sent, "child %d\n", i);
+        if (spec_child_process_start(&child, "exec", i % 3 == 2 ? "kill -SEGV $$" : "cat", -1,
+                                     &patient, NULL) != GSL_SUCCESS)
+            continue;
+        int status = spec_child_process_write(child, sent, n, NULL);
+        if (status == GSL_SUCCESS)
+            status = spec_child_process_read(child, back, n, sizeof back - 1, NULL, NULL);
+        good +=
+            i % 3 == 2 ? status == GSL_EFAILED : status == GSL_SUCCESS && strcmp(sent, back) == 0;
+        spec_child_process_end(child);
+    }
+    assert_int_equal(good, 24);
+    orphans_none();
+}
+
+int main(int argc, char **argv)
+{
+    spec_supervisor_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_end_is_one_line),
+        cmocka_unit_test(processes_outside_the_group_are_killed_as_well),
+        cmocka_unit_test(an_attacked_supervisor_leaves_no_process),
+        cmocka_unit_test(a_namespace_shows_the_child_only_itself),
+        cmocka_unit_test(a_child_receives_listed_variables_only),
+        cmocka_unit_test(a_child_has_its_own_session_and_signals),
+        cmocka_unit_test(a_child_has_time_to_end_by_itself),
+        cmocka_unit_test(memory_of_descendants_is_limited_too),
+        cmocka_unit_test(bytes_come_back_as_they_went),
+        cmocka_unit_test(an_interrupt_ends_what_is_under_way),
+        cmocka_unit_test(no_process_outlives_a_killed_parent),
+        cmocka_unit_test(each_thread_has_its_own_child),
+    };
+    return cmocka_run_group_tests(tests, orphans_adopt, NULL);
+}

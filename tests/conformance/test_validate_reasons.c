@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reasons in reports: the figures of the decision, the kind of difference, and where it shows. */
+#include "conformance/validate_report.h"
+#include "tests/conformance/validation.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The text and JSON reports, concatenated; the caller frees them. */
+static char *both_reports(const spec_validation *v)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(spec_validate_report_text(v, out, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_validate_report_json(v, out, NULL), GSL_SUCCESS);
+    fclose(out);
+    return text;
+}
+
+static void says(const char *report, const char *line)
+{
+    if (strstr(report, line) == NULL) fail_msg("no '%s' in %s", line, report);
+}
+
+/* With this seed the first look is only suspicious, and fresh data fail by their p-values. */
+static void a_verdict_on_fresh_data_shows_their_figures(void **state)
+{
+    static const char *const only[] = {"plain-4", NULL};
+    spec_validate_plan plan = plan_of(40000, 1, only);
+    char line[160], e[SPEC_VALIDATE_NUMBER], first[SPEC_VALIDATE_NUMBER],
+        fail[SPEC_VALIDATE_NUMBER];
+    spec_validation v;
+    (void)state;
+    plan.scopes = SPEC_SCOPE_VERIFY;
+    plan.seed = 53;
+    plan.hints = false;
+    run(&v, "biased:first?state=0&tv=0.06", &plan);
+    assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
+    assert_true(v.fresh && v.p <= 0.5 * plan.false_alarm_rate && v.p < v.first_p &&
+                v.log_e > v.first_log_e);
+    assert_same(v.log_e, v.result[0].log_e);
+    assert_same(v.p, v.result[0].p);
+    char *report = both_reports(&v);
+    snprintf(line, sizeof line,
+             "\n  evidence     e = %s; p = %.2g, where 5e-07 is a FAIL: of fresh data",
+             spec_validate_report_e(e, v.log_e), v.p);
+    says(report, line);
+    snprintf(line, sizeof line,
+             "\n  first look   e = %s, where %s is a FAIL; p = %.2g over all tests\n",
+             spec_validate_report_e(first, v.first_log_e), spec_validate_report_e(fail, log(2e6)),
+             v.first_p);
+    says(report, line);
+    says(report, "\"first_look\": {");
+    free(report);
+    spec_validation_free(&v);
+}
+
+static void reason_is(const char *subject, const char *fixture, uint64_t draws, const char *reason)
+{
+    const char *const only[] = {fixture, NULL};
+    const spec_validate_plan plan = plan_of(draws, 1, only);
+    spec_validation v;
+    run(&v, subject, &plan);
+    if (strstr(v.reason, reason) == NULL)
+        fail_msg("%s: '%s' has no '%s'", subject, v.reason, reason);
+    spec_validation_free(&v);
+}
+
+static void a_reason_says_what_the_test_is_about(void **state)
+{
+    (void)state;
+    reason_is("rule:resample-target", "plain-4", 200000,
+              ": the tokens after a state have another law, by a TV of about ");
+    reason_is("rule:lenience?l=0.98", "zipf-16", 1000000,
+              ": the tokens after one state have another law, by a TV too small to estimate");
+    reason_is(
+        "rule:lenience?l=0.97", "tile-257", 1000000,
+        ": the tokens have another law, though no state's tokens alone show it (test 'kept': ");
+    reason_is("mutant:offset-forgotten", "no-draft-4", 100000,
+              "no-draft-4: answers to different requests depend on each other (test 'echo': ");
+    reason_is("mutant:seed-16-bits", "wide-4", 200000,
+              "wide-4: answers to different requests depend on each other (test 'seeds': ");
+}
+
+/* Reports the test, where it shows, and how to run it again, instead of an unrelated state of a
+ * fixture. */
+static void what_all_fixtures_show_together_has_no_single_reproducer(void **state)
+{
+    static const char *const only[] = {"plain-4", "zipf-16", "repeats-4", "blind-3", "two-2", NULL};
+    const spec_validate_plan plan = plan_of(2000000, 1, only);
+    spec_validation v;
+    (void)state;
+    run(&v, "rule:lenience?l=0.975", &plan);
+    assert_non_null(v.together);
+    assert_null(v.reproducer.kind);
+    for (int i = 0; i < v.n_results; i++) assert_false(v.result[i].failed);
+    char *report = both_reports(&v);
+    says(report, "\nThe test 'kept' over all fixtures of scope V; where it shows most:\n  zipf-16");
+    says(report, "\"reproducer\": null");
+    says(report, "speclab validate 'rule:lenience?l=0.975' --only "
+                 "kept,plain-4,zipf-16,repeats-4,blind-3,two-2 --scopes V "
+                 "--seed 42 --budget 2000000\n");
+    free(report);
+    v.verdict = SPEC_VERDICT_FAIL; /* as if the sampler did not declare that it is lossy */
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(spec_validate_report_junit(&v, out, NULL), GSL_SUCCESS);
+    fclose(out);
+    says(text, " failures=\"1\"");
+    says(text, "name=\"all fixtures together\">\n      <failure");
+    free(text);
+    spec_validation_free(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verdict_on_fresh_data_shows_their_figures),
+        cmocka_unit_test(a_reason_says_what_the_test_is_about),
+        cmocka_unit_test(what_all_fixtures_show_together_has_no_single_reproducer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

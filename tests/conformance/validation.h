@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* validation: a plan for one thread, and a validation that must run, for tests of reports. */
+#ifndef SPECLAB_TESTS_VALIDATION_H
+#define SPECLAB_TESTS_VALIDATION_H
+
+#include "conformance/validate.h"
+#include "tests/support/support.h"
+
+static inline spec_validate_plan plan_of(uint64_t draws, int threads, const char *const *only)
+{
+    spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.draws = draws;
+    plan.threads = threads;
+    plan.opt_only = only;
+    return plan;
+}
+
+static inline void run(spec_validation *v, const char *subject, const spec_validate_plan *plan)
+{
+    spec_error error = {{0}};
+    if (spec_validate(v, subject, plan, &error) != GSL_SUCCESS)
+        fail_msg("%s: %s", subject, error.text);
+}
+
+#endif

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Installs into folders with odd names, runs the program there, and uninstalls it.
+# No other file may change.
+#   tests/install.sh SPECLAB
+set -eu
+tree=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+bad=0 checked=0
+complain() { echo "install: $*" >&2 && bad=1; }
+# A scratch tree, so that a relative DESTDIR leaves nothing in the source tree.
+mkdir "$scratch/tree"
+for name in "$tree"/*; do ln -s "$name" "$scratch/tree/"; done
+run_make() { make --no-print-directory -C "$scratch/tree" "$@" >"$scratch/log" 2>&1; }
+run_script() {
+    (cd "$scratch/tree" && DESTDIR=$2 PREFIX=$3 cli/install.sh "$1" "$speclab") >"$scratch/log" 2>&1
+}
+speclab=$1
+
+# folder_survives COMMAND DESTDIR PREFIX: the installed program runs.
+# After uninstall only files remain that install did not put there.
+folder_survives() {
+    command=$1 destdir=$2 prefix=$3
+    case $destdir in /*) to=$destdir$prefix ;; *) to=$scratch/tree/$destdir$prefix ;; esac
+    checked=$((checked + 1))
+    "$command" install "$destdir" "$prefix" || {
+        complain "[$to]: $(cat "$scratch/log")" && return
+    }
+    "$to/bin/speclab" list experiments | grep -q speedup_table ||
+        complain "[$to]: the program does not run"
+    echo mine >"$to/share/speclab/experiments/mine.txt"
+    echo mine >"$to/share/neighbour"
+    "$command" uninstall "$destdir" "$prefix" || complain "[$to]: uninstall: $(cat "$scratch/log")"
+    left=$(find "$to" -type f | sort)
+    [ "$left" = "$to/share/neighbour
+$to/share/speclab/experiments/mine.txt" ] || complain "[$to]: uninstall leaves: $left"
+    grep -q "experiments holds other files" "$scratch/log" ||
+        complain "[$to]: the folder that remains is not named"
+}
+by_make() { run_make "$1" DESTDIR="$2" PREFIX="$3"; }
+
+mkdir -p "$scratch/inst2/usr"
+echo precious >"$scratch/inst2/precious"
+folder_survives by_make "$scratch/inst2 x" /usr
+folder_survives by_make "$scratch/it's \"\$HOME\"; touch owned; #*" '/usr $(shell touch owned)'
+folder_survives by_make -dash /usr
+for name in 'a b' "it's" 'a"b' 'a$HOME' 'a`touch owned`' 'a;touch owned' 'a*' 'a\b' 'a%' '~' '&'; do
+    folder_survives run_script "$scratch/$name" /usr
+    folder_survives run_script "$scratch" "/prefix $name"
+done
+[ "$(cat "$scratch/inst2/precious")" = precious ] ||
+    complain "a folder beside the destination was removed"
+[ -z "$(find "$scratch" -name owned)" ] && [ ! -e "$tree/owned" ] ||
+    complain "a name was run as a command"
+
+# refused DESTDIR PREFIX MESSAGE: make prints the message, exits 2, and creates nothing.
+refused() {
+    checked=$((checked + 1))
+    code=0
+    run_make install DESTDIR="$1" PREFIX="$2" || code=$?
+    [ $code -eq 2 ] || complain "[$1$2]: make's status is $code, not 2"
+    grep -q "$3" "$scratch/log" || complain "[$1$2]: $(cat "$scratch/log")"
+}
+refused '' '' 'DESTDIR and PREFIX are both empty'
+refused "$scratch/line
+break" /usr 'DESTDIR or PREFIX has a line break'
+[ -z "$(ls -d "$scratch"/line* 2>/dev/null)" ] || complain "a refused folder was created"
+[ $bad = 0 ] &&
+    echo "install: install and uninstall work in $checked odd folders and touch nothing else"
+exit $bad

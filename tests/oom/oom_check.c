@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Let each allocation of the program fail, once and from there on, and check the outcome. Right
+ * outcomes are the usual output, byte for byte, with the usual exit status, or one line on standard
+ * error and exit code 2.
+ *   oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]    -q: some allocations of each command
+ * COMMAND is a prefix of one of the commands below. Works in a temporary folder, with one process
+ * per processor. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FIRST = 500,
+    LAST = 50,
+    QUICK = 12,
+    ARGUMENTS = 40,
+    SAID = 1 << 16,
+    SECONDS = 30,
+    SHOWN = 10
+};
+
+/* Output that differs from run to run: none; standard error; standard output and files too. */
+typedef enum { SAME, SAME_OUTPUT, SAME_STATUS } expectation;
+
+typedef struct {
+    const char *text;
+    const char *opt_file; /* output file */
+    expectation expected;
+} command;
+
+/* Inputs are one folder up. */
+static const command commands[] = {
+    {"predict --alpha 0.5,0.8 --K 1:4", NULL, SAME},
+    {"predict --guess 0.8 --format json -o out.json", "out.json", SAME},
+    {"predict --law --format markdown", NULL, SAME},
+    {"sweep --alpha 0.5,0.7 --K 2 --rounds 1000 -o out.csv", "out.csv", SAME},
+    {"sweep --target zipf?V=9 --draft zipf?V=9&s=2 --K 2 --rounds 200 --format table", NULL, SAME},
+    {"run ../one.cfg ../two.cfg -d .", "one.csv", SAME},
+    {"run ../two.cfg -o cut.csv --resume", NULL, SAME_STATUS},
+    {"prove --K 2 --tokens 2", NULL, SAME},
+    {"prove --rule rrs,kseq --n 2 --cases 2 --family every", NULL, SAME},
+    {"accept --target zipf?V=9 --draft zipf?V=9&s=2 --n 1:2", NULL, SAME},
+    {"plan --accept 0.6,0.2 --nodes 1,4,8", NULL, SAME},
+    {"plan --accuracies ../heads.csv --verify ../costs.csv --nodes 8 --format json", NULL, SAME},
+    {"plan --target zipf?V=9 --draft zipf?V=9&s=2 --nodes 4 --positions 100 --rounds 100", NULL,
+     SAME},
+    {"generate --target ngram:../text.txt?tokens=words --draft "
+     "ngram:../text.txt?tokens=words&order=2 -p the -n 8",
+     NULL, SAME_OUTPUT},
+    {"generate --target random?dim=32&layers=1&heads=2&ffn=32&vocab=64&context=64 --plain -p 1 -n "
+     "8 --format json "
+     "-o out.json",
+     "out.json", SAME_STATUS},
+    {"generate --target gguf:../model.gguf --K 2 -n 4 -o out.txt", "out.txt", SAME_OUTPUT},
+    {"bench --target zipf?V=9 --draft zipf?V=9&s=2 --K 1:2 --texts 2 -n 8 --widths 1:2", NULL,
+     SAME_STATUS},
+    {"bench --target random?dim=32&layers=1&heads=2&ffn=32&vocab=64&context=99 --draft "
+     "layers?exit=1 --K 2 --texts 2 "
+     "-n 8 --widths 1:2 -o out.csv",
+     "out.csv", SAME_STATUS},
+    {"bench --from ../bench.csv", NULL, SAME},
+    {"plan --accept 0.6,0.2 --costs ../costs.csv", NULL, SAME},
+    {"validate rule:token --only plain-4,two-2 --budget 2k --threads 2", NULL, SAME},
+    {"validate rule:resample-target --only plain-4,two-2 --budget 20k --report out.json --junit "
+     "out.xml",
+     "out.json", SAME},
+    {"validate --trace ../trace.jsonl --format json", NULL, SAME},
+    {"validate rule:token --rows ../pair.rows --only rows-low --budget 2k --format csv", NULL,
+     SAME},
+    {"validate --list", NULL, SAME},
+    {"validate --exec ../token_client --only two-2 --budget 2k", NULL, SAME_STATUS},
+    {"rows --target zipf?V=9 --draft zipf?V=9&s=2 -n 20 -o out.rows", "out.rows", SAME},
+    {"rows --target ngram:../text.txt --text ../text.txt -o out.rows", "out.rows", SAME},
+    {"rows ../pair.rows", NULL, SAME},
+    {"quantize ../model.gguf out.gguf --type q4_0", "out.gguf", SAME},
+    {"list", NULL, SAME},
+    {"list experiments --format json", NULL, SAME},
+    {"list figures", NULL, SAME},
+    {"run speedup_table --digest", NULL, SAME},
+    {"predict --law --format latex", NULL, SAME},
+    {"predict --format vertical", NULL, SAME},
+    {"plot ../figure.csv -o out.svg", NULL, SAME_STATUS},
+    {"plot ../figure.csv --x K --y speedup --by alpha --where c=0.1 -o own.svg", "own.svg", SAME},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static char program[PATH_MAX], library[PATH_MAX], folder[] = "/tmp/speclab-oom-XXXXXX";
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+typedef struct {
+    int status; /* as waitpid's; -1: killed after a time-out */
+    char out[SAID], err[SAID], file[SAID];
+    size_t n_out, n_err, n_file;
+} outcome;
+
+static void read_fully(const char *path, char *bytes, size_t *n)
+{
+    FILE *in = fopen(path, "rb");
+    *n = in != NULL ? fread(bytes, 1, SAID - 1, in) : 0;
+    bytes[*n] = '\0';
+    if (in != NULL) fclose(in);
+}
+
+static void remove_all(void)
+{
+    DIR *here = opendir(".");
+    for (struct dirent *entry; here != NULL && (entry = readdir(here)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlink(entry->d_name);
+    if (here != NULL) closedir(here);
+}
+
+static void start(const command *c, long at, bool on, const char *opt_count)
+{
+    static char text[1024], number[24];
+    char *argv[ARGUMENTS + 2] = {program};
+    int n = 1;
+    snprintf(text, sizeof text, "%s", c->text);
+    for (char *rest = text, *word; (word = strsep(&rest, " ")) != NULL && n <= ARGUMENTS;)
+        argv[n++] = word;
+    snprintf(number, sizeof number, "%ld", at);
+    setenv("LD_PRELOAD", library, 1);
+    setenv("OOM_PROGRAM", strrchr(program, '/') + 1, 1);
+    setenv("OOM_AT", number, 1);
+    if (on) setenv("OOM_ON", "1", 1);
+    if (opt_count != NULL) setenv("OOM_COUNT", opt_count, 1);
+    const int out = open("stdout", O_WRONLY | O_CREAT | O_TRUNC, 0600),
+              err = open("stderr", O_WRONLY | O_CREAT, 0600);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setpgid(0, 0);
+    execv(program, argv);
+    _exit(126);
+}
+
+/* Removes the line that reports the number of threads, since it may run with fewer. */
+static void drop_note(outcome *o)
+{
+    char *note = strstr(o->err, "the system grants "), *begin = note;
+    if (note == NULL) return;
+    while (begin > o->err && begin[-1] != '\n') begin--;
+    char *end = strchrnul(note, '\n');
+    if (*end != '\0') end++;
+    memmove(begin, end, strlen(end) + 1);
+    o->n_err = strlen(o->err);
+}
+
+/* Runs a command in the current folder; collects standard output, standard error and its output
+ * file. */
+static void run(outcome *o, const command *c, long at, bool on, const char *opt_count)
+{
+    remove_all();
+    if (strstr(c->text, "--resume") != NULL &&
+        system("cp ../cut_before.csv cut.csv 2>/dev/null") != 0)
+        o->status = -1;
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        start(c, at, on, opt_count);
+    }
+    setpgid(pid, pid);
+    const bool ended = sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = SECONDS}) == SIGCHLD;
+    kill(-pid, SIGKILL);
+    waitpid(pid, &o->status, 0);
+    if (!ended) o->status = -1;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    read_fully("stdout", o->out, &o->n_out);
+    read_fully("stderr", o->err, &o->n_err);
+    o->n_file = 0;
+    if (c->opt_file != NULL) read_fully(c->opt_file, o->file, &o->n_file);
+    if (WIFEXITED(o->status) && WEXITSTATUS(o->status) != 2) drop_note(o);
+}
+
+/* -- expectations -- */
+
+static bool same(const char *a, size_t n, const char *b, size_t m)
+{
+    return n == m && memcmp(a, b, n) == 0;
+}
+
+static bool left_partial(void)
+{
+    bool left = false;
+    DIR *here = opendir(".");
+    for (struct dirent *entry; here != NULL && (entry = readdir(here)) != NULL;)
+        left = left || strstr(entry->d_name, ".partial") != NULL;
+    if (here != NULL) closedir(here);
+    return left;
+}
+
+/* Its messages after those that the reference prints first too, such as warnings. */
+static const char *own_words(const outcome *o, const outcome *reference)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < o->n_err && i < reference->n_err && o->err[i] == reference->err[i]; i++)
+        if (o->err[i] == '\n') same = i + 1;
+    return o->err + same;
+}
+
+/* NULL if the outcome is as expected. */
+static const char *fault(const outcome *o, const outcome *reference, const command *c)
+{
+    if (o->status == -1) return "it did not end";
+    if (WIFSIGNALED(o->status)) return "it crashed";
+    if (left_partial()) return "it left a partial file";
+    if (WEXITSTATUS(o->status) == 2) {
+        const char *said = own_words(o, reference), *end = strchr(said, '\n');
+        if (*said == '\0') return "it failed without a message";
+        if (end == NULL || end[1] != '\0') return "it printed more than one line";
+        if (c->expected != SAME_STATUS && o->n_file > 0 &&
+            (o->n_file > reference->n_file || memcmp(o->file, reference->file, o->n_file) != 0))
+            return "it failed and wrote a different file";
+        return NULL;
+    }
+    if (o->status != reference->status) return "another exit status";
+    if (c->expected == SAME_STATUS) return NULL;
+    if (!same(o->out, o->n_out, reference->out, reference->n_out)) return "another output";
+    if (!same(o->file, o->n_file, reference->file, reference->n_file)) return "another file";
+    if (c->expected == SAME && !same(o->err, o->n_err, reference->err, reference->n_err))
+        return "another message";
+    return NULL;
+}
+
+/* ---- all runs -------------------------------------------------------------------------------- */
+
+/* A worker does every `workers`th run of a command; returns the number of failed runs, of
+ * *ret_runs. */
+static int work(const command *c, const outcome *reference, long allocations, bool quick,
+                int worker, int workers, int *ret_runs)
+{
+    static outcome o;
+    const long first = allocations < FIRST ? allocations : FIRST;
+    const long most = allocations - first < LAST ? allocations : first + LAST;
+    const long step = quick && most > QUICK ? most / QUICK : 1;
+    int bad = 0;
+    *ret_runs = 0;
+    for (long i = 0; i < 2 * most; i++) {
+        const long nth = i / 2, at = nth < first ? nth + 1 : allocations - (most - 1 - nth);
+        if (i % workers != worker || nth % step != 0) continue;
+        run(&o, c, at, i % 2 == 1, NULL);
+        ++*ret_runs;
+        const char *what = fault(&o, reference, c);
+        if (what == NULL) continue;
+        if (bad++ < SHOWN)
+            printf("    %ld of %ld%s: %s: status %#x: %.*s%s\n", at, allocations,
+                   i % 2 == 1 ? " and on" : "", what, (unsigned)o.status, (int)strcspn(o.err, "\n"),
+                   o.err, bad == SHOWN ? " ..." : "");
+        fflush(stdout);
+    }
+    return bad;
+}
+
+static int check(const command *c, bool quick, int workers, int *ret_runs)
+{
+    static outcome reference;
+    size_t n;
+    int bad = 0, state;
+    char count[32];
+    run(&reference, c, 0, false, "count");
+    if (reference.status == -1 || WIFSIGNALED(reference.status) ||
+        WEXITSTATUS(reference.status) == 126) {
+        printf("%s: cannot be run\n", c->text);
+        return 1;
+    }
+    char text[SAID];
+    read_fully("count", text, &n);
+    const long allocations = atol(text);
+    snprintf(count, sizeof count, "%ld", allocations);
+    printf("%s: %s allocations, status %d\n", c->text, count, WEXITSTATUS(reference.status));
+    fflush(stdout);
+    int pipe_fd[2];
+    if (allocations < 1 || pipe(pipe_fd) != 0) return 1;
+    for (int w = 0; w < workers; w++) {
+        if (fork() != 0) continue;
+        char own[32];
+        int done[2];
+        snprintf(own, sizeof own, "../worker%d", w);
+        mkdir(own, 0700);
+        done[0] =
+            chdir(own) == 0 ? work(c, &reference, allocations, quick, w, workers, &done[1]) : 1;
+        _exit(write(pipe_fd[1], done, sizeof done) == (ssize_t)sizeof done ? 0 : 1);
+    }
+    close(pipe_fd[1]);
+    for (int done[2]; read(pipe_fd[0], done, sizeof done) == (ssize_t)sizeof done;) {
+        bad += done[0];
+        *ret_runs += done[1];
+    }
+    close(pipe_fd[0]);
+    while (wait(&state) > 0)
+        if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) bad++;
+    return bad;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static bool make_inputs(const char *tree)
+{
+    char line[4 * PATH_MAX];
+    snprintf(line, sizeof line,
+             "set -e; P='%s'; "
+             "echo 'measure = \"predict\"; grid = { alpha = \"0.27,0.8\"; K = 3; };' >one.cfg; "
+             "echo 'title = \"two\"; finding = \"none\"; measure = \"acceptance\"; rounds = 1000; "
+             "figure = \"speedup\";"
+             " grid = { alpha = [0.5, 0.7]; K = 2; c = 0.1; };' | sed 's/figure = \"speedup\";//' "
+             ">two.cfg; "
+             "yes 'the cat sat on the mat. the dog saw the cat.' | head -30 >text.txt; "
+             "printf 'head,first,second\\n1,0.6,0.2\\n2,0.5,0.1\\n' >heads.csv; "
+             "printf 'nodes,time\\n8,1.1\\n64,1.4\\n' >costs.csv; "
+             "\"$P\" run two.cfg -o two.csv; head -c -9 two.csv >cut_before.csv; "
+             "\"$P\" sweep --rounds 1000 --alpha 0.5,0.7 --K 2 -o figure.csv; "
+             "\"$P\" bench --target 'zipf?V=9' --draft 'zipf?V=9&s=2' --K 1:2 --texts 2 -n 8 -o "
+             "bench.csv >made.txt 2>&1; "
+             "\"$P\" rows --target 'zipf?V=9' --draft 'zipf?V=9&s=2' -n 60 -o pair.rows >made.txt; "
+             "\"$P\" validate rule:token --only two-2 --budget 400 --write-trace trace.jsonl; "
+             "ln -s \"$(dirname \"$P\")/tests/clients/token_client\" token_client; "
+             "cp '%s/tests/fuzz/seeds/gguf/f32' model.gguf",
+             program, tree);
+    return system(line) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    char tree[PATH_MAX];
+    int arg = 1, bad = 0, runs = 0, tried = 0;
+    const bool quick = argc > 1 && strcmp(argv[1], "-q") == 0;
+    if (quick) arg++;
+    if (argc < arg + 2 || realpath(argv[arg], program) == NULL ||
+        realpath(argv[arg + 1], library) == NULL || getcwd(tree, sizeof tree) == NULL ||
+        mkdtemp(folder) == NULL || chdir(folder) != 0) {
+        fprintf(stderr, "usage: oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]\n");
+        return 2;
+    }
+    if (!make_inputs(tree) || mkdir("first", 0700) != 0 || chdir("first") != 0) {
+        fprintf(stderr, "oom_check: cannot make its inputs\n");
+        return 2;
+    }
+    for (int c = 0; c < COMMANDS; c++) {
+        bool wanted = argc == arg + 2;
+        for (int a = arg + 2; a < argc; a++)
+            wanted = wanted || strncmp(commands[c].text, argv[a], strlen(argv[a])) == 0;
+        if (!wanted) continue;
+        bad += check(&commands[c], quick, (int)sysconf(_SC_NPROCESSORS_ONLN), &runs);
+        tried++;
+    }
+    char line[sizeof folder + 16];
+    snprintf(line, sizeof line, "rm -rf '%s'", folder);
+    if (chdir("/") != 0 || system(line) != 0) bad++;
+    printf("oom: %d commands, %d runs without an allocation each, %d failed\n", tried, runs, bad);
+    return bad > 0 || runs == 0;
+}

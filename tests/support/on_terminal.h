@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* on_terminal: runs the program of SPECLAB on a pseudo-terminal, and returns its final screen.
+ * Standard output and standard error are the terminal, as for a user; needs spec_program_set_up
+ * (tests/support/child.h). The screen interprets "\r", "\n" and "\033[K". The program may send
+ * nothing else, besides colours. */
+#ifndef SPECLAB_TESTS_ON_TERMINAL_H
+#define SPECLAB_TESTS_ON_TERMINAL_H
+
+#include "tests/support/child.h"
+
+typedef struct {
+    char *sent;   /* all bytes, in order */
+    char *screen; /* the lines on the final screen; no cursor movements, no colours */
+    int code;     /* as in spec_child */
+} spec_terminal;
+
+/* Runs it to its end, with "NAME=value" in its environment. */
+void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_environment,
+                       const char *arguments);
+
+/* The same, with ctrl-C as soon as `until` has appeared. */
+void spec_terminal_interrupt(spec_terminal *terminal, int columns, const char *until,
+                             const char *arguments);
+void spec_terminal_free(spec_terminal *terminal);
+
+/* Columns of the widest line of a UTF-8 text, and the start of that line. */
+int spec_terminal_widest(const char *text, const char **ret_line);
+
+#endif

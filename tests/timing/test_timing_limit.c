@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_open.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "timing/timing_limit.h"
+
+#include <math.h>
+
+/* A model of 1,000,000 weights in 2,000,000 bytes of bf16 and as many in 1,062,500 of Q8_0, with
+ * 100 bytes of KV cache per token; on a GPU that reads 1 GB and multiplies 50 G and 400 G numbers
+ * per second. */
+static spec_timing_limit made(void)
+{
+    spec_timing_limit limit = {.opt_backend = &spec_backend_cpu};
+    limit.work.weights[SPEC_TENSOR_BF16] = limit.work.weights[SPEC_TENSOR_Q8_0] = 1e6;
+    limit.work.weight_bytes = 3062500.0;
+    limit.work.kv_bytes = 100.0;
+    limit.work.launches = 20;
+    limit.roofline = (spec_roofline){.read = 1e9, .bf16 = 50e9, .int8 = 400e9};
+    return limit;
+}
+
+static void memory_is_the_limit_of_few_tokens_and_products_of_many(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    for (int n = 1; n <= 64; n *= 2) {
+        const double read = (3062500.0 + 100.0 * 80.0) / 1e9,
+                     products = n * (2e6 / 50e9 + 2e6 / 400e9);
+        assert_near(spec_timing_limit_seconds(&limit, n, 80.0), read > products ? read : products,
+                    1e-12);
+    }
+    assert_true(spec_timing_limit_seconds(&limit, 64, 80.0) ==
+                spec_timing_limit_seconds(&limit, 32, 80.0)); /* memory, up to 68 tokens */
+    assert_true(spec_timing_limit_seconds(&limit, 128, 80.0) >
+                1.8 * spec_timing_limit_seconds(&limit, 64, 80.0));
+}
+
+static void every_operation_waits_for_its_launch(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    const double without = spec_timing_limit_seconds(&limit, 5, 80.0);
+    limit.roofline.launch = 2e-6;
+    assert_near(spec_timing_limit_seconds(&limit, 5, 80.0), without + 40e-6, 1e-12);
+}
+
+static void f16_is_two_products_and_f32_is_not_counted(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    limit.work.weights[SPEC_TENSOR_BF16] = limit.work.weights[SPEC_TENSOR_Q8_0] = 0.0;
+    limit.work.weights[SPEC_TENSOR_F16] = 1e6;
+    assert_near(spec_timing_limit_seconds(&limit, 1000, 1000.0), 1000 * 2 * 2e6 / 50e9, 1e-12);
+    limit.work.weights[SPEC_TENSOR_F16] = 0.0;
+    limit.work.weights[SPEC_TENSOR_F32] = 1e6;
+    assert_near(spec_timing_limit_seconds(&limit, 1000, 1000.0), (3062500.0 + 100.0 * 1000.0) / 1e9,
+                1e-12);
+}
+
+static void what_was_not_measured_is_not_known(void **state)
+{
+    (void)state;
+    spec_timing_limit limit = made();
+    assert_near(spec_timing_limit_share(&limit, 6.125e-3), 0.5, 1e-12);
+    limit.roofline.bf16 = limit.roofline.int8 = 0.0; /* then memory alone counts */
+    assert_near(spec_timing_limit_seconds(&limit, 1000, 0.0), (3062500.0 + 100.0 * 1000.0) / 1e9,
+                1e-12);
+    limit.roofline.read = 0.0;
+    assert_nan(spec_timing_limit_seconds(&limit, 1, 80.0));
+    assert_nan(spec_timing_limit_share(&limit, 1.0));
+    limit = made();
+    limit.opt_backend = NULL;
+    assert_nan(spec_timing_limit_seconds(&limit, 1, 80.0));
+    assert_nan(spec_timing_limit_share(&limit, 1.0));
+}
+
+static void models_of_one_device_share_its_roofline(void **state)
+{
+    (void)state;
+    spec_timing_limit target, draft, none;
+    spec_model *model, *uniform;
+    spec_error error = {{0}};
+    assert_int_equal(
+        spec_model_open(&model, "random?dim=64&layers=2&heads=4&ffn=96&vocab=100", NULL, &error),
+        0);
+    assert_int_equal(spec_model_open(&uniform, "uniform?V=10", NULL, &error), 0);
+    assert_int_equal(spec_timing_limit_init(&target, model, NULL, &error), GSL_SUCCESS);
+    target.roofline.read = 12345.0;
+    assert_int_equal(spec_timing_limit_init(&draft, model, &target, &error), GSL_SUCCESS);
+    assert_true(draft.roofline.read == 12345.0 && draft.work.weight_bytes > 0.0);
+    assert_int_equal(spec_timing_limit_init(&none, uniform, &target, &error), GSL_SUCCESS);
+    assert_null(none.opt_backend);
+    assert_int_equal(spec_timing_limit_init(&none, NULL, NULL, &error), GSL_SUCCESS);
+    assert_null(none.opt_backend);
+    spec_model_close(model);
+    spec_model_close(uniform);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_the_limit_of_few_tokens_and_products_of_many),
+        cmocka_unit_test(every_operation_waits_for_its_launch),
+        cmocka_unit_test(f16_is_two_products_and_f32_is_not_counted),
+        cmocka_unit_test(what_was_not_measured_is_not_known),
+        cmocka_unit_test(models_of_one_device_share_its_roofline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* machine_load: load by other programs and processor speed, during a measurement.
+ * Readings come from functions, so a test can inject its own. A source without functions is off,
+ * and its readings are NaN. getrusage(2), proc_stat(5). */
+#ifndef SPECLAB_MACHINE_LOAD_H
+#define SPECLAB_MACHINE_LOAD_H
+
+typedef struct {
+    double wall;      /* seconds of a monotonic clock */
+    double processor; /* seconds computed by all threads of this process */
+    double switched;  /* involuntary context switches of its threads */
+} spec_load_reading;
+
+typedef struct {
+    void (*read)(void *self, spec_load_reading *ret); /* NULL: off */
+    /* Processor seconds used by all processes and the hypervisor; NaN: unknown. */
+    double (*busy)(void *self);
+    double (*spin)(void *self); /* seconds of a fixed loop of arithmetic */
+    int processors;             /* of the machine, for `busy` */
+    void *self;
+} spec_machine_load;
+
+/* This machine. A reading takes about a microsecond, `busy` some tens of them, `spin` about 0.2
+ * ms. */
+spec_machine_load spec_machine_load_here(void);
+
+/* Read a source; NaN if it is off. */
+spec_load_reading spec_machine_load_read(const spec_machine_load *load);
+double spec_machine_load_busy(const spec_machine_load *load);
+double spec_machine_load_spin(const spec_machine_load *load);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_advice: the verdict of bench in words: gain, limits, and what to try next.
+ * Every sentence is computed from numbers of the table, so it cannot contradict them.
+ * docs/formulas.md#limits. */
+#ifndef SPECLAB_TIMING_ADVICE_H
+#define SPECLAB_TIMING_ADVICE_H
+
+#include "timing/timing_result.h"
+
+/* The conclusion from the intervals, which hold for all K together. */
+typedef enum {
+    SPEC_ADVICE_GAINS, /* the interval of the best K is above 1 */
+    SPEC_ADVICE_LOSES, /* that of every K above 0 is below 1 */
+    SPEC_ADVICE_OPEN,  /* neither */
+    SPEC_ADVICE_NOTHING /* no K above 0 has a reported speed-up */
+} spec_advice_verdict;
+
+/* ret_best: the row of the best K, or NULL. */
+spec_advice_verdict spec_timing_advice_verdict(const spec_timing_result *result,
+                                               const spec_timing_result_row **ret_best);
+
+/* The parts of a round. */
+typedef enum {
+    SPEC_LIMIT_DRAFT,
+    SPEC_LIMIT_VERIFY,
+    SPEC_LIMIT_ACCEPTANCE,
+    SPEC_LIMIT_REST,
+    SPEC_LIMITS
+} spec_limit;
+
+/* The factor by which the speed-up would be higher without a limit, all else as measured; at least
+ * 1.
+ *
+ *     draft        round / (round - draft)                 drafting takes no time
+ *     verify       round / (round - (verify - plain))      verifying takes as long as a plain token
+ *     acceptance   (K + 1) / tokens                        every draft token is accepted
+ *     rest         round / (round - rule - rest)           rule and bookkeeping take no time */
+double spec_timing_advice_factor(const spec_timing_result *result,
+                                 const spec_timing_result_row *row, spec_limit limit);
+
+/* Write the verdict, the predictions, the limits and suggestions, some lines. GSL_ENOMEM. */
+int spec_timing_advice_write(const spec_timing_result *result, FILE *out, spec_error *error);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_decoding: measures speculation in turns with plain decoding and with single passes.
+ * One process decodes the same prompts in every way, some tokens per turn, in a random order per
+ * turn. So changes of the machine affect all ways equally. The decoded text depends on the seed
+ * alone, the times on the machine. docs/formulas.md#bootstrap explains the sums. */
+#ifndef SPECLAB_TIMING_DECODING_H
+#define SPECLAB_TIMING_DECODING_H
+
+#include "sim/decode.h"
+#include "timing/machine_load.h"
+#include "timing/timing_limit.h"
+#include "timing/timing_passes.h"
+#include "timing/timing_prompts.h"
+
+enum {
+    SPEC_TIMING_K_MAX = 64,
+    SPEC_TIMING_SPEEDS_MAX = 2 * SPEC_TIMING_K_MAX,
+    SPEC_TIMING_TEXTS_MAX = 100000
+};
+
+typedef struct {
+    /* its K and clock are the plan's; ahead: each K > 0 is measured in both ways */
+    spec_decoder_config decoder;
+    int n_K, K[SPEC_TIMING_K_MAX];
+    /* widths of timed passes, ascending; _init adds 1, 2 and those of verified drafts, as far as
+     * they fit */
+    int n_widths, width[SPEC_TIMING_WIDTHS_MAX];
+    const spec_timing_prompts *prompts;
+    int texts;  /* number of texts, 2..SPEC_TIMING_TEXTS_MAX */
+    int tokens; /* least tokens of a text */
+    int turn;   /* least tokens of a turn */
+    /* 0: no limit; else, after two texts, no new text once each way has taken this time */
+    double seconds;
+    uint64_t seed;
+    /* all ways and passes share one session per model (sim/decode.h), to save memory. Turns begin,
+     * untimed, with the text since the last turn. The decoded text is the same */
+    bool one_session;
+    spec_clock clock;
+    spec_machine_load load; /* read at both ends of every timed interval; zeroed: off */
+    const volatile int *opt_stop;
+    void (*opt_progress)(void *context, double share); /* after each text */
+    void *context;
+} spec_timing_plan;
+
+/* The sums of each way over a text. The first token or round of a turn is not timed, because the
+ * caches hold the data of another way: the sums omit it, except for those in _ALL. */
+typedef enum {
+    SPEC_TIMING_SECONDS,
+    SPEC_TIMING_TOKENS,
+    SPEC_TIMING_ROUNDS,
+    SPEC_TIMING_CALLS,     /* draft calls before verifications */
+    /* rounds after one that was accepted in full: the draft's first pass then has two tokens,
+     * unless it reads the target's KV cache */
+    SPEC_TIMING_CAUGHT_UP,
+    SPEC_TIMING_CALLS_AHEAD, /* draft calls during verifications, when drafting ahead */
+    SPEC_TIMING_DRAFT,       /* seconds of the phases */
+    SPEC_TIMING_VERIFY,
+    SPEC_TIMING_AHEAD,
+    SPEC_TIMING_HANDED,
+    SPEC_TIMING_RULE,
+    SPEC_TIMING_WALL,        /* wall seconds of the timed intervals, by the readings of the load */
+    SPEC_TIMING_PROCESSOR,   /* processor seconds of all threads */
+    SPEC_TIMING_SWITCHED,    /* involuntary context switches */
+    SPEC_TIMING_ALL_TOKENS,
+    SPEC_TIMING_ALL_ROUNDS,
+    SPEC_TIMING_ALL_HITS,    /* rounds whose chain was drafted ahead */
+    SPEC_TIMING_FIELDS
+} spec_timing_field;
+
+/* One way of decoding over all texts. Way 0 is plain decoding, way i speculates with plan.K[i-1];
+ * the last ways draft ahead, with every K above 0 of the plan. */
+typedef struct {
+    bool ahead;                         /* drafts ahead */
+    bool device;                        /* verifies its chains on the device */
+    spec_tally tally;                   /* of all rounds */
+    uint64_t width[SPEC_NODES_MAX + 1]; /* [i]: timed rounds whose pass had i + 1 tokens */
+    int widest;                         /* tokens of its largest pass */
+    int K;                              /* most tokens that its policy drafts */
+    /* rounds that were not timed, and the draft tokens accepted in them */
+    uint64_t checked, accepted;
+    double chances, variance; /* of these acceptances, by the rows that judged them; NaN: unknown */
+} spec_timing_way;
+
+typedef struct {
+    spec_timing_plan plan;
+    int n_ways;
+    spec_timing_way *way; /* (n_ways) */
+    int n_blocks, n_columns;
+    double *block; /* (n_blocks, n_columns) one row per text */
+    /* columns of passes by width, and of drawing a token: n and seconds of each */
+    int first_target, first_draft, pick;
+    int passes_load; /* columns of the load during single passes: wall, processor, switched */
+    int spin;        /* the column of the load's fixed loop after the text */
+    double elapsed;  /* seconds in total */
+    double first_spin;       /* the load's fixed loop before the first text */
+    spec_load_reading whole; /* use of the process from the first text to the last */
+    double busy;             /* use of all processes in that time */
+    /* limits of their devices, measured before the first text */
+    spec_timing_limit target_limit, draft_limit;
+} spec_timing;
+
+/* Run it. GSL_EINVAL if the decoder's config is refused, for widths that are not ascending, and if
+ * prompt, tokens and draft exceed a model's window. GSL_EFAILED, "interrupted", by opt_stop. */
+int spec_timing_init(spec_timing *timed, const spec_timing_plan *plan, spec_error *error);
+void spec_timing_free(spec_timing *timed);
+
+/* Index of a way's sum in a row of blocks, or of sums of blocks. */
+int spec_timing_column(int way, spec_timing_field field);
+
+#endif

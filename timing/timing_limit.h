@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_limit: the least time of a pass on a device, by its measured roofline.
+ * The roofline is measured in the same run as the passes. docs/formulas.md#measured-roofline.
+ * Borrows the backend. */
+#ifndef SPECLAB_TIMING_LIMIT_H
+#define SPECLAB_TIMING_LIMIT_H
+
+#include "models/model.h"
+#include "models/transformer/engine/pass_work.h"
+
+typedef struct {
+    /* of the model; NULL: it is not a transformer, and has no limit */
+    const spec_backend *opt_backend;
+    spec_pass_work work;
+    spec_roofline roofline;
+} spec_timing_limit;
+
+/* Measure the device of a model; copies the measurement in opt_other of the same device. Fails if
+ * the device does. */
+int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
+                           const spec_timing_limit *opt_other, spec_error *error);
+
+/* Seconds of a pass of n tokens at the end of a text of `text` tokens, which include them:
+ *
+ *     max(bytes / read, sum over types of FLOP / rate) + launches launch
+ *                                                               docs/formulas.md#measured-roofline
+ *
+ * Rates that were not measured are omitted. NaN if reading was not measured, or there is no
+ * limit. */
+double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double text);
+
+/* Bytes of weights over these seconds and over the measured bandwidth: the share that a pass uses;
+ * NaN as above. */
+double spec_timing_limit_share(const spec_timing_limit *limit, double seconds);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_load: load of the machine during a measurement, per way and for the whole run.
+ * NaN if the plan's load was off. */
+#ifndef SPECLAB_TIMING_LOAD_H
+#define SPECLAB_TIMING_LOAD_H
+
+#include "timing/timing_decoding.h"
+#include "timing/timing_trust.h"
+
+/* During the timed intervals of one way. */
+typedef struct {
+    double processor_share; /* processor seconds of all threads over wall seconds */
+    double switches_per_s;  /* involuntary context switches over wall seconds */
+    double spread; /* of a round's time over texts, of way 0 of a token's: spec_timing_spread */
+} spec_timing_load;
+
+/* work (n_blocks+1). */
+spec_timing_load spec_timing_load_of(const spec_timing *timed, int way, double *work);
+spec_timing_trust spec_timing_load_trust(const spec_timing *timed, double *work);
+
+#endif

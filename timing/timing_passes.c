@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "timing/timing_passes.h"
+
+#include "base/int_math.h"
+#include "models/transformer/engine/backend.h"
+#include "sim/chance/chance.h"
+
+#include <gsl/gsl_randist.h>
+#include <stdlib.h>
+
+int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
+                            const spec_session *opt_session, const int *width, int n_widths,
+                            bool on_device, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *passes = (spec_timing_passes){.model = model, .width = width, .n_widths = n_widths};
+    const size_t widest = (size_t)width[n_widths - 1];
+    passes->row = calloc(widest, sizeof *passes->row);
+    passes->store = malloc(widest * (size_t)model->vocab * sizeof *passes->store);
+    if (passes->row == NULL || passes->store == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %zu rows of %d probabilities",
+                           widest, model->vocab));
+    if (opt_session != NULL) passes->session = spec_session_lend(opt_session);
+    else SPEC_TRY(spec_session_init(&passes->session, model, error));
+    if (on_device) { /* one that drafts for itself, as far as a chain goes */
+        const int K = spec_int_min((int)widest, SPEC_COLUMNS_MAX) - 1;
+        SPEC_TRY(spec_chain_init(&passes->chain, &passes->session, &passes->session, K, error));
+    }
+done:
+    if (status != GSL_SUCCESS) spec_timing_passes_free(passes);
+    return status;
+}
+
+void spec_timing_passes_free(spec_timing_passes *passes)
+{
+    spec_chain_free(&passes->chain);
+    spec_session_free(&passes->session);
+    free(passes->row);
+    free(passes->store);
+    *passes = (spec_timing_passes){0};
+}
+
+/* Score the last `width` tokens of a text: the context's last token and width - 1 after it. */
+static int pass(spec_timing_passes *passes, const int *text, size_t n, int width, spec_error *error)
+{
+    const size_t context = n - (size_t)(width - 1);
+    if (passes->chain.K > 0 && width - 1 <= passes->chain.K) {
+        const int status =
+            spec_chain_score_begin(&passes->chain, text, context, text + context, width - 1, error);
+        return status == GSL_SUCCESS ? spec_chain_score_end(&passes->chain, error) : status;
+    }
+    return spec_session_score(&passes->session,
+                              &(spec_score_request){.context = text,
+                                                    .n_context = context,
+                                                    .token = text + context,
+                                                    .n_nodes = width - 1,
+                                                    .ret_row = passes->row,
+                                                    .scratch = passes->store},
+                              error);
+}
+
+/* On the device a token is drawn at the end of a pass: the time beyond `pass_seconds`, that of a
+ * pass alone. */
+static int time_pick(spec_timing_sum *sum, spec_timing_passes *passes, const int *text, size_t n,
+                     double pass_seconds, const spec_clock *clock, gsl_rng *rng, spec_error *error)
+{
+    int status = GSL_SUCCESS, token;
+    spec_chance chance = spec_chance_sampled(rng);
+    const bool on_device = passes->chain.K > 0;
+    const double begun = spec_clock_read(clock);
+    if (on_device)
+        SPEC_TRY(
+            spec_chain_draw(&passes->chain, &token, text, n, NULL, 0, gsl_rng_uniform(rng), error));
+    else
+        spec_chance_pick(&chance, passes->row[0], passes->model->vocab);
+    sum->seconds += spec_clock_read(clock) - begun - (on_device ? pass_seconds : 0.0);
+    sum->n++;
+done:
+    return status;
+}
+
+int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
+                             spec_timing_sum *opt_pick, const int *text, size_t n,
+                             const spec_clock *clock, gsl_rng *rng, spec_error *error)
+{
+    int order[SPEC_TIMING_WIDTHS_MAX];
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < passes->n_widths; i++) order[i] = i;
+    SPEC_TRY(pass(passes, text, n, 1, error));
+    for (int repeat = 0; repeat < SPEC_TIMING_PASS_REPEATS; repeat++) {
+        gsl_ran_shuffle(rng, order, (size_t)passes->n_widths, sizeof order[0]);
+        for (int i = 0; i < passes->n_widths; i++) {
+            const int width = passes->width[order[i]];
+            if (width > 1 && (size_t)width > n) continue;
+            const double begun = spec_clock_read(clock);
+            SPEC_TRY(pass(passes, text, n, width, error));
+            const double seconds = spec_clock_read(clock) - begun;
+            sum[order[i]].seconds += seconds;
+            sum[order[i]].n++;
+            if (width == 1 && opt_pick != NULL)
+                SPEC_TRY(time_pick(opt_pick, passes, text, n, seconds, clock, rng, error));
+        }
+    }
+done:
+    return status;
+}

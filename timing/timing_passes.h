@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_passes: times of passes of n tokens, for a model at the end of a text.
+ * The tokens are the text's own last ones. The KV cache is rolled back between passes, as after a
+ * rejected draft. The results are sums: means include outliers, as a run does. */
+#ifndef SPECLAB_TIMING_PASSES_H
+#define SPECLAB_TIMING_PASSES_H
+
+#include "base/clock.h"
+#include "models/chain.h"
+
+#include <gsl/gsl_rng.h>
+
+/* Most widths, and how often a visit times each. */
+enum { SPEC_TIMING_WIDTHS_MAX = 128, SPEC_TIMING_PASS_REPEATS = 2 };
+
+typedef struct {
+    double n, seconds;
+} spec_timing_sum;
+
+typedef struct {
+    const spec_model *model;
+    spec_session session;
+    int n_widths;
+    const int *width;   /* (n_widths) borrowed */
+    const double **row; /* (widest) */
+    double *store;      /* (widest, V) */
+    spec_chain chain;   /* for passes whose rows stay on the device; K 0: none */
+} spec_timing_passes;
+
+/* opt_session: the session of the model to use, which must outlive the passes; NULL: their own.
+ * on_device: rows stay on the device, as for chains verified there. */
+int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
+                            const spec_session *opt_session, const int *width, int n_widths,
+                            bool on_device, spec_error *error);
+void spec_timing_passes_free(spec_timing_passes *passes);
+
+/* Catch up with the text, untimed. Then time every width that fits into the text, in an order drawn
+ * from `rng`, and add to sum (n_widths). opt_pick: also add the time to draw a token from the row,
+ * where the row is. */
+int spec_timing_passes_visit(spec_timing_passes *passes, spec_timing_sum *sum,
+                             spec_timing_sum *opt_pick, const int *text, size_t n,
+                             const spec_clock *clock, gsl_rng *rng, spec_error *error);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_prompts: the prompts of a measurement.
+ * Texts of a file, the model's own prompts, texts that a model with words writes, or random tokens.
+ * Prompts own their tokens. */
+#ifndef SPECLAB_TIMING_PROMPTS_H
+#define SPECLAB_TIMING_PROMPTS_H
+
+#include "models/model.h"
+
+#include <stdint.h>
+
+/* Most prompts, most tokens of one, and most bytes of a file. */
+enum {
+    SPEC_TIMING_PROMPTS_MAX = 100000,
+    SPEC_TIMING_PROMPT_TOKENS = 1 << 20,
+    SPEC_TIMING_FILE_BYTES = 1 << 26
+};
+
+typedef struct {
+    int n;
+    int **token;     /* (n) */
+    size_t *length;  /* (n) tokens of each */
+    char source[64]; /* "random tokens", ... */
+} spec_timing_prompts;
+
+/* The texts of a file, separated by blank lines, cut to `most` tokens. GSL_EINVAL if the model has
+ * no words, if the file has no text or is larger than SPEC_TIMING_FILE_BYTES; GSL_EFAILED if it
+ * cannot be read. */
+int spec_timing_prompts_read(spec_timing_prompts *prompts, const char *path,
+                             const spec_model *model, int most, spec_error *error);
+
+/* n >= 1 prompts of at most `most` tokens: the model's own; or, if it has words, a few that it
+ * writes from an empty context, by streams of the seed; else as many of random tokens. Fails if the
+ * model does. */
+int spec_timing_prompts_make(spec_timing_prompts *prompts, const spec_model *model, int n, int most,
+                             uint64_t seed, spec_error *error);
+
+/* Tokens of the longest prompt, and the mean. */
+size_t spec_timing_prompts_longest(const spec_timing_prompts *prompts);
+double spec_timing_prompts_mean(const spec_timing_prompts *prompts);
+
+void spec_timing_prompts_free(spec_timing_prompts *prompts);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_report: a measurement of bench as one table.
+ * A row per K, with the pass of K + 1 tokens; then rows of the passes without a K. docs/notation.md
+ * explains the columns. */
+#ifndef SPECLAB_TIMING_REPORT_H
+#define SPECLAB_TIMING_REPORT_H
+
+#include "base/table.h"
+#include "timing/timing_prediction.h"
+
+extern const char *const spec_timing_report_columns[]; /* NULL-terminated */
+
+/* `asked` is the command, for the provenance. GSL_ENOMEM. */
+int spec_timing_report_table(spec_table *ret, const spec_timing *timed,
+                             const spec_timing_prediction *prediction, const char *asked,
+                             spec_error *error);
+
+/* Whether the accepted tokens contradict the engine's own rows: for the K in *ret_K, by *ret_z
+ * standard errors. */
+bool spec_timing_report_contradicts(const spec_timing_prediction *prediction, int *ret_K,
+                                    double *ret_z);
+
+#endif

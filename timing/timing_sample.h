@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* timing_sample: sums over the texts of a measurement and over resamples, and their ratios.
+ * Ratios have bootstrap intervals, docs/formulas.md#bootstrap. Borrows the measurement and owns the
+ * sums. */
+#ifndef SPECLAB_TIMING_SAMPLE_H
+#define SPECLAB_TIMING_SAMPLE_H
+
+#include "analysis/statistics/bounded_ratio.h"
+#include "timing/timing_decoding.h"
+
+typedef struct {
+    const spec_timing *timed;
+    int resamples;
+    double error;  /* of intervals */
+    double *sum;   /* (resamples+1, n_columns), row 0 of the texts themselves */
+    double *value; /* (resamples+1) for a statistic */
+    double *work;  /* (resamples) */
+} spec_timing_sample;
+
+/* GSL_ENOMEM. A zeroed sample may be freed. */
+int spec_timing_sample_init(spec_timing_sample *sample, const spec_timing *timed, double error,
+                            int resamples, spec_error *message);
+void spec_timing_sample_free(spec_timing_sample *sample);
+
+/* A product of n quotients of columns, sum[over[i]] / sum[under[i]], for every row: fills value
+ * (resamples+1). */
+void spec_timing_sample_quotient(double *value, const spec_timing_sample *sample, const int *over,
+                                 const int *under, int n);
+
+/* Its percentile interval. */
+spec_block_interval spec_timing_sample_ratio(const spec_timing_sample *sample, const int *over,
+                                             const int *under, int n);
+
+/* The interval of a positive value by its logarithm, as reported by spec_bounded_ratio; `least` is
+ * its lower bound, 0 for none. */
+spec_block_interval spec_timing_sample_reported(const spec_timing_sample *sample, const int *over,
+                                                const int *under, int n, double least);
+
+/* Whether a positive quotient is below a bound by more than noise. */
+bool spec_timing_sample_below(const spec_timing_sample *sample, const int *over, const int *under,
+                              int n, double bound);
+
+#endif
