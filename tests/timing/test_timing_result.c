@@ -23,6 +23,8 @@ static void numbers_are_those_of_the_table(void **state)
     bench_table_set(&table, 2, "ahead_ms", 0.02);
     bench_table_set(&table, 2, "round_ms", 2.4);
     bench_table_set(&table, 2, "speedup", 2.7 / 2.4);
+    bench_table_set(&table, 0, "c_high", INFINITY); /* an interval from two texts */
+    bench_table_set(&table, 2, "speedup_high", 1e15);
     if (spec_timing_result_init(result, &table, "x.csv", &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     assert_int_equal(result->n_rows, 3);
@@ -37,7 +39,8 @@ static void numbers_are_those_of_the_table(void **state)
     assert_near(result->row[2].during, 0.02, 1e-12);
     assert_true(result->row[1].best && !result->row[2].best && result->row[2].tied &&
                 !result->row[0].best);
-    assert_true(result->plain == 1.0 && result->c == 0.27 && result->texts == 16 &&
+    assert_true(result->plain == 1.0 && result->c == 0.27 &&
+                result->c_high == INFINITY && result->texts == 16 &&
                 result->has_draft);
     assert_near(result->target[2], 1.3, 1e-12);
     assert_true(result->trust.threads == 2 && result->trust.lost == 0.01 &&
