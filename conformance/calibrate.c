@@ -37,6 +37,7 @@ static void run_once(outcome *ret, const char *subject, int i, const spec_valida
     fresh.threads = 1;
     fresh.progress = NULL;
     fresh.stage = NULL;
+    fresh.hints = false;
     if ((ret->status = spec_validate(&v, subject, &fresh, &ret->error)) != GSL_SUCCESS) return;
     ret->verdict = v.verdict;
     ret->p = v.p;
