@@ -207,8 +207,8 @@ static void the_bytes_are_the_same_for_one_thread_and_three(void **state)
         "sweep --process markov?rho=0.5&spread=0.2 --alpha 0.6 --K 3 --rounds 100000",
         "sweep --target markov?V=4&order=1 --alpha 0.7 --K 3 --rounds 20000",
         "accept --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --contexts 300",
-        "plan --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --nodes 8 --rounds "
-        "300 --siblings top"};
+        ("plan --target ngram:text.txt?order=3 --draft ngram:text.txt?order=2 --nodes 8 --rounds "
+         "300 --siblings top")};
     (void)state;
     spec_needs_program();
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++) {

@@ -25,6 +25,7 @@ static spec_validate_verdict verdict_on(const char *subject, const char *fixture
     plan.seed = spec_test_seed();
     plan.draws = spec_test_samples(DRAWS);
     plan.threads = 1;
+    plan.hints = false;
     plan.opt_only = only;
     plan.limits.supervisor = "/proc/self/exe";
     plan.limits.timeout = 100.0; /* one call loads PyTorch */

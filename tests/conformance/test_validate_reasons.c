@@ -37,7 +37,6 @@ static void a_verdict_on_fresh_data_shows_their_figures(void **state)
     (void)state;
     plan.scopes = SPEC_SCOPE_VERIFY;
     plan.seed = 53;
-    plan.hints = false;
     run(&v, "biased:first?state=0&tv=0.06", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
     assert_true(v.fresh && v.p <= 0.5 * plan.false_alarm_rate && v.p < v.first_p &&

@@ -36,6 +36,16 @@ static inline uint64_t spec_test_samples(uint64_t n)
     return text != NULL ? n * strtoull(text, NULL, 10) : n;
 }
 
+/* The step of a loop over cases that run the same code: 1 with SPEC_TEST_LONG, at least 8 under a
+ * sanitizer, else `everyday`. */
+static inline int spec_test_stride(int everyday)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    if (everyday < 8) everyday = 8;
+#endif
+    return getenv("SPEC_TEST_LONG") != NULL ? 1 : everyday;
+}
+
 /* Puts the path of a file in SPECLAB_DATA into `buffer`; without the variable, skips the test with
  * a message. */
 #define spec_test_data(buffer, size, file)                                                         \

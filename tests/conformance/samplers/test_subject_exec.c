@@ -278,6 +278,7 @@ static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validat
     plan.draws = spec_test_samples(draws);
     plan.scopes = scopes;
     plan.threads = 1;
+    plan.hints = false;
     plan.opt_only = only;
     plan.limits.supervisor = supervised.supervisor;
     plan.limits.timeout = patience;
