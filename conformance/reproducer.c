@@ -162,7 +162,7 @@ static int how_telling(const again *a, spec_came how, int token)
 }
 
 /* Counts the tokens that the sampler emitted after the state, by source. */
-static void count_round(again *a, const spec_batch *batch, int i, uint64_t index)
+static void count_round(again *a, const spec_round_batch *batch, int i, uint64_t index)
 {
     const spec_fixture *f = a->fixture;
     const size_t nodes = (size_t)batch->nodes, V = (size_t)f->vocab;

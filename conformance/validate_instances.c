@@ -56,7 +56,7 @@ done:
 
 static bool same_answers(const spec_worker *a, const spec_worker *b, uint32_t scope)
 {
-    const spec_batch *x = &a->subject.batch, *y = &b->subject.batch;
+    const spec_round_batch *x = &a->subject.batch, *y = &b->subject.batch;
     const size_t places = (size_t)x->nodes + 1;
     if (scope == SPEC_SCOPE_STREAM) return memcmp(a->text, b->text, TOKENS * sizeof *a->text) == 0;
     for (size_t i = 0; i < ROUNDS; i++) {

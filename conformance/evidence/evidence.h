@@ -101,15 +101,15 @@ void spec_evidence_free(spec_evidence *evidence);
  * and coins are drawn from `rng`; the sampler's seeds are hashes of `seed` and the index. If the
  * batch has coins, those of every 16th round are at the edges of [0,1), such as 0 and the last
  * float below 1; hard rules alone judge such a round. */
-void spec_evidence_ask(const spec_evidence *evidence, spec_batch *batch, int n,
+void spec_evidence_ask(const spec_evidence *evidence, spec_round_batch *batch, int n,
                        uint64_t first_index, uint64_t seed, gsl_rng *rng);
 
 /* Counts n answered rounds; `rng` draws the tokens that complete blocks, and randomises PITs. */
-void spec_evidence_add(spec_evidence *evidence, const spec_batch *batch, int n,
+void spec_evidence_add(spec_evidence *evidence, const spec_round_batch *batch, int n,
                        uint64_t first_index, gsl_rng *rng);
 
 /* Copies round i of the batch, as one that breaks no hard rule. */
-void spec_evidence_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, uint64_t index);
+void spec_evidence_exhibit(spec_exhibit *ret, const spec_round_batch *batch, int i, uint64_t index);
 
 /* Counts a text of scope S that starts in state `start`. */
 void spec_evidence_add_text(spec_evidence *evidence, int start, const int32_t *token, int64_t n,
@@ -129,7 +129,8 @@ int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 /* The places of token k of round i, one bit 1 << SPEC_PLACE_* each. Siblings may hold the same
  * token; if only some of those have children, a last token is neither a correction nor a bonus. The
  * round must break no hard rule. */
-unsigned spec_evidence_places(const spec_fixture *fixture, const spec_batch *batch, int i, int k);
+unsigned spec_evidence_places(const spec_fixture *fixture, const spec_round_batch *batch, int i,
+                              int k);
 
 /* Tokens and rounds of the sampler so far; the first round that broke a hard rule, or NULL. */
 uint64_t spec_evidence_tokens(const spec_evidence *evidence);

@@ -32,7 +32,7 @@ const double spec_deviations[SPEC_LAMBDAS] = {-0.2,  -0.06, -0.02, -0.006, -0.00
 
 /* ---- hard rules ------------------------------------------------------------------------------ */
 
-static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, int i)
+static spec_hard what_is_hard(const spec_evidence *e, const spec_round_batch *batch, int i)
 {
     const spec_fixture *f = e->fixture;
     const size_t nodes = (size_t)batch->nodes;
@@ -60,7 +60,7 @@ static spec_hard what_is_hard(const spec_evidence *e, const spec_batch *batch, i
     return places != 0 ? SPEC_HARD_NONE : SPEC_HARD_PATH;
 }
 
-void spec_evidence_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, uint64_t index)
+void spec_evidence_exhibit(spec_exhibit *ret, const spec_round_batch *batch, int i, uint64_t index)
 {
     const size_t nodes = (size_t)batch->nodes, at = (size_t)i;
     *ret = (spec_exhibit){.hard = SPEC_HARD_NONE,
@@ -77,7 +77,7 @@ void spec_evidence_exhibit(spec_exhibit *ret, const spec_batch *batch, int i, ui
     memcpy(ret->emitted, batch->emitted + at * (nodes + 1), (nodes + 1) * sizeof *ret->emitted);
 }
 
-static bool same_answer(const spec_batch *batch, int i, int j)
+static bool same_answer(const spec_round_batch *batch, int i, int j)
 {
     const size_t places = (size_t)batch->nodes + 1;
     return batch->n_emitted[i] == batch->n_emitted[j] &&
@@ -163,7 +163,7 @@ static bool has_child(const spec_fixture *f, const int32_t *token, int n_nodes, 
     return false;
 }
 
-unsigned spec_evidence_places(const spec_fixture *f, const spec_batch *batch, int i, int k)
+unsigned spec_evidence_places(const spec_fixture *f, const spec_round_batch *batch, int i, int k)
 {
     const size_t nodes = (size_t)batch->nodes;
     const int32_t *token = batch->token + (size_t)i * nodes,
@@ -189,7 +189,7 @@ unsigned spec_evidence_places(const spec_fixture *f, const spec_batch *batch, in
 
 /* Counts the text of a round, and for blocks completes it with draws to the last level. Returns the
  * PIT of the first token. */
-static double count_text(spec_evidence *e, const spec_batch *batch, int i, gsl_rng *rng)
+static double count_text(spec_evidence *e, const spec_round_batch *batch, int i, gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
     const size_t places = (size_t)batch->nodes + 1;
@@ -216,7 +216,7 @@ static double count_text(spec_evidence *e, const spec_batch *batch, int i, gsl_r
 
 /* In scope V the first child of the root is drawn from the root's draft row, independently of the
  * sampler. */
-static void count_kept(spec_evidence *e, const spec_batch *batch, int i)
+static void count_kept(spec_evidence *e, const spec_round_batch *batch, int i)
 {
     const size_t nodes = (size_t)batch->nodes,
                  state = (size_t)batch->state[(size_t)i * (nodes + 1)];
@@ -229,7 +229,7 @@ static void count_kept(spec_evidence *e, const spec_batch *batch, int i)
 }
 
 /* Counts coincidences of a round with the one before it in the batch. */
-static void count_neighbours(spec_evidence *e, const spec_batch *batch, int i)
+static void count_neighbours(spec_evidence *e, const spec_round_batch *batch, int i)
 {
     const size_t nodes = (size_t)batch->nodes, places = nodes + 1, V = (size_t)e->fixture->vocab;
     const size_t here = (size_t)i, there = here - 1;
@@ -246,14 +246,15 @@ static void count_neighbours(spec_evidence *e, const spec_batch *batch, int i)
                                    law_there[drafting]);
 }
 
-static spec_hard judge_round(const spec_evidence *e, const spec_batch *batch, int i, bool repeated)
+static spec_hard judge_round(const spec_evidence *e, const spec_round_batch *batch, int i,
+                             bool repeated)
 {
     const spec_hard hard = what_is_hard(e, batch, i);
     return hard != SPEC_HARD_NONE || !repeated || same_answer(batch, i - 1, i) ? hard
                                                                                : SPEC_HARD_REPEAT;
 }
 
-void spec_evidence_add(spec_evidence *e, const spec_batch *batch, int n, uint64_t first_index,
+void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, uint64_t first_index,
                        gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;

@@ -10,7 +10,7 @@
 static const float edge[] = {0.0f, 0x1p-24f, 0.5f, 1.0f - 0x1p-24f};
 enum { EDGES = sizeof edge / sizeof *edge };
 
-bool spec_evidence_is_edge(const spec_batch *batch, int i)
+bool spec_evidence_is_edge(const spec_round_batch *batch, int i)
 {
     return batch->coin != NULL && i % SPEC_EDGE_ROUNDS == 0;
 }
@@ -55,7 +55,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Draws coins, floats of 24 bits. In an edge round each coin is at an edge with probability 1/2. */
-static void toss(const spec_batch *batch, int i, gsl_rng *rng)
+static void toss(const spec_round_batch *batch, int i, gsl_rng *rng)
 {
     const bool edges = spec_evidence_is_edge(batch, i);
     for (int k = 0; k < batch->n_coins && batch->coin != NULL; k++) {
@@ -69,7 +69,7 @@ static void toss(const spec_batch *batch, int i, gsl_rng *rng)
 /* Usually seeds are hashes, sixteen offsets share a seed, and every round is a request of its own.
  * In a wide fixture, neighbouring numbers differ in high bits only. Two seeds differ in one of the
  * bits 16 to 52, offsets above their lowest 8, 16 or 32 bits, two requests in bit 32. */
-static void number_round(const spec_fixture *f, spec_batch *batch, int i, uint64_t index,
+static void number_round(const spec_fixture *f, spec_round_batch *batch, int i, uint64_t index,
                          uint64_t seed)
 {
     static const int shifts[] = {8, 16, 32};
@@ -83,7 +83,7 @@ static void number_round(const spec_fixture *f, spec_batch *batch, int i, uint64
     batch->offset[i] <<= shifts[twins % 3];
 }
 
-static void ask_round(const spec_evidence *e, spec_batch *batch, int i, uint64_t index,
+static void ask_round(const spec_evidence *e, spec_round_batch *batch, int i, uint64_t index,
                       uint64_t seed, gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
@@ -111,7 +111,7 @@ static void ask_round(const spec_evidence *e, spec_batch *batch, int i, uint64_t
     number_round(f, batch, i, index, seed);
 }
 
-void spec_evidence_ask(const spec_evidence *e, spec_batch *batch, int n, uint64_t first_index,
+void spec_evidence_ask(const spec_evidence *e, spec_round_batch *batch, int n, uint64_t first_index,
                        uint64_t seed, gsl_rng *rng)
 {
     const size_t nodes = (size_t)batch->nodes;

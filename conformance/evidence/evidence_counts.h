@@ -112,7 +112,7 @@ struct spec_evidence {
 void spec_evidence_came(spec_evidence *evidence, const spec_came_token *came);
 
 /* Does round i of a batch have edge coins? */
-bool spec_evidence_is_edge(const spec_batch *batch, int i);
+bool spec_evidence_is_edge(const spec_round_batch *batch, int i);
 
 /* Bets on an event of known probability; events of probability 0 or 1 are ignored. */
 void spec_evidence_counts_event(spec_event_count *event, bool hit, double chance);

@@ -34,7 +34,7 @@ static void count(spec_split *s, int state, size_t column, int token)
 }
 
 /* Counts a round up to the first token that is outside the vocabulary or not in the draft. */
-static void count_round(spec_split *s, const spec_batch *batch, int i)
+static void count_round(spec_split *s, const spec_round_batch *batch, int i)
 {
     const spec_fixture *f = s->fixture;
     const size_t nodes = (size_t)batch->nodes;
@@ -87,7 +87,7 @@ static int ask_text(spec_split *s, spec_evidence *part, spec_subject *subject, u
 static int ask_rounds(spec_split *s, spec_evidence *part, spec_subject *subject, uint64_t b,
                       uint64_t seed, gsl_rng *rng, spec_error *error)
 {
-    spec_batch *batch = &subject->batch;
+    spec_round_batch *batch = &subject->batch;
     spec_evidence_ask(part, batch, ROUNDS, b * ROUNDS, seed, rng);
     const int status = spec_subject_run(subject, ROUNDS, error);
     if (status != GSL_SUCCESS) return status;

@@ -107,7 +107,7 @@ static int32_t replaced(const spec_bias *b, int32_t token, spec_rng_state *rng)
     return draw(b->to, b->fixture->vocab, rng);
 }
 
-void spec_bias_round(const spec_bias *b, spec_batch *batch, int i)
+void spec_bias_round(const spec_bias *b, spec_round_batch *batch, int i)
 {
     const size_t nodes = (size_t)batch->nodes;
     int32_t *emitted = batch->emitted + (size_t)i * (nodes + 1),

@@ -43,7 +43,7 @@ int spec_bias_init(spec_bias *bias, const spec_fixture *fixture, const spec_bias
 void spec_bias_free(spec_bias *bias);
 
 /* Biases round i of an answered batch. A round ends after a replaced token. */
-void spec_bias_round(const spec_bias *bias, spec_batch *batch, int i);
+void spec_bias_round(const spec_bias *bias, spec_round_batch *batch, int i);
 
 /* Writes a biased text of the target's law from state `start` on. */
 void spec_bias_text(const spec_bias *bias, int start, uint64_t seed, int32_t *ret_token,

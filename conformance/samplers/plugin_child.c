@@ -22,7 +22,7 @@ typedef struct {
     spec_sampler_api api;
     spec_sampler_host *host;
     spec_fixture fixture;
-    spec_batch batch;
+    spec_round_batch batch;
     const char *path;
 } child;
 
@@ -138,7 +138,7 @@ static void find_rows(child *c)
     c->fixture.draft = at(c, c->block->draft);
     c->fixture.next = at(c, c->block->next);
     c->fixture.target_law = c->fixture.draft_law = NULL;
-    spec_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes,
+    spec_round_batch_lay(&c->batch, at(c, c->block->batch), c->block->capacity, c->fixture.n_nodes,
                    c->block->n_coins);
 }
 

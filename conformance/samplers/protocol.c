@@ -77,7 +77,8 @@ uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope)
     return scope == SPEC_SCOPE_VERIFY ? fixture->drawn : SPEC_DRAWN_IID;
 }
 
-void spec_protocol_emit(spec_batch *batch, int i, const void *token, int n_emitted, int n_accepted)
+void spec_protocol_emit(spec_round_batch *batch, int i, const void *token, int n_emitted,
+                        int n_accepted)
 {
     const int places = batch->nodes + 1, n = n_emitted < places ? n_emitted : places;
     if (n > 0)

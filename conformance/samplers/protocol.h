@@ -46,13 +46,14 @@ typedef struct {
     const char *name;
     int (*put_begin)(spec_bytes *out, const spec_fixture *fixture, uint32_t scope, uint32_t rows,
                      spec_error *error);
-    void (*put_steps)(spec_bytes *out, const spec_question *question, const spec_batch *batch);
+    void (*put_steps)(spec_bytes *out, const spec_question *question,
+                      const spec_round_batch *batch);
     void (*put_generate)(spec_bytes *out, const spec_question *question, int start, int K,
                          uint64_t seed);
     void (*put_counters)(spec_bytes *out, const spec_question *question);
     int (*extent)(size_t *ret, const spec_question *question, const char *bytes, size_t n,
                   spec_error *error);
-    int (*take_steps)(spec_batch *batch, const spec_question *question, const char *answer,
+    int (*take_steps)(spec_round_batch *batch, const spec_question *question, const char *answer,
                       size_t n, spec_error *error);
     int (*take_text)(int32_t *token, const spec_question *question, const char *answer, size_t n,
                      spec_error *error);
@@ -81,7 +82,8 @@ uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope);
 
 /* Copies the emitted tokens of a round (int32, unaligned), as many as fit, and its counts. For
  * encodings. */
-void spec_protocol_emit(spec_batch *batch, int i, const void *token, int n_emitted, int n_accepted);
+void spec_protocol_emit(spec_round_batch *batch, int i, const void *token, int n_emitted,
+                        int n_accepted);
 
 /* A short excerpt of the received bytes for an error message; bytes other than printable ASCII
  * become '.'. */

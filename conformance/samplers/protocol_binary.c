@@ -58,7 +58,7 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     return spec_bytes_status(out, error);
 }
 
-static void put_steps(spec_bytes *out, const spec_question *q, const spec_batch *b)
+static void put_steps(spec_bytes *out, const spec_question *q, const spec_round_batch *b)
 {
     const size_t from = (size_t)q->from, n = (size_t)q->n, nodes = (size_t)b->nodes,
                  places = nodes + 1;
@@ -142,7 +142,7 @@ static int left_over(size_t left, size_t n, spec_error *error)
     return spec_fail(error, GSL_EFAILED, "an answer of %zu bytes has %zu too many", n, left);
 }
 
-static int take_steps(spec_batch *b, const spec_question *q, const char *answer, size_t n,
+static int take_steps(spec_round_batch *b, const spec_question *q, const char *answer, size_t n,
                       spec_error *error)
 {
     const size_t rounds = (size_t)q->n, from = (size_t)q->from, length = n - sizeof(header);

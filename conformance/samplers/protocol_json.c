@@ -124,7 +124,7 @@ static void put_lists(spec_bytes *out, const char *key, const int32_t *value, co
     put_text(out, "]");
 }
 
-static void put_steps(spec_bytes *out, const spec_question *q, const spec_batch *b)
+static void put_steps(spec_bytes *out, const spec_question *q, const spec_round_batch *b)
 {
     const size_t from = (size_t)q->from, n = (size_t)q->n, nodes = (size_t)b->nodes;
     const int32_t *length = b->n_nodes + from;
@@ -240,7 +240,7 @@ static int take_list(int32_t *ret, size_t *ret_n, const json_t *lists, const cha
                             round);
 }
 
-static int take_round(spec_batch *b, const spec_question *q, int i, const json_t *emitted,
+static int take_round(spec_round_batch *b, const spec_question *q, int i, const json_t *emitted,
                       const json_t *accepted, const json_t *drafted, spec_error *error)
 {
     const size_t places = (size_t)b->nodes + 1, at = (size_t)(q->from + i),
@@ -262,7 +262,7 @@ static int take_round(spec_batch *b, const spec_question *q, int i, const json_t
     return status;
 }
 
-static int take_steps(spec_batch *b, const spec_question *q, const char *answer, size_t n,
+static int take_steps(spec_round_batch *b, const spec_question *q, const char *answer, size_t n,
                       spec_error *error)
 {
     int status = GSL_EFAILED;

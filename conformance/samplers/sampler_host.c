@@ -33,7 +33,7 @@ struct spec_sampler_host {
     float *gathered[SIDES];  /* (chunk, nodes+1, V); NULL if in_place */
     spec_step *step;         /* (chunk) */
     int32_t *token;          /* (chunk, nodes) */
-    float *coin;             /* (chunk, spec_batch_coins) */
+    float *coin;             /* (chunk, spec_round_batch_coins) */
     int32_t parent[SPEC_FIXTURE_NODES_MAX];
     int32_t *out;            /* (chunk, stride) outputs of a round between guards */
     float *row[SIDES];       /* (V) scope S: rows that the models return */
@@ -161,7 +161,7 @@ int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture
     }
     host->step = calloc(chunk, sizeof *host->step);
     host->token = malloc((chunk * nodes + 1) * sizeof *host->token);
-    host->coin = malloc((chunk * (size_t)spec_batch_coins(fixture) + 1) * sizeof(float));
+    host->coin = malloc((chunk * (size_t)spec_round_batch_coins(fixture) + 1) * sizeof(float));
     host->out = malloc(chunk * (size_t)layout_of(fixture).stride * sizeof *host->out);
     return host->step != NULL && host->token != NULL && host->coin != NULL &&
                    host->out != NULL
@@ -172,7 +172,7 @@ int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* The rows of round i of the batch, which is round c of the chunk. */
-static const float *rows_of(spec_sampler_host *host, int side, const spec_batch *batch, int i,
+static const float *rows_of(spec_sampler_host *host, int side, const spec_round_batch *batch, int i,
                             int c)
 {
     const size_t vocab = (size_t)host->fixture->vocab, places = (size_t)batch->nodes + 1;
@@ -185,12 +185,12 @@ static const float *rows_of(spec_sampler_host *host, int side, const spec_batch 
     return rows;
 }
 
-static const float *coins_of(const spec_batch *batch, int i)
+static const float *coins_of(const spec_round_batch *batch, int i)
 {
     return batch->coin + (size_t)i * (size_t)batch->n_coins;
 }
 
-static void fill_step(spec_sampler_host *host, const spec_batch *batch, int i, int c)
+static void fill_step(spec_sampler_host *host, const spec_round_batch *batch, int i, int c)
 {
     const spec_fixture *fixture = host->fixture;
     const layout at = layout_of(fixture);
@@ -233,7 +233,7 @@ static bool untouched(const int32_t *cell, int n)
 }
 
 /* Copies the outputs, and checks the guards and inputs. */
-static void take_step(spec_sampler_host *host, spec_batch *batch, int i, int c)
+static void take_step(spec_sampler_host *host, spec_round_batch *batch, int i, int c)
 {
     const layout at = layout_of(host->fixture);
     const size_t nodes = (size_t)batch->nodes;
@@ -296,9 +296,10 @@ static bool shared_inputs_changed(spec_sampler_host *host)
     return changed;
 }
 
-int spec_sampler_host_run(spec_sampler_host *host, spec_batch *batch, int n, spec_error *error)
+int spec_sampler_host_run(spec_sampler_host *host, spec_round_batch *batch, int n,
+                          spec_error *error)
 {
-    assert(batch->n_coins <= spec_batch_coins(host->fixture));
+    assert(batch->n_coins <= spec_round_batch_coins(host->fixture));
     (void)shared_inputs_changed(host); /* fills in the parents before the first call */
     for (int from = 0; from < n; from += host->chunk) {
         const int m = n - from < host->chunk ? n - from : host->chunk;

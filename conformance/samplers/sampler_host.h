@@ -33,7 +33,8 @@ int spec_sampler_host_init(spec_sampler_host **ret, const spec_sampler_api *api,
 void spec_sampler_host_declare(spec_sampler_host *host, const spec_sampler_about *about);
 int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture, uint32_t scope,
                             int capacity, spec_error *error);
-int spec_sampler_host_run(spec_sampler_host *host, spec_batch *batch, int n, spec_error *error);
+int spec_sampler_host_run(spec_sampler_host *host, spec_round_batch *batch, int n,
+                          spec_error *error);
 int spec_sampler_host_generate(spec_sampler_host *host, int start, int K, uint64_t seed,
                                int32_t *ret_token, int64_t n_tokens, spec_error *error);
 int spec_sampler_host_counters(spec_sampler_host *host, uint64_t ret[3], bool *ret_known,

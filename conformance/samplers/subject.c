@@ -152,11 +152,11 @@ static void *lay(void *memory, size_t *used, size_t n, size_t size)
     return array;
 }
 
-static size_t lay_all(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins)
+static size_t lay_all(spec_round_batch *batch, void *memory, int capacity, int nodes, int n_coins)
 {
     const size_t n = (size_t)capacity, m = n * (size_t)nodes, k = n * (size_t)(nodes + 1);
     size_t used = 0;
-    *batch = (spec_batch){.capacity = capacity, .nodes = nodes, .n_coins = n_coins};
+    *batch = (spec_round_batch){.capacity = capacity, .nodes = nodes, .n_coins = n_coins};
     batch->n_nodes = lay(memory, &used, n, sizeof *batch->n_nodes);
     batch->token = lay(memory, &used, m, sizeof *batch->token);
     batch->state = lay(memory, &used, k, sizeof *batch->state);
@@ -172,18 +172,19 @@ static size_t lay_all(spec_batch *batch, void *memory, int capacity, int nodes, 
     return used;
 }
 
-int spec_batch_coins(const spec_fixture *fixture)
+int spec_round_batch_coins(const spec_fixture *fixture)
 {
     return fixture->coins ? 3 * fixture->n_nodes + 1 : 0;
 }
 
-size_t spec_batch_bytes(int capacity, int nodes, int n_coins)
+size_t spec_round_batch_bytes(int capacity, int nodes, int n_coins)
 {
-    spec_batch counted;
+    spec_round_batch counted;
     return lay_all(&counted, NULL, capacity, nodes, n_coins);
 }
 
-void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins)
+void spec_round_batch_lay(spec_round_batch *batch, void *memory, int capacity, int nodes,
+                          int n_coins)
 {
     lay_all(batch, memory, capacity, nodes, n_coins);
 }

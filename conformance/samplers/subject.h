@@ -13,7 +13,7 @@
 
 typedef struct spec_subject spec_subject;
 
-/* A batch of rounds: plain arrays, possibly in shared memory, owned by the subject. Round i's nodes
+/* A round batch: plain arrays, possibly in shared memory, owned by the subject. Round i's nodes
  * start at i*nodes, its states and emitted tokens at i*(nodes+1). In scope DV the subject draws and
  * writes `token`. */
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
     int32_t *n_emitted;      /* (capacity) as the sampler reported it, unchecked */
     int32_t *n_accepted;     /* (capacity) */
     uint32_t *fault;         /* (capacity) SPEC_FAULT_* */
-} spec_batch;
+} spec_round_batch;
 
 /* Forbidden actions of a sampler. */
 enum {
@@ -76,7 +76,7 @@ struct spec_subject {
     const spec_fixture *fixture; /* the caller's, from one begin to the next */
     uint32_t scope;
     int capacity;
-    spec_batch batch;
+    spec_round_batch batch;
     void *own;
 };
 
@@ -92,12 +92,13 @@ int spec_subject_open(spec_subject *subject, const char *spec, const spec_subjec
 void spec_subject_close(spec_subject *subject);
 
 /* Coins per round of the fixture: to draw, accept and correct; 0 if it has none. For kinds. */
-int spec_batch_coins(const spec_fixture *fixture);
+int spec_round_batch_coins(const spec_fixture *fixture);
 
 /* A batch in one block of memory: its size in bytes, and its arrays laid out over `memory` (16-byte
  * aligned, zeroed by the caller). For kinds. */
-size_t spec_batch_bytes(int capacity, int nodes, int n_coins);
-void spec_batch_lay(spec_batch *batch, void *memory, int capacity, int nodes, int n_coins);
+size_t spec_round_batch_bytes(int capacity, int nodes, int n_coins);
+void spec_round_batch_lay(spec_round_batch *batch, void *memory, int capacity, int nodes,
+                          int n_coins);
 
 /* Checks a declaration; GSL_EFAILED naming the invalid field. For kinds. */
 int spec_subject_check_about(const spec_sampler_about *about, spec_error *error);

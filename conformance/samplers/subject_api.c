@@ -26,11 +26,11 @@ int spec_sampler_host_subject_open(spec_subject *subject, const spec_sampler_api
 int spec_sampler_host_subject_begin(spec_subject *subject, spec_error *error)
 {
     own *o = own_of(subject);
-    const int nodes = subject->fixture->n_nodes, n_coins = spec_batch_coins(subject->fixture);
+    const int nodes = subject->fixture->n_nodes, n_coins = spec_round_batch_coins(subject->fixture);
     free(o->memory);
-    o->memory = calloc(1, spec_batch_bytes(subject->capacity, nodes, n_coins));
+    o->memory = calloc(1, spec_round_batch_bytes(subject->capacity, nodes, n_coins));
     if (o->memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, nodes, n_coins);
+    spec_round_batch_lay(&subject->batch, o->memory, subject->capacity, nodes, n_coins);
     return spec_sampler_host_begin(o->host, subject->fixture, subject->scope, subject->capacity,
                                    error);
 }

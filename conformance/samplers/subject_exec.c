@@ -152,9 +152,11 @@ static int begin_exec(spec_subject *subject, spec_error *error)
     spec_error why = {{0}};
     int status = GSL_SUCCESS;
     free(o->memory);
-    o->memory = calloc(1, spec_batch_bytes(subject->capacity, f->n_nodes, spec_batch_coins(f)));
+    o->memory =
+        calloc(1, spec_round_batch_bytes(subject->capacity, f->n_nodes, spec_round_batch_coins(f)));
     if (o->memory == NULL) return spec_no_memory(error);
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, spec_batch_coins(f));
+    spec_round_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes,
+                         spec_round_batch_coins(f));
     o->chunk = f->batch < subject->capacity ? f->batch : subject->capacity;
     if (o->hello.about.max_batch > 0 && o->chunk > o->hello.about.max_batch)
         o->chunk = o->hello.about.max_batch;
@@ -169,7 +171,7 @@ done:
 
 static int blame_round(const spec_subject *subject, int i, const spec_error *why, spec_error *error)
 {
-    const spec_batch *batch = &subject->batch;
+    const spec_round_batch *batch = &subject->batch;
     return spec_fail(
         error, GSL_EFAILED, "fixture %.40s, scope %s, rounds from seed %llu, offset %llu on: %s",
         subject->fixture->kind->name, subject->scope == SPEC_SCOPE_DRAFT ? "DV" : "V",

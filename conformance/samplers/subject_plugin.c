@@ -29,7 +29,7 @@ typedef struct {
     int file;                 /* descriptor of the block; -1: none */
     spec_plugin_block *block; /* (bytes) */
     size_t bytes;
-    spec_batch theirs;        /* the batch in the block */
+    spec_round_batch theirs;        /* the batch in the block */
     size_t batch, text;       /* their offsets in the block */
     int n;                    /* n of the last run, and the seed of the last text */
     uint64_t seed;
@@ -75,7 +75,7 @@ static void *at(const own *o, size_t offset)
 static int blame(const spec_subject *subject, uint32_t verb, const char *why, spec_error *error)
 {
     const own *o = subject->own;
-    const spec_batch *batch = &subject->batch;
+    const spec_round_batch *batch = &subject->batch;
     const uint32_t place = (uint32_t)o->block->place;
     char where[160] = "";
     if (verb == SPEC_PLUGIN_RUN) {
@@ -150,8 +150,8 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     own *o = own_of(subject);
     const spec_fixture *f = subject->fixture;
     const size_t cells = (size_t)f->n_states * (size_t)f->vocab, rows = cells * sizeof *f->target;
-    const int coins = spec_batch_coins(f);
-    const size_t batch_bytes = spec_batch_bytes(subject->capacity, f->n_nodes, coins);
+    const int coins = spec_round_batch_coins(f);
+    const size_t batch_bytes = spec_round_batch_bytes(subject->capacity, f->n_nodes, coins);
     spec_plugin_block head = {.fixture = *f, .scope = subject->scope, .capacity = subject->capacity,
                               .n_coins = coins};
     int status = GSL_SUCCESS;
@@ -163,7 +163,7 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     free(o->memory);
     o->memory = calloc(1, batch_bytes);
     if (o->memory == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, coins);
+    spec_round_batch_lay(&subject->batch, o->memory, subject->capacity, f->n_nodes, coins);
     SPEC_TRY(fit_block(o, head.text, error));
     o->batch = head.batch;
     o->text = head.text;
@@ -171,7 +171,7 @@ static int begin_plugin(spec_subject *subject, spec_error *error)
     memcpy(at(o, head.target), f->target, rows);
     memcpy(at(o, head.draft), f->draft, rows);
     memcpy(at(o, head.next), f->next, cells * sizeof *f->next);
-    spec_batch_lay(&o->theirs, at(o, head.batch), subject->capacity, f->n_nodes, coins);
+    spec_round_batch_lay(&o->theirs, at(o, head.batch), subject->capacity, f->n_nodes, coins);
     SPEC_TRY(call(subject, SPEC_PLUGIN_BEGIN, error));
 done:
     return status;
@@ -182,7 +182,7 @@ done:
 static int run_plugin(spec_subject *subject, int n, spec_error *error)
 {
     own *o = own_of(subject);
-    spec_batch *batch = &subject->batch;
+    spec_round_batch *batch = &subject->batch;
     const size_t input = (size_t)((char *)batch->emitted - (char *)batch->n_nodes);
     const size_t output =
         (size_t)((char *)(batch->fault + batch->capacity) - (char *)batch->emitted);
@@ -205,8 +205,8 @@ static int generate_plugin(spec_subject *subject, int start, int K, uint64_t see
     const size_t bytes = (size_t)n_tokens * sizeof *ret_token;
     int status = GSL_SUCCESS;
     SPEC_TRY(fit_block(o, o->text + bytes, error));
-    spec_batch_lay(&o->theirs, at(o, o->batch), subject->capacity, subject->fixture->n_nodes,
-                   spec_batch_coins(subject->fixture));
+    spec_round_batch_lay(&o->theirs, at(o, o->batch), subject->capacity, subject->fixture->n_nodes,
+                   spec_round_batch_coins(subject->fixture));
     o->block->start = start;
     o->block->K = K;
     o->block->seed = o->seed = seed;

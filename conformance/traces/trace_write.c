@@ -82,7 +82,8 @@ static void write_token(writer *w, int request, int token, int drafted, bool acc
     w->position[request]++;
 }
 
-static void ask(const writer *w, spec_batch *batch, uint64_t round, uint64_t seed, gsl_rng *rng)
+static void ask(const writer *w, spec_round_batch *batch, uint64_t round, uint64_t seed,
+                gsl_rng *rng)
 {
     const spec_fixture *f = w->fixture;
     for (int i = 0; i < REQUESTS; i++) {
@@ -100,7 +101,7 @@ static void ask(const writer *w, spec_batch *batch, uint64_t round, uint64_t see
     }
 }
 
-static int write_round(writer *w, const spec_batch *batch, int i, spec_error *error)
+static int write_round(writer *w, const spec_round_batch *batch, int i, spec_error *error)
 {
     const spec_fixture *f = w->fixture;
     const int32_t *drafted = batch->token + (size_t)i * (size_t)batch->nodes;

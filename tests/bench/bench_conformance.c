@@ -26,7 +26,7 @@ typedef struct {
     spec_subject subject;
     spec_sampler_host *caller;
     void *memory;
-    spec_batch batch;
+    spec_round_batch batch;
     spec_evidence *evidence;
     gsl_rng *rng;
     uint64_t index;
@@ -96,9 +96,9 @@ static int open_lane(rounds *r, lane *l, const char *path)
         SPEC_TRY(spec_subject_begin(&l->subject, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
         return status;
     }
-    l->memory = calloc(1, spec_batch_bytes(s->batch, nodes, 0));
+    l->memory = calloc(1, spec_round_batch_bytes(s->batch, nodes, 0));
     if (l->memory == NULL) return GSL_ENOMEM;
-    spec_batch_lay(&l->batch, l->memory, s->batch, nodes, 0);
+    spec_round_batch_lay(&l->batch, l->memory, s->batch, nodes, 0);
     r->api.describe(&about);
     SPEC_TRY(spec_sampler_host_init(&l->caller, &r->api, &about, NULL, NULL));
     SPEC_TRY(spec_sampler_host_begin(l->caller, &r->fixture, SPEC_SCOPE_VERIFY, s->batch, NULL));
@@ -129,7 +129,7 @@ static const char *open_rounds(void **ret_state, const void *setup)
 
 static bool run_batch(const round_setup *s, lane *l)
 {
-    spec_batch *batch = s->here ? &l->batch : &l->subject.batch;
+    spec_round_batch *batch = s->here ? &l->batch : &l->subject.batch;
     spec_rng_stream(l->rng, 42, l->index);
     spec_evidence_ask(l->evidence, batch, s->batch, l->index, 42, l->rng);
     const int status = s->here ? spec_sampler_host_run(l->caller, batch, s->batch, NULL)

@@ -19,7 +19,7 @@ enum { ROUNDS = 1024 };
 typedef struct {
     spec_fixture fixture;
     spec_evidence *evidence, *fork;
-    spec_batch batch;
+    spec_round_batch batch;
     void *memory;
     gsl_rng *rng;
 } stand;
@@ -32,8 +32,8 @@ static inline void open_stand(stand *s, const char *name, uint32_t scope)
     assert_int_equal(spec_evidence_init(&s->evidence, &s->fixture, scope, NULL), GSL_SUCCESS);
     const size_t most = (size_t)(ROUNDS * s->fixture.levels);
     assert_int_equal(spec_evidence_fork(&s->fork, s->evidence, most, NULL), GSL_SUCCESS);
-    s->memory = calloc(1, spec_batch_bytes(ROUNDS, s->fixture.n_nodes, 3));
-    spec_batch_lay(&s->batch, s->memory, ROUNDS, s->fixture.n_nodes, 3);
+    s->memory = calloc(1, spec_round_batch_bytes(ROUNDS, s->fixture.n_nodes, 3));
+    spec_round_batch_lay(&s->batch, s->memory, ROUNDS, s->fixture.n_nodes, 3);
     s->batch.coin = NULL;
     s->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(s->rng, 42, 0);

@@ -15,7 +15,7 @@ typedef struct {
     float coin[CAPACITY * 2];
     int32_t emitted[CAPACITY * PLACES], n_emitted[CAPACITY], n_accepted[CAPACITY];
     uint32_t fault[CAPACITY];
-    spec_batch batch;
+    spec_round_batch batch;
 } rounds;
 
 static inline void fill(rounds *r)
@@ -27,18 +27,18 @@ static inline void fill(rounds *r)
                   .seed = {9, UINT64_C(0xfedcba9876543210), 6},
                   .offset = {9, 1, 2},
                   .coin = {9, 9, 0.25f, 0.5f, 0.125f, 0.75f}};
-    r->batch = (spec_batch){.capacity = CAPACITY,
-                            .nodes = NODES,
-                            .n_nodes = r->n_nodes,
-                            .token = r->token,
-                            .state = r->state,
-                            .request = r->request,
-                            .seed = r->seed,
-                            .offset = r->offset,
-                            .emitted = r->emitted,
-                            .n_emitted = r->n_emitted,
-                            .n_accepted = r->n_accepted,
-                            .fault = r->fault};
+    r->batch = (spec_round_batch){.capacity = CAPACITY,
+                                  .nodes = NODES,
+                                  .n_nodes = r->n_nodes,
+                                  .token = r->token,
+                                  .state = r->state,
+                                  .request = r->request,
+                                  .seed = r->seed,
+                                  .offset = r->offset,
+                                  .emitted = r->emitted,
+                                  .n_emitted = r->n_emitted,
+                                  .n_accepted = r->n_accepted,
+                                  .fault = r->fault};
 }
 
 static inline spec_question question_in(uint32_t scope)

@@ -27,11 +27,11 @@ static void read_hello(const char *bytes, size_t n)
 static int read_rounds(const spec_protocol *protocol, const spec_question *question,
                        const char *answer, size_t n, spec_error *error)
 {
-    spec_batch batch;
-    const size_t bytes = spec_batch_bytes(ROUNDS, NODES, 0);
+    spec_round_batch batch;
+    const size_t bytes = spec_round_batch_bytes(ROUNDS, NODES, 0);
     void *memory = calloc(1, bytes); /* a block of its own, so that a write past it is detected */
     assert(memory != NULL);
-    spec_batch_lay(&batch, memory, ROUNDS, NODES, 0);
+    spec_round_batch_lay(&batch, memory, ROUNDS, NODES, 0);
     for (int i = 0; i < ROUNDS; i++) batch.n_nodes[i] = NODES - i;
     const int status = protocol->take_steps(&batch, question, answer, n, error);
     for (int i = 0; i < ROUNDS; i++) assert(batch.n_nodes[i] == NODES - i);

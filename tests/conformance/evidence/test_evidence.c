@@ -196,7 +196,7 @@ static void a_round_gives_the_places_of_its_tokens(void **state)
     };
     stand s;
     const spec_fixture *f = &s.fixture;
-    const spec_batch *b = &s.batch;
+    const spec_round_batch *b = &s.batch;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
     answer(&s, 3, (int32_t[]){2, 0, 1}, 1, (int32_t[]){3});
     assert_int_equal(spec_evidence_places(f, b, 0, 0), FIRST | CORRECTION);
@@ -314,7 +314,7 @@ static void coins_are_uniform_or_at_edges(void **state)
     int zeros = 0, last = 0, ordinary = 0;
     double sum = 0.0;
     open_stand(&s, "plain-4", SPEC_SCOPE_VERIFY);
-    spec_batch_lay(&s.batch, s.memory, ROUNDS, s.fixture.n_nodes, 3);
+    spec_round_batch_lay(&s.batch, s.memory, ROUNDS, s.fixture.n_nodes, 3);
     ask(&s, ROUNDS, 0);
     for (int i = 0; i < ROUNDS; i++)
         for (int k = 0; k < 3; k++) {
@@ -347,7 +347,7 @@ static void wide_numbers_differ_in_high_bits(void **state)
     open_stand(&s, "wide-4", SPEC_SCOPE_VERIFY);
     ask(&s, ROUNDS, 0);
     for (int i = 0; i < ROUNDS; i++) {
-        const spec_batch *b = &s.batch;
+        const spec_round_batch *b = &s.batch;
         const int group = i / SPEC_SEED_ROUNDS;
         assert_int_equal(b->offset[i] & 0xff, 0);
         assert_true(b->offset[i] >> 53 == 0 &&

@@ -46,7 +46,7 @@ static void count_rounds(uint64_t ret[VOCAB], const spec_fixture *f, uint32_t sc
         fail_msg("%s", error.text);
     assert_int_equal(spec_evidence_init(&evidence, f, scope, NULL), GSL_SUCCESS);
     assert_int_equal(spec_subject_begin(&subject, f, scope, ROUNDS, NULL), GSL_SUCCESS);
-    const spec_batch *b = &subject.batch;
+    const spec_round_batch *b = &subject.batch;
     for (uint64_t batch = 0; batch < BATCHES; batch++) {
         spec_rng_stream(rng, seed, batch);
         spec_evidence_ask(evidence, &subject.batch, ROUNDS, batch * ROUNDS, seed, rng);

@@ -67,7 +67,7 @@ static void nobody_is_left(void)
 
 /* Opens the command, asks it for a batch of rounds, and closes it. Returns the status and the
  * error. */
-static int ask_about(const char *name, const char *spec, double timeout, spec_batch *opt_seen,
+static int ask_about(const char *name, const char *spec, double timeout, spec_round_batch *opt_seen,
                      spec_error *error)
 {
     const spec_fixture_kind *kind;
@@ -98,7 +98,7 @@ static int ask_about(const char *name, const char *spec, double timeout, spec_ba
     return status;
 }
 
-static int ask(const char *spec, double timeout, spec_batch *opt_seen, spec_error *error)
+static int ask(const char *spec, double timeout, spec_round_batch *opt_seen, spec_error *error)
 {
     return ask_about("plain-4", spec, timeout, opt_seen, error);
 }
@@ -202,7 +202,8 @@ static void answers_are_passed_on_unchecked(void **state)
     (void)state;
     char spec[PATH_MAX + 64];
     int32_t n_emitted, n_accepted, emitted;
-    spec_batch seen = {.n_emitted = &n_emitted, .n_accepted = &n_accepted, .emitted = &emitted};
+    spec_round_batch seen = {
+        .n_emitted = &n_emitted, .n_accepted = &n_accepted, .emitted = &emitted};
     spec_error error = {{0}};
     snprintf(spec, sizeof spec, "exec:%s/rude_client range", clients);
     assert_int_equal(ask(spec, patience, &seen, &error), GSL_SUCCESS);

@@ -46,17 +46,17 @@ static void the_child_answers_as_this_process_would(void **state)
     assert_memory_equal(&subject.about, &about, sizeof about);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         stand s;
-        spec_batch here;
+        spec_round_batch here;
         stand_init(&s, cases[c].kind, cases[c].scope);
         assert_int_equal(spec_subject_begin(&subject, &s.fixture, cases[c].scope, BATCH, &error),
                          GSL_SUCCESS);
         assert_int_equal(spec_sampler_host_begin(caller, &s.fixture, cases[c].scope, BATCH, &error),
                          GSL_SUCCESS);
-        const spec_batch *there = &subject.batch;
-        const int n_coins = spec_batch_coins(&s.fixture);
-        const size_t bytes = spec_batch_bytes(BATCH, NODES, n_coins);
+        const spec_round_batch *there = &subject.batch;
+        const int n_coins = spec_round_batch_coins(&s.fixture);
+        const size_t bytes = spec_round_batch_bytes(BATCH, NODES, n_coins);
         void *memory = calloc(1, bytes);
-        spec_batch_lay(&here, memory, BATCH, NODES, n_coins);
+        spec_round_batch_lay(&here, memory, BATCH, NODES, n_coins);
         assert_true((n_coins > 0) == (cases[c].kind == &chain) &&
                     (n_coins > 0) == (there->coin != NULL));
         for (uint64_t b = 0; b < 3; b++) {

@@ -9,7 +9,8 @@
 enum { BATCH = 512 };
 
 /* Asks rounds with one start, drafted from the draft's law. */
-static void ask(spec_batch *batch, const spec_fixture *f, int start, uint64_t from, gsl_rng *rng)
+static void ask(spec_round_batch *batch, const spec_fixture *f, int start, uint64_t from,
+                gsl_rng *rng)
 {
     for (int i = 0; i < BATCH; i++) {
         int32_t *state = batch->state + (size_t)i * (size_t)(batch->nodes + 1);
