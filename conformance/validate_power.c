@@ -2,8 +2,6 @@
 /* The total variation that would have been detected. */
 #include "conformance/validate_run.h"
 
-#include "conformance/evidence/evidence_counts.h"
-
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <string.h>

@@ -5,17 +5,7 @@
 #ifndef SPECLAB_EXPERIMENT_AXES_H
 #define SPECLAB_EXPERIMENT_AXES_H
 
-#include "experiments/config.h"
-#include "experiments/experiment.h"
-#include "experiments/given_models.h"
-
-typedef struct {
-    spec_experiment *experiment; /* its measure is known */
-    spec_config config;
-    bool models_given;      /* an override replaces models of the file */
-    spec_referred replaced; /* axes that replaced models referred to */
-    spec_referred dropped;  /* the replaced axes without references */
-} spec_experiment_loader;
+#include "experiments/experiment_loader.h"
 
 /* Fill the experiment's grid, labels and columns, and its note on what is dropped. */
 int spec_experiment_read_axes(spec_experiment_loader *loader);

@@ -5,7 +5,7 @@
 #ifndef SPECLAB_EXPERIMENT_COLUMNS_H
 #define SPECLAB_EXPERIMENT_COLUMNS_H
 
-#include "experiments/experiment_axes.h"
+#include "experiments/experiment_loader.h"
 
 /* Mark the axes that `labels` names. GSL_EINVAL for unknown axes and for parameters. */
 int spec_experiment_columns_label(spec_experiment_loader *loader);

@@ -4,6 +4,7 @@
 #include "base/input_file.h"
 #include "base/memory_text.h"
 #include "base/names.h"
+#include "experiments/experiment_axes.h"
 #include "experiments/experiment_columns.h"
 #include "experiments/report/naming.h"
 

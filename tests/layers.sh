@@ -1,9 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Checks the dependency rule: which folder may include which. Prints every breach; fails on any.
+# Checks the dependency rule: which folder may include which, and that no modules include one
+# another in a circle (tests/circles.awk). Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
-find include base models sim analysis conformance timing experiments cli tests \
-    \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort | xargs awk '
+sources() {
+    find include base models sim analysis conformance timing experiments cli tests \
+        \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
+}
+status=0
+sources | xargs awk -f tests/circles.awk || status=1
+sources | xargs awk '
 BEGIN {
     may["include"] = "speclab"
     may["base"] = "speclab base"
@@ -40,4 +46,5 @@ FNR == 1 {
 END {
     if (bad) { print "layers: " bad " breaches"; exit 1 }
     print "layers: " files " files follow the dependency rule"
-}'
+}' || status=1
+exit $status

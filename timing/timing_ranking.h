@@ -5,8 +5,8 @@
 #ifndef SPECLAB_TIMING_RANKING_H
 #define SPECLAB_TIMING_RANKING_H
 
-#include "timing/timing_prediction.h"
 #include "timing/timing_sample.h"
+#include "timing/timing_speed.h"
 
 /* Fill speedup, verdict and `tied` of every speed, and best; n_speeds and tokens_per_round must be
  * set. GSL_ENOMEM. */

@@ -53,8 +53,8 @@ typedef struct {
     uint64_t index; /* index of the round in the fixture's run */
 } spec_exhibit;
 
-/* The result of one test. */
-enum { SPEC_BETS_MAX = 10 };
+/* The result of one test. WEIGHTS: Dirichlet bets on the tokens after one state. */
+enum { SPEC_BETS_MAX = 10, SPEC_WEIGHTS = 4 };
 typedef struct {
     const char *name;
     double log_e;     /* log of its e-value: under the null E[e] <= 1 at any stopping time */

@@ -12,9 +12,9 @@
  * seed and differ in offset. EDGE_ROUNDS: one round in this many has edge coins. */
 enum { SPEC_LAMBDAS = 10, SPEC_PIT_CELLS = 32, SPEC_SEED_ROUNDS = 16, SPEC_EDGE_ROUNDS = 16 };
 
-/* MIN_EXPECTED: cells with a smaller expected count are pooled. WEIGHTS: Dirichlet bets, whose
- * priors are in draws per cell: small priors learn fast, large ones find small differences. */
-enum { SPEC_MIN_EXPECTED = 10, SPEC_WEIGHTS = 4 };
+/* MIN_EXPECTED: cells with a smaller expected count are pooled. The priors of Dirichlet bets are in
+ * draws per cell: small priors learn fast, large ones find small differences. */
+enum { SPEC_MIN_EXPECTED = 10 };
 extern const double spec_priors[SPEC_WEIGHTS];
 
 /* Stakes in standard deviations of one event: stake x wins most against a difference of about x. */

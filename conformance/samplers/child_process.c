@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "conformance/samplers/child_environment.h"
+#include "conformance/samplers/supervision.h"
 #include "conformance/samplers/supervisor.h"
 
 #include <errno.h>

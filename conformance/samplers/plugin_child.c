@@ -2,7 +2,7 @@
 #include "conformance/samplers/plugin_child.h"
 
 #include "conformance/samplers/sampler_host.h"
-#include "conformance/samplers/supervisor.h"
+#include "conformance/samplers/supervision.h"
 
 #include <dlfcn.h>
 #include <errno.h>

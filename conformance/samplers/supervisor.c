@@ -3,6 +3,7 @@
 
 #include "conformance/samplers/pid_namespace.h"
 #include "conformance/samplers/plugin_child.h"
+#include "conformance/samplers/supervision.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,36 +4,9 @@
 #include "analysis/statistics/moments.h"
 #include "base/names.h"
 #include "base/settings.h"
-#include "experiments/measures/measures.h"
 
 #include <math.h>
 #include <string.h>
-
-const spec_measure *const spec_measures[] = {
-    &spec_measure_acceptance,
-    &spec_measure_predict,
-    &spec_measure_decode,
-    &spec_measure_overlap,
-    &spec_measure_lossless,
-    &spec_measure_uniformity,
-    &spec_measure_prove,
-    &spec_measure_accept,
-    &spec_measure_folklore,
-    &spec_measure_four_alphas,
-    &spec_measure_implied_cost,
-    &spec_measure_implied_alpha,
-    &spec_measure_finite_length,
-    &spec_measure_roofline,
-    &spec_measure_law,
-    &spec_measure_prove_cases,
-    &spec_measure_plan,
-    &spec_measure_dominance,
-    &spec_measure_quoted_optimum,
-    &spec_measure_betas,
-    &spec_measure_ahead,
-    &spec_measure_decode_ahead,
-    NULL,
-};
 
 static const char *name_of(int i)
 {

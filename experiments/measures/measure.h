@@ -66,7 +66,7 @@ struct spec_measure {
                spec_error *error);
 };
 
-/* NULL-terminated, experiments/measures/measure.c */
+/* NULL-terminated, experiments/measures/measures_table.c */
 extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 

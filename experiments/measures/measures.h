@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* measures: every measure by name, and what measures share: models, simulation and verdicts.
- * A measure_<name>.c defines one spec_measure; measure.c lists them. Only measures include this
- * header. The cache of the point owns the models. */
+ * A measure_<name>.c defines one spec_measure; measures_table.c lists them. Only measures include
+ * this header. The cache of the point owns the models. */
 #ifndef SPECLAB_MEASURES_H
 #define SPECLAB_MEASURES_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/chance/chance.h"
 
-#include "sim/chance/probe.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -86,19 +84,19 @@ static int enumerate_pick(spec_enumeration *walk, const double *weight, int n)
 
 /* ---- probed ---------------------------------------------------------------------------------- */
 
-static bool probed_accept(spec_probe *probe)
+static bool probed_accept(spec_chance *chance)
 {
-    probe->product *= 2.0;
-    return uniform(probe->rng) < 0.5;
+    *chance->branches *= 2.0;
+    return uniform(chance->rng) < 0.5;
 }
 
-static int probed_pick(spec_probe *probe, const double *weight, int n)
+static int probed_pick(spec_chance *chance, const double *weight, int n)
 {
     int positive = 0, i;
     for (i = 0; i < n; i++) positive += weight[i] > 0.0;
     assert(positive > 0);
-    int passed_over = positive > 1 ? (int)(uniform(probe->rng) * positive) : 0;
-    probe->product *= positive;
+    int passed_over = positive > 1 ? (int)(uniform(chance->rng) * positive) : 0;
+    *chance->branches *= positive;
     for (i = next_positive(weight, n, 0); passed_over > 0; passed_over--)
         i = next_positive(weight, n, i + 1);
     return i;
@@ -201,7 +199,7 @@ bool spec_chance_accept(spec_chance *chance, double num, double den)
     if (num >= den) return true;
     if (num <= 0.0) return false;
     if (chance->source == SPEC_CHANCE_ENUMERATED) return enumerate_accept(chance->walk, num, den);
-    if (chance->source == SPEC_CHANCE_PROBED) return probed_accept(chance->probe);
+    if (chance->source == SPEC_CHANCE_PROBED) return probed_accept(chance);
     return uniform(chance->rng) * den < num;
 }
 
@@ -211,7 +209,7 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n)
     if (chance->source == SPEC_CHANCE_SCRIPTED) return scripted_pick(chance->script, weight, n);
     if (chance->source == SPEC_CHANCE_SHARED)
         return spec_shared_noise_pick(chance->noise, weight, n);
-    if (chance->source == SPEC_CHANCE_PROBED) return probed_pick(chance->probe, weight, n);
+    if (chance->source == SPEC_CHANCE_PROBED) return probed_pick(chance, weight, n);
 
     return sampled_pick(chance->rng, weight, n);
 }

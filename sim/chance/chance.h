@@ -25,10 +25,10 @@ typedef enum {
 
 typedef struct spec_chance {
     spec_chance_source source;
-    gsl_rng *rng;                  /* sampled; not owned */
+    gsl_rng *rng;                  /* sampled and probed; not owned */
     struct spec_enumeration *walk; /* enumerated */
     struct spec_script *script;    /* scripted */
-    struct spec_probe *probe;      /* probed: sim/chance/probe.h */
+    double *branches;              /* probed: multiplied by those of each decision; not owned */
     spec_shared_noise *noise;      /* shared; not owned */
 } spec_chance;
 

@@ -5,8 +5,9 @@
 
 void spec_probe_init(spec_probe *probe, gsl_rng *rng, double limit)
 {
-    *probe = (spec_probe){.rng = rng, .limit = limit, .product = 1.0};
-    probe->chance = (spec_chance){.source = SPEC_CHANCE_PROBED, .probe = probe};
+    *probe = (spec_probe){.limit = limit, .product = 1.0};
+    probe->chance = (spec_chance){
+        .source = SPEC_CHANCE_PROBED, .rng = rng, .branches = &probe->product};
 }
 
 void spec_probe_end_path(spec_probe *probe)

@@ -17,9 +17,8 @@ enum { SPEC_PROBE_BETS = 16 };
  *     probe.mean, spec_probe_log_e(&probe)
  *
  * The probe must not be moved, because its chance points at it. It borrows the generator. */
-typedef struct spec_probe {
+typedef struct {
     spec_chance chance;
-    gsl_rng *rng;
     double limit;   /* branches */
     double product; /* of the current path so far */
     uint64_t n;     /* finished paths, and the mean of their products: the estimate */

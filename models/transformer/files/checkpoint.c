@@ -2,7 +2,6 @@
 #include "models/transformer/files/checkpoint.h"
 
 #include "models/model.h"
-#include "models/transformer/files/checkpoint_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,26 +65,6 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     }
 done:
     return status;
-}
-
-int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path,
-                                  spec_error *error)
-{
-    for (int part = 0; part < SPEC_PARTS; part++) {
-        for (int layer = 0;
-             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
-            const spec_tensor *tensor =
-                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer);
-            if (part == SPEC_PART_OUTPUT && tensor->data == checkpoint->embedding.data) continue;
-            const int row = tensor->data != NULL ? spec_tensor_first_bad_row(tensor) : -1;
-            if (row < 0) continue;
-            char name[SPEC_PART_NAME_SIZE];
-            return spec_fail(error, GSL_EINVAL,
-                             "%.300s: row %d of %s has a weight that is not finite", path, row,
-                             spec_checkpoint_parts_name(name, (spec_part)part, layer));
-        }
-    }
-    return GSL_SUCCESS;
 }
 
 int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data,

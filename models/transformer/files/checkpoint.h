@@ -81,11 +81,6 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
  * and a line that begins with path. */
 int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error);
 
-/* Check that all weights are finite (quantised ones: their scales); the line names the tensor.
- * Reads the whole file once, with all threads. */
-int spec_checkpoint_check_weights(const spec_checkpoint *checkpoint, const char *path,
-                                  spec_error *error);
-
 /* Build the tokenizer; error lines begin with `path`. */
 int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data,
                               const char *path, spec_error *error);

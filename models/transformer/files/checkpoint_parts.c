@@ -87,3 +87,23 @@ const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part
     else snprintf(name, SPEC_PART_NAME_SIZE, "%s", table[part].name);
     return name;
 }
+
+int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
+                                spec_error *error)
+{
+    for (int part = 0; part < SPEC_PARTS; part++) {
+        for (int layer = 0;
+             layer < spec_checkpoint_parts_copies((spec_part)part, &checkpoint->shape); layer++) {
+            const spec_tensor *tensor =
+                spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer);
+            if (part == SPEC_PART_OUTPUT && tensor->data == checkpoint->embedding.data) continue;
+            const int row = tensor->data != NULL ? spec_tensor_first_bad_row(tensor) : -1;
+            if (row < 0) continue;
+            char name[SPEC_PART_NAME_SIZE];
+            return spec_fail(error, GSL_EINVAL,
+                             "%.300s: row %d of %s has a weight that is not finite", path, row,
+                             spec_checkpoint_parts_name(name, (spec_part)part, layer));
+        }
+    }
+    return GSL_SUCCESS;
+}

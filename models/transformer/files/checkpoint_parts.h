@@ -45,4 +45,9 @@ const spec_tensor *spec_checkpoint_parts_tensor_const(spec_part part,
 enum { SPEC_PART_NAME_SIZE = 48 };
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer);
 
+/* Check that all weights are finite (quantised ones: their scales); the line names the tensor.
+ * Reads the whole file once, with all threads. */
+int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
+                                spec_error *error);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
@@ -179,7 +180,7 @@ static void write_gguf_values(conversion *to, const spec_gguf *gguf)
     for (size_t i = 0; i < gguf->n_values; i++) {
         bool is_own = false;
         for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
-            is_own = is_own || &gguf->value[i] == spec_gguf_find(gguf, own[k]);
+            is_own = is_own || &gguf->value[i] == spec_gguf_value_find(gguf, own[k]);
         if (!is_own) spec_gguf_writer_value(&to->writer, &gguf->value[i]);
     }
 }

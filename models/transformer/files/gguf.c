@@ -239,21 +239,10 @@ static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *err
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
-static int compare(const spec_piece *a, const spec_piece *b)
-{
-    const size_t n = a->length < b->length ? a->length : b->length;
-    const int order = memcmp(a->bytes, b->bytes, n);
-    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return compare(&((const spec_gguf_value *)a)->key, &((const spec_gguf_value *)b)->key);
-}
-
 static int by_name(const void *a, const void *b)
 {
-    return compare(&((const spec_gguf_tensor *)a)->name, &((const spec_gguf_tensor *)b)->name);
+    return spec_piece_order(((const spec_gguf_tensor *)a)->name,
+                            ((const spec_gguf_tensor *)b)->name);
 }
 
 static int by_offset(const void *a, const void *b)
@@ -265,9 +254,9 @@ static int by_offset(const void *a, const void *b)
 
 static int sort_values(spec_gguf *gguf, spec_error *error)
 {
-    qsort(gguf->value, gguf->n_values, sizeof *gguf->value, by_key);
+    qsort(gguf->value, gguf->n_values, sizeof *gguf->value, spec_gguf_value_by_key);
     for (size_t i = 1; i < gguf->n_values; i++) {
-        if (compare(&gguf->value[i - 1].key, &gguf->value[i].key) == 0)
+        if (spec_piece_order(gguf->value[i - 1].key, gguf->value[i].key) == 0)
             return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%.*s' occurs twice",
                              gguf->path, SPEC_GGUF_SHOWN(gguf->value[i].key));
     }
@@ -278,7 +267,7 @@ static int sort_tensors(spec_gguf *gguf, spec_error *error)
 {
     qsort(gguf->tensor, gguf->n_tensors, sizeof *gguf->tensor, by_name);
     for (size_t i = 1; i < gguf->n_tensors; i++) {
-        if (compare(&gguf->tensor[i - 1].name, &gguf->tensor[i].name) == 0)
+        if (spec_piece_order(gguf->tensor[i - 1].name, gguf->tensor[i].name) == 0)
             return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%.*s' occurs twice", gguf->path,
                              SPEC_GGUF_SHOWN(gguf->tensor[i].name));
     }
@@ -347,12 +336,6 @@ void spec_gguf_free(spec_gguf *gguf)
     free(gguf->tensor);
     spec_mapping_free(&gguf->mapping);
     *gguf = (spec_gguf){0};
-}
-
-const spec_gguf_value *spec_gguf_find(const spec_gguf *gguf, const char *key)
-{
-    const spec_gguf_value wanted = {.key = {key, strlen(key)}};
-    return bsearch(&wanted, gguf->value, gguf->n_values, sizeof wanted, by_key);
 }
 
 const spec_gguf_tensor *spec_gguf_find_tensor(const spec_gguf *gguf, const char *name)

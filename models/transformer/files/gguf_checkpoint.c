@@ -2,6 +2,7 @@
 #include "models/transformer/files/checkpoint.h"
 
 #include "models/transformer/files/checkpoint_parts.h"
+#include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_vocabulary.h"
 
@@ -42,7 +43,7 @@ static const char *key_of(loader *load, const char *rest)
 static int need(int *ret_value, loader *load, const char *rest, int most)
 {
     const char *key = key_of(load, rest);
-    if (spec_gguf_find(load->gguf, key) == NULL)
+    if (spec_gguf_value_find(load->gguf, key) == NULL)
         return REFUSE(load, "lacks the value of '%s'", key);
     return spec_gguf_value_integer(ret_value, load->gguf, key, 0, 1, most, load->error);
 }
@@ -65,9 +66,9 @@ static int read_architecture(loader *load)
     int status = GSL_SUCCESS, parts, experts;
     spec_piece name;
     SPEC_TRY(spec_gguf_value_text(&name, load->gguf, "general.architecture", "", load->error));
-    load->is_qwen2 = spec_tokenizer_piece_is(name, "qwen2");
+    load->is_qwen2 = spec_piece_is(name, "qwen2");
     load->architecture = load->is_qwen2 ? "qwen2" : "llama";
-    if (!spec_tokenizer_piece_is(name, load->architecture))
+    if (!spec_piece_is(name, load->architecture))
         return REFUSE(load, "the architecture is '%.*s'; llama and qwen2 can be read",
                       SPEC_GGUF_SHOWN(name));
     SPEC_TRY(
@@ -137,8 +138,8 @@ static int read_scaling(loader *load)
     SPEC_TRY(real(&factor, load, "rope.scaling.factor", factor));
     SPEC_TRY(spec_gguf_value_text(&type, load->gguf, key_of(load, "rope.scaling.type"),
                                   factor != 1.0 ? "linear" : "none", load->error));
-    if (spec_tokenizer_piece_is(type, "none")) factor = 1.0;
-    else if (!spec_tokenizer_piece_is(type, "linear"))
+    if (spec_piece_is(type, "none")) factor = 1.0;
+    else if (!spec_piece_is(type, "linear"))
         return REFUSE(load, "rope scaling of type '%.*s' cannot be read; none and linear can",
                       SPEC_GGUF_SHOWN(type));
     const spec_gguf_tensor *freqs = spec_gguf_find_tensor(load->gguf, "rope_freqs.weight");
@@ -265,7 +266,7 @@ int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings, spe
     SPEC_TRY(take_all(&load));
     SPEC_TRY(read_vocabulary(&load));
     SPEC_TRY(spec_checkpoint_context(ret, settings, error));
-    SPEC_TRY(spec_checkpoint_check_weights(ret, own->path, error));
+    SPEC_TRY(spec_checkpoint_parts_check(ret, own->path, error));
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
     return status;

@@ -4,6 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+int spec_gguf_value_by_key(const void *a, const void *b)
+{
+    return spec_piece_order(((const spec_gguf_value *)a)->key, ((const spec_gguf_value *)b)->key);
+}
+
+const spec_gguf_value *spec_gguf_value_find(const spec_gguf *gguf, const char *key)
+{
+    const spec_gguf_value wanted = {.key = {key, strlen(key)}};
+    return bsearch(&wanted, gguf->value, gguf->n_values, sizeof wanted, spec_gguf_value_by_key);
+}
+
 static int refuse(const spec_gguf *gguf, const char *key, const char *what, spec_error *error)
 {
     return spec_fail(error, GSL_EINVAL, "%.300s: the value of '%s' is not %s", gguf->path, key,
@@ -37,7 +48,7 @@ static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
 int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback,
                             int low, int high, spec_error *error)
 {
-    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    const spec_gguf_value *value = spec_gguf_value_find(gguf, key);
     int64_t number;
     char range[64];
     *ret_value = fallback;
@@ -53,7 +64,7 @@ int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *k
 int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback,
                          spec_error *error)
 {
-    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    const spec_gguf_value *value = spec_gguf_value_find(gguf, key);
     float single;
     *ret_value = fallback;
     if (value == NULL) return GSL_SUCCESS;
@@ -72,7 +83,7 @@ int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *k
 int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key, bool fallback,
                          spec_error *error)
 {
-    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    const spec_gguf_value *value = spec_gguf_value_find(gguf, key);
     *ret_value = value == NULL && fallback;
     if (value == NULL) return GSL_SUCCESS;
     if (value->is_array || value->type != SPEC_GGUF_BOOL)
@@ -92,7 +103,7 @@ static size_t read_text(spec_piece *ret_piece, const unsigned char *bytes)
 int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key,
                          const char *fallback, spec_error *error)
 {
-    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    const spec_gguf_value *value = spec_gguf_value_find(gguf, key);
     *ret_value = (spec_piece){fallback, strlen(fallback)};
     if (value == NULL) return GSL_SUCCESS;
     *ret_value = (spec_piece){"", 0};
@@ -110,7 +121,7 @@ static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t
 {
     *ret_item = NULL;
     *ret_n = 0;
-    *ret_value = spec_gguf_find(gguf, key);
+    *ret_value = spec_gguf_value_find(gguf, key);
     if (*ret_value == NULL) return GSL_SUCCESS;
     if (!(*ret_value)->is_array) return refuse(gguf, key, "an array", error);
     if ((*ret_value)->n == 0) return GSL_SUCCESS;

@@ -5,7 +5,11 @@
 #ifndef SPECLAB_GGUF_VALUE_H
 #define SPECLAB_GGUF_VALUE_H
 
-#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_types.h"
+
+/* NULL if there is none. The container's values are ascending by key: order for qsort. */
+const spec_gguf_value *spec_gguf_value_find(const spec_gguf *gguf, const char *key);
+int spec_gguf_value_by_key(const void *a, const void *b);
 
 /* Any integer type of the format, within [low, high]; F32 or F64; BOOL; STRING. `fallback` if the
  * key is missing (it may be out of range). On failure the value is 0, false or empty. */

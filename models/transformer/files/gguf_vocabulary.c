@@ -10,7 +10,7 @@
 static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab,
                    spec_error *error)
 {
-    const spec_gguf_value *value = spec_gguf_find(gguf, key);
+    const spec_gguf_value *value = spec_gguf_value_find(gguf, key);
     *ret_token = -1;
     if (value != NULL && value->length == 4 && memcmp(value->bytes, "\xff\xff\xff\xff", 4) == 0)
         return GSL_SUCCESS;
@@ -68,14 +68,14 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
     *vocabulary = (spec_gguf_vocabulary){0};
     SPEC_TRY(spec_gguf_value_text(&model, gguf, "tokenizer.ggml.model", "none", error));
     SPEC_TRY(spec_gguf_value_text(&pre, gguf, "tokenizer.ggml.pre", "", error));
-    const bool is_spm = spec_tokenizer_piece_is(model, "llama"),
-               is_bpe = spec_tokenizer_piece_is(model, "gpt2");
-    const bool is_llama3 = spec_tokenizer_piece_is(pre, "llama-bpe") ||
-                           spec_tokenizer_piece_is(pre, "llama3") ||
-                           spec_tokenizer_piece_is(pre, "llama-v3");
+    const bool is_spm = spec_piece_is(model, "llama"),
+               is_bpe = spec_piece_is(model, "gpt2");
+    const bool is_llama3 = spec_piece_is(pre, "llama-bpe") ||
+                           spec_piece_is(pre, "llama3") ||
+                           spec_piece_is(pre, "llama-v3");
     const bool begins = is_spm || (is_bpe && is_llama3);
     SPEC_TRY(read_ends(vocabulary, gguf, vocab, is_spm, begins, error));
-    if (spec_tokenizer_piece_is(model, "none") || spec_tokenizer_piece_is(model, "no_vocab"))
+    if (spec_piece_is(model, "none") || spec_piece_is(model, "no_vocab"))
         goto done;
     if (!is_spm && !is_bpe)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,

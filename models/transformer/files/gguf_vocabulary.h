@@ -5,7 +5,8 @@
 #ifndef SPECLAB_GGUF_VOCABULARY_H
 #define SPECLAB_GGUF_VOCABULARY_H
 
-#include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_types.h"
+#include "models/transformer/tokenizer/tokenizer.h"
 
 typedef struct {
     spec_tokenizer_data data; /* vocab 0: the file has none */

@@ -213,7 +213,7 @@ int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings, 
                                head.shape.vocab - 1, error));
     SPEC_TRY(spec_checkpoint_context(ret, settings, error));
     SPEC_TRY(load_tokenizer(ret, settings, error));
-    SPEC_TRY(spec_checkpoint_check_weights(ret, path, error));
+    SPEC_TRY(spec_checkpoint_parts_check(ret, path, error));
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);
     return status;

@@ -20,10 +20,10 @@ static spec_piece without_breaks(spec_piece piece)
 
 static spec_piece_type type_of(int token, const spec_piece *piece)
 {
-    if (token == 0 && spec_tokenizer_piece_is(*piece, "<unk>")) return SPEC_PIECE_UNKNOWN;
-    if (token == BEGIN_OF_TEXT && spec_tokenizer_piece_is(*piece, "<s>")) return SPEC_PIECE_CONTROL;
-    if (token == END_OF_TEXT && spec_tokenizer_piece_is(*piece, "</s>")) return SPEC_PIECE_CONTROL;
-    return spec_tokenizer_piece_byte(*piece) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
+    if (token == 0 && spec_piece_is(*piece, "<unk>")) return SPEC_PIECE_UNKNOWN;
+    if (token == BEGIN_OF_TEXT && spec_piece_is(*piece, "<s>")) return SPEC_PIECE_CONTROL;
+    if (token == END_OF_TEXT && spec_piece_is(*piece, "</s>")) return SPEC_PIECE_CONTROL;
+    return spec_piece_byte(*piece) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
 }
 
 static int read_pieces(spec_llama2c_vocabulary *vocabulary, const char *path, int vocab,

@@ -5,7 +5,8 @@
 #ifndef SPECLAB_TOKEN_TABLE_H
 #define SPECLAB_TOKEN_TABLE_H
 
-#include "models/transformer/tokenizer/tokenizer.h"
+#include "models/transformer/tokenizer/piece.h"
+#include "speclab/status.h"
 
 #include <stdint.h>
 

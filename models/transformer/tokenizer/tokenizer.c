@@ -14,23 +14,6 @@ static int out_of_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
 }
 
-bool spec_tokenizer_piece_is(spec_piece piece, const char *text)
-{
-    return piece.length == strlen(text) && memcmp(piece.bytes, text, piece.length) == 0;
-}
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-int spec_tokenizer_piece_byte(spec_piece piece)
-{
-    if (piece.length != 6 || memcmp(piece.bytes, "<0x", 3) != 0 || piece.bytes[5] != '>') return -1;
-    const int high = digit(piece.bytes[3]), low = digit(piece.bytes[4]);
-    return high < 0 || low < 0 ? -1 : 16 * high + low;
-}
-
 /* The type of a piece, if the file does not say. */
 static spec_piece_type looks(const spec_tokenizer_data *data, int token)
 {
@@ -38,9 +21,9 @@ static spec_piece_type looks(const spec_tokenizer_data *data, int token)
     if (token == data->unknown) return SPEC_PIECE_UNKNOWN;
     if (data->kind == SPEC_TOKENIZER_BPE) return SPEC_PIECE_NORMAL;
     for (int i = 0; control[i] != NULL; i++) {
-        if (spec_tokenizer_piece_is(data->piece[token], control[i])) return SPEC_PIECE_CONTROL;
+        if (spec_piece_is(data->piece[token], control[i])) return SPEC_PIECE_CONTROL;
     }
-    return spec_tokenizer_piece_byte(data->piece[token]) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
+    return spec_piece_byte(data->piece[token]) >= 0 ? SPEC_PIECE_BYTE : SPEC_PIECE_NORMAL;
 }
 
 static int check(const spec_tokenizer_data *data, size_t *ret_bytes, spec_error *error)
@@ -84,7 +67,7 @@ static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_
             data->opt_type != NULL ? (spec_piece_type)data->opt_type[i] : looks(data, i);
         size_t length = SIZE_MAX;
         if (type == SPEC_PIECE_BYTE) {
-            const int byte = spec_tokenizer_piece_byte(spelling);
+            const int byte = spec_piece_byte(spelling);
             if (byte < 0)
                 return spec_fail(error, GSL_EINVAL,
                                  "tokenizer: byte token %d is not spelled <0x0A>", i);
@@ -146,10 +129,8 @@ static int by_bytes(const void *left, const void *right, void *pieces)
 {
     const int l = *(const int *)left, r = *(const int *)right;
     const spec_piece a = ((const spec_piece *)pieces)[l], b = ((const spec_piece *)pieces)[r];
-    const int order = memcmp(a.bytes, b.bytes, a.length < b.length ? a.length : b.length);
-    if (order != 0) return order;
-    if (a.length != b.length) return a.length < b.length ? -1 : 1;
-    return l < r ? -1 : 1;
+    const int order = spec_piece_order(a, b);
+    return order != 0 ? order : l < r ? -1 : 1;
 }
 
 int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,

@@ -6,6 +6,7 @@
 #ifndef SPECLAB_TOKENIZER_H
 #define SPECLAB_TOKENIZER_H
 
+#include "models/transformer/tokenizer/piece.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -22,16 +23,6 @@ typedef enum {
     SPEC_PIECE_UNUSED = 5,
     SPEC_PIECE_BYTE = 6
 } spec_piece_type;
-
-/* A string of the file; not NUL-terminated. */
-typedef struct {
-    const char *bytes;
-    size_t length;
-} spec_piece;
-
-/* _is: whether it is this text. _byte: the byte of a name such as "<0x0A>", or -1. */
-bool spec_tokenizer_piece_is(spec_piece piece, const char *text);
-int spec_tokenizer_piece_byte(spec_piece piece);
 
 /* The vocabulary as a file states it; borrowed. Only the lengths of its arrays are trusted. */
 typedef struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The container, built byte by byte from its format: values, tensors, and invalid files. */
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_value.h"
 
 #include "tests/models/transformer/files/gguf_image.h"
 
@@ -29,11 +30,11 @@ static void the_smallest_files_are_read(void **state)
     begin(&file, 3, 0, 1);
     put_value(&file, "k", 0, "1", 1);
     assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
-    assert_non_null(spec_gguf_find(&gguf, "k"));
+    assert_non_null(spec_gguf_value_find(&gguf, "k"));
     spec_gguf_free(&gguf);
     begin(&file, 3, 0, 0);
     assert_int_equal(open_image(&gguf, &file, NULL), GSL_SUCCESS);
-    assert_null(spec_gguf_find(&gguf, "k"));
+    assert_null(spec_gguf_value_find(&gguf, "k"));
     spec_gguf_free(&gguf);
     begin(&file, 3, 1, 0);
     put_tensor(&file, "t", 1, (uint64_t[]){1}, 1, 0);
