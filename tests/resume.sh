@@ -20,12 +20,15 @@ for name in "$@"; do
     sed -E 's/\b(cases|contexts|samples|positions) = [0-9]+/\1 = 2/g
         s/\breplicas = [0-9]+/replicas = 5/; s/\brounds = [0-9]+/rounds = 4/
         s#(TEXT|CODE) = "[^"]*"#\1 = "small.txt"#g' "$tree/experiments/cfg/$name.cfg" >"$name.cfg"
+    given= # what the experiment needs from its user
+    ! grep -q '\${ROWS}' "$name.cfg" || given='--set ROWS=pair.rows'
     whole=0 again=0
-    "$speclab" run "$name.cfg" -o whole.csv --force 2>whole.txt || whole=$?
+    # shellcheck disable=SC2086
+    "$speclab" run "$name.cfg" $given -o whole.csv --force 2>whole.txt || whole=$?
     size=$(wc -c <whole.csv)
     at=$(awk -v seed="$seed$n" -v size="$size" 'BEGIN { srand(seed); print int(rand() * size) }')
     head -c "$at" whole.csv >cut.csv
-    "$speclab" run "$name.cfg" -o cut.csv --resume 2>again.txt || again=$?
+    "$speclab" run "$name.cfg" $given -o cut.csv --resume 2>again.txt || again=$?
     if [ "$whole" -gt 1 ] || [ "$whole" -ne "$again" ] ||
         ! cmp -s whole.csv cut.csv || ! cmp -s whole.txt again.txt; then
         echo "resume: $name, cut at byte $at of $size: status $whole, then $again:" \
