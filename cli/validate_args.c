@@ -70,8 +70,9 @@ static const struct argp_option options_table[] = {
     {"memory", KEY_MEMORY, "BYTES", 0,
      "memory limit of the sampler's process (4G; k, M, G; 0: no limit)", 2},
     {"watch", KEY_WATCH, NULL, 0,
-     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. The e-value "
-     "alone decides, so the report is valid at any time",
+     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. A broken hard "
+     "rule or the e-value fails, p-values do not, so the report is valid at any time. With "
+     "--budget: the lines alone",
      2},
     {0, 0, 0, 0,
      "Reports, besides the one on standard output (table: text; json; csv: every statistic):", 3},
