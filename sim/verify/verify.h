@@ -170,6 +170,11 @@ double spec_verify_residual(double *weight, const double *target, const double *
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
 double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row);
 
+/* A whole round of the token rule along the first children, with the draft's probability times
+ * `scale`, in (0,1]; 1 is the token rule itself (sim/verify/verify_token.c). */
+void spec_verify_token_by(spec_round *round, const spec_draft *draft, const double *const *target,
+                          double scale, double *weight, spec_chance *chance);
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* The chance that `token` was drafted at the position of `node`: from its law, or 1 and 0 if that

@@ -4,8 +4,6 @@
  * than 1/l times as frequent as under the target. */
 #include "sim/verify/verify.h"
 
-#include <assert.h>
-
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 {
     return spec_settings_double(&rule->settings.lenience.l, settings, "l", 0.5, 0.0, 1.0, error);
@@ -14,22 +12,7 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance)
 {
-    int at = -1; /* the last accepted node */
-    spec_verify_begin(ret_round, draft);
-    for (int node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {
-        const double *row = target[at + 1];
-        const double *law = spec_draft_law(draft, node);
-        const int token = draft->token[node];
-        assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
-        if (!spec_chance_accept(chance, row[token],
-                                rule->settings.lenience.l * (law != NULL ? law[token] : 1.0))) {
-            spec_verify_end(ret_round,
-                            spec_verify_correct(row, law, token, draft->vocab, weight, chance));
-            return;
-        }
-        spec_verify_accept(ret_round, draft, node);
-    }
-    spec_verify_end(ret_round, spec_verify_sample(target[at + 1], draft->vocab, chance));
+    spec_verify_token_by(ret_round, draft, target, rule->settings.lenience.l, weight, chance);
 }
 
 const spec_rule spec_verify_lenience = {

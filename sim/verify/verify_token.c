@@ -6,25 +6,31 @@
 
 #include <assert.h>
 
-static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
-                   const double *const *target, double *weight, spec_chance *chance)
+void spec_verify_token_by(spec_round *round, const spec_draft *draft, const double *const *target,
+                          double scale, double *weight, spec_chance *chance)
 {
-    (void)rule;
     int at = -1; /* the last accepted node */
-    spec_verify_begin(ret_round, draft);
+    spec_verify_begin(round, draft);
     for (int node; (node = spec_verify_child(draft, at, at + 1)) >= 0; at = node) {
         const double *row = target[at + 1];
         const double *law = spec_draft_law(draft, node);
         const int token = draft->token[node];
         assert(law == NULL || law[token] > 0.0); /* else it was not drawn from that law */
-        if (!spec_chance_accept(chance, row[token], law != NULL ? law[token] : 1.0)) {
-            spec_verify_end(ret_round,
+        if (!spec_chance_accept(chance, row[token], scale * (law != NULL ? law[token] : 1.0))) {
+            spec_verify_end(round,
                             spec_verify_correct(row, law, token, draft->vocab, weight, chance));
             return;
         }
-        spec_verify_accept(ret_round, draft, node);
+        spec_verify_accept(round, draft, node);
     }
-    spec_verify_end(ret_round, spec_verify_sample(target[at + 1], draft->vocab, chance));
+    spec_verify_end(round, spec_verify_sample(target[at + 1], draft->vocab, chance));
+}
+
+static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
+                   const double *const *target, double *weight, spec_chance *chance)
+{
+    (void)rule;
+    spec_verify_token_by(ret_round, draft, target, 1.0, weight, chance);
 }
 
 const spec_rule spec_verify_token = {
