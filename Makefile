@@ -109,7 +109,7 @@ ISA_vnni   := $(ISA_avx512) -mavx512vnni
 endif
 ifneq ($(filter aarch64 arm64,$(MACHINE)),)
 # Before register allocation, gcc's scheduler moves all loads of a block up: the sums are spilled.
-ISA_dotprod := -march=armv8.2-a+dotprod -fno-schedule-insns
+ISA_dotprod = -march=armv8.2-a+dotprod $(if $(findstring clang,$(CC)),,-fno-schedule-insns)
 endif
 # With CONFIG=asan, clang also counts branches for the fuzzers. Only readers need that: elsewhere it
 # costs time.

@@ -66,7 +66,7 @@ spec_product_panels spec_product_f32_neon, spec_product_f16_neon, spec_product_b
     spec_product_q8_0_neon, spec_product_q4_0_neon;
 spec_product_panels spec_product_q8_0_dotprod, spec_product_q4_0_dotprod;
 spec_product_quantise spec_product_quantise_ref, spec_product_quantise_avx2,
-    spec_product_quantise_avx512, spec_product_quantise_neon;
+    spec_product_quantise_avx512;
 
 static inline float spec_product_float_at(const unsigned char *at)
 {

@@ -181,36 +181,6 @@ INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const un
 
 void spec_product_q8_0_neon(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q8_0); }
 void spec_product_q4_0_neon(const spec_product_task *task) { all_blocks(task, SPEC_TENSOR_Q4_0); }
-
-/* ---- columns --------------------------------------------------------------------------------- */
-
-void spec_product_quantise_neon(unsigned char *block, int u, int N, const float *x, int n_blocks,
-                                int zero)
-{
-    enum { VECTORS = SPEC_TENSOR_BLOCK / 4 };
-    const uint32x4_t magnitude = vdupq_n_u32(0x7fffffff);
-    for (; n_blocks > 0; n_blocks--, block += SPEC_PRODUCT_X * N, x += SPEC_TENSOR_BLOCK) {
-        uint32x4_t most = vdupq_n_u32(0);
-        for (int i = 0; i < VECTORS; i++)
-            most = vmaxq_u32(most,
-                             vandq_u32(vreinterpretq_u32_f32(vld1q_f32(x + 4 * i)), magnitude));
-        const spec_product_step step = spec_product_step_of(vmaxvq_u32(most));
-        /* A non-finite value would give NaN times an inverse of 0. */
-        const int32x4_t some = vdupq_n_s32(step.inverse > 0.0f ? -1 : 0);
-        int32x4_t sum = vdupq_n_s32(0);
-        int16x4_t q[VECTORS];
-        for (int i = 0; i < VECTORS; i++) {
-            const float32x4_t scaled = vmulq_n_f32(vld1q_f32(x + 4 * i), step.inverse);
-            const int32x4_t value = vandq_s32(vcvtnq_s32_f32(scaled), some);
-            sum = vaddq_s32(sum, value);
-            q[i] = vmovn_s32(value);
-        }
-        unsigned char *const bytes = block + SPEC_TENSOR_BLOCK * u;
-        for (int i = 0; i < VECTORS; i += 2)
-            vst1_u8(bytes + 4 * i, vreinterpret_u8_s8(vmovn_s16(vcombine_s16(q[i], q[i + 1]))));
-        spec_product_put_step(block, u, N, step.scale, zero * vaddvq_s32(sum));
-    }
-}
 #else
 typedef int spec_product_neon_is_empty; /* ISO C requires a declaration */
 #endif
