@@ -15,6 +15,7 @@ typedef float64x2_t doubles;
 #define minus vsubq_f32
 #define times vmulq_f32
 #define over vdivq_f32
+#define smaller vminq_f32 /* of a constant and a number or NaN, which it keeps */
 #define load_double vld1q_f64
 #define store_double vst1q_f64
 #define all_double vdupq_n_f64
@@ -32,15 +33,10 @@ static inline doubles fused_double(doubles a, doubles b, doubles c)
     return vfmaq_f64(c, a, b);
 }
 
-/* NEON's maximum of a NaN is a NaN; these return the second operand, as the reference does. */
+/* NEON's maximum of a NaN is a NaN; this returns the second operand, as the reference does. */
 static inline floats larger(floats a, floats b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
-}
-
-static inline floats smaller(floats a, floats b)
-{
-    return vbslq_f32(vcltq_f32(a, b), a, b);
 }
 
 /* a b - c in even places, a b + c in odd ones */
