@@ -98,12 +98,18 @@ $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ISA_$(lastword $(subst _, ,$(basename $<)))) -MMD -MP -c \
 	    -o $@ $<
 
-# Kernels for one instruction set are in files *_avx2.c, *_avx512.c and *_vnni.c. On processors
-# other than x86-64 they compile to nothing.
-ifneq ($(filter x86_64 amd64,$(if $(filter arm64,$(CONFIG)),,$(shell uname -m))),)
+# Kernels for one instruction set are in files *_avx2.c, *_avx512.c, *_vnni.c, *_neon.c and
+# *_dotprod.c. On processors of the other architecture they compile to nothing. All of arm64 has
+# NEON.
+MACHINE := $(if $(filter arm64,$(CONFIG)),aarch64,$(shell uname -m))
+ifneq ($(filter x86_64 amd64,$(MACHINE)),)
 ISA_avx2   := -mavx2 -mfma -mf16c
 ISA_avx512 := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c
 ISA_vnni   := $(ISA_avx512) -mavx512vnni
+endif
+ifneq ($(filter aarch64 arm64,$(MACHINE)),)
+# Before register allocation, gcc's scheduler moves all loads of a block up: the sums are spilled.
+ISA_dotprod = -march=armv8.2-a+dotprod $(if $(findstring clang,$(CC)),,-fno-schedule-insns)
 endif
 # With CONFIG=asan, clang also counts branches for the fuzzers. Only readers need that: elsewhere it
 # costs time.
@@ -114,7 +120,8 @@ COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
 $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
 GCC := $(if $(filter clang,$(CC_$(CONFIG))),gcc,$(CC))
-$(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o: CC := $(GCC)
+$(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
+    CC := $(GCC)
 # The simulator's table of instructions: at -O3 it alone takes 20 s to compile.
 $(BUILD)/sim/tests/simulator/ptx/ptx_lanes.o: CFLAGS_release := -O1 -g1
 
@@ -401,10 +408,11 @@ engine: $(ENGINE)
 	@TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0" tests/run.sh $(ENGINE)
 
 .PHONY: arm64-check arm64-tests
+RUNNER ?= qemu-aarch64
 arm64-check: ## build for arm64, test under qemu and compare results
 	@tests/arm64.sh $(PARALLEL)
 arm64-tests: $(ARM64_TESTS) $(BIN)
-	@RUNNER=qemu-aarch64 tests/run.sh $(ARM64_TESTS)
+	@RUNNER="$(RUNNER)" tests/run.sh $(ARM64_TESTS)
 
 .PHONY: layers
 layers: ## check the dependency rule of the folders

@@ -137,6 +137,8 @@ int spec_row_above(int *ret_index, const double *value, int n, double least)
     const spec_isa isa = spec_cpu_isa();
     if (isa >= SPEC_ISA_AVX512) return spec_row_above_avx512(ret_index, value, n, least);
     if (isa >= SPEC_ISA_AVX2) return spec_row_above_avx2(ret_index, value, n, least);
+#elif defined(__aarch64__)
+    if (spec_cpu_isa() >= SPEC_ISA_NEON) return spec_row_above_neon(ret_index, value, n, least);
 #endif
     return spec_row_above_ref(ret_index, value, n, least);
 }

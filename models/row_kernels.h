@@ -6,6 +6,7 @@
 
 typedef int spec_row_above_kernel(int *ret_index, const double *value, int n, double least);
 
-spec_row_above_kernel spec_row_above_ref, spec_row_above_avx2, spec_row_above_avx512;
+spec_row_above_kernel spec_row_above_ref, spec_row_above_avx2, spec_row_above_avx512,
+    spec_row_above_neon;
 
 #endif

@@ -27,6 +27,10 @@ static kernels kernels_of(spec_isa isa)
         return (kernels){spec_acceptance_positional_avx512, spec_acceptance_markov_avx512};
     case SPEC_ISA_AVX2:
         return (kernels){spec_acceptance_positional_avx2, spec_acceptance_markov_avx2};
+#elif defined(__aarch64__)
+    case SPEC_ISA_DOTPROD:
+    case SPEC_ISA_NEON:
+        return (kernels){spec_acceptance_positional_neon, spec_acceptance_markov_neon};
 #endif
     default:
         return kernels_ref;

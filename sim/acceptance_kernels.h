@@ -31,9 +31,9 @@ typedef void spec_acceptance_markov(uint64_t *tail, spec_lanes *lanes,
                                     const spec_acceptance_hidden *hidden, int K, uint64_t N);
 
 spec_acceptance_positional spec_acceptance_positional_ref, spec_acceptance_positional_avx2,
-    spec_acceptance_positional_avx512;
+    spec_acceptance_positional_avx512, spec_acceptance_positional_neon;
 spec_acceptance_markov spec_acceptance_markov_ref, spec_acceptance_markov_avx2,
-    spec_acceptance_markov_avx512;
+    spec_acceptance_markov_avx512, spec_acceptance_markov_neon;
 
 /* Lanes alive at the start of a block when `left` rounds remain: bit l is lane l. */
 static inline uint32_t spec_acceptance_alive(uint64_t left)

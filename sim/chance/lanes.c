@@ -25,6 +25,11 @@ void spec_lanes_fill(spec_lanes *lanes, uint32_t *out, size_t n_steps)
     case SPEC_ISA_AVX2:
         spec_lanes_fill_avx2(lanes, out, n_steps);
         return;
+#elif defined(__aarch64__)
+    case SPEC_ISA_DOTPROD:
+    case SPEC_ISA_NEON:
+        spec_lanes_fill_neon(lanes, out, n_steps);
+        return;
 #endif
     default:
         spec_lanes_fill_ref(lanes, out, n_steps);

@@ -2,7 +2,7 @@
 /* lanes: 32 interleaved PCG32 generators: the vector random numbers of the acceptance engine.
  * Lane l of stream i starts from a state and an increment hashed from (seed, i, l), and has period
  * 2^64 [ONeill14, XSH-RR 64/32]: enough for tallies of 1e13 draws, not for cryptography, nor for
- * chances below 2^-32. AVX-512, AVX2 and C agree bit for bit. */
+ * chances below 2^-32. All instruction sets and C agree bit for bit. */
 #ifndef SPECLAB_LANES_H
 #define SPECLAB_LANES_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lanes_step: one inline step of the lanes per instruction set; internal to lanes and acceptance.
- * A vector kernel keeps the 64-bit states of even and odd lanes apart, so that the 32-bit outputs
- * of a pair interleave without a shuffle. */
+ * On x86-64 a kernel keeps the 64-bit states of even and odd lanes apart; the 32-bit outputs of
+ * a pair then interleave without a shuffle. NEON has no product of 64 bits: its kernel keeps
+ * low and high halves apart. */
 #ifndef SPECLAB_LANES_STEP_H
 #define SPECLAB_LANES_STEP_H
 
@@ -22,6 +23,7 @@ static inline uint32_t spec_lanes_step(uint64_t *state, uint64_t increment)
 
 void spec_lanes_fill_avx2(spec_lanes *lanes, uint32_t *out, size_t n_steps);
 void spec_lanes_fill_avx512(spec_lanes *lanes, uint32_t *out, size_t n_steps);
+void spec_lanes_fill_neon(spec_lanes *lanes, uint32_t *out, size_t n_steps);
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -144,6 +146,64 @@ static inline __m256i spec_lanes_step_avx2(spec_lanes_avx2 *v, int g)
     /* A shift by 32 gives 0, so turn = 0 needs no special case. */
     return _mm256_or_si256(_mm256_srlv_epi32(bits, turn),
                            _mm256_sllv_epi32(bits, _mm256_sub_epi32(_mm256_set1_epi32(32), turn)));
+}
+#endif
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+enum { SPEC_LANES_QUADS = SPEC_LANES / 4 };
+
+/* 32 lanes: group g = 0..7 holds lanes 4g..4g+3. */
+typedef struct {
+    uint32x4_t low[SPEC_LANES_QUADS], high[SPEC_LANES_QUADS]; /* halves of the states */
+    uint64x2_t step[SPEC_LANES_QUADS][2];                     /* increments */
+} spec_lanes_neon;
+
+static inline void spec_lanes_load_neon(spec_lanes_neon *v, const spec_lanes *lanes)
+{
+    for (int g = 0; g < SPEC_LANES_QUADS; g++) {
+        const uint32x4_t first = vreinterpretq_u32_u64(vld1q_u64(lanes->state + 4 * g)),
+                         second = vreinterpretq_u32_u64(vld1q_u64(lanes->state + 4 * g + 2));
+        v->low[g] = vuzp1q_u32(first, second);
+        v->high[g] = vuzp2q_u32(first, second);
+        v->step[g][0] = vld1q_u64(lanes->increment + 4 * g);
+        v->step[g][1] = vld1q_u64(lanes->increment + 4 * g + 2);
+    }
+}
+
+static inline void spec_lanes_store_neon(spec_lanes *lanes, const spec_lanes_neon *v)
+{
+    for (int g = 0; g < SPEC_LANES_QUADS; g++) {
+        vst1q_u64(lanes->state + 4 * g, vreinterpretq_u64_u32(vzip1q_u32(v->low[g], v->high[g])));
+        vst1q_u64(lanes->state + 4 * g + 2,
+                  vreinterpretq_u64_u32(vzip2q_u32(v->low[g], v->high[g])));
+    }
+}
+
+/* The draws of lanes 4g..4g+3. The products of low halves have 64 bits and are added to the
+ * increments; of the cross products only the low 32 bits matter. */
+static inline uint32x4_t spec_lanes_step_neon(spec_lanes_neon *v, int g)
+{
+    const uint32_t multiplier = (uint32_t)SPEC_LANES_MULTIPLIER,
+                   multiplier_high = (uint32_t)(SPEC_LANES_MULTIPLIER >> 32);
+    const uint32x4_t low = v->low[g], high = v->high[g], factor = vdupq_n_u32(multiplier);
+    const uint32x4_t first = vreinterpretq_u32_u64(
+                         vmlal_u32(v->step[g][0], vget_low_u32(low), vget_low_u32(factor))),
+                     second =
+                         vreinterpretq_u32_u64(vmlal_high_u32(v->step[g][1], low, factor));
+    const uint32x4_t cross =
+        vmlaq_u32(vmulq_u32(high, factor), low, vdupq_n_u32(multiplier_high));
+    v->low[g] = vuzp1q_u32(first, second);
+    v->high[g] = vaddq_u32(vuzp2q_u32(first, second), cross);
+
+    /* Bits 27..58 of the state, and of the state shifted by 18. */
+    const uint32x4_t bits =
+        veorq_u32(vsliq_n_u32(vshrq_n_u32(low, 27), high, 5), vshrq_n_u32(high, 13));
+    const int32x4_t turn = vreinterpretq_s32_u32(vshrq_n_u32(high, 27));
+    /* A negative count shifts right. A shift by 32 gives 0, so turn = 0 needs no special case. */
+    return vorrq_u32(vshlq_u32(bits, vnegq_s32(turn)),
+                     vshlq_u32(bits, vsubq_s32(vdupq_n_s32(32), turn)));
 }
 #endif
 

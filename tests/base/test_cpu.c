@@ -3,11 +3,23 @@
 
 #include "tests/support/support.h"
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+static const char *const names[] = {"portable", "neon", "dotprod"};
+static const char refused[] = "portable2: instruction sets are portable, neon and dotprod";
+#elif defined(__x86_64__)
+static const char *const names[] = {"portable", "avx2", "avx512", "vnni"};
+static const char refused[] = "portable2: instruction sets are portable, avx2, avx512 and vnni";
+#else
+static const char *const names[] = {"portable"};
+static const char refused[] = "portable2: the only instruction set is portable";
+#endif
+
 static void a_limit_lowers_the_instruction_set(void **state)
 {
     (void)state;
     const spec_isa best = spec_cpu_best_isa();
-    for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= SPEC_ISA_VNNI; isa++) {
+    for (spec_isa isa = SPEC_ISA_PORTABLE; isa < SPEC_ISA_END; isa++) {
         assert_int_equal(spec_cpu_limit(spec_cpu_isa_name(isa), NULL), GSL_SUCCESS);
         assert_int_equal(spec_cpu_isa(), isa < best ? isa : best);
     }
@@ -25,8 +37,7 @@ static void unknown_names_are_refused_and_change_nothing(void **state)
         assert_int_equal(spec_cpu_limit(unknown[i], &error), GSL_EINVAL);
         assert_int_equal(spec_cpu_isa(), spec_cpu_best_isa());
     }
-    assert_string_equal(error.text,
-                        "portable2: instruction sets are portable, avx2, avx512 and vnni");
+    assert_string_equal(error.text, refused);
     assert_int_equal(spec_cpu_limit("portable", &error), GSL_SUCCESS);
     assert_int_equal(spec_cpu_limit("sse", &error), GSL_EINVAL);
     assert_int_equal(spec_cpu_isa(), SPEC_ISA_PORTABLE);
@@ -36,10 +47,9 @@ static void unknown_names_are_refused_and_change_nothing(void **state)
 static void names_are_those_of_the_environment_variable(void **state)
 {
     (void)state;
-    assert_string_equal(spec_cpu_isa_name(SPEC_ISA_PORTABLE), "portable");
-    assert_string_equal(spec_cpu_isa_name(SPEC_ISA_AVX2), "avx2");
-    assert_string_equal(spec_cpu_isa_name(SPEC_ISA_AVX512), "avx512");
-    assert_string_equal(spec_cpu_isa_name(SPEC_ISA_VNNI), "vnni");
+    assert_int_equal(SPEC_ISA_END, sizeof names / sizeof *names);
+    for (spec_isa isa = SPEC_ISA_PORTABLE; isa < SPEC_ISA_END; isa++)
+        assert_string_equal(spec_cpu_isa_name(isa), names[isa]);
 }
 
 int main(void)

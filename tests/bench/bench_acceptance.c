@@ -48,6 +48,7 @@ static uint64_t run_rounds(void *state, uint64_t n)
 
 static const rounds_setup iid = {"iid", 0.8, 5, 0, NULL}, iid_avx512 = {"iid", 0.8, 5, 0, "avx512"},
                           iid_avx2 = {"iid", 0.8, 5, 0, "avx2"},
+                          iid_neon = {"iid", 0.8, 5, 0, "neon"},
                           iid_portable = {"iid", 0.8, 5, 0, "portable"},
                           iid_batches = {"iid", 0.8, 5, 4096, NULL},
                           iid_low = {"iid", 0.3, 16, 0, NULL}, iid_one = {"iid", 0.8, 1, 0, NULL},
@@ -66,6 +67,7 @@ const spec_bench_row spec_bench_acceptance[] = {
      .per = 5.0},
     {ROUNDS("iid, AVX-512", iid_avx512), .yardstick = "acceptance.py:cumprod"},
     {ROUNDS("iid, AVX2", iid_avx2), .yardstick = "acceptance.py:cumprod"},
+    {ROUNDS("iid, NEON", iid_neon), .yardstick = "acceptance.py:cumprod"},
     {ROUNDS("iid, portable C", iid_portable), .yardstick = "acceptance.py:cumprod"},
     {ROUNDS("iid, a stream for 4096 rounds", iid_batches),
      .yardstick = "row:iid rounds, K = 5, alpha = .8"},

@@ -127,6 +127,7 @@ const spec_bench_row spec_bench_rng[] = {
     LANES("lanes, 32-bit words", NULL),
     LANES("lanes, AVX-512", "avx512"),
     LANES("lanes, AVX2", "avx2"),
+    LANES("lanes, NEON", "neon"),
     LANES("lanes, portable C", "portable"),
     {.work = "lanes, opening a stream",
      .unit = "streams",

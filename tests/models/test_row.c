@@ -109,6 +109,8 @@ static void every_instruction_set_finds_the_same_values_above_a_bound(void **sta
 #if defined(__x86_64__)
         {SPEC_ISA_AVX2, spec_row_above_avx2},
         {SPEC_ISA_AVX512, spec_row_above_avx512},
+#elif defined(__aarch64__)
+        {SPEC_ISA_NEON, spec_row_above_neon},
 #endif
     };
     enum { N = 203 };

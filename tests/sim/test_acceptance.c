@@ -109,7 +109,6 @@ static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_r
     return tally;
 }
 
-static const char *const isa_name[] = {"portable", "avx2", "avx512"};
 static const char *const some_spec[] = {"iid",
                                         "decay?rate=0.93",
                                         "decay?rate=0",
@@ -142,8 +141,9 @@ static void every_route_gives_the_same_tally(void **state)
                     spec_tally tally = {0};
                     spec_acceptance_rounds_ref(&tally, &process, K, N, 27, stream);
                     assert_memory_equal(&tally, &wanted, sizeof tally);
-                    for (size_t isa = 0; isa < LENGTH(isa_name); isa++) {
-                        assert_int_equal(spec_cpu_limit(isa_name[isa], NULL), GSL_SUCCESS);
+                    for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
+                        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name(isa), NULL),
+                                         GSL_SUCCESS);
                         tally = tally_of(&process, K, N, 27, stream);
                         assert_memory_equal(&tally, &wanted, sizeof tally);
                     }
@@ -201,6 +201,8 @@ static const kernel_pair kernel[] = {
 #if defined(__x86_64__)
     {SPEC_ISA_AVX2, spec_acceptance_positional_avx2, spec_acceptance_markov_avx2},
     {SPEC_ISA_AVX512, spec_acceptance_positional_avx512, spec_acceptance_markov_avx512},
+#elif defined(__aarch64__)
+    {SPEC_ISA_NEON, spec_acceptance_positional_neon, spec_acceptance_markov_neon},
 #endif
 };
 

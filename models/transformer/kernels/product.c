@@ -28,6 +28,16 @@ static const spec_product_kernels kernels_vnni = {{spec_product_f32_avx512, spec
                                                    spec_product_bf16_avx512, spec_product_q8_0_vnni,
                                                    spec_product_q4_0_vnni},
                                                   spec_product_quantise_avx512};
+#elif defined(__aarch64__)
+/* gcc compiles the portable quantisation to as many instructions as a kernel of its own. */
+static const spec_product_kernels kernels_neon = {
+    {spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon, spec_product_q8_0_neon,
+     spec_product_q4_0_neon},
+    spec_product_quantise_ref};
+static const spec_product_kernels kernels_dotprod = {
+    {spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon,
+     spec_product_q8_0_dotprod, spec_product_q4_0_dotprod},
+    spec_product_quantise_ref};
 #endif
 
 const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
@@ -37,6 +47,9 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
     case SPEC_ISA_VNNI: return &kernels_vnni;
     case SPEC_ISA_AVX512: return &kernels_avx512;
     case SPEC_ISA_AVX2: return &kernels_avx2;
+#elif defined(__aarch64__)
+    case SPEC_ISA_DOTPROD: return &kernels_dotprod;
+    case SPEC_ISA_NEON: return &kernels_neon;
 #endif
     default: return &kernels_ref;
     }

@@ -62,6 +62,9 @@ spec_product_panels spec_product_f32_avx2, spec_product_f16_avx2, spec_product_b
     spec_product_q8_0_avx2, spec_product_q4_0_avx2;
 spec_product_panels spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512;
 spec_product_panels spec_product_q8_0_vnni, spec_product_q4_0_vnni;
+spec_product_panels spec_product_f32_neon, spec_product_f16_neon, spec_product_bf16_neon,
+    spec_product_q8_0_neon, spec_product_q4_0_neon;
+spec_product_panels spec_product_q8_0_dotprod, spec_product_q4_0_dotprod;
 spec_product_quantise spec_product_quantise_ref, spec_product_quantise_avx2,
     spec_product_quantise_avx512;
 

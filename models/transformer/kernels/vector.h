@@ -60,7 +60,7 @@ typedef struct {
 } spec_vector_kernels;
 
 extern const spec_vector_kernels spec_vector_kernels_ref, spec_vector_kernels_avx2,
-    spec_vector_kernels_avx512;
+    spec_vector_kernels_avx512, spec_vector_kernels_neon;
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa);
 

@@ -79,6 +79,8 @@ static inline __m256d four(const doubles *sum)
     return _mm256_add_pd(_mm256_add_pd(sum[0], sum[2]), _mm256_add_pd(sum[1], sum[3]));
 }
 
+#include "models/transformer/kernels/vector_x86.h"
+
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx2 = {

@@ -84,6 +84,8 @@ static inline __m256d four(const doubles *sum)
     return _mm256_add_pd(_mm512_castpd512_pd256(lanes), _mm512_extractf64x4_pd(lanes, 1));
 }
 
+#include "models/transformer/kernels/vector_x86.h"
+
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx512 = {

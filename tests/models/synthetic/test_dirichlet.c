@@ -5,6 +5,7 @@
 #include "tests/models/open_model.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
 
 static void every_row_is_normalised(void **state)
 {
@@ -55,6 +56,32 @@ static void rows_are_a_function_of_the_seed_and_the_last_tokens(void **state)
     close_model(&a);
     close_model(&b);
     close_model(&other);
+}
+
+/* Two routes: GSL's gamma variates from the same words. Builds of GSL may round differently. */
+static void weights_are_the_gamma_variates_of_gsl(void **state)
+{
+    (void)state;
+    enum { V = 200 };
+    static const double concentrations[] = {0.07, 0.999, 1.0, 2.385, 59.0};
+    for (size_t c = 0; c < sizeof concentrations / sizeof *concentrations; c++) {
+        const double a = concentrations[c];
+        const spec_dirichlet law = {.concentration = a};
+        for (uint64_t key = 0; key < 50; key++) {
+            double row[V], expected[V], sum = 0.0, largest = -INFINITY;
+            uint64_t word = key;
+            gsl_rng rng = {.type = spec_noise_rng_type, .state = &word};
+            spec_dirichlet_row(row, V, &law, key);
+            for (int i = 0; i < V; i++) {
+                expected[i] = log(gsl_ran_gamma(&rng, a < 1.0 ? a + 1.0 : a, 1.0));
+                if (a < 1.0) expected[i] += log(gsl_rng_uniform_pos(&rng)) / a;
+                largest = fmax(largest, expected[i]);
+            }
+            for (int i = 0; i < V; i++) sum += expected[i] = exp(expected[i] - largest);
+            for (int i = 0; i < V; i++)
+                assert_true(fabs(row[i] * sum - expected[i]) <= 1e-13 * expected[i]);
+        }
+    }
 }
 
 /* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function
@@ -181,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_normalised),
         cmocka_unit_test(rows_are_a_function_of_the_seed_and_the_last_tokens),
+        cmocka_unit_test(weights_are_the_gamma_variates_of_gsl),
         cmocka_unit_test(coordinates_follow_the_beta_law),
         cmocka_unit_test(zeros_come_at_their_chance),
         cmocka_unit_test(levels_are_whole_numbers),

@@ -64,11 +64,13 @@ static void every_instruction_set_draws_the_same(void **state)
 #if defined(__x86_64__)
     if (spec_cpu_best_isa() >= SPEC_ISA_AVX2) same_as_ref(spec_lanes_fill_avx2, "avx2");
     if (spec_cpu_best_isa() >= SPEC_ISA_AVX512) same_as_ref(spec_lanes_fill_avx512, "avx512");
-#endif
     if (spec_cpu_best_isa() < SPEC_ISA_AVX512) {
         printf("skipped: this machine has no more than %s\n",
                spec_cpu_isa_name(spec_cpu_best_isa()));
     }
+#elif defined(__aarch64__)
+    same_as_ref(spec_lanes_fill_neon, "neon");
+#endif
 }
 
 static void lane_l_at_step_s_is_draw_s_times_32_plus_l(void **state)

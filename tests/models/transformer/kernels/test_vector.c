@@ -189,6 +189,31 @@ static void check_attention(const spec_vector_kernels *fast, int n)
         }
 }
 
+/* A score that is NaN or infinite: only its own weight and the sum are NaN, and the largest of the
+ * others is found. */
+static void check_broken_scores(const spec_vector_kernels *fast, int n)
+{
+    static const float broken[] = {NAN, -NAN, -INFINITY};
+    float score[BLOCK], weight[2][BLOCK], largest[2], sum[2];
+    fill(score, n, 2385, 5.0f);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < n; i += 1 + n / 9) {
+            const float before = score[i];
+            score[i] = broken[k];
+            memcpy(weight[0], score, (size_t)n * sizeof *score);
+            memcpy(weight[1], score, (size_t)n * sizeof *score);
+            ref->weigh(&largest[0], &sum[0], weight[0], n);
+            fast->weigh(&largest[1], &sum[1], weight[1], n);
+            assert_true(largest[0] == largest[1] && (n == 1 || isfinite(largest[0])));
+            assert_true(isnan(sum[0]) ? isnan(sum[1]) : sum[0] == sum[1]);
+            for (int j = 0; j < n; j++) {
+                if (isnan(score[j])) assert_true(isnan(weight[0][j]) && isnan(weight[1][j]));
+                else if (n > 1) assert_true(weight[0][j] == weight[1][j]);
+            }
+            score[i] = before;
+        }
+}
+
 /* ---- logits ---------------------------------------------------------------------------------- */
 
 static void check_largest(const spec_vector_kernels *fast, int n)
@@ -227,6 +252,7 @@ EACH(norms_are_right_and_the_same_everywhere, check_norm, MOST)
 EACH(gates_are_right_and_the_same_everywhere, check_gate, MOST)
 EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
 EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
+EACH(broken_scores_are_weighed_the_same_everywhere, check_broken_scores, BLOCK)
 EACH(the_largest_is_found_first_and_what_is_not_finite_is_seen, check_largest, MOST)
 
 int main(void)
@@ -238,6 +264,7 @@ int main(void)
         cmocka_unit_test(gates_are_right_and_the_same_everywhere),
         cmocka_unit_test(rotations_are_right_and_the_same_everywhere),
         cmocka_unit_test(attention_is_the_same_everywhere),
+        cmocka_unit_test(broken_scores_are_weighed_the_same_everywhere),
         cmocka_unit_test(the_largest_is_found_first_and_what_is_not_finite_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
