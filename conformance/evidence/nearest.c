@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HINTS = 3 };
+/* PREVIEW: the part of the draws that is looked at first. */
+enum { HINTS = 3, PREVIEW = 8 };
 
 /* unexplained: share of the difference that a near mistake may leave. showing: standard deviations
  * by which a difference must stand out. slack: standard deviations by which a near mistake may be
@@ -93,35 +94,56 @@ static bool fits(const spec_fixture *fixture, const spec_mutant *mutant)
                                (mutant->trees == 0 || mutant->trees & fixture->drawn)));
 }
 
-/* The difference that the mistake leaves over all fixtures; infinite if it is not near on one of
- * them. */
-static int measure(double *ret, const base *bases, const spec_hint_request *request,
-                   const spec_mutant *mutant, spec_error *error)
+/* One comparison for each mistake of the catalogue, run in parallel. */
+typedef struct {
+    const base *bases;
+    const spec_hint_request *request;
+    double *left;      /* of each mistake: the unexplained difference; +inf: not near */
+    spec_error *error; /* of each mistake; empty: no error */
+} comparison;
+
+/* The difference that the mistake leaves on fixture k in `draws` tokens; infinite if it is not
+ * near. */
+static int measure_on(double *ret, const comparison *c, int k, spec_subject *subject,
+                      uint64_t draws, spec_error *error)
 {
-    const spec_hint_base *on = request->base;
-    spec_subject subject = {.kind = NULL};
+    const base *seen = &c->bases[k];
     spec_split *split = NULL;
     spec_split_distance d[SPEC_SPLIT_PARTS];
-    double explained = 0.0;
+    int status = GSL_SUCCESS;
+    *ret = 0.0;
+    SPEC_TRY(spec_split_ask(&split, subject, c->request->base[k].fixture, c->request->scope, draws,
+                            c->request->seed + 2, error));
+    spec_split_compare(d, seen->seen, split);
+    scale(d, seen->dispersion);
+    for (int part = 0; part < SPEC_SPLIT_PARTS; part++)
+        *ret += is_near(&d[part], seen->shows[part]) ? excess(&d[part]) : INFINITY;
+done:
+    spec_split_free(split);
+    return status;
+}
+
+/* The difference that the mistake leaves over all fixtures; infinite if it is not near on one of
+ * them. Most mistakes are far: a preview of the draws shows that, as the difference it leaves only
+ * grows with the draws. */
+static int measure(double *ret, const comparison *c, const spec_mutant *mutant, spec_error *error)
+{
+    const spec_hint_request *request = c->request;
+    spec_subject subject = {.kind = NULL};
+    double left = 0.0, explained = 0.0;
     int status = GSL_SUCCESS;
     *ret = 0.0;
     SPEC_TRY(open_mutant(&subject, mutant->name, error));
     for (int k = 0; k < request->n && !isinf(*ret); k++) {
-        if (bases[k].seen == NULL || !fits(on[k].fixture, mutant)) continue;
-        SPEC_TRY(spec_split_ask(&split, &subject, on[k].fixture, request->scope, on[k].draws,
-                                request->seed + 2, error));
-        spec_split_compare(d, bases[k].seen, split);
-        scale(d, bases[k].dispersion);
-        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) {
-            *ret += is_near(&d[part], bases[k].shows[part]) ? excess(&d[part]) : INFINITY;
-            explained += bases[k].shows[part];
-        }
-        spec_split_free(split);
-        split = NULL;
+        const uint64_t draws = request->base[k].draws;
+        if (c->bases[k].seen == NULL || !fits(request->base[k].fixture, mutant)) continue;
+        SPEC_TRY(measure_on(&left, c, k, &subject, draws / PREVIEW, error));
+        if (!isinf(left)) SPEC_TRY(measure_on(&left, c, k, &subject, draws, error));
+        *ret += left;
+        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) explained += c->bases[k].shows[part];
     }
     if (explained == 0.0) *ret = INFINITY;
 done:
-    spec_split_free(split);
     spec_subject_close(&subject);
     return status;
 }
@@ -137,14 +159,6 @@ static int insert(spec_hint *hint, int n, const spec_hint *one)
     return n < HINTS ? n + 1 : n;
 }
 
-/* One comparison for each mistake of the catalogue, run in parallel. */
-typedef struct {
-    const base *bases;
-    const spec_hint_request *request;
-    double *left;      /* of each mistake: the unexplained difference; +inf: not near */
-    spec_error *error; /* of each mistake; empty: no error */
-} comparison;
-
 static void compare_one(void *job, uint64_t i, int worker)
 {
     const comparison *c = job;
@@ -152,7 +166,7 @@ static void compare_one(void *job, uint64_t i, int worker)
     (void)worker;
     c->left[i] = INFINITY;
     if (is_candidate(mutant, c->request->scope))
-        (void)measure(&c->left[i], c->bases, c->request, mutant, &c->error[i]);
+        (void)measure(&c->left[i], c, mutant, &c->error[i]);
 }
 
 int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
