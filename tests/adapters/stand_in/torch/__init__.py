@@ -40,13 +40,18 @@ class Tensor:
 
 
 def softmax(row):
-    weight = [math.exp(x - max(row)) for x in row]
+    most = max(row)
+    weight = [math.exp(x - most) for x in row]
     total = math.fsum(weight)
     return [w / total for w in weight]
 
 
 def listed(data):
-    return [listed(x) for x in data] if isinstance(data, (list, tuple)) else data
+    """A copy of nested lists or tuples as lists; a number stays as it is."""
+    if not isinstance(data, (list, tuple)):
+        return data
+    nested = len(data) > 0 and isinstance(data[0], (list, tuple))
+    return [listed(x) for x in data] if nested else list(data)
 
 
 def tensor(data, dtype=None, device=None):

@@ -31,7 +31,7 @@ class Cache:
     def crop(self, length):
         kept = self.layers[0].keys.data[0][0]
         # Wrong: drops the oldest tokens instead of the rejected ones.
-        self.layers[0].keys = torch.tensor([[kept[-length:] if WRONG else kept[:length]]])
+        del kept[slice(0, max(0, len(kept) - length)) if WRONG else slice(length, None)]
 
 
 class PreTrainedModel:
