@@ -23,9 +23,9 @@ static const char *const shown[] = {
     "list models",
     "validate --list",
     "validate rule:token --budget 20k --only plain-4,vocab-1000",
-    "validate rule:resample-target --budget 200k --only plain-4",
+    "validate rule:resample-target --budget 50k --only plain-4",
     "validate rule:token --calibrate 3 --budget 2k --only plain-4",
-    "validate --self-test --only bonus-from-draft,coin-zero --budget 100k",
+    "validate --self-test --only bonus-from-draft --budget 20k",
 };
 
 static void no_line_is_wider_than_the_terminal(void **state)

@@ -51,36 +51,44 @@ static void show(char *screen, const char *sent)
     screen[end] = '\0';
 }
 
-static void run(spec_terminal *terminal, int columns, const char *opt_environment,
-                const char *opt_until, const char *arguments)
+void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_environment,
+                         const char *arguments)
 {
     struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
-    int master, state, waited = 0;
-    size_t n = 0;
-    *terminal = (spec_terminal){.sent = calloc(MOST_BYTES, 1), .screen = calloc(MOST_BYTES, 1)};
+    *terminal = (spec_terminal){.sent = calloc(MOST_BYTES, 1),
+                                .screen = calloc(MOST_BYTES, 1),
+                                .arguments = arguments};
     assert_non_null(terminal->sent);
     assert_non_null(terminal->screen);
-    const pid_t pid = forkpty(&master, NULL, NULL, &size);
-    assert_true(pid >= 0);
-    if (pid == 0) exec_program(opt_environment, arguments);
+    terminal->pid = forkpty(&terminal->master, NULL, NULL, &size);
+    assert_true(terminal->pid >= 0);
+    if (terminal->pid == 0) exec_program(opt_environment, arguments);
+}
+
+void spec_terminal_finish(spec_terminal *terminal, const char *opt_until)
+{
+    int state, waited = 0;
+    size_t n = 0;
     for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
-        struct pollfd fd = {.fd = master, .events = POLLIN};
+        struct pollfd fd = {.fd = terminal->master, .events = POLLIN};
         if (poll(&fd, 1, 100) == 0 && (waited += 100) > SPEC_CHILD_PATIENCE_MS) {
-            kill(pid, SIGKILL);
-            fail_msg("%s: no answer within %d s", arguments, SPEC_CHILD_PATIENCE_MS / 1000);
+            kill(terminal->pid, SIGKILL);
+            fail_msg("%s: no answer within %d s", terminal->arguments,
+                     SPEC_CHILD_PATIENCE_MS / 1000);
         }
         if (fd.revents == 0) continue;
-        got = read(master, terminal->sent + n, MOST_BYTES - 1 - n); /* EIO after the last writer */
+        /* EIO after the last writer */
+        got = read(terminal->master, terminal->sent + n, MOST_BYTES - 1 - n);
         if (got > 0) n += (size_t)got;
         assert_true(n < MOST_BYTES - 1);
         if (opt_until == NULL || strstr(terminal->sent, opt_until) == NULL) continue;
-        kill(pid, SIGINT);
+        kill(terminal->pid, SIGINT);
         opt_until = NULL;
     }
     if (opt_until != NULL)
-        fail_msg("%s: '%s' has not come: %s", arguments, opt_until, terminal->sent);
-    close(master);
-    while (waitpid(pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
+        fail_msg("%s: '%s' has not come: %s", terminal->arguments, opt_until, terminal->sent);
+    close(terminal->master);
+    while (waitpid(terminal->pid, &state, 0) < 0) assert_int_equal(errno, EINTR);
     terminal->code = WIFEXITED(state) ? WEXITSTATUS(state) : SPEC_CHILD_KILLED + WTERMSIG(state);
     show(terminal->screen, terminal->sent);
 }
@@ -88,13 +96,8 @@ static void run(spec_terminal *terminal, int columns, const char *opt_environmen
 void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_environment,
                        const char *arguments)
 {
-    run(terminal, columns, opt_environment, NULL, arguments);
-}
-
-void spec_terminal_interrupt(spec_terminal *terminal, int columns, const char *until,
-                             const char *arguments)
-{
-    run(terminal, columns, NULL, until, arguments);
+    spec_terminal_start(terminal, columns, opt_environment, arguments);
+    spec_terminal_finish(terminal, NULL);
 }
 
 void spec_terminal_free(spec_terminal *terminal)

@@ -12,15 +12,21 @@ typedef struct {
     char *sent;   /* all bytes, in order */
     char *screen; /* the lines on the final screen; no cursor movements, no colours */
     int code;     /* as in spec_child */
+    const char *arguments;
+    pid_t pid;
+    int master; /* the other end of the pseudo-terminal */
 } spec_terminal;
 
-/* Runs it to its end, with "NAME=value" in its environment. */
+/* Starts it, with "NAME=value" in its environment. `arguments` must outlive the terminal. */
+void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_environment,
+                         const char *arguments);
+
+/* Waits for its end, with ctrl-C as soon as `opt_until` has appeared. */
+void spec_terminal_finish(spec_terminal *terminal, const char *opt_until);
+
+/* Starts it and waits for its end. */
 void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_environment,
                        const char *arguments);
-
-/* The same, with ctrl-C as soon as `until` has appeared. */
-void spec_terminal_interrupt(spec_terminal *terminal, int columns, const char *until,
-                             const char *arguments);
 void spec_terminal_free(spec_terminal *terminal);
 
 /* Columns of the widest line of a UTF-8 text, and the start of that line. */
