@@ -35,15 +35,14 @@ int spec_reference_sampler_scan(spec_reference_sampler *s, const double *weight,
                                 spec_reference_sampler_use use)
 {
     double sum = 0.0, below = 0.0;
-    int last = 0;
+    int last = s->vocab - 1;
     for (int i = 0; i < s->vocab; i++) sum += weight[i];
     const double u = spec_reference_sampler_uniform(s, use) * sum;
     for (int i = 0; i < s->vocab; i++) {
-        if (!(weight[i] > 0.0)) continue;
-        last = i;
-        below += weight[i];
-        if (u < below) break;
+        below += weight[i] > 0.0 ? weight[i] : 0.0;
+        if (u < below) return i;
     }
+    while (last > 0 && !(weight[last] > 0.0)) last--;
     return last;
 }
 
@@ -110,6 +109,12 @@ static void take_out(spec_reference_sampler *s, int child)
     (void)spec_reference_sampler_normalise(s->draft, s->vocab);
 }
 
+static double above(double target, double draft)
+{
+    const double more = target - draft;
+    return more > 0.0 ? more : 0.0;
+}
+
 void spec_reference_sampler_residual(spec_reference_sampler *s, int child)
 {
     double sum = 0.0;
@@ -118,10 +123,9 @@ void spec_reference_sampler_residual(spec_reference_sampler *s, int child)
         (void)spec_reference_sampler_normalise(s->target, s->vocab);
         return;
     }
-    for (int i = 0; i < s->vocab; i++)
-        sum += s->target[i] > s->draft[i] ? s->target[i] - s->draft[i] : 0.0;
-    for (int i = 0; i < s->vocab && sum > 0.0; i++)
-        s->target[i] = s->target[i] > s->draft[i] ? (s->target[i] - s->draft[i]) / sum : 0.0;
+    for (int i = 0; i < s->vocab; i++) sum += above(s->target[i], s->draft[i]);
+    for (int i = 0; sum > 0.0 && i < s->vocab; i++)
+        s->target[i] = above(s->target[i], s->draft[i]) / sum;
     if (s->drawn == SPEC_DRAWN_WITHOUT) take_out(s, child);
 }
 

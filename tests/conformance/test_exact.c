@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { V = 4, NODES = 3, COINS = 8, DEPTH = 3, CELLS = V * V * V };
+enum { ANSWERS = (V + 1) * (V + 1) * (V + 1) * (V + 1) }; /* of at most NODES + 1 tokens */
 
 /* Rows of eighths, which depend on the previous token. Every threshold is a multiple of 1/24 on
  * `plain`, and of 1/72 on `rich` and after a chosen token of `chosen`; `rich` has two residuals of
@@ -54,7 +55,8 @@ typedef struct {
     const pair_rows *rows;
     int side;          /* coins are the centres of this many cells */
     spec_reference_sampler *sampler;
-    double law[CELLS]; /* law of the first DEPTH tokens of a text */
+    double answer[ANSWERS]; /* law of the emitted tokens: digits in base V + 1, 0 after the last */
+    double law[CELLS];      /* law of the first DEPTH tokens of a text */
     int32_t token[NODES + 1];
 } enumeration;
 
@@ -105,17 +107,37 @@ static int run(enumeration *e, const float *coin, int32_t *emitted)
     return n_emitted;
 }
 
+static int answer_of(const int32_t *emitted, int n)
+{
+    int code = 0;
+    for (int k = NODES; k >= 0; k--) code = code * (V + 1) + (k < n ? 1 + emitted[k] : 0);
+    return code;
+}
+
+/* Extends every answer to texts. */
+static void add_answers(enumeration *e)
+{
+    for (int code = 0; code < ANSWERS; code++) {
+        int32_t emitted[NODES + 1];
+        int n = 0;
+        for (int rest = code; rest > 0; rest /= V + 1) emitted[n++] = rest % (V + 1) - 1;
+        if (e->answer[code] > 0.0) add_text(e, emitted, n, e->answer[code], 0, 0, 0);
+    }
+}
+
 /* Recurses over the cells of every coin that was used, the last one first. */
 static void toss_all(enumeration *e, double chance)
 {
     int cell[COINS] = {0};
+    double each[COINS];
+    for (int used = 0; used < COINS; used++) each[used] = chance * pow(e->side, -used);
     for (int last = 0; last >= 0;) {
         float coin[COINS];
         int32_t emitted[NODES + 1];
         for (int k = 0; k < COINS; k++) coin[k] = ((float)cell[k] + 0.5f) / (float)e->side;
         const int n = run(e, coin, emitted), used = e->sampler->n_coins;
         assert_true(used < COINS);
-        add_text(e, emitted, n, chance * pow(e->side, -used), 0, 0, 0);
+        e->answer[answer_of(emitted, n)] += each[used];
         for (int k = used; k < COINS; k++) cell[k] = 0;
         for (last = used - 1; last >= 0 && ++cell[last] == e->side; last--) cell[last] = 0;
     }
@@ -154,6 +176,7 @@ static double distance(const char *name, const draft_shape *of, const pair_rows 
     assert_int_equal(spec_reference_sampler_open(&self, &mutant->hooks), GSL_SUCCESS);
     e.sampler = self;
     draft_all(&e, 0, 1.0);
+    add_answers(&e);
     spec_reference_sampler_close(self);
     for (int code = 0; code < CELLS; code++) {
         const int text[DEPTH] = {code / (V * V), code / V % V, code % V};
