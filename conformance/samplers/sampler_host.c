@@ -18,6 +18,8 @@ enum { TARGET, DRAFT, SIDES };
 /* rows of more bytes than this are compared once per batch, not once per call */
 enum { LARGE = 1 << 17 };
 
+enum { STRIDE = 64 }; /* tokens of a context that are compared at once */
+
 struct spec_sampler_host {
     const spec_sampler_api *api;
     spec_sampler_about about;
@@ -344,12 +346,26 @@ static bool reserve_context(spec_sampler_host *host, int64_t n)
     return true;
 }
 
+/* Tokens that a context shares with the last one, from the start. A sampler asks for a row after
+ * each token, so contexts are long and nearly equal. */
+static int64_t shared(const spec_sampler_host *host, const int32_t *context, int64_t n)
+{
+    const int64_t most = n < host->n_context ? n : host->n_context;
+    int64_t same = 0;
+    if (most == 0 || memcmp(context, host->context, (size_t)most * sizeof *context) == 0)
+        return most;
+    while (same + STRIDE <= most &&
+           memcmp(context + same, host->context + same, STRIDE * sizeof *context) == 0)
+        same += STRIDE;
+    while (same < most && context[same] == host->context[same]) same++;
+    return same;
+}
+
 /* The state after a context; -1 if it contains an invalid token, or memory ran out. */
 static int state_after(spec_sampler_host *host, const int32_t *context, int64_t n)
 {
-    int64_t same = 0;
     if (!reserve_context(host, n)) return -1;
-    while (same < n && same < host->n_context && context[same] == host->context[same]) same++;
+    const int64_t same = shared(host, context, n);
     host->state[0] = host->start;
     host->n_context = same;
     for (int64_t i = same; i < n; i++) {
