@@ -288,8 +288,11 @@ static int draft_ahead(spec_decoder *decoder, spec_chance *chance, spec_error *e
     spec_policy_observe(&next, &accepted);
     const int room = room_after(decoder, decoder->n_context + (size_t)n + 1);
     if (next.now > room) next.now = room;
-    return spec_decode_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device,
-                                   &decoder->draft, decoder->context, decoder->n_context, &next,
+    const spec_ahead_request request = {.chain = &decoder->draft,
+                                        .context = decoder->context,
+                                        .n = decoder->n_context,
+                                        .next = &next};
+    return spec_decode_ahead_draft(&decoder->ahead, &decoder->drafter, &decoder->device, &request,
                                    chance, error);
 }
 

@@ -51,9 +51,13 @@ static int guess(int *ret_token, spec_ahead *ahead, spec_drafter *drafter,
 }
 
 int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
-                            const spec_draft *chain, int *context, size_t n,
-                            const spec_policy *next, spec_chance *chance, spec_error *error)
+                            const spec_ahead_request *request, spec_chance *chance,
+                            spec_error *error)
 {
+    const spec_draft *chain = request->chain;
+    const spec_policy *next = request->next;
+    int *const context = request->context;
+    size_t n = request->n;
     const int end_of_text = drafter->session.model->end_of_text, length = chain->n_nodes,
               calls = drafter->n_calls;
     int status = GSL_SUCCESS;

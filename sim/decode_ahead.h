@@ -28,14 +28,20 @@ int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
                            const spec_policy *policy, int vocab, spec_error *error);
 void spec_decode_ahead_free(spec_ahead *ahead); /* a zeroed one is allowed */
 
-/* Draft ahead of the chain that is being verified. `next` is the policy after a round that was
- * accepted in full, cut to the space that then remains. The context must have space for the chain
- * and one token more, which are written there. Nothing is drafted after the draft model's end of
- * text, after an empty chain, or at length 0. The drafter's n_calls stay those of this round's
- * chain. */
+/* The round to draft ahead of. */
+typedef struct {
+    const spec_draft *chain; /* that is being verified */
+    int *context;            /* (n), with space for the chain and one token more, written there */
+    size_t n;
+    const spec_policy *next; /* the policy after a round that was accepted in full, cut to the space
+                              * that then remains */
+} spec_ahead_request;
+
+/* Draft ahead of a round. Nothing is drafted after the draft model's end of text, after an empty
+ * chain, or at length 0. The drafter's n_calls stay those of this round's chain. */
 int spec_decode_ahead_draft(spec_ahead *ahead, spec_drafter *drafter, spec_device_chain *device,
-                            const spec_draft *chain, int *context, size_t n,
-                            const spec_policy *next, spec_chance *chance, spec_error *error);
+                            const spec_ahead_request *request, spec_chance *chance,
+                            spec_error *error);
 
 /* Compare the finished round with the guess. Fills the round's guess_tested and guess_right. */
 void spec_decode_ahead_settle(spec_ahead *ahead, spec_round *round);

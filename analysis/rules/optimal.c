@@ -122,11 +122,20 @@ static void pass_heavy(double *total, octave *nodes, double step, const spec_rat
     total[i + 1] += sum;
 }
 
+/* Tokens begin..end-1 of the order. */
+typedef struct {
+    int begin, end;
+    double heaviest;   /* the largest chance of a draft */
+    lanes odds[BLOCK]; /* at the nodes of the next octave */
+} block;
+
 /* Pass the tokens of a block. False once the chance of fewer than n is negligible. */
-static bool pass_block(double *total, octave *nodes, lanes *odds, double step,
-                       const spec_ratio_order *order, double heaviest, int begin, int end, int n)
+static bool pass_block(double *total, octave *nodes, block *tokens, double step,
+                       const spec_ratio_order *order, int n)
 {
-    if (heaviest * nodes->s[LANES - 1] > 1) {
+    const int begin = tokens->begin, end = tokens->end;
+    lanes *const odds = tokens->odds;
+    if (tokens->heaviest * nodes->s[LANES - 1] > 1) {
         for (int i = begin; i < end; i++) {
             if (order->draft[i] * nodes->s[LANES - 1] > 1)
                 pass_heavy(total, nodes, step, order, i, n);
@@ -164,16 +173,17 @@ static int add_octaves(double *total, const spec_ratio_order *order, int n, doub
         }
     }
     for (int begin = 0; begin < n_prefixes && counting > 0; begin += BLOCK) {
-        const int end = begin + BLOCK < n_prefixes ? begin + BLOCK : n_prefixes;
-        lanes odds[BLOCK];
-        double heaviest = 0;
-        for (int i = begin; i < end; i++) {
-            odds_at(&odds[i - begin], order->draft[i], &nodes[0].s);
-            heaviest = fmax(heaviest, order->draft[i]);
+        block tokens;
+        tokens.begin = begin;
+        tokens.end = begin + BLOCK < n_prefixes ? begin + BLOCK : n_prefixes;
+        tokens.heaviest = 0;
+        for (int i = begin; i < tokens.end; i++) {
+            odds_at(&tokens.odds[i - begin], order->draft[i], &nodes[0].s);
+            tokens.heaviest = fmax(tokens.heaviest, order->draft[i]);
         }
         for (int o = 0; o < counting; o++) {
-            if (pass_block(total, &nodes[o], odds, step, order, heaviest, begin, end, n)) continue;
-            if (counting == OCTAVES) later = end;
+            if (pass_block(total, &nodes[o], &tokens, step, order, n)) continue;
+            if (counting == OCTAVES) later = tokens.end;
             counting = o; /* nor do the octaves after it */
         }
     }

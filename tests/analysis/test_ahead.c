@@ -9,22 +9,29 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
+/* As in analysis/ahead.h. */
+typedef struct {
+    double alpha, c, guessed, verify, handed;
+    int K;
+} rounds;
+
 /* A second route: rounds one after the other, each by the law of n_accepted and of the bonus, with
  * the chance that its chain was drafted ahead. Time and tokens of n rounds, each time as it is
  * paid. */
-static void walk(double *ret_time, double *ret_tokens, int n, double alpha, int K, double c,
-                 double guessed, double verify, double handed)
+static void walk(double *ret_time, double *ret_tokens, const rounds *of, int n)
 {
+    const double c = of->c, handed = of->handed, left = of->verify - handed;
+    const int K = of->K;
     double there = 0.0;
     *ret_time = *ret_tokens = 0.0;
     for (int r = 0; r < n; r++) {
-        const double left = verify - handed, meanwhile = (K + 1) * c > left ? (K + 1) * c : left;
+        const double meanwhile = (K + 1) * c > left ? (K + 1) * c : left;
         *ret_time += there * (handed + meanwhile) + (1.0 - there) * (K * c + handed + meanwhile);
         double next = 0.0;
         for (int k = 0; k <= K; k++) {
-            const double chance = spec_capped_geometric_probability(alpha, K, k);
+            const double chance = spec_capped_geometric_probability(of->alpha, K, k);
             *ret_tokens += chance * (k + 1);
-            if (k == K) next += chance * guessed; /* for any origin of the chain */
+            if (k == K) next += chance * of->guessed; /* for any origin of the chain */
         }
         there = next;
     }
@@ -41,9 +48,10 @@ static void times_of_rounds_are_those_of_a_walk(void **state)
         const double handed = i / 48 * 0.5 * verify;
         for (int K = 1; K <= 9; K += 2) {
             const double hit = spec_ahead_hit(alpha, K, guessed);
+            const rounds of = {alpha, c, guessed, verify, handed, K};
             for (int n = 1; n <= 41; n += 8) {
                 double time, tokens;
-                walk(&time, &tokens, n, alpha, K, c, guessed, verify, handed);
+                walk(&time, &tokens, &of, n);
                 assert_near(spec_ahead_rounds(n, hit, K * c, (K + 1) * c, verify, handed), time,
                             1e-13);
             }
@@ -59,9 +67,9 @@ static void the_speed_up_is_tokens_over_time_of_a_long_text(void **state)
     for (int i = 0; i < 16 * 3; i++)
         for (int K = 1; K <= 8; K++) {
             const double alpha = alphas[i % 4], c = cs[i / 4 % 4], handed = i / 16 * 0.5;
+            const rounds of = {alpha, c, 0.62, 1.0, handed, K};
             double time[2], tokens[2];
-            for (int n = 0; n < 2; n++)
-                walk(&time[n], &tokens[n], 50 + n, alpha, K, c, 0.62, 1.0, handed);
+            for (int n = 0; n < 2; n++) walk(&time[n], &tokens[n], &of, 50 + n);
             assert_near(spec_ahead_speedup(alpha, K, c, 0.62, handed),
                         (tokens[1] - tokens[0]) / (time[1] - time[0]), 1e-11);
         }

@@ -178,30 +178,33 @@ static void token_rule(double *accept, double *reject, const double *target, con
     }
 }
 
+/* As in spec_modulated_pair_chain. */
+typedef struct {
+    const double *accept, *reject, *bonus;
+    int S, K;
+} pair;
+
 /* Every path of a round from context s, token by token: adds to the laws of n_emitted and of the
  * next context. */
-static void walk(double *law, double *next, const double *accept, const double *reject,
-                 const double *bonus, int S, int K, int s, int n_accepted, double weight)
+static void walk(double *law, double *next, const pair *p, int s, int n_accepted, double weight)
 {
-    for (int t = 0; t < S; t++) {
-        double end = n_accepted == K ? bonus[s * S + t] : reject[s * S + t];
+    for (int t = 0; t < p->S; t++) {
+        const int move = s * p->S + t;
+        double end = n_accepted == p->K ? p->bonus[move] : p->reject[move];
         law[n_accepted] += weight * end;
         next[t] += weight * end;
-        if (n_accepted < K && accept[s * S + t] > 0.0) {
-            walk(law, next, accept, reject, bonus, S, K, t, n_accepted + 1,
-                 weight * accept[s * S + t]);
-        }
+        if (n_accepted < p->K && p->accept[move] > 0.0)
+            walk(law, next, p, t, n_accepted + 1, weight * p->accept[move]);
     }
 }
 
 /* Second route: enumerate the rounds from each context, iterate the kernel until it is stationary,
  * and take moments of the mixed law. */
-static void by_enumeration(double *ret_mean, double *ret_variance, double *ret_start,
-                           const double *accept, const double *reject, const double *bonus, int S,
-                           int K)
+static void by_enumeration(double *ret_mean, double *ret_variance, double *ret_start, const pair *p)
 {
+    const int S = p->S, K = p->K;
     double law[V][16] = {{0}}, kernel[V][V] = {{0}}, at[V] = {1.0};
-    for (int s = 0; s < S; s++) walk(law[s], kernel[s], accept, reject, bonus, S, K, s, 0, 1.0);
+    for (int s = 0; s < S; s++) walk(law[s], kernel[s], p, s, 0, 1.0);
     for (int step = 0; step < 300; step++) {
         double next[V] = {0}, total = 0.0;
         for (int s = 0; s < S; s++) {
@@ -234,8 +237,8 @@ static void pair_chain_is_the_enumeration_of_its_rounds(void **state)
         assert_int_equal(
             spec_modulated_pair_chain(&mean, &variance, start, accept, reject, target3, V, K),
             GSL_SUCCESS);
-        by_enumeration(&mean_by_walks, &variance_by_walks, start_by_walks, accept, reject, target3,
-                       V, K);
+        by_enumeration(&mean_by_walks, &variance_by_walks, start_by_walks,
+                       &(pair){accept, reject, target3, V, K});
         assert_near(mean, mean_by_walks, 1e-13);
         assert_within(variance, variance_by_walks, 1e-13 * (1.0 + variance_by_walks));
         for (int s = 0; s < V; s++) assert_near(start[s], start_by_walks[s], 1e-13);

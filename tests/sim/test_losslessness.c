@@ -27,15 +27,18 @@ typedef struct {
     double worst;
 } survey;
 
-static spec_output_law law_of(const spec_model *target, const spec_model *draft, const char *rule,
-                              const char *drafting, const char *policy, int K, int n_tokens,
-                              const int *prompt, size_t n_prompt)
+typedef struct {
+    const char *rule, *drafting, *policy;
+} method;
+
+static spec_output_law law_of(const method *by, const spec_model *target, const spec_model *draft,
+                              int K, int n_tokens, const int *prompt, size_t n_prompt)
 {
     const spec_decoder_config config = {.target = target,
                                         .opt_draft = draft,
-                                        .drafting = drafting,
-                                        .policy = policy,
-                                        .rule = rule,
+                                        .drafting = by->drafting,
+                                        .policy = by->policy,
+                                        .rule = by->rule,
                                         .K = K,
                                         .costs = SPEC_COSTS_DEFAULT};
     spec_error error = {""};
@@ -46,20 +49,17 @@ static spec_output_law law_of(const spec_model *target, const spec_model *draft,
     return law;
 }
 
-static void check_lossless(survey *ret_survey, const spec_model *target, const spec_model *draft,
-                           const char *rule, const char *drafting, const char *policy, int K,
-                           int n_tokens, const char *family)
+static void check_lossless(survey *ret_survey, const method *by, const spec_model *target,
+                           const spec_model *draft, int K, int n_tokens, const char *family)
 {
     const int prompt[] = {0, target->vocab - 1, 0};
-    const size_t n_prompt =
-        drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs earlier tokens */
-    if (strcmp(rule, "block-greedy") == 0 && strchr("cp", policy[0]) != NULL)
+    const size_t n_prompt = by->drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs earlier tokens */
+    if (strcmp(by->rule, "block-greedy") == 0 && strchr("cp", by->policy[0]) != NULL)
         return; /* refused: they read tokens */
-    spec_output_law law =
-        law_of(target, draft, rule, drafting, policy, K, n_tokens, prompt, n_prompt);
+    spec_output_law law = law_of(by, target, draft, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
-        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", rule, drafting, policy, K,
-                 n_tokens, target->vocab, family, law.tv, law.total);
+        fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", by->rule, by->drafting,
+                 by->policy, K, n_tokens, target->vocab, family, law.tv, law.total);
     ret_survey->laws++;
     ret_survey->branches += law.branches;
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
@@ -78,17 +78,17 @@ static void every_rule_strategy_and_policy_is_lossless(void **state)
         for (uint64_t again = 0; again < times; again++)
             for (int c = 0; c < N_RULES * N_DRAFTINGS * N_POLICIES * 4 * 3; c++) {
                 const int K = c % 4, n_tokens = 1 + c / 4 % 3;
-                const char *rule = rules[c / 12 % N_RULES];
-                const char *drafting = draftings[c / 12 / N_RULES % N_DRAFTINGS];
-                const char *policy = policies[c / 12 / N_RULES / N_DRAFTINGS];
+                const method by = {rules[c / 12 % N_RULES],
+                                   draftings[c / 12 / N_RULES % N_DRAFTINGS],
+                                   policies[c / 12 / N_RULES / N_DRAFTINGS]};
                 const int most = K + n_tokens <= 4 ? 4 : K + n_tokens == 5 ? 3 : 2;
                 const int V = 1 + (int)(most * table_uniform(&noise));
                 table_model target, draft;
                 table_model_init(&target, V);
                 table_model_init(&draft, V);
                 table_pair_randomize(&target, &draft, (pair_family)family, &noise);
-                check_lossless(&seen, &target.head, &draft.head, rule, drafting, policy, K,
-                               n_tokens, pair_family_names[family]);
+                check_lossless(&seen, &by, &target.head, &draft.head, K, n_tokens,
+                               pair_family_names[family]);
                 table_model_free(&target);
                 table_model_free(&draft);
             }
@@ -109,8 +109,8 @@ static void larger_laws_are_exact_too(void **state)
         table_model_init(&target, 3);
         table_model_init(&draft, 3);
         table_pair_randomize(&target, &draft, c % 2 == 0 ? PAIR_ZEROS : PAIR_MIXED, &noise);
-        check_lossless(&seen, &target.head, &draft.head, sampling[c / 2 % 3], draftings[c / 4 % 3],
-                       policies[c / 6], 3, 3, "large");
+        const method by = {sampling[c / 2 % 3], draftings[c / 4 % 3], policies[c / 6]};
+        check_lossless(&seen, &by, &target.head, &draft.head, 3, 3, "large");
         table_model_free(&target);
         table_model_free(&draft);
     }
@@ -131,9 +131,10 @@ static void an_end_of_text_changes_no_law(void **state)
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
             target.head.end_of_text = 1;
             draft.head.end_of_text = (int)(again % 3) - 1; /* none, another, the same */
-            check_lossless(&seen, &target.head, &draft.head, rules[c % N_RULES],
-                           draftings[c / N_RULES % 3], policies[c / N_RULES / 3 % N_POLICIES],
-                           1 + c / N_RULES / 3 / N_POLICIES, 3, "end of text");
+            const method by = {rules[c % N_RULES], draftings[c / N_RULES % 3],
+                               policies[c / N_RULES / 3 % N_POLICIES]};
+            check_lossless(&seen, &by, &target.head, &draft.head, 1 + c / N_RULES / 3 / N_POLICIES,
+                           3, "end of text");
             table_model_free(&target);
             table_model_free(&draft);
         }
@@ -159,10 +160,11 @@ static void library_models_are_decoded_without_loss(void **state)
             fail_msg("%s", error.text);
         if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS)
             fail_msg("%s", error.text);
-        for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++)
-            check_lossless(&seen, target, draft, rules[c % N_RULES],
-                           draftings[c / N_RULES % N_DRAFTINGS], "fixed",
-                           1 + c / N_RULES / N_DRAFTINGS, 2, pairs[i][0]);
+        for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++) {
+            const method by = {rules[c % N_RULES], draftings[c / N_RULES % N_DRAFTINGS], "fixed"};
+            check_lossless(&seen, &by, target, draft, 1 + c / N_RULES / N_DRAFTINGS, 2,
+                           pairs[i][0]);
+        }
         spec_model_close(draft);
         spec_model_close(target);
     }
@@ -180,7 +182,8 @@ static void check_law(const char *rule, const char *drafting, const char *policy
     table_model_init(&draft, 3);
     table_model_fill(&target, example_target);
     table_model_fill(&draft, example_draft);
-    spec_output_law law = law_of(&target.head, &draft.head, rule, drafting, policy, 1, 1, NULL, 0);
+    const method by = {rule, drafting, policy};
+    spec_output_law law = law_of(&by, &target.head, &draft.head, 1, 1, NULL, 0);
     for (int i = 0; i < 3; i++) assert_within(law.law[i], expected[i], 1e-15);
     assert_within(law.tv, tv, 1e-15);
     spec_output_law_free(&law);
@@ -229,22 +232,22 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
 {
     (void)state;
     static const struct {
-        const char *rule, *drafting, *policy;
+        method by;
         double share; /* of the pairs, on which the error must show */
     } wrong[] = {
-        {"resample-target", "chain", "fixed", 1.0},
-        {"resample-target", "greedy", "fixed", 1.0},
-        {"resample-target", "lookup", "fixed", 1.0},
-        {"greedy-softmax", "greedy", "fixed", 1.0},
-        {"token", "chain", "confidence-drop?threshold=0.4",
+        {{"resample-target", "chain", "fixed"}, 1.0},
+        {{"resample-target", "greedy", "fixed"}, 1.0},
+        {{"resample-target", "lookup", "fixed"}, 1.0},
+        {{"greedy-softmax", "greedy", "fixed"}, 1.0},
+        {{"token", "chain", "confidence-drop?threshold=0.4"},
          0.7}, /* not if it drops all drawn tokens, or none */
-        {"lenience?l=0.5", "chain", "fixed", 0.95}, /* not if no ratio is below 1 */
-        {"lenience?l=0.5", "greedy", "fixed", 1.0},
-        {"typical", "chain", "fixed", 1.0},
-        {"top-k-relaxed?k=2", "chain", "fixed", 1.0},
-        {"mentored?budget=0.1", "chain", "fixed", 1.0},
-        {"mentored?budget=0.1", "greedy", "fixed", 1.0},
-        {"hsd", "chain", "fixed", 0.4}, /* only at K = 2 */
+        {{"lenience?l=0.5", "chain", "fixed"}, 0.95}, /* not if no ratio is below 1 */
+        {{"lenience?l=0.5", "greedy", "fixed"}, 1.0},
+        {{"typical", "chain", "fixed"}, 1.0},
+        {{"top-k-relaxed?k=2", "chain", "fixed"}, 1.0},
+        {{"mentored?budget=0.1", "chain", "fixed"}, 1.0},
+        {{"mentored?budget=0.1", "greedy", "fixed"}, 1.0},
+        {{"hsd", "chain", "fixed"}, 0.4}, /* only at K = 2 */
     };
     uint64_t noise = spec_test_seed();
     const uint64_t times = spec_test_samples(200);
@@ -258,16 +261,15 @@ static void wrong_rules_and_policies_show_on_random_models(void **state)
             table_model_init(&draft, V);
             table_pair_randomize(&target, &draft, PAIR_PLAIN, &noise);
             const int prompt[] = {0, 1, 0};
-            spec_output_law law = law_of(&target.head, &draft.head, wrong[w].rule,
-                                         wrong[w].drafting, wrong[w].policy, K, 2, prompt, 3);
+            spec_output_law law = law_of(&wrong[w].by, &target.head, &draft.head, K, 2, prompt, 3);
             caught += law.tv > 1e-6;
             assert_within(law.total, 1.0, 1e-14);
             spec_output_law_free(&law);
             table_model_free(&target);
             table_model_free(&draft);
         }
-        print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].rule,
-                      wrong[w].drafting, wrong[w].policy, (unsigned long long)caught,
+        print_message("%-19s %-6s %-29s caught on %llu of %llu pairs\n", wrong[w].by.rule,
+                      wrong[w].by.drafting, wrong[w].by.policy, (unsigned long long)caught,
                       (unsigned long long)times);
         assert_true((double)caught >= wrong[w].share * (double)times);
     }

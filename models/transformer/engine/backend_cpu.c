@@ -306,8 +306,8 @@ static void multiply_chunk(void *job, int chunk)
     const product_job *j = job;
     const int first = chunk * j->panels,
               end = spec_int_min(first + j->panels, spec_panels_count(j->w->rows));
-    spec_product(j->y, j->q->products, j->w, j->q->activation, j->opt_bias, j->add, j->n, first,
-                 end);
+    const spec_product_request request = {j->y, j->w, j->q->activation, j->opt_bias, j->add, j->n};
+    spec_product(&request, j->q->products, first, end);
 }
 
 static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x,

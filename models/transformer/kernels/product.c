@@ -98,24 +98,26 @@ void spec_product_activation_fill(void *ret_activation, const spec_product_kerne
     }
 }
 
-void spec_product(float *y, const spec_product_kernels *kernels, const spec_matrix *w,
-                  const void *activation, const float *opt_bias, bool add, int n, int first,
-                  int end)
+void spec_product(const spec_product_request *request, const spec_product_kernels *kernels,
+                  int first, int end)
 {
+    const spec_matrix *w = request->w;
+    const float *opt_bias = request->opt_bias;
+    const int n = request->n;
     const size_t bytes = spec_panels_bytes(w->type, w->cols), rows = (size_t)w->rows;
     /* Weights that are read again for the columns after the first 16 come from the second-level
      * cache. */
     const int run = n <= COLUMNS || bytes == 0 ? end - first : 1 + (int)(CUT / bytes);
     for (int p = first; p < end; p += run) {
         const int row = p * SPEC_PANEL_ROWS, p_end = spec_int_min(p + run, end);
-        const unsigned char *x = activation;
+        const unsigned char *x = request->activation;
         for (int begin = 0; begin < n; begin += COLUMNS) {
             const spec_product_task task = {
-                .y = y + (size_t)begin * rows + row, .stride = rows,
+                .y = request->y + (size_t)begin * rows + row, .stride = rows,
                 .panel = (const unsigned char *)w->data + (size_t)p * bytes, .bytes = bytes,
                 .x = x, .cols = w->cols, .R = spec_int_min(w->rows, p_end * SPEC_PANEL_ROWS) - row,
                 .N = spec_int_min(n - begin, COLUMNS),
-                .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = add};
+                .opt_bias = opt_bias != NULL ? opt_bias + row : NULL, .add = request->add};
             kernels->product[w->type](&task);
             x += (size_t)task.N * column_bytes(w->type, w->cols);
         }

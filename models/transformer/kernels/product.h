@@ -30,10 +30,18 @@ void spec_product_activation_fill(void *ret_activation, const spec_product_kerne
                                   spec_tensor_type type, const float *x, int cols, int n, int first,
                                   int end);
 
-/* y[u] (+)= w x[u] (+ bias), for the rows of panels first..end-1 and all n columns. y (n, rows),
- * opt_bias (rows). */
-void spec_product(float *y, const spec_product_kernels *kernels, const spec_matrix *w,
-                  const void *activation, const float *opt_bias, bool add, int n, int first,
-                  int end);
+/* y[u] (+)= w x[u] (+ bias) for n columns. */
+typedef struct {
+    float *y; /* (n, rows) */
+    const spec_matrix *w;
+    const void *activation; /* the operand of x (n, cols) */
+    const float *opt_bias;  /* (rows) */
+    bool add;
+    int n;
+} spec_product_request;
+
+/* The rows of panels first..end-1. */
+void spec_product(const spec_product_request *request, const spec_product_kernels *kernels,
+                  int first, int end);
 
 #endif

@@ -186,18 +186,24 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = added(sum);
 }
 
-/* Mix positions begin..end-1 of n for `groups` groups of 16 values, in registers. Prefetches after
- * positions from..to-1. */
+/* Positions begin..end-1 of n, which one head mixes together. */
+typedef struct {
+    const int *slot;
+    int n, begin, end;
+    int from, to, ahead; /* the head prefetches after positions from..to-1 */
+} mixed_tile;
+
+/* Mix a tile for `groups` groups of 16 values, in registers. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width,
-                       const int *slot, int n, int begin, int end, int groups, int from, int to,
-                       int ahead)
+                       const mixed_tile *tile, int groups)
 {
     floats sum[GROUPS * PARTS];
     for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
-    for (int t = begin; t < end; t++) {
-        const float *value = values + (size_t)slot[t] * width;
+    for (int t = tile->begin; t < tile->end; t++) {
+        const float *value = values + (size_t)tile->slot[t] * width;
         const floats w = all(weight[t]);
-        if (from <= t && t < to) fetch(value, rows_behind(t, n, ahead), width, groups);
+        if (tile->from <= t && t < tile->to)
+            fetch(value, rows_behind(t, tile->n, tile->ahead), width, groups);
         for (int g = 0; g < groups * PARTS; g++)
             sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
     }
@@ -209,18 +215,22 @@ static void mix(float *mixed, const float *weight, int heads, int width, const f
 {
     const int ahead = fetched_ahead(heads, n);
     for (int begin = 0; begin < n; begin += TILE) {
-        const int tile = n - begin < TILE ? n - begin : TILE, end = begin + tile;
+        const int size = n - begin < TILE ? n - begin : TILE;
         for (int h = 0; h < heads; h++) {
             const float *w = weight + h * SPEC_VECTOR_BLOCK;
             float *out = mixed + h * width;
-            const int from = begin + tile * h / heads, to = begin + tile * (h + 1) / heads;
+            const mixed_tile tile = {.slot = slot,
+                                     .n = n,
+                                     .begin = begin,
+                                     .end = begin + size,
+                                     .from = begin + size * h / heads,
+                                     .to = begin + size * (h + 1) / heads,
+                                     .ahead = ahead};
             int at = 0;
             for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, GROUPS,
-                           from, to, ahead);
+                mix_groups(out + at, w, value + at, (size_t)width, &tile, GROUPS);
             for (; at < width; at += LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, slot, n, begin, end, 1, from, to,
-                           ahead);
+                mix_groups(out + at, w, value + at, (size_t)width, &tile, 1);
         }
     }
 }

@@ -360,7 +360,8 @@ static void quantised_products_equal_the_cpus(void **state)
             for (int i = 0; i < n * rows; i++) y[i] = 3.25f;
             spec_product_activation_fill(activation, kernels, type, s.x, width, n, 0,
                                          spec_product_activation_pieces(width));
-            spec_product(y, kernels, &host, activation, s.bias, true, n, 0, panels);
+            const spec_product_request request = {y, &host, activation, s.bias, true, n};
+            spec_product(&request, kernels, 0, panels);
             for (int u = 0; u < n; u++) {
                 for (int r = 0; r < rows; r++) {
                     double magnitude = 0.0;

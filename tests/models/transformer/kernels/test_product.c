@@ -88,9 +88,11 @@ static float *product(const stage *s, spec_isa isa, const float *x, int n, bool 
     float *y = filled((size_t)n * (size_t)s->w.rows, sizeof *y, 0x3f);
     spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, pieces / 2, pieces);
     spec_product_activation_fill(activation, kernels, s->w.type, x, cols, n, 0, pieces / 2);
-    spec_product(y, kernels, &s->w, activation, biased ? s->bias : NULL, add, n, panels / 3,
-                 panels);
-    spec_product(y, kernels, &s->w, activation, biased ? s->bias : NULL, add, n, 0, panels / 3);
+    const spec_product_request request = {
+        .y = y, .w = &s->w, .activation = activation, .opt_bias = biased ? s->bias : NULL,
+        .add = add, .n = n};
+    spec_product(&request, kernels, panels / 3, panels);
+    spec_product(&request, kernels, 0, panels / 3);
     free(activation);
     return y;
 }
