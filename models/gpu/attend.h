@@ -115,20 +115,26 @@ DEVICE int column_of(const attend_block *b, int eight, int second)
     return (eight * ATTEND_EIGHT + LANE % 4 * 2 + second) / b->heads;
 }
 
+/* The first of an eight's staged queries. */
+DEVICE const quad *eight_of(const quad *query, int eight)
+{
+    return query + eight * ATTEND_EIGHT * 4;
+}
+
 DEVICE void score_columns(float score[ATTEND_EIGHTS_MOST][4], const struct attend_args *a,
-                          const attend_block *b, int begin, const quad *query, const int groups,
-                          const int eights, const bool floats, const bool whole)
+                          const attend_block *b, int begin, const quad *query,
+                          const attend_constants c)
 {
     for (int column = 0; column < b->columns; column++) {
         const attend_view view = view_of_column(b, column);
         uint32_t key[ATTEND_GROUPS_MOST][2][4];
         if (begin >= view.end) continue;
-        if (!floats) load_keys(key, a, b, &view, begin, groups, whole);
+        if (!c.floats) load_keys(key, a, b, &view, begin, c.groups, c.whole);
         UNROLL
-        for (int e = 0; e < eights; e++) {
+        for (int e = 0; e < c.eights; e++) {
             float own[4];
             if (!has_column(b, e, column)) continue;
-            score_eight(own, key, a, b, &view, begin, query, e, groups, eights, floats);
+            score_eight(own, key, a, b, &view, begin, eight_of(query, e), c);
             UNROLL
             for (int j = 0; j < 4; j++)
                 if (column_of(b, e, j % 2) == column) score[e][j] = own[j];
@@ -138,22 +144,22 @@ DEVICE void score_columns(float score[ATTEND_EIGHTS_MOST][4], const struct atten
 
 DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct attend_args *a,
                         const attend_block *b, int begin, int tile, int d, const uint32_t *weight,
-                        const int words, const int eights, const bool floats, const bool whole)
+                        const attend_constants c)
 {
     for (int column = 0; column < b->columns; column++) {
         const attend_view view = view_of_column(b, column);
         uint32_t value[4][2 * ATTEND_WORDS_MOST];
         if (begin >= view.end) continue;
-        load_values(value, a, b, &view, begin, d, words, floats, whole);
+        load_values(value, a, b, &view, begin, d, c);
         UNROLL
-        for (int w = 0; w < words; w++) {
+        for (int w = 0; w < c.words; w++) {
             uint32_t part[ATTEND_PIECES][4];
-            take_values(part, value, w, floats);
+            take_values(part, value, w, c.floats);
             UNROLL
-            for (int e = 0; e < eights; e++) {
-                float *all = mixed[w * eights + e], own[4] = {all[0], all[1], all[2], all[3]};
+            for (int e = 0; e < c.eights; e++) {
+                float *all = mixed[w * c.eights + e], own[4] = {all[0], all[1], all[2], all[3]};
                 if (!has_column(b, e, column)) continue;
-                mix_eight(own, part, weight, tile, e, eights, floats);
+                mix_eight(own, part, weight, tile, e, c.eights, c.floats);
                 UNROLL
                 for (int j = 0; j < 4; j++)
                     if (column_of(b, e, j % 2) == column) all[j] = own[j];
@@ -272,14 +278,13 @@ DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4
     sync_block();
 }
 
-/* words: 1, 2, 4 for head_dim up to 64, 128, 256. whole: head_dim is a multiple of 8. chunks:
- * chunks per part. */
-DEVICE void attend(const struct attend_args *a, const attend_shared *shared, const int words,
-                   const int eights, const bool floats, const bool whole, const int chunks)
+DEVICE void attend(const struct attend_args *a, const attend_shared *shared,
+                   const attend_constants c)
 {
-    const int groups = 2 * words,
-              /* first dimension of the lane's values */
-              d = WARP * words * ATTEND_TILE + LANE / 4 * 2 * words;
+    const int words = c.words, eights = c.eights, chunks = c.chunks;
+    const bool floats = c.floats;
+    /* first dimension of the lane's values */
+    const int d = WARP * words * ATTEND_TILE + LANE / 4 * 2 * words;
     const int queries = eights * ATTEND_EIGHT, first = BLOCK_X * chunks * ATTEND_CHUNK;
     const attend_block b = block_of(a, floats);
     if (b.columns <= 0 || first >= b.longest) return;
@@ -293,33 +298,29 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
                    ahead = straight && !floats && words <= 2 && eights == 1;
         uint32_t key[ATTEND_GROUPS_MOST][2][4], value[ATTEND_WARPS][4][2 * ATTEND_WORDS_MOST];
         float score[ATTEND_EIGHTS_MOST][4] = {{0.0f}}, now[ATTEND_PRODUCTS_MOST][4] = {{0.0f}};
-        if (straight && !floats) load_keys(key, a, &b, &view, tile, groups, whole);
+        if (straight && !floats) load_keys(key, a, &b, &view, tile, c.groups, c.whole);
         if (ahead) {
             UNROLL
             for (int w = 0; w < ATTEND_WARPS; w++)
-                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats,
-                            whole);
+                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, c);
         }
         if (chunk == 0) {
-            stage_queries(shared, a, &b, groups, eights);
+            stage_queries(shared, a, &b, c.groups, eights);
             sync_block();
         }
         if (straight) {
             UNROLL
             for (int e = 0; e < eights; e++)
                 if (!is_idle(&b, e))
-                    score_eight(score[e], key, a, &b, &view, tile, shared->query, e, groups, eights,
-                                floats);
+                    score_eight(score[e], key, a, &b, &view, tile, eight_of(shared->query, e), c);
         } else {
-            score_columns(score, a, &b, tile, shared->query, groups, eights, floats, whole);
+            score_columns(score, a, &b, tile, shared->query, c);
         }
         weigh(shared, score, &b, begin, chunk, eights);
         UNROLL
         for (int w = 0; w < ATTEND_WARPS; w++) {
             if (!straight) continue;
-            if (!ahead)
-                load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, words, floats,
-                            whole);
+            if (!ahead) load_values(value[w], a, &b, &view, begin + w * ATTEND_TILE, d, c);
             UNROLL
             for (int i = 0; i < words; i++) {
                 uint32_t part[ATTEND_PIECES][4];
@@ -336,8 +337,7 @@ DEVICE void attend(const struct attend_args *a, const attend_shared *shared, con
             now[i / 4][i % 4] = spoilt ? 0.0f : now[i / 4][i % 4];
         ONE_BY_ONE
         for (int w = 0; w < ATTEND_WARPS && (spoilt || !straight); w++)
-            mix_columns(now, a, &b, begin + w * ATTEND_TILE, w, d, shared->weight, words, eights,
-                        floats, whole);
+            mix_columns(now, a, &b, begin + w * ATTEND_TILE, w, d, shared->weight, c);
         UNROLL
         for (int e = 0; e < eights; e++) {
             UNROLL

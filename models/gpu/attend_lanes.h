@@ -20,6 +20,16 @@ enum {
     ATTEND_PRODUCTS_MOST = 8 /* of these, with 8 queries each */
 };
 
+/* The constants of a kernel: loops over them unroll. */
+typedef struct {
+    int words;  /* 1, 2, 4 for head_dim up to 64, 128, 256 */
+    int groups; /* 2 * words */
+    int eights; /* of queries */
+    bool floats;
+    bool whole; /* head_dim is a multiple of 8 */
+    int chunks; /* per part */
+} attend_constants;
+
 /* Columns and heads of a block. Columns u.. are one per lane, with what they see. Query i is of
  * column u + i / heads and head `head` + i % heads. */
 typedef struct {
@@ -188,22 +198,21 @@ DEVICE void multiply_keys(float *score, uint32_t key[2][4], quad query)
 }
 
 /* Scores of 8 queries in a tile: [0], [1] of position 2g, [2], [3] of 2g + 1, with queries 2q and
- * 2q + 1 of the eight. Products of pieces of the same magnitude have a sum of their own. */
+ * 2q + 1 of the eight. query: the eight's first. Products of pieces of the same magnitude have a
+ * sum of their own. */
 DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
                         const struct attend_args *a, const attend_block *b, const attend_view *view,
-                        int begin, const quad *query, int eight, const int groups, const int eights,
-                        const bool floats)
+                        int begin, const quad *query, const attend_constants c)
 {
     float sum[ATTEND_PIECES][4] = {{0.0f}};
     UNROLL
-    for (int i = 0; i < groups; i++) {
+    for (int i = 0; i < c.groups; i++) {
         uint32_t split[ATTEND_PIECES][2][4];
-        if (floats) load_keys_split(split, a, b, view, begin, i);
+        if (c.floats) load_keys_split(split, a, b, view, begin, i);
         UNROLL
         for (int p = 0; p < ATTEND_PIECES; p++) {
-            const quad part =
-                query[((p * groups + i) * eights * ATTEND_EIGHT + eight * ATTEND_EIGHT) * 4 + LANE];
-            if (floats) {
+            const quad part = query[(p * c.groups + i) * c.eights * ATTEND_EIGHT * 4 + LANE];
+            if (c.floats) {
                 UNROLL
                 for (int k = 0; k + p < ATTEND_PIECES; k++)
                     multiply_keys(sum[p + k], split[k], part);
@@ -222,13 +231,15 @@ DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
  * 4 * words). */
 DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct attend_args *a,
                         const attend_block *b, const attend_view *view, int begin, int d,
-                        const int words, const bool floats, const bool whole)
+                        const attend_constants c)
 {
     UNROLL
     for (int r = 0; r < 4; r++) {
-        const char *row = row_of(a, b->values, view, begin + LANE % 4 * 4 + r, floats);
-        if (floats) load_floats(value[r], (const float *)row, d, a->head_dim, 2 * words);
-        else load_halves(value[r], (const uint16_t *)row, d, a->head_dim, words, whole);
+        const char *row = row_of(a, b->values, view, begin + LANE % 4 * 4 + r, c.floats);
+        if (c.floats)
+            load_floats(value[r], (const float *)row, d, a->head_dim, 2 * c.words);
+        else
+            load_halves(value[r], (const uint16_t *)row, d, a->head_dim, c.words, c.whole);
     }
 }
 

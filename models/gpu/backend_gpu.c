@@ -147,8 +147,7 @@ static int wait(spec_queue *queue, spec_error *error)
 
 static void embed(spec_queue *queue, float *x, const spec_matrix *table)
 {
-    spec_pass_queue *q = queue->state;
-    spec_launch_embed(q->stream, x, table, q->batch, q->bucket);
+    spec_launch_embed(spec_pass_queue_launch(queue->state, false), x, table);
 }
 
 static operand_format format_of(const spec_matrix *opt_reader)
@@ -160,18 +159,16 @@ static void norm(spec_queue *queue, float *y, const float *x, const float *gain,
                  spec_columns columns, const spec_matrix *reader)
 {
     spec_pass_queue *q = queue->state;
-    const bool wanted = columns == SPEC_COLUMNS_WANTED;
-    spec_launch_norm(q->stream, y, x, gain, q->shape.dim, q->shape.norm_eps, wanted,
-                     format_of(reader), q->batch, wanted ? q->wanted : q->bucket);
+    spec_launch_norm(spec_pass_queue_launch(q, columns == SPEC_COLUMNS_WANTED), y, x, gain,
+                     q->shape.dim, q->shape.norm_eps, format_of(reader));
 }
 
 static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const float *x,
                    const float *opt_bias, bool add, spec_columns columns)
 {
     spec_pass_queue *q = queue->state;
-    const bool wanted = columns == SPEC_COLUMNS_WANTED;
-    spec_launch_product(q->stream, y, w, x, opt_bias, add, wanted, q->product_work, q->batch,
-                        wanted ? q->wanted : q->bucket);
+    spec_launch_product(spec_pass_queue_launch(q, columns == SPEC_COLUMNS_WANTED), y, w, x,
+                        opt_bias, add, q->product_work);
 }
 
 static void rope(spec_queue *queue, float *qkv)
@@ -182,22 +179,22 @@ static void rope(spec_queue *queue, float *qkv)
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     spec_pass_queue *q = queue->state;
-    spec_launch_place(q->stream, kv, layer, qkv, q->shape.n_heads, q->angles, q->shape.rope_pairs,
-                      q->batch, q->bucket);
+    spec_launch_place(spec_pass_queue_launch(q, false), kv, layer, qkv, q->shape.n_heads, q->angles,
+                      q->shape.rope_pairs);
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
                    const spec_matrix *reader)
 {
     spec_pass_queue *q = queue->state;
-    spec_launch_attend(q->stream, o, qkv, kv, layer, q->shape.n_heads, format_of(reader),
-                       q->attention_work, q->longest, q->batch, q->bucket);
+    spec_launch_attend(spec_pass_queue_launch(q, false), o, qkv, kv, layer, q->shape.n_heads,
+                       format_of(reader), q->attention_work);
 }
 
 static void gate(spec_queue *queue, float *y, const float *h, const spec_matrix *reader)
 {
     spec_pass_queue *q = queue->state;
-    spec_launch_gate(q->stream, y, h, q->shape.ffn_dim, format_of(reader), q->batch, q->bucket);
+    spec_launch_gate(spec_pass_queue_launch(q, false), y, h, q->shape.ffn_dim, format_of(reader));
 }
 
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)

@@ -60,8 +60,7 @@ KERNEL(place, 256)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* whole: head_dim is a multiple of 8; chunks: chunks per part. The last number is the blocks
- * resident per multiprocessor. */
+/* The numbers are those of attend_constants, and the blocks resident per multiprocessor. */
 #define ATTEND(name, words, eights, floats, whole, chunks, blocks)                                 \
     KERNEL_RESIDENT(name, 128, blocks)                                                             \
     {                                                                                              \
@@ -72,7 +71,9 @@ KERNEL(place, 256)
         after_previous();                                                                          \
         const attend_shared shared = {                                                             \
             query, &weight[0].x, ranges, ranges + ATTEND_WARPS * 16 * (eights), held, end};        \
-        attend(&a, &shared, (words), (eights), (floats), (whole), (chunks));                       \
+        const attend_constants constants = {(words),  2 * (words), (eights),                       \
+                                            (floats), (whole),     (chunks)};                      \
+        attend(&a, &shared, constants);                                                            \
     }
 ATTEND(attend_bf16_64_8, 1, 1, false, true, 1, 5)
 ATTEND(attend_bf16_128_8, 2, 1, false, true, 1, 4)

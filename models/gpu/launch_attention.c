@@ -41,22 +41,21 @@ static void *keys_of(const spec_kv *kv, int layer)
     return (char *)kv->data + (size_t)layer * layer_bytes(kv);
 }
 
-void spec_launch_angles(spec_stream *stream, float *table, const double *frequency, int half,
-                        const pass_batch *batch, int bucket)
+void spec_launch_angles(spec_launch launch, float *table, const double *frequency, int half)
 {
-    SPEC_RUN(stream, angles, bucket, 1, 1, .table = table, .frequency = frequency, .batch = batch,
-             .half = half);
+    SPEC_RUN(launch.stream, angles, launch.bucket, 1, 1, .table = table, .frequency = frequency,
+             .batch = launch.batch, .half = half);
 }
 
-void spec_launch_place(spec_stream *stream, spec_kv *kv, int layer, float *qkv, int n_heads,
-                       const float *angles, spec_rope_pairs pairs, const pass_batch *batch,
-                       int bucket)
+void spec_launch_place(spec_launch launch, spec_kv *kv, int layer, float *qkv, int n_heads,
+                       const float *angles, spec_rope_pairs pairs)
 {
     const int all = (n_heads + 2 * kv->n_kv_heads) * kv->head_dim / 2;
-    SPEC_RUN(stream, place, bucket, spec_int_ceil_div(all, PAIRS), 1, .qkv = qkv,
-             .keys = keys_of(kv, layer), .angles = angles, .batch = batch, .n_heads = n_heads,
-             .n_kv_heads = kv->n_kv_heads, .head_dim = kv->head_dim, .slots = kv->slots,
-             .bf16 = kv->type == SPEC_TENSOR_BF16, .halves = pairs == SPEC_ROPE_HALVES);
+    SPEC_RUN(launch.stream, place, launch.bucket, spec_int_ceil_div(all, PAIRS), 1, .qkv = qkv,
+             .keys = keys_of(kv, layer), .angles = angles, .batch = launch.batch,
+             .n_heads = n_heads, .n_kv_heads = kv->n_kv_heads, .head_dim = kv->head_dim,
+             .slots = kv->slots, .bf16 = kv->type == SPEC_TENSOR_BF16,
+             .halves = pairs == SPEC_ROPE_HALVES);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -133,21 +132,20 @@ size_t spec_launch_attend_bytes(const spec_shape *shape, int longest)
     return most;
 }
 
-void spec_launch_attend(spec_stream *stream, void *o, const float *qkv, const spec_kv *kv,
-                        int layer, int n_heads, operand_format format, void *workspace, int longest,
-                        const pass_batch *batch, int bucket)
+void spec_launch_attend(spec_launch launch, void *o, const float *qkv, const spec_kv *kv, int layer,
+                        int n_heads, operand_format format, void *workspace)
 {
     const int head_dim = kv->head_dim, n_kv_heads = kv->n_kv_heads;
-    const attend_plan plan =
-        plan_of(n_heads, n_kv_heads, head_dim, kv->type == SPEC_TENSOR_F32, longest, bucket);
+    const attend_plan plan = plan_of(n_heads, n_kv_heads, head_dim, kv->type == SPEC_TENSOR_F32,
+                                     launch.longest, launch.bucket);
     float *mixed = workspace,
           *range = mixed + (size_t)plan.parts * (size_t)plan.columns * (size_t)(n_heads * head_dim);
-    for (int first = 0; first < bucket; first += plan.columns) {
+    for (int first = 0; first < launch.bucket; first += plan.columns) {
         const struct attend_args args = {.mixed = mixed,
                                          .range = range,
                                          .qkv = qkv,
                                          .keys = keys_of(kv, layer),
-                                         .batch = batch,
+                                         .batch = launch.batch,
                                          .n_heads = n_heads,
                                          .n_kv_heads = n_kv_heads,
                                          .head_dim = head_dim,
@@ -157,11 +155,11 @@ void spec_launch_attend(spec_stream *stream, void *o, const float *qkv, const sp
                                          .heads = plan.heads,
                                          .block_columns = plan.block_columns,
                                          .scale = (float)(1.0 / sqrt(head_dim))};
-        spec_stream_run(stream, plan.kernel, plan.parts, n_kv_heads * plan.pieces,
+        spec_stream_run(launch.stream, plan.kernel, plan.parts, n_kv_heads * plan.pieces,
                         spec_int_ceil_div(plan.columns, plan.block_columns), &args);
-        SPEC_RUN(stream, combine, spec_int_ceil_div(n_heads * head_dim, PIECE), plan.columns, 1,
-                 .o = o, .mixed = mixed, .range = range, .batch = batch, .n_heads = n_heads,
-                 .head_dim = head_dim, .first = first, .columns = plan.columns,
+        SPEC_RUN(launch.stream, combine, spec_int_ceil_div(n_heads * head_dim, PIECE), plan.columns,
+                 1, .o = o, .mixed = mixed, .range = range, .batch = launch.batch,
+                 .n_heads = n_heads, .head_dim = head_dim, .first = first, .columns = plan.columns,
                  .chunks = plan.chunks, .format = format);
     }
 }

@@ -8,20 +8,20 @@
 
 enum { PIECES_OF_BLOCK = LOGITS_THREADS / 32, VALUES_OF_BLOCK = GATE_THREADS * 4 };
 
-void spec_launch_norm(spec_stream *stream, void *y, const float *x, const float *gain, int dim,
-                      float eps, bool wanted, operand_format format, const pass_batch *batch,
-                      int bucket)
+void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
+                      float eps, operand_format format)
 {
-    const struct norm_args norm = {y, x, gain, dim, eps, wanted, format, batch};
-    if (dim <= NORM_NARROW) SPEC_RUN(stream, norm_narrow, bucket, 1, 1, .norm = norm);
-    else spec_stream_run(stream, SPEC_KERNEL_norm, bucket, 1, 1, &norm);
+    const struct norm_args norm = {y, x, gain, dim, eps, launch.wanted, format, launch.batch};
+    if (dim <= NORM_NARROW)
+        SPEC_RUN(launch.stream, norm_narrow, launch.bucket, 1, 1, .norm = norm);
+    else
+        spec_stream_run(launch.stream, SPEC_KERNEL_norm, launch.bucket, 1, 1, &norm);
 }
 
-void spec_launch_gate(spec_stream *stream, void *y, const float *h, int ffn, operand_format format,
-                      const pass_batch *batch, int bucket)
+void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format)
 {
-    SPEC_RUN(stream, gate, spec_int_ceil_div(ffn, VALUES_OF_BLOCK), bucket, 1, .y = y, .h = h,
-             .ffn = ffn, .format = format, .batch = batch);
+    SPEC_RUN(launch.stream, gate, spec_int_ceil_div(ffn, VALUES_OF_BLOCK), launch.bucket, 1, .y = y,
+             .h = h, .ffn = ffn, .format = format, .batch = launch.batch);
 }
 
 /* The sums come first because of their alignment. */

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* launch_columns: launches of norm, gate, argmax and softmax.
- * `bucket` as in launch_product.h; y are operands of a format (pass_batch.h). */
+ * y are operands of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H
 
-#include "models/gpu/card.h"
+#include "models/gpu/launch.h"
 
-/* y = x / sqrt(mean(x^2) + eps) * gain; wanted: only x's columns first..n-1. y may be x if its
- * format is FLOATS and all columns are wanted. The mean is of floats; a column whose squares
- * overflow is NaN. */
-void spec_launch_norm(spec_stream *stream, void *y, const float *x, const float *gain, int dim,
-                      float eps, bool wanted, operand_format format, const pass_batch *batch,
-                      int bucket);
+/* y = x / sqrt(mean(x^2) + eps) * gain. x has all columns of the pass, y those of the launch; y may
+ * be x if its format is FLOATS and all columns are wanted. The mean is of floats; a column whose
+ * squares overflow is NaN. */
+void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
+                      float eps, operand_format format);
 
 /* y = silu(h[..ffn]) * h[ffn..]; h is (n, 2 ffn). */
-void spec_launch_gate(spec_stream *stream, void *y, const float *h, int ffn, operand_format format,
-                      const pass_batch *batch, int bucket);
+void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format);
 
 /* Bytes of GPU memory that the two functions below need for n rows. */
 size_t spec_launch_logits_bytes(int vocab, int n);

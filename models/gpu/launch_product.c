@@ -74,11 +74,11 @@ size_t spec_launch_product_bytes(void)
     return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 
-void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, const void *x,
-                         const float *opt_bias, bool add, bool wanted, void *workspace,
-                         const pass_batch *batch, int bucket)
+void spec_launch_product(spec_launch launch, float *y, const spec_matrix *w, const void *x,
+                         const float *opt_bias, bool add, void *workspace)
 {
-    const int which = bucket == 8    ? 0
+    const int bucket = launch.bucket,
+              which = bucket == 8    ? 0
                       : bucket == 16 ? 1
                       : bucket == 32 ? 2
                                      : 3,
@@ -90,7 +90,7 @@ void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, co
                                       .w = w->data,
                                       .x = x,
                                       .bias = opt_bias,
-                                      .batch = batch,
+                                      .batch = launch.batch,
                                       .partial = (float *)(void *)((char *)workspace + COUNT_BYTES),
                                       .count = workspace,
                                       .rows = w->rows,
@@ -98,19 +98,18 @@ void spec_launch_product(spec_stream *stream, float *y, const spec_matrix *w, co
                                       .parts = parts,
                                       .block_parts = block_parts,
                                       .add = add,
-                                      .wanted = wanted};
+                                      .wanted = launch.wanted};
     assert(bucket == 8 || bucket == 16 || bucket == 32 || bucket == 64);
     assert(slices <= PRODUCT_SLICES);
     assert(slices == 1 || (size_t)slices * (size_t)w->rows <= (size_t)2 * SHARED_ROWS);
-    spec_stream_run(stream, kernel->kernel,
+    spec_stream_run(launch.stream, kernel->kernel,
                     spec_int_ceil_div(spec_int_ceil_div(w->rows, SPEC_LAYOUT_ROWS), block_tiles),
                     slices, 1, &args);
 }
 
-void spec_launch_embed(spec_stream *stream, float *x, const spec_matrix *table,
-                       const pass_batch *batch, int bucket)
+void spec_launch_embed(spec_launch launch, float *x, const spec_matrix *table)
 {
-    SPEC_RUN(stream, embed, spec_int_ceil_div(table->cols, EMBED_THREADS), bucket, 1, .x = x,
-             .table = table->data, .batch = batch, .cols = table->cols,
+    SPEC_RUN(launch.stream, embed, spec_int_ceil_div(table->cols, EMBED_THREADS), launch.bucket, 1,
+             .x = x, .table = table->data, .batch = launch.batch, .cols = table->cols,
              .type = (int32_t)table->type);
 }

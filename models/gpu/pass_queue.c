@@ -252,8 +252,8 @@ bool spec_pass_queue_begin(spec_pass_queue *q, const spec_batch *batch, const sp
         q->recording = true;
         spec_stream_record(q->stream);
     }
-    spec_launch_angles(q->stream, q->angles, q->frequency, q->shape.head_dim / 2, q->batch,
-                       q->bucket);
+    spec_launch_angles(spec_pass_queue_launch(q, false), q->angles, q->frequency,
+                       q->shape.head_dim / 2);
     return false;
 }
 
@@ -279,4 +279,13 @@ void spec_pass_queue_end(spec_pass_queue *q)
         q->status = status;
         q->error = error;
     }
+}
+
+spec_launch spec_pass_queue_launch(const spec_pass_queue *q, bool wanted)
+{
+    return (spec_launch){.stream = q->stream,
+                         .batch = q->batch,
+                         .bucket = wanted ? q->wanted : q->bucket,
+                         .wanted = wanted,
+                         .longest = q->longest};
 }

@@ -5,6 +5,7 @@
 #ifndef SPECLAB_PASS_QUEUE_H
 #define SPECLAB_PASS_QUEUE_H
 
+#include "models/gpu/launch.h"
 #include "models/gpu/recordings.h"
 #include "models/gpu/sampling_gpu.h"
 
@@ -47,6 +48,9 @@ int spec_pass_queue_wait(spec_pass_queue *queue, spec_error *error);
 bool spec_pass_queue_begin(spec_pass_queue *queue, const spec_batch *batch, const spec_kv *kv,
                            const int *layer, int n_layers);
 void spec_pass_queue_end(spec_pass_queue *queue);
+
+/* A launch for all columns of the current pass, or for the wanted ones. */
+spec_launch spec_pass_queue_launch(const spec_pass_queue *queue, bool wanted);
 
 /* Uploads n slots into `from`. */
 void spec_pass_queue_put_slots(spec_pass_queue *queue, const int *from, int n);

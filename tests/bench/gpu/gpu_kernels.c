@@ -93,12 +93,17 @@ done:
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+static spec_launch launch_of(const bench *b, const job *j, int longest)
+{
+    return (spec_launch){
+        .stream = b->stream, .batch = b->batch, .bucket = j->bucket, .longest = longest};
+}
+
 static void run_product(const bench *b, const job *j, int i)
 {
     spec_matrix matrix = j->matrix;
     matrix.data = (char *)matrix.data + (size_t)(i % j->copies) * matrix.bytes;
-    spec_launch_product(b->stream, b->y, &matrix, b->x, NULL, false, false, b->workspace, b->batch,
-                        j->bucket);
+    spec_launch_product(launch_of(b, j, 0), b->y, &matrix, b->x, NULL, false, b->workspace);
 }
 
 static int measure_product(const bench *b, spec_tensor_type type, int rows, int cols)
@@ -131,21 +136,21 @@ static void run_attend(const bench *b, const job *j, int i)
 {
     int longest = 256;
     while (longest < j->text + j->n) longest *= 2;
-    spec_launch_attend(b->stream, b->y, b->x, &j->kv, i % j->copies, j->n_heads, OPERAND_BF16,
-                       b->workspace, longest, b->batch, j->bucket);
+    spec_launch_attend(launch_of(b, j, longest), b->y, b->x, &j->kv, i % j->copies, j->n_heads,
+                       OPERAND_BF16, b->workspace);
 }
 
 static void run_norm(const bench *b, const job *j, int i)
 {
     (void)i;
-    spec_launch_norm(b->stream, b->y, b->x, b->workspace, j->matrix.cols, 1e-5f, false,
-                     OPERAND_BF16, b->batch, j->bucket);
+    spec_launch_norm(launch_of(b, j, 0), b->y, b->x, b->workspace, j->matrix.cols, 1e-5f,
+                     OPERAND_BF16);
 }
 
 static void run_gate(const bench *b, const job *j, int i)
 {
     (void)i;
-    spec_launch_gate(b->stream, b->y, b->x, j->matrix.rows, OPERAND_BF16, b->batch, j->bucket);
+    spec_launch_gate(launch_of(b, j, 0), b->y, b->x, j->matrix.rows, OPERAND_BF16);
 }
 
 static int measure_rest(const bench *b, const gpu_model *model)

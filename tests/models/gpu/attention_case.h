@@ -222,8 +222,10 @@ static inline void attention_attend(attention_case *c, void *ret_o, int layer,
 {
     memset(ret_o, 0xa5, c->o_bytes);
     spec_card_put(c->card, c->o, ret_o, c->o_bytes);
-    spec_launch_attend(c->stream, c->o, c->card_qkv, &c->kv, layer, c->shape.n_heads, format,
-                       c->workspace, longest, c->batch, bucket);
+    const spec_launch launch = {
+        .stream = c->stream, .batch = c->batch, .bucket = bucket, .longest = longest};
+    spec_launch_attend(launch, c->o, c->card_qkv, &c->kv, layer, c->shape.n_heads, format,
+                       c->workspace);
     attention_wait(c);
     spec_card_get(c->card, ret_o, c->o, c->o_bytes);
 }

@@ -453,9 +453,9 @@ static void place_rotates_and_stores_as_the_cpu_does(void **state)
             pass.batch.position[u] = positions[u];
         }
         attention_put(&c, &pass);
-        spec_launch_angles(c.stream, c.angles, c.frequency, shape.head_dim / 2, c.batch, 8);
-        spec_launch_place(c.stream, &c.kv, 1, c.card_qkv, shape.n_heads, c.angles, shape.rope_pairs,
-                          c.batch, 8);
+        const spec_launch launch = {.stream = c.stream, .batch = c.batch, .bucket = 8};
+        spec_launch_angles(launch, c.angles, c.frequency, shape.head_dim / 2);
+        spec_launch_place(launch, &c.kv, 1, c.card_qkv, shape.n_heads, c.angles, shape.rope_pairs);
         attention_wait(&c);
         float *rotated = malloc(PASS_COLUMNS * c.width * sizeof *rotated);
         spec_card_get(c.card, rotated, c.card_qkv, PASS_COLUMNS * c.width * sizeof *rotated);

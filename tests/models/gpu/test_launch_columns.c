@@ -35,6 +35,11 @@ static pass_batch *batch_of(int n)
     return batch;
 }
 
+static spec_launch launch_of(const pass_batch *batch, int bucket)
+{
+    return (spec_launch){.stream = stream, .batch = batch, .bucket = bucket};
+}
+
 static size_t width_of(operand_format format, int cols)
 {
     const int align = format == OPERAND_FLOATS ? 1
@@ -112,8 +117,9 @@ static void norms_equal_the_cpus(void **state)
                 pass_batch *batch = batch_of(n);
                 spec_card_put(card, x_there, x, all * sizeof *x);
                 spec_card_put(card, gain_there, gain, (size_t)dim * sizeof *gain);
-                spec_launch_norm(stream, y_there, x_there, gain_there, dim, 1e-5f, wanted, format,
-                                 batch, bucket);
+                spec_launch launch = launch_of(batch, bucket);
+                launch.wanted = wanted;
+                spec_launch_norm(launch, y_there, x_there, gain_there, dim, 1e-5f, format);
                 wait_for_stream();
                 spec_card_get(card, operand, y_there, bytes_of(format, dim));
                 for (int u = 0; u < n - (wanted ? FIRST : 0); u++) {
@@ -148,14 +154,13 @@ static void a_norm_depends_on_its_column_alone(void **state)
         spec_card_put(card, there, x, PASS_COLUMNS * dim * sizeof *x);
         spec_card_put(card, gain, x, dim * sizeof *x);
         for (int u = 0; u < PASS_COLUMNS; u += 21) {
-            spec_launch_norm(stream, out, there + (size_t)u * dim, gain, (int)dim, 1e-6f, false,
-                             OPERAND_FLOATS, single, 8);
+            spec_launch_norm(launch_of(single, 8), out, there + (size_t)u * dim, gain, (int)dim,
+                             1e-6f, OPERAND_FLOATS);
             wait_for_stream();
             spec_card_get(card, one, out, dim * sizeof *one);
             memcpy(y + (size_t)u * dim, one, dim * sizeof *one);
         }
-        spec_launch_norm(stream, there, there, gain, (int)dim, 1e-6f, false, OPERAND_FLOATS, all,
-                         64);
+        spec_launch_norm(launch_of(all, 64), there, there, gain, (int)dim, 1e-6f, OPERAND_FLOATS);
         wait_for_stream();
         spec_card_get(card, x, there, PASS_COLUMNS * dim * sizeof *x);
         for (size_t u = 0; u < PASS_COLUMNS; u += 21)
@@ -185,8 +190,7 @@ static void columns_that_are_not_finite_stay_so(void **state)
     spec_card_put(card, x_there, x, sizeof x);
     spec_card_put(card, gain_there, gain, sizeof gain);
     spec_card_put(card, y_there, y, sizeof y);
-    spec_launch_norm(stream, y_there, x_there, gain_there, DIM, 1e-5f, false, OPERAND_FLOATS, batch,
-                     8);
+    spec_launch_norm(launch_of(batch, 8), y_there, x_there, gain_there, DIM, 1e-5f, OPERAND_FLOATS);
     wait_for_stream();
     spec_card_get(card, y, y_there, sizeof y);
     for (int u = 0; u < N; u++)
@@ -212,7 +216,7 @@ static void gates_equal_the_cpus(void **state)
             float *h_there = allocated(all * sizeof *h);
             void *y_there = allocated(bytes_of(format, ffn));
             spec_card_put(card, h_there, h, all * sizeof *h);
-            spec_launch_gate(stream, y_there, h_there, ffn, format, batch, 8);
+            spec_launch_gate(launch_of(batch, 8), y_there, h_there, ffn, format);
             wait_for_stream();
             spec_card_get(card, operand, y_there, bytes_of(format, ffn));
             for (int u = 0; u < N; u++) {

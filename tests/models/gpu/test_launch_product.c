@@ -152,6 +152,11 @@ static void stage_free(stage *s)
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) spec_card_free(card, there[i]);
 }
 
+static spec_launch launch_of(const stage *s, int bucket)
+{
+    return (spec_launch){.stream = stream, .batch = s->card_batch, .bucket = bucket};
+}
+
 /* Multiplies the first n columns into y, which is filled with 3.25 before. */
 static void multiply(stage *s, int n, int bucket, bool bias, bool add)
 {
@@ -161,8 +166,8 @@ static void multiply(stage *s, int n, int bucket, bool bias, bool add)
     for (size_t i = 0; i < values; i++) s->y[i] = 3.25f;
     spec_card_put(card, s->card_batch, batch, sizeof *batch);
     spec_card_put(card, s->card_y, s->y, values * sizeof *s->y);
-    spec_launch_product(stream, s->card_y, &s->w, s->card_operand, bias ? s->card_bias : NULL, add,
-                        false, workspace, s->card_batch, bucket);
+    spec_launch_product(launch_of(s, bucket), s->card_y, &s->w, s->card_operand,
+                        bias ? s->card_bias : NULL, add, workspace);
     assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
     spec_card_get(card, s->y, s->card_y, values * sizeof *s->y);
     for (size_t i = (size_t)n * (size_t)s->w.rows; i < values; i++) assert_same(s->y[i], 3.25f);
@@ -400,8 +405,9 @@ static void only_wanted_columns_are_multiplied(void **state)
             for (int i = 0; i < COLUMNS * rows; i++) s.y[i] = 3.25f;
             spec_card_put(card, s.card_batch, batch, sizeof *batch);
             spec_card_put(card, s.card_y, s.y, (size_t)(COLUMNS * rows) * sizeof *s.y);
-            spec_launch_product(stream, s.card_y, &s.w, s.card_operand, NULL, false, true,
-                                workspace, s.card_batch, 8);
+            spec_launch launch = launch_of(&s, 8);
+            launch.wanted = true;
+            spec_launch_product(launch, s.card_y, &s.w, s.card_operand, NULL, false, workspace);
             assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
             spec_card_get(card, s.y, s.card_y, (size_t)(COLUMNS * rows) * sizeof *s.y);
             const int n = 9 - first;
@@ -428,7 +434,7 @@ static void embedded_tokens_are_rows_of_the_table(void **state)
         batch->n = n;
         for (int u = 0; u < n; u++) batch->token[u] = (u * 17 + 36) % rows;
         spec_card_put(card, s.card_batch, batch, sizeof *batch);
-        spec_launch_embed(stream, card_x, &s.w, s.card_batch, 8);
+        spec_launch_embed(launch_of(&s, 8), card_x, &s.w);
         assert_int_equal(spec_stream_wait(stream, NULL), GSL_SUCCESS);
         spec_card_get(card, x, card_x, (size_t)(COLUMNS * cols) * sizeof *x);
         for (int u = 0; u < n; u++)
