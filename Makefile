@@ -415,7 +415,7 @@ arm64-tests: $(ARM64_TESTS) $(BIN)
 	@RUNNER="$(RUNNER)" tests/run.sh $(ARM64_TESTS)
 
 .PHONY: layers
-layers: ## check the dependency rule of the folders
+layers: ## check the dependency rule of the folders, and the number of parameters
 	@tests/layers.sh
 
 .PHONY: map
