@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/input_file.h"
 #include "base/names.h"
+#include "conformance/traces/trace_read.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 

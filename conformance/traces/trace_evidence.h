@@ -8,7 +8,7 @@
 #define SPECLAB_TRACE_EVIDENCE_H
 
 #include "conformance/evidence/evidence.h"
-#include "conformance/traces/trace_read.h"
+#include "conformance/traces/trace_record.h"
 
 typedef struct spec_trace_evidence spec_trace_evidence;
 

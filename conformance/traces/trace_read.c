@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace_read.h"
 
-#include "conformance/traces/trace_line.h"
+#include "conformance/traces/trace_rows.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -9,30 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TOP_MAX: most pairs of a top-k row. FIRST_TEXTS: texts that are allocated at first. A row whose
- * sum differs from 1 by more than sum_off is invalid; a smaller difference is rounding. */
-enum { TOP_MAX = 1024, FIRST_TEXTS = 1 << 10 };
-static const double sum_off = 1e-3, log_off = 1e-2;
+enum { FIRST_TEXTS = 1 << 10 }; /* that are allocated at first */
 
 /* Fields that an engine may log for accepted tokens, and not for corrections. */
 enum { THING_TARGET_LOG, THING_DRAFT, THING_ROW, THINGS };
 
-/* One model's row in a record. */
-typedef struct {
-    bool given;
-    double *whole;              /* (V) allocated with the first whole row */
-    int n_top, n_top_first;     /* pairs; pairs of the first record that had any, 0 so far */
-    int32_t id[TOP_MAX];
-    double chance[TOP_MAX];
-} side;
-
 struct spec_trace_reader {
     spec_trace_line in;
     spec_trace_head head;
-    side target, draft;
-    int *order;                 /* (V) workspace of the transform */
-    int32_t cell_id[TOP_MAX + 1];
-    double cell_target[TOP_MAX + 1], cell_draft[TOP_MAX + 1];
+    spec_trace_rows rows;
     spec_trace_text *text;      /* (text_places) hash table; key 0: free */
     size_t text_places, n_texts;
     uint64_t judged[2],
@@ -143,7 +128,7 @@ static int read_head(spec_trace_reader *r, spec_error *error)
     if (r->head.vocab == 0) SPEC_TRY(BAD("\"vocab\" is missing: how many tokens there are"));
     if (!spec_filter_order_covers(&r->head.filters, &r->head.transform, &missing))
         SPEC_TRY(BAD("\"%s\" is given, and \"filters\" leaves it out", missing));
-    spec_trace_line_limit(&r->in, r->head.vocab, 2 * TOP_MAX);
+    spec_trace_line_limit(&r->in, r->head.vocab, 2 * SPEC_TRACE_TOP_MAX);
 done:
     json_decref(root);
     return status;
@@ -154,6 +139,8 @@ int spec_trace_read_open(spec_trace_reader **ret, FILE *file, const char *name, 
     spec_trace_reader *r = *ret = calloc(1, sizeof *r);
     if (r == NULL) return spec_no_memory(error);
     r->in = spec_trace_line_of(file, name);
+    r->rows.in = &r->in;
+    r->rows.head = &r->head;
     r->text_places = FIRST_TEXTS;
     r->text = calloc(r->text_places, sizeof *r->text);
     const int status = r->text != NULL ? read_head(r, error) : spec_no_memory(error);
@@ -167,9 +154,7 @@ void spec_trace_read_close(spec_trace_reader *r)
 {
     if (r == NULL) return;
     spec_trace_line_free(&r->in);
-    free(r->target.whole);
-    free(r->draft.whole);
-    free(r->order);
+    spec_trace_rows_free(&r->rows);
     free(r->text);
     free(r);
 }
@@ -238,159 +223,6 @@ static int go_on(spec_trace_reader *r, spec_trace_text *text, int64_t position, 
     return GSL_SUCCESS;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static int read_row(spec_trace_reader *r, side *s, const char *key, const json_t *value,
-                    spec_error *error)
-{
-    const size_t V = (size_t)r->head.vocab;
-    double sum = 0.0;
-    if (s->given)
-        return BAD("\"%s\" and the most probable tokens of the same row: one of them", key);
-    if (!json_is_array(value)) return BAD("\"%s\" is not a list", key);
-    if (json_array_size(value) != V)
-        return BAD("\"%s\" has %zu entries, not %zu", key, json_array_size(value), V);
-    if (s->whole == NULL && (s->whole = malloc(V * sizeof *s->whole)) == NULL)
-        return spec_no_memory(error);
-    if (r->order == NULL && (r->order = malloc(V * sizeof *r->order)) == NULL)
-        return spec_no_memory(error);
-    for (size_t i = 0; i < V; i++) {
-        const json_t *entry = json_array_get(value, i);
-        double x = json_number_value(entry);
-        if (r->head.logprobs && json_is_null(entry)) x = -INFINITY;
-        else if (!json_is_number(entry)) return BAD("entry %zu of \"%s\" is not a number", i, key);
-        if (r->head.logprobs ? x > 1e-3 : !(x >= 0.0 && x <= 1.001))
-            return BAD("entry %zu of \"%s\" is %g, which is no %sprobability", i, key, x,
-                       r->head.logprobs ? "log-" : "");
-        sum += s->whole[i] = r->head.logprobs ? exp(x) : x;
-    }
-    if (!(fabs(sum - 1.0) <= sum_off)) return BAD("\"%s\" sums to %g, not to 1", key, sum);
-    for (size_t i = 0; i < V; i++) s->whole[i] /= sum;
-    if (!spec_transform_is_none(&r->head.transform))
-        spec_filter_order_apply(&r->head.filters, s->whole, r->head.vocab, &r->head.transform,
-                                r->order);
-    s->given = true;
-    return GSL_SUCCESS;
-}
-
-static int read_pair(int32_t *ret_id, double *ret_chance, const spec_trace_reader *r,
-                     const char *key, const json_t *pair, spec_error *error)
-{
-    int64_t id;
-    double log;
-    int status = GSL_SUCCESS;
-    if (json_array_size(pair) != 2)
-        return BAD("\"%s\" is not a list of [token, log-probability]", key);
-    SPEC_TRY(spec_trace_line_whole(&id, &r->in, key, json_array_get(pair, 0), 0, r->head.vocab - 1,
-                                   error));
-    SPEC_TRY(spec_trace_line_log(&log, &r->in, key, json_array_get(pair, 1), error));
-    *ret_id = (int32_t)id;
-    *ret_chance = exp(log);
-done:
-    return status;
-}
-
-static int read_top(spec_trace_reader *r, side *s, const char *key, const json_t *value,
-                    spec_error *error)
-{
-    const size_t n = json_array_size(value);
-    double sum = 0.0;
-    if (s->given) return BAD("\"%s\" and the whole row: one of them", key);
-    if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
-    /* All records have the same k: an extra pair for an emitted token outside the top k would
-     * depend on that token. */
-    if (s->n_top_first == 0) s->n_top_first = (int)n;
-    if ((int)n != s->n_top_first)
-        return BAD("\"%s\" has %zu pairs, those before had %d: always log the same number of most "
-                   "probable "
-                   "tokens, whether the emitted one is among them or not",
-                   key, n, s->n_top_first);
-    for (size_t i = 0; i < n; i++) {
-        const int status =
-            read_pair(&s->id[i], &s->chance[i], r, key, json_array_get(value, i), error);
-        if (status != GSL_SUCCESS) return status;
-        for (size_t k = 0; k < i; k++)
-            if (s->id[k] == s->id[i]) return BAD("token %d is twice in \"%s\"", s->id[i], key);
-        sum += s->chance[i];
-    }
-    if (!(sum <= 1.0 + sum_off)) return BAD("\"%s\" sums to %g, more than 1", key, sum);
-    s->n_top = (int)n;
-    s->given = true;
-    return GSL_SUCCESS;
-}
-
-/* The index of a token among the pairs, or -1. */
-static int top_place(const side *s, int32_t token)
-{
-    for (int i = 0; i < s->n_top; i++)
-        if (s->id[i] == token) return i;
-    return -1;
-}
-
-/* The last cell holds what the pairs leave of 1, or `least` if rounding leaves less. */
-static void close_cells(double *cell, int n, double least)
-{
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += cell[i];
-    cell[n] = fmax(1.0 - sum, least);
-    sum += cell[n];
-    for (int i = 0; i <= n; i++) cell[i] /= sum;
-}
-
-/* The cells are the tokens in the pairs of both models, whose probabilities are all known. */
-static void make_cells(spec_trace_reader *r, spec_trace_record *record)
-{
-    const double least = fmax(r->head.precision, 1e-9);
-    int n = 0;
-    for (int i = 0; i < r->target.n_top; i++) {
-        const int other = r->draft.given ? top_place(&r->draft, r->target.id[i]) : 0;
-        if (other < 0) continue;
-        r->cell_id[n] = r->target.id[i];
-        r->cell_target[n] = r->target.chance[i];
-        if (r->draft.given) r->cell_draft[n] = r->draft.chance[other];
-        n++;
-    }
-    r->cell_id[n] = -1;
-    close_cells(r->cell_target, n, least);
-    if (r->draft.given) close_cells(r->cell_draft, n, least);
-    record->n_cells = n + 1;
-    record->id = r->cell_id;
-    record->target = r->cell_target;
-    record->draft = r->draft.given ? r->cell_draft : NULL;
-    for (record->cell = 0; record->cell < n && r->cell_id[record->cell] != record->token;)
-        record->cell++;
-}
-
-static int use_rows(spec_trace_reader *r, spec_trace_record *record, spec_error *error)
-{
-    const bool whole_target = r->target.given && r->target.n_top == 0;
-    const bool whole_draft = r->draft.given && r->draft.n_top == 0;
-    if (!spec_transform_is_none(&r->head.transform) &&
-        ((r->target.given && !whole_target) || (!r->target.given && !isnan(record->target_log))))
-        return BAD("temperature and filters apply to whole rows only: log the rows after them");
-    if (!r->target.given)
-        return r->draft.given ? BAD("a row of the draft without one of the target") : GSL_SUCCESS;
-    if (r->draft.given && whole_target != whole_draft)
-        return BAD("one row is whole, and of the other only the most probable tokens are there");
-    if (!whole_target) make_cells(r, record);
-    else {
-        record->n_cells = r->head.vocab;
-        record->whole = true;
-        record->cell = record->token;
-        record->target = r->target.whole;
-        record->draft = whole_draft ? r->draft.whole : NULL;
-    }
-    if (record->cell < 0 || record->cell >= record->n_cells || isnan(record->target_log))
-        return GSL_SUCCESS;
-    const double chance = record->target[record->cell], logged = exp(record->target_log);
-    const bool rest = !whole_target && record->cell == record->n_cells - 1;
-    if (rest ? logged > chance + sum_off
-             : fabs(logged - chance) > log_off * fmax(logged, chance) + 1e-8)
-        return BAD("\"target_logprob\" says that the token had a chance of %.4g, its row %.4g",
-                   logged, chance);
-    return GSL_SUCCESS;
-}
-
 /* ---- records --------------------------------------------------------------------------------- */
 
 enum {
@@ -415,6 +247,7 @@ static const char *const record_keys[] = {
 static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *request,
                       int64_t *position, const char *key, const json_t *value, spec_error *error)
 {
+    spec_trace_rows *rows = &r->rows;
     const int which = key_of(key, record_keys);
     int64_t whole = 0;
     bool flag = false;
@@ -431,10 +264,10 @@ static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *re
         return status;
     case KEY_TARGET_LOG: return spec_trace_line_log(&ret->target_log, &r->in, key, value, error);
     case KEY_DRAFT_LOG: return spec_trace_line_log(&ret->draft_log, &r->in, key, value, error);
-    case KEY_TARGET: return read_row(r, &r->target, key, value, error);
-    case KEY_DRAFT: return read_row(r, &r->draft, key, value, error);
-    case KEY_TARGET_TOP: return read_top(r, &r->target, key, value, error);
-    case KEY_DRAFT_TOP: return read_top(r, &r->draft, key, value, error);
+    case KEY_TARGET: return spec_trace_rows_whole(rows, &rows->target, key, value, error);
+    case KEY_DRAFT: return spec_trace_rows_whole(rows, &rows->draft, key, value, error);
+    case KEY_TARGET_TOP: return spec_trace_rows_top(rows, &rows->target, key, value, error);
+    case KEY_DRAFT_TOP: return spec_trace_rows_top(rows, &rows->draft, key, value, error);
     case KEY_DRAFTED:
         status = spec_trace_line_whole(&whole, &r->in, key, value, 0, r->head.vocab - 1, error);
         ret->drafted = (int32_t)whole;
@@ -484,8 +317,7 @@ int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret
     int status = GSL_SUCCESS;
     *ret = (spec_trace_record){
         .target_log = NAN, .draft_log = NAN, .drafted = -1, .accepted = -1, .coin = NAN};
-    r->target.given = r->draft.given = false;
-    r->target.n_top = r->draft.n_top = 0;
+    spec_trace_rows_reset(&r->rows);
     SPEC_TRY(spec_trace_line_next(&r->in, ret_end, error));
     if (*ret_end) return check_things(r, error);
     SPEC_TRY(spec_trace_line_parse(&root, &r->in, error));
@@ -494,7 +326,7 @@ int spec_trace_read_next(spec_trace_reader *r, spec_trace_record *ret, bool *ret
     json_object_foreach(root, key, value)
         SPEC_TRY(read_value(r, ret, &request, &position, key, value, error));
     if (ret->accepted == 1 && ret->drafted < 0) ret->drafted = ret->token;
-    SPEC_TRY(use_rows(r, ret, error));
+    SPEC_TRY(spec_trace_rows_use(&r->rows, ret, error));
     note_things(r, ret);
     SPEC_TRY(find_text(&ret->text, r, request, error));
     SPEC_TRY(go_on(r, ret->text, position, error));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace.h"
+#include "conformance/traces/trace_read.h"
 #include "conformance/traces/trace_write.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
