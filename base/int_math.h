@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* int_math: minimum and rounded-up quotient of ints, inline for hot loops.
+/* int_math: minimum, rounded-up quotient and exchange of ints, inline for hot loops.
  * Nothing overflows if the arguments are checked sizes. */
 #ifndef SPECLAB_INT_MATH_H
 #define SPECLAB_INT_MATH_H
@@ -13,6 +13,13 @@ static inline int spec_int_min(int a, int b)
 static inline int spec_int_ceil_div(int n, int size)
 {
     return (n + size - 1) / size;
+}
+
+static inline void spec_int_swap(int *a, int *b)
+{
+    const int kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 #endif

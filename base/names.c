@@ -120,3 +120,17 @@ const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *nam
     else snprintf(buffer, SPEC_NAMES_MEANT_SIZE, "%s", otherwise);
     return buffer;
 }
+
+int spec_names_check(const char *const *opt_names, const char *const *candidates, const char *what,
+                     const char *otherwise, spec_error *error)
+{
+    char meant[SPEC_NAMES_MEANT_SIZE];
+    for (int i = 0; opt_names != NULL && opt_names[i] != NULL; i++) {
+        int k = 0;
+        while (candidates[k] != NULL && strcmp(candidates[k], opt_names[i]) != 0) k++;
+        if (candidates[k] == NULL)
+            return spec_fail(error, GSL_EINVAL, "no %s is named '%.60s'%s", what, opt_names[i],
+                             spec_names_meant(meant, opt_names[i], candidates, otherwise));
+    }
+    return GSL_SUCCESS;
+}

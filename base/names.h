@@ -27,4 +27,9 @@ enum { SPEC_NAMES_MEANT_SIZE = 128 };
 const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name,
                              const char *const *candidates, const char *otherwise);
 
+/* GSL_EINVAL and a line "no rule is named 'tokne'; did you mean 'token'?" if a name is not among
+ * the candidates, where `what` is "rule". Both lists are NULL-terminated. */
+int spec_names_check(const char *const *opt_names, const char *const *candidates, const char *what,
+                     const char *otherwise, spec_error *error);
+
 #endif

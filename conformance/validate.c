@@ -26,21 +26,12 @@ const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, i
 int spec_validate_check_only(const spec_validate_plan *plan, spec_error *error)
 {
     const char *names[256];
-    char meant[SPEC_NAMES_MEANT_SIZE];
     int n = 0;
     for (; n < 200 && spec_validate_fixture(plan, n) != NULL; n++)
         names[n] = spec_validate_fixture(plan, n)->name;
     for (int i = 0; spec_tests[i].name != NULL && n < 255; i++) names[n++] = spec_tests[i].name;
     names[n] = NULL;
-    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
-        bool known = false;
-        for (int k = 0; k < n; k++) known = known || strcmp(names[k], plan->opt_only[i]) == 0;
-        if (!known)
-            return spec_fail(
-                error, GSL_EINVAL, "no fixture or test is named '%.60s'%s", plan->opt_only[i],
-                spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
-    }
-    return GSL_SUCCESS;
+    return spec_names_check(plan->opt_only, names, "fixture or test", "; --list shows them", error);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */

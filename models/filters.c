@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/filters.h"
 
+#include "base/int_math.h"
 #include "base/noise.h"
 #include "models/row.h"
 
@@ -27,13 +28,6 @@ static bool before(const double *row, int a, int b)
     return row[a] > row[b] || (row[a] == row[b] && a < b);
 }
 
-static void swap(int *a, int *b)
-{
-    const int kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 /* Move those of order[low..high-2] that precede order[high-1] in front of it; return its index, and
  * their sum. Free of branches, which would be mispredicted. */
 static int partition(double *ret_sum, const double *row, int *order, int low, int high)
@@ -50,7 +44,7 @@ static int partition(double *ret_sum, const double *row, int *order, int low, in
         split += first;
         sum += first ? row[id] : 0.0;
     }
-    swap(&order[split], &order[high - 1]);
+    spec_int_swap(&order[split], &order[high - 1]);
     *ret_sum = sum;
     return split;
 }
@@ -60,7 +54,7 @@ static int partition(double *ret_sum, const double *row, int *order, int low, in
 static void choose_pivot(int *order, int low, int high)
 {
     const uint64_t word = spec_noise_mix((uint64_t)(uint32_t)low << 32 | (uint32_t)high);
-    swap(&order[high - 1], &order[low + (int)(word % (uint64_t)(high - low))]);
+    spec_int_swap(&order[high - 1], &order[low + (int)(word % (uint64_t)(high - low))]);
 }
 
 /* Move the k most probable of the n tokens in `order` to its front, unsorted: quickselect. */
@@ -85,7 +79,7 @@ static void sift_down(const double *row, int *order, int n, int root)
     for (int child; (child = 2 * root + 1) < n; root = child) {
         if (child + 1 < n && before(row, order[child], order[child + 1])) child++;
         if (!before(row, order[root], order[child])) return;
-        swap(&order[root], &order[child]);
+        spec_int_swap(&order[root], &order[child]);
     }
 }
 
@@ -94,7 +88,7 @@ static void sort(const double *row, int *order, int n)
 {
     for (int root = n / 2 - 1; root >= 0; root--) sift_down(row, order, n, root);
     for (int end = n - 1; end > 0; end--) {
-        swap(&order[0], &order[end]);
+        spec_int_swap(&order[0], &order[end]);
         sift_down(row, order, end, 0);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exact samplers of trees with other orders and rules for siblings. Each comment is the proof. */
+#include "base/int_math.h"
 #include "conformance/mutants/mutants.h"
 
 #include <math.h>
@@ -8,23 +9,16 @@
 
 /* ---- other orders: siblings drawn iid are exchangeable, and chosen ones carry no chance ------ */
 
-static void swap(int *a, int *b)
-{
-    const int kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 static void order_reversed(spec_reference_sampler *s, int *child, int n)
 {
     (void)s;
-    for (int i = 0; i < n / 2; i++) swap(&child[i], &child[n - 1 - i]);
+    for (int i = 0; i < n / 2; i++) spec_int_swap(&child[i], &child[n - 1 - i]);
 }
 
 static void order_shuffled(spec_reference_sampler *s, int *child, int n)
 {
     for (int i = n - 1; i > 0; i--)
-        swap(&child[i], &child[(int)(spec_reference_sampler_fresh(s) * (i + 1))]);
+        spec_int_swap(&child[i], &child[(int)(spec_reference_sampler_fresh(s) * (i + 1))]);
 }
 
 /* ---- twins ----------------------------------------------------------------------------------- */

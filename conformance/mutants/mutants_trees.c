@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mistakes that only trees show. */
+#include "base/int_math.h"
 #include "conformance/mutants/mutants.h"
 
 /* Uses the target's rows by depth, as if the tree were a chain. */
@@ -22,19 +23,12 @@ static int bonus_of_parent(spec_reference_sampler *s)
 
 /* ---- siblings -------------------------------------------------------------------------------- */
 
-static void swap(int *a, int *b)
-{
-    const int kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 static void order_by_draft(spec_reference_sampler *s, int *child, int n)
 {
     for (int i = 1; i < n && s->drawn == SPEC_DRAWN_WITHOUT; i++)
         for (int k = i; k > 0 && s->draft[s->token[child[k]]] > s->draft[s->token[child[k - 1]]];
              k--)
-            swap(&child[k], &child[k - 1]);
+            spec_int_swap(&child[k], &child[k - 1]);
 }
 
 static void order_by_target(spec_reference_sampler *s, int *child, int n)
@@ -42,14 +36,14 @@ static void order_by_target(spec_reference_sampler *s, int *child, int n)
     for (int i = 1; i < n && s->drawn != SPEC_DRAWN_FIXED; i++)
         for (int k = i; k > 0 && s->target[s->token[child[k]]] > s->target[s->token[child[k - 1]]];
              k--)
-            swap(&child[k], &child[k - 1]);
+            spec_int_swap(&child[k], &child[k - 1]);
 }
 
 static void order_by_id(spec_reference_sampler *s, int *child, int n)
 {
     for (int i = 1; i < n && s->drawn == SPEC_DRAWN_WITHOUT; i++)
         for (int k = i; k > 0 && s->token[child[k]] < s->token[child[k - 1]]; k--)
-            swap(&child[k], &child[k - 1]);
+            spec_int_swap(&child[k], &child[k - 1]);
 }
 
 static void residual_as(spec_reference_sampler *s, int child, uint32_t drawn)

@@ -36,19 +36,10 @@ static bool is_wanted(const spec_validate_plan *plan, const char *name)
 static int check_only(const spec_validate_plan *plan, spec_error *error)
 {
     const char *names[SPEC_TESTS_MAX + 1];
-    char meant[SPEC_NAMES_MEANT_SIZE];
     int n = 0;
     for (; spec_trace_tests[n].name != NULL; n++) names[n] = spec_trace_tests[n].name;
     names[n] = NULL;
-    for (int i = 0; plan->opt_only != NULL && plan->opt_only[i] != NULL; i++) {
-        bool known = false;
-        for (int k = 0; k < n; k++) known = known || strcmp(names[k], plan->opt_only[i]) == 0;
-        if (!known)
-            return spec_fail(
-                error, GSL_EINVAL, "no test of traces is named '%.60s'%s", plan->opt_only[i],
-                spec_names_meant(meant, plan->opt_only[i], names, "; --list shows them"));
-    }
-    return GSL_SUCCESS;
+    return spec_names_check(plan->opt_only, names, "test of traces", "; --list shows them", error);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */

@@ -85,6 +85,25 @@ static void a_line_ends_in_the_nearest_name_or_otherwise(void **state)
                      sizeof near - 1); /* cut at the size */
 }
 
+static void of_asked_names_the_first_unknown_one_is_said(void **state)
+{
+    static const char *const names[] = {"token", "match", NULL}, *const none[] = {NULL};
+    static const char *const right[] = {"match", "token", "match", NULL};
+    static const char *const wrong[] = {"match", "tokne", "banana", NULL};
+    spec_error error = {""};
+    (void)state;
+    assert_int_equal(spec_names_check(NULL, names, "rule", "", &error), GSL_SUCCESS);
+    assert_int_equal(spec_names_check(none, names, "rule", "", &error), GSL_SUCCESS);
+    assert_int_equal(spec_names_check(right, names, "rule", "", &error), GSL_SUCCESS);
+    assert_int_equal(spec_names_check(wrong, names, "rule", "", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "no rule is named 'tokne'; did you mean 'token'?");
+    assert_int_equal(spec_names_check(wrong + 2, names, "rule", "; see the list", &error),
+                     GSL_EINVAL);
+    assert_string_equal(error.text, "no rule is named 'banana'; see the list");
+    assert_int_equal(spec_names_check(right, none, "rule", "; none", &error), GSL_EINVAL);
+    assert_string_equal(error.text, "no rule is named 'match'; none");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +111,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_said_with_the_nearest_name),
         cmocka_unit_test(the_nearest_name_is_a_slip_away),
         cmocka_unit_test(a_line_ends_in_the_nearest_name_or_otherwise),
+        cmocka_unit_test(of_asked_names_the_first_unknown_one_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
