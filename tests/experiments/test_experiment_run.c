@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs of an experiment that a verb puts together, without a file. */
+#include "experiments/experiment.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static spec_experiment made(const char *measure)
+{
+    spec_experiment e;
+    spec_error error = {""};
+    if (spec_experiment_init(&e, "x", "speclab x\n--now", measure, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
+    return e;
+}
+
+static void add(spec_experiment *e, const char *name, const char *a, const char *opt_b, bool label)
+{
+    const char *const value[] = {a, opt_b};
+    assert_int_equal(spec_grid_add(&e->grid, name, value, opt_b != NULL ? 2 : 1, label),
+                     GSL_SUCCESS);
+}
+
+static spec_result run(const spec_experiment *e, const spec_run_options *options)
+{
+    spec_result result;
+    spec_error error = {""};
+    if (spec_experiment_run(&result, e, options, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    return result;
+}
+
+static const spec_cell *cell(const spec_table *table, size_t row, const char *column)
+{
+    const int c = spec_table_column(table, column);
+    assert_true(c >= 0);
+    return spec_table_cell(table, row, c);
+}
+
+static void columns_are_the_axes_and_then_those_of_the_measure(void **state)
+{
+    static const char *const names[] = {
+        "K",       "alpha",      "task",   "emitted",      "emitted_var",
+        "speedup", "ops_factor", "best_K", "best_speedup", "break_even_alpha"};
+    spec_experiment e = made("predict");
+    (void)state;
+    add(&e, "K", "2", NULL, false);
+    add(&e, "alpha", "0.27", "0.5", false);
+    add(&e, "task", "a", NULL, true);
+    const spec_run_options options = {0};
+    spec_result result = run(&e, &options);
+    assert_int_equal(result.table.n_columns, sizeof names / sizeof *names);
+    for (int c = 0; c < result.table.n_columns; c++)
+        assert_string_equal(result.table.column[c], names[c]);
+    assert_int_equal(result.table.n_rows, 2);
+    assert_int_equal(result.kept, 0);
+    assert_near(spec_cell_number(cell(&result.table, 1, "emitted")), 1.75, 1e-15);
+    spec_result_free(&result);
+
+    /* show: these alone, in this order. */
+    char *show[] = {"emitted", "task"};
+    e.show = show;
+    e.n_show = 2;
+    result = run(&e, &options);
+    assert_int_equal(result.table.n_columns, 2);
+    assert_string_equal(result.table.column[0], "emitted");
+    assert_near(spec_cell_number(cell(&result.table, 0, "emitted")), 1.0 + 0.27 + 0.27 * 0.27,
+                1e-15);
+    assert_string_equal(cell(&result.table, 0, "task")->text, "a");
+    spec_result_free(&result);
+    e.show = NULL;
+    e.n_show = 0;
+    spec_experiment_free(&e);
+}
+
+/* A label is a number if it prints back the same, else a text. */
+static void a_value_is_a_number_if_it_prints_back(void **state)
+{
+    static const struct {
+        const char *value;
+        int kind;
+    } cases[] = {{"7", SPEC_CELL_INTEGER},  {"-3", SPEC_CELL_INTEGER}, {"07", SPEC_CELL_TEXT},
+                 {"0.5", SPEC_CELL_NUMBER}, {"0.50", SPEC_CELL_TEXT},  {"1e-05", SPEC_CELL_NUMBER},
+                 {"1:2", SPEC_CELL_TEXT},   {"", SPEC_CELL_TEXT},      {"nine", SPEC_CELL_TEXT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spec_experiment e = made("predict");
+        add(&e, "K", "2", NULL, false);
+        add(&e, "alpha", "0.5", NULL, false);
+        add(&e, "task", cases[i].value, NULL, true);
+        const spec_run_options options = {0};
+        spec_result result = run(&e, &options);
+        assert_int_equal(cell(&result.table, 0, "task")->kind, cases[i].kind);
+        spec_result_free(&result);
+        spec_experiment_free(&e);
+    }
+}
+
+static double progress_last;
+static uint64_t progress_calls;
+
+static void hear(void *self, double done, uint64_t total)
+{
+    assert_null(self);
+    assert_int_equal(total, 4);
+    assert_true(done >= progress_last && done <= 4.0);
+    if (progress_calls++ == 0) assert_same(done, 0.0);
+    progress_last = done;
+}
+
+static void a_stream_gets_the_rows_of_the_file_and_progress_its_end(void **state)
+{
+    char path[] = "/tmp/speclab-test-XXXXXX", file_bytes[4096] = "", *bytes = NULL;
+    spec_experiment e = made("predict");
+    size_t n, n_file;
+    (void)state;
+    add(&e, "K", "2", "5", false);
+    add(&e, "alpha", "0.27", "0.5", false);
+    close(mkstemp(path));
+    const spec_run_options to_file = {.csv_path = path};
+    spec_result result = run(&e, &to_file);
+    spec_result_free(&result);
+    FILE *in = fopen(path, "rb"), *out = open_memstream(&bytes, &n);
+    n_file = fread(file_bytes, 1, sizeof file_bytes - 1, in);
+    fclose(in);
+    unlink(path);
+
+    const spec_run_options to_stream = {.opt_csv = out, .progress = hear};
+    result = run(&e, &to_stream);
+    fclose(out);
+    assert_true(progress_calls >= 5); /* before each point, and at the end */
+    assert_same(progress_last, 4.0);
+    assert_int_equal(result.table.n_rows, 4);
+    /* Line by line the same. A row of the file has a checksum more, with which it resumes. */
+    const char *line = bytes, *whole = file_bytes;
+    for (int rows = 0; *line != '\0'; line = strchr(line, '\n') + 1) {
+        const size_t length = strcspn(line, "\n");
+        assert_int_equal(strncmp(whole, line, length), 0);
+        rows += line[0] != '#';
+        assert_int_equal(whole[length], line[0] == '#' ? '\n' : ',');
+        whole = strchr(whole + length, '\n') + 1;
+        if (line[length + 1] == '\0') assert_int_equal(rows, 5);
+    }
+    assert_int_equal(whole - file_bytes, n_file);
+    assert_non_null(strstr(bytes, "\n# | speclab x\n# | --now\n"));
+    spec_result_free(&result);
+    spec_experiment_free(&e);
+    free(bytes);
+}
+
+/* The second point has more branches than the limit: the row of the first one is kept. */
+static void a_point_that_fails_keeps_the_rows_before_it(void **state)
+{
+    spec_experiment e = made("prove");
+    spec_result result;
+    spec_error error = {""};
+    (void)state;
+    add(&e, "rule", "token", NULL, false);
+    add(&e, "target", "zipf?V=3", NULL, false);
+    add(&e, "draft", "chain:zipf?V=3&s=2", NULL, false);
+    add(&e, "K", "1", "4", false);
+    spec_run_options options = {.limit = 100};
+    assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+    assert_int_equal(result.table.n_rows, 1);
+    assert_int_equal(result.holds, 1); /* its verdict is checked */
+    assert_int_equal(result.fails, 0);
+    const char *point = "K=4;draft=chain:zipf?V=3&s=2;rule=token;target=zipf?V=3: ";
+    assert_int_equal(strncmp(error.text, point, strlen(point)), 0);
+    spec_result_free(&result);
+    char with_point[sizeof error.text];
+    strcpy(with_point, error.text);
+    options.no_point = true;
+    assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
+    assert_string_equal(error.text, with_point + strlen(point));
+    spec_result_free(&result);
+    spec_experiment_free(&e);
+}
+
+/* A lossless law is a check that holds; the bias of a rule that is marked wrong is no check. */
+static void checked_rows_are_counted(void **state)
+{
+    static const char *const rules[] = {"token", "greedy-softmax"}, *const verdicts[] = {
+                                                                        "lossless",
+                                                                        "biased, as marked"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        spec_experiment e = made("prove");
+        add(&e, "rule", rules[i], NULL, false);
+        add(&e, "target", "zipf?V=3", NULL, false);
+        add(&e, "draft", "greedy:zipf?V=3&s=2", NULL, false);
+        add(&e, "K", "1", "2", false);
+        const spec_run_options options = {0};
+        spec_result result = run(&e, &options);
+        assert_int_equal(result.table.n_rows, 2);
+        assert_string_equal(cell(&result.table, 0, "verdict")->text, verdicts[i]);
+        assert_int_equal(result.holds, i == 0 ? 2 : 0);
+        assert_int_equal(result.fails, 0);
+        assert_int_equal(result.resumed, 0);
+        spec_result_free(&result);
+        spec_experiment_free(&e);
+    }
+}
+
+static void what_cannot_run_computes_nothing(void **state)
+{
+    enum { EMPTY, TWICE, UNKNOWN, NEEDED, TAKEN, SHOWN, MISSING, CASES };
+    static const char *const errors[CASES] = {
+        [EMPTY] = "the grid has no points",
+        [TWICE] = "'K' is given twice",
+        [UNKNOWN] = "predict has no parameter 'task'",
+        [NEEDED] = "predict needs 'alpha'",
+        [TAKEN] = "'emitted' is a column of predict: another name is needed",
+        [SHOWN] = "no column 'emited' to show",
+        [MISSING] = "x needs ROWS: a file",
+    };
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        spec_experiment e = made("predict");
+        spec_result result;
+        spec_error error = {""};
+        char *show[] = {"emited"};
+        if (i != EMPTY) add(&e, "K", "1", NULL, false);
+        if (i != EMPTY && i != NEEDED) add(&e, "alpha", "0.5", NULL, false);
+        if (i == TWICE) add(&e, "K", "2", NULL, false);
+        if (i == UNKNOWN) add(&e, "task", "a", NULL, false);
+        if (i == TAKEN) add(&e, "emitted", "3", NULL, true);
+        if (i == SHOWN) e.show = show, e.n_show = 1;
+        if (i == MISSING) {
+            free(e.missing);
+            e.missing = strdup("ROWS: a file");
+        }
+        const spec_run_options options = {0};
+        assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EINVAL);
+        assert_string_equal(error.text, errors[i]);
+        assert_int_equal(result.table.n_rows, 0);
+        spec_result_free(&result);
+        if (i == SHOWN) e.show = NULL, e.n_show = 0;
+        spec_experiment_free(&e);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_the_axes_and_then_those_of_the_measure),
+        cmocka_unit_test(a_value_is_a_number_if_it_prints_back),
+        cmocka_unit_test(a_stream_gets_the_rows_of_the_file_and_progress_its_end),
+        cmocka_unit_test(a_point_that_fails_keeps_the_rows_before_it),
+        cmocka_unit_test(checked_rows_are_counted),
+        cmocka_unit_test(what_cannot_run_computes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
