@@ -4,7 +4,6 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
 #include "analysis/speedup.h"
-#include "analysis/statistics/moments.h"
 
 #include <math.h>
 
@@ -48,11 +47,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(emitted_theory(&theory, &config.process, K));
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
-    spec_table_number(table, "emitted", emitted.mean);
-    spec_table_number(table, "emitted_se", emitted.se);
-    spec_table_number(table, "emitted_theory", theory);
-    spec_table_number(table, "emitted_z",
-                      spec_moments_z(emitted.mean, theory, emitted.se, emitted.df));
+    spec_measures_beside_theory(table, "emitted", &emitted, theory);
     spec_table_number(table, "speedup", spec_speedup_from_emitted(emitted.mean, K, c));
     spec_table_number(table, "speedup_theory", spec_speedup_from_emitted(theory, K, c));
     /* Thm 3.11 with the process's own mean in place of the capped geometric one. */

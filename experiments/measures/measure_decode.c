@@ -111,11 +111,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const double iid_se = fixed ? iid_error(alpha.mean, alpha.se, K) : NAN;
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
-    spec_table_number(table, "emitted", emitted.mean);
-    spec_table_number(table, "emitted_se", emitted.se);
-    spec_table_number(table, "emitted_theory", theory);
-    spec_table_number(table, "emitted_z",
-                      spec_moments_z(emitted.mean, theory, emitted.se, emitted.df));
+    spec_measures_beside_theory(table, "emitted", &emitted, theory);
     spec_table_number(table, "alpha_mean", alpha.mean);
     spec_table_number(table, "alpha_mean_se", alpha.se);
     spec_table_number(table, "alpha_tested",

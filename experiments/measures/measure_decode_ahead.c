@@ -3,7 +3,6 @@
 
 #include "analysis/ahead.h"
 #include "analysis/alpha.h"
-#include "analysis/statistics/moments.h"
 #include "experiments/measures/pair_theory.h"
 
 #include <math.h>
@@ -45,31 +44,18 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const double guess =
         (double)tally.guesses_right / (double)tally.guesses_tested; /* 0/0 leaves the cell empty */
     const double hit_iid = spec_ahead_hit(alpha, K, guess);
-    const double rate_se = rate.se > 1e-12 * rate.mean
-                               ? rate.se
-                               : 0.0; /* equal rounds: rounding of the clock */
+    if (!(rate.se > 1e-12 * rate.mean)) rate.se = 0.0; /* equal rounds: rounding of the clock */
     const double ahead_theory = emitted_theory / time_ahead(costs, K, hit_theory);
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
-    spec_table_number(table, "emitted", emitted.mean);
-    spec_table_number(table, "emitted_se", emitted.se);
-    spec_table_number(table, "emitted_theory", emitted_theory);
-    spec_table_number(table, "emitted_z",
-                      spec_moments_z(emitted.mean, emitted_theory, emitted.se, emitted.df));
+    spec_measures_beside_theory(table, "emitted", &emitted, emitted_theory);
     spec_table_number(table, "alpha_tested", alpha);
     spec_table_number(table, "guess", guess);
-    spec_table_number(table, "hit", hit.mean);
-    spec_table_number(table, "hit_se", hit.se);
-    spec_table_number(table, "hit_theory", hit_theory);
-    spec_table_number(table, "hit_z", spec_moments_z(hit.mean, hit_theory, hit.se, hit.df));
+    spec_measures_beside_theory(table, "hit", &hit, hit_theory);
     spec_table_number(table, "hit_iid", hit_iid);
     spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, K));
     spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, K));
-    spec_table_number(table, "speedup_ahead", rate.mean);
-    spec_table_number(table, "speedup_ahead_se", rate_se);
-    spec_table_number(table, "speedup_ahead_theory", ahead_theory);
-    spec_table_number(table, "speedup_ahead_z",
-                      spec_moments_z(rate.mean, ahead_theory, rate_se, rate.df));
+    spec_measures_beside_theory(table, "speedup_ahead", &rate, ahead_theory);
     /* Both ways emit the same tokens; only the number of rounds that find their chain varies
      * between texts. */
     const double time = tally.time / (double)tally.rounds, gain = time_beforehand(costs, K) / time;

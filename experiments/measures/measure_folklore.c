@@ -2,7 +2,6 @@
 #include "experiments/measures/measures.h"
 
 #include "analysis/speedup.h"
-#include "analysis/statistics/moments.h"
 
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
@@ -15,10 +14,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                  theory = spec_speedup(iid.alpha, iid.K, iid.c);
 
     spec_table_integer(table, "rounds", (long long)iid.tally.rounds);
-    spec_table_number(table, "speedup", speedup);
-    spec_table_number(table, "speedup_se", se);
-    spec_table_number(table, "speedup_theory", theory);
-    spec_table_number(table, "speedup_z", spec_moments_z(speedup, theory, se, iid.emitted.df));
+    spec_measures_beside_theory(table, "speedup",
+                                &(spec_estimate){.mean = speedup, .se = se, .df = iid.emitted.df},
+                                theory);
     for (const spec_folklore *rule = spec_folklore_rules; rule->name != NULL; rule++)
         if (spec_table_column(table, rule->name) >= 0)
             spec_table_number(table, rule->name, rule->speedup(iid.alpha, iid.K, iid.c));

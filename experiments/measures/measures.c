@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "analysis/statistics/moments.h"
 #include "models/vocabularies.h"
 
 #include <math.h>
@@ -164,6 +165,25 @@ int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measur
         *ret_ahead = ahead == 1;
 done:
     return status;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void set_column(spec_table *table, const char *name, const char *ending, double value)
+{
+    char column[64];
+    snprintf(column, sizeof column, "%s%s", name, ending);
+    spec_table_number(table, column, value);
+}
+
+void spec_measures_beside_theory(spec_table *table, const char *name, const spec_estimate *estimate,
+                                 double theory)
+{
+    set_column(table, name, "", estimate->mean);
+    set_column(table, name, "_se", estimate->se);
+    set_column(table, name, "_theory", theory);
+    set_column(table, name, "_z",
+               spec_moments_z(estimate->mean, theory, estimate->se, estimate->df));
 }
 
 /* ---- verdicts -------------------------------------------------------------------------------- */

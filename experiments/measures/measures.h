@@ -66,6 +66,10 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
 int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
                      int tokens, spec_error *error);
 
+/* Fill the columns `name`, name_se, name_theory and name_z. */
+void spec_measures_beside_theory(spec_table *table, const char *name, const spec_estimate *estimate,
+                                 double theory);
+
 /* The declared bias of a rule or policy: "biased, as marked" for a mistake, "biased, lossy as
  * marked" for a rule of claim SPEC_LOSSY. NULL for all others. */
 const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy);

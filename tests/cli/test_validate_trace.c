@@ -5,38 +5,31 @@
 
 #include <string.h>
 
-static void ends_with_code(const char *arguments, int code, const char *begin)
-{
-    spec_child c;
-    spec_child_run(&c, arguments);
-    if (c.code != code) fail_msg("%s: exit %d, not %d: %s", arguments, c.code, code, c.line);
-    if (strncmp(c.text, begin, strlen(begin)) != 0) fail_msg("%s: says %.60s", arguments, c.text);
-    spec_child_free(&c);
-}
-
 static void a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run(void **state)
 {
     (void)state;
     spec_needs_program();
-    ends_with_code("validate rule:block --write-trace right.jsonl --budget 20k", 0, "");
-    ends_with_code("validate --trace right.jsonl", 0, "PASS: right.jsonl looks lossless.\n");
-    ends_with_code("validate --trace right.jsonl --eps 0.001", 3, "INCONCLUSIVE: ");
-    ends_with_code(
+    spec_program_ends("validate rule:block --write-trace right.jsonl --budget 20k", 0, "");
+    spec_program_ends("validate --trace right.jsonl", 0, "PASS: right.jsonl looks lossless.\n");
+    spec_program_ends("validate --trace right.jsonl --eps 0.001", 3, "INCONCLUSIVE: ");
+    spec_program_ends(
         "validate rule:resample-target --write-trace wrong.jsonl --only zipf-16 --holds top", 0,
         "");
-    ends_with_code("validate --trace wrong.jsonl", 1, "FAIL: wrong.jsonl is not lossless.\n");
+    spec_program_ends("validate --trace wrong.jsonl", 1, "FAIL: wrong.jsonl is not lossless.\n");
     /* Rows passed in memory, of rounds that begin at any level. */
-    ends_with_code("validate rule:token --write-trace two.jsonl --only two-2 --budget 4k", 0, "");
-    ends_with_code("validate rule:token --write-trace blind.jsonl --only blind-64 --budget 20k", 0,
-                   "");
-    ends_with_code("validate --trace blind.jsonl", 0, "PASS: blind.jsonl looks lossless.\n");
-    ends_with_code("validate rule:token --write-trace short.jsonl --holds logprobs --budget 2k", 0,
-                   "");
-    ends_with_code("validate --trace short.jsonl", 3,
-                   "INCONCLUSIVE: no conclusion about short.jsonl.\n");
-    ends_with_code("validate rule:token --write-trace - --holds logprobs --budget 1", 0,
-                   "{\"speclab_trace\": 1, \"engine\": \"token\", \"vocab\": 4}\n{\"request\": 0, "
-                   "\"position\": 0, ");
+    spec_program_ends("validate rule:token --write-trace two.jsonl --only two-2 --budget 4k", 0,
+                      "");
+    spec_program_ends("validate rule:token --write-trace blind.jsonl --only blind-64 --budget 20k",
+                      0, "");
+    spec_program_ends("validate --trace blind.jsonl", 0, "PASS: blind.jsonl looks lossless.\n");
+    spec_program_ends("validate rule:token --write-trace short.jsonl --holds logprobs --budget 2k",
+                      0, "");
+    spec_program_ends("validate --trace short.jsonl", 3,
+                      "INCONCLUSIVE: no conclusion about short.jsonl.\n");
+    spec_program_ends(
+        "validate rule:token --write-trace - --holds logprobs --budget 1", 0,
+        "{\"speclab_trace\": 1, \"engine\": \"token\", \"vocab\": 4}\n{\"request\": 0, "
+        "\"position\": 0, ");
 }
 
 static void reports_of_a_trace_name_the_command_that_judges_it_again(void **state)
@@ -45,8 +38,8 @@ static void reports_of_a_trace_name_the_command_that_judges_it_again(void **stat
     char text[4096];
     (void)state;
     spec_needs_program();
-    ends_with_code("validate rule:resample-target --write-trace wrong.jsonl", 0, "");
-    ends_with_code("validate --trace wrong.jsonl --junit report.xml", 1, "FAIL: ");
+    spec_program_ends("validate rule:resample-target --write-trace wrong.jsonl", 0, "");
+    spec_program_ends("validate --trace wrong.jsonl --junit report.xml", 1, "FAIL: ");
     FILE *report = fopen("report.xml", "r");
     assert_non_null(report);
     text[fread(text, 1, sizeof text - 1, report)] = '\0';

@@ -11,32 +11,23 @@
 
 static const char brief[] = "--only plain-4,two-2 --budget 200k";
 
-static void ends_with_code(const char *arguments, int code, const char *begin)
-{
-    spec_child c;
-    spec_child_run(&c, arguments);
-    if (c.code != code) fail_msg("%s: exit %d, not %d: %s", arguments, c.code, code, c.line);
-    if (strncmp(c.text, begin, strlen(begin)) != 0) fail_msg("%s: says %.60s", arguments, c.text);
-    spec_child_free(&c);
-}
-
 static void exit_codes_tell_the_verdict(void **state)
 {
     char arguments[160];
     (void)state;
     spec_needs_program();
     snprintf(arguments, sizeof arguments, "validate rule:token %s", brief);
-    ends_with_code(arguments, 0, "PASS: rule:token looks lossless.\n");
+    spec_program_ends(arguments, 0, "PASS: rule:token looks lossless.\n");
     snprintf(arguments, sizeof arguments, "validate rule:resample-target %s", brief);
-    ends_with_code(arguments, 1, "FAIL: rule:resample-target is not lossless.\n");
+    spec_program_ends(arguments, 1, "FAIL: rule:resample-target is not lossless.\n");
     snprintf(arguments, sizeof arguments, "validate rule:lenience %s", brief);
-    ends_with_code(arguments, 0, "LOSSY: rule:lenience is not lossless, as it declares.\n");
-    ends_with_code("validate rule:token --only plain-4 --budget 100", 3,
-                   "INCONCLUSIVE: no conclusion about rule:token.\n");
-    ends_with_code("validate rule:token --only plain-4 --budget 200k --eps 0.001", 3,
-                   "INCONCLUSIVE: ");
-    ends_with_code("validate rule:token --only two-2 --budget 2M --eps 0.02", 0,
-                   "PASS: rule:token looks lossless, to a TV of 0.02.\n");
+    spec_program_ends(arguments, 0, "LOSSY: rule:lenience is not lossless, as it declares.\n");
+    spec_program_ends("validate rule:token --only plain-4 --budget 100", 3,
+                      "INCONCLUSIVE: no conclusion about rule:token.\n");
+    spec_program_ends("validate rule:token --only plain-4 --budget 200k --eps 0.001", 3,
+                      "INCONCLUSIVE: ");
+    spec_program_ends("validate rule:token --only two-2 --budget 2M --eps 0.02", 0,
+                      "PASS: rule:token looks lossless, to a TV of 0.02.\n");
 }
 
 static void bad_usage_is_told_in_one_line_that_names_the_option(void **state)
@@ -109,7 +100,7 @@ static void the_bytes_do_not_depend_on_threads(void **state)
                  "validate rule:resample-target %s --threads %d -o t%d.txt --report t%d.json "
                  "--junit t%d.xml",
                  brief, threads, threads, threads, threads);
-        ends_with_code(arguments, 1, "");
+        spec_program_ends(arguments, 1, "");
     }
     static const char *const endings[] = {"txt", "json", "xml"};
     for (int i = 0; i < 3; i++) {
@@ -200,14 +191,14 @@ static void a_failing_case_becomes_a_figure(void **state)
     spec_needs_program();
     snprintf(arguments, sizeof arguments, "validate rule:resample-target %s --figure case.svg",
              brief);
-    ends_with_code(arguments, 1, "FAIL");
+    spec_program_ends(arguments, 1, "FAIL");
     char *numbers = spec_file_bytes("case.csv"), *figure = spec_file_bytes("case.svg");
     assert_non_null(strstr(numbers, "# figure: conformance\n"));
     assert_non_null(strstr(numbers, "\ntoken,target,draft,seen,n,"));
     assert_non_null(strstr(figure, "</svg>"));
     free(numbers);
     free(figure);
-    ends_with_code(
+    spec_program_ends(
         "validate rule:token --calibrate 9 --only two-2 --budget 5k --figure cal.svg --format csv",
         0, "test,n,");
     figure = spec_file_bytes("cal.svg");
@@ -291,7 +282,7 @@ static void a_watched_run_ends_by_itself_when_it_fails(void **state)
 {
     (void)state;
     spec_needs_program();
-    ends_with_code("validate rule:resample-target --only two-2 --watch", 1, "FAIL: ");
+    spec_program_ends("validate rule:resample-target --only two-2 --watch", 1, "FAIL: ");
 }
 
 static void any_other_run_that_is_interrupted_has_no_verdict(void **state)

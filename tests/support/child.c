@@ -108,6 +108,15 @@ void spec_child_says(const spec_child *c, const char *arguments, int code, const
     if (end == NULL || end[1] != '\0') fail_msg("%s: not one line: '%s'", arguments, c->line);
 }
 
+void spec_program_ends(const char *arguments, int code, const char *begin)
+{
+    spec_child c;
+    spec_child_run(&c, arguments);
+    if (c.code != code) fail_msg("%s: exit %d, not %d: %s", arguments, c.code, code, c.line);
+    if (strncmp(c.text, begin, strlen(begin)) != 0) fail_msg("%s: says %.60s", arguments, c.text);
+    spec_child_free(&c);
+}
+
 void spec_program_fails(const char *arguments, int code, const char *begin)
 {
     spec_child c;

@@ -54,6 +54,9 @@ void spec_child_free(spec_child *c);
  * `begin`. */
 void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin);
 
+/* _ends: it ends with that code, and its standard output begins with `begin`. */
+void spec_program_ends(const char *arguments, int code, const char *begin);
+
 /* _fails: it ends with that code and one line that begins with `begin`, and writes nothing to
  * standard output. _works: exit code 0. */
 void spec_program_fails(const char *arguments, int code, const char *begin);

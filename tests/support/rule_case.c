@@ -19,6 +19,23 @@ void rule_case_chain(rule_case *run, const int *token, const double *const *row,
     for (int i = 0; i < n; i++) spec_draft_append(&run->draft, token[i], i - 1, row[i], true);
 }
 
+const double rule_case_target[4][4] = {{0.4, 0.3, 0.2, 0.1},
+                                       {0.15, 0.05, 0.55, 0.25},
+                                       {0.27, 0.36, 0.0, 0.37},
+                                       {0.02, 0.9, 0.03, 0.05}};
+const double rule_case_draft[3][4] = {
+    {0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
+
+rule_case rule_case_text(const int *token, int n)
+{
+    const double *const row[] = {rule_case_draft[0], rule_case_draft[1], rule_case_draft[2]};
+    rule_case run;
+    rule_case_init(&run, 4);
+    for (int i = 0; i <= n; i++) run.target[i] = rule_case_target[i];
+    rule_case_chain(&run, token, row, n);
+    return run;
+}
+
 void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n)
 {
     spec_rule opened;

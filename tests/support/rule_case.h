@@ -21,6 +21,13 @@ typedef struct {
 void rule_case_init(rule_case *run, int vocab);
 void rule_case_free(rule_case *run);
 
+/* Rows of target and draft at three positions of a text, and of the target after it, all different.
+ * Overlaps .6, .65, .71. */
+extern const double rule_case_target[4][4], rule_case_draft[3][4];
+
+/* A chain of n <= 3 tokens along that text, sampled from the draft's rows. */
+rule_case rule_case_text(const int *token, int n);
+
 /* Runs the rule; fails the test unless every answer was possible and all n were used. */
 void rule_case_verify(rule_case *run, const char *rule, const int *answer, int n);
 

@@ -11,29 +11,12 @@
 
 /* ---- scripted -------------------------------------------------------------------------------- */
 
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1},
-                                   {0.15, 0.05, 0.55, 0.25},
-                                   {0.27, 0.36, 0.0, 0.37},
-                                   {0.02, 0.9, 0.03, 0.05}};
-static const double drafts[][4] = {
-    {0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
-static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
-
-static rule_case chain_of(const int *token, int n)
-{
-    rule_case run;
-    rule_case_init(&run, 4);
-    for (int i = 0; i <= n; i++) run.target[i] = target[i];
-    rule_case_chain(&run, token, rows, n);
-    return run;
-}
-
 /* Tokens 2, 2, 3: ratios 2/3, 11/6, 37/35. The first two reach 2/3 and 1 (11/9, capped), the
  * third 1. */
 static void the_whole_block_is_kept_with_the_capped_product_of_the_ratios(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){2, 2, 3}, 3);
+    rule_case run = rule_case_text((const int[]){2, 2, 3}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 1}, 2);
     assert_true(run.asked[0] == 1.0);
     assert_within(run.asked[1], 0.9, 1e-15); /* the bonus, from the row after the last token */
@@ -49,7 +32,7 @@ static void the_whole_block_is_kept_with_the_capped_product_of_the_ratios(void *
 static void a_prefix_is_kept_with_its_residual_over_what_is_left(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){0, 1, 1}, 3);
+    rule_case run = rule_case_text((const int[]){0, 1, 1}, 3);
     rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
     assert_within(run.asked[0], 0.144, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
@@ -78,7 +61,7 @@ static void a_prefix_is_kept_with_its_residual_over_what_is_left(void **state)
 static void keeping_nothing_is_certain_at_last_and_corrects_from_the_first_residual(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){3, 1}, 2);
+    rule_case run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "block", (const int[]){0, 0, 1, 0}, 4);
     assert_within(run.asked[0], 0.95, 1e-15);
     assert_true(run.asked[1] == 1.0 && run.asked[2] == 1.0);
@@ -92,7 +75,7 @@ static void a_token_that_the_target_excludes_gives_up_all_that_follows(void **st
 {
     (void)state;
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, next[] = {0.25, 0.25, 0.25, 0.25};
-    rule_case run = chain_of((const int[]){0, 0}, 2);
+    rule_case run = rule_case_text((const int[]){0, 0}, 2);
     run.target[1] = none;
     run.target[2] = next;
     rule_case_verify(&run, "block", (const int[]){0, 1, 1}, 3);
@@ -114,7 +97,7 @@ static void an_infinite_ratio_does_not_revive_a_block(void **state)
         rule_case_init(&run, 4);
         run.target[0] = none;
         run.target[1] = run.target[2] = run.target[3] = even;
-        spec_draft_append(&run.draft, 0, -1, drafts[0], true);
+        spec_draft_append(&run.draft, 0, -1, rule_case_draft[0], true);
         spec_draft_append(&run.draft, 1, 0, faint, true);
         spec_draft_append(&run.draft, 1, 1, faint, true);
         rule_case_verify(&run, "block", (const int[]){0, 0, 0, 1, 1}, 5);
@@ -132,8 +115,8 @@ static void a_chosen_chain_is_judged_by_the_targets_probabilities_of_it(void **s
     (void)state;
     rule_case run;
     rule_case_init(&run, 4);
-    for (int i = 0; i < 3; i++) run.target[i] = target[i];
-    spec_draft_append(&run.draft, 1, -1, drafts[0], false);
+    for (int i = 0; i < 3; i++) run.target[i] = rule_case_target[i];
+    spec_draft_append(&run.draft, 1, -1, rule_case_draft[0], false);
     spec_draft_append(&run.draft, 2, 0, NULL, false);
     rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
     assert_within(run.asked[0], 0.3 * 0.55, 1e-15);
@@ -152,7 +135,7 @@ static void a_chosen_chain_is_judged_by_the_targets_probabilities_of_it(void **s
 static void an_empty_draft_gives_one_token_of_the_target(void **state)
 {
     (void)state;
-    rule_case run = chain_of(NULL, 0);
+    rule_case run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "block", (const int[]){1, 2}, 2);
     assert_within(run.asked[1], 0.2, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
@@ -186,12 +169,12 @@ static void in_a_tree_the_first_children_are_the_block(void **state)
                                       {0.25, 0.25, 0.25, 0.25},
                                       {0.6, 0.1, 0.1, 0.2},
                                       {0.3, 0.3, 0.2, 0.2}};
-    run.target[0] = target[0];
+    run.target[0] = rule_case_target[0];
     for (int i = 0; i < 4; i++) run.target[i + 1] = after[i];
-    spec_draft_append(&run.draft, 2, -1, drafts[0], true); /* node 0: ratio 2/3 */
-    spec_draft_append(&run.draft, 1, -1, drafts[0], true); /* its sibling */
-    spec_draft_append(&run.draft, 2, 1, drafts[1], true);  /* the sibling's child */
-    spec_draft_append(&run.draft, 1, 0, drafts[1], true);  /* node 0's child, last: ratio 1/5 */
+    spec_draft_append(&run.draft, 2, -1, rule_case_draft[0], true); /* node 0: ratio 2/3 */
+    spec_draft_append(&run.draft, 1, -1, rule_case_draft[0], true); /* its sibling */
+    spec_draft_append(&run.draft, 2, 1, rule_case_draft[1], true);  /* the sibling's child */
+    spec_draft_append(&run.draft, 1, 0, rule_case_draft[1], true);  /* node 0's child: ratio 1/5 */
     rule_case_verify(&run, "block", (const int[]){1, 0}, 2);
     assert_within(run.asked[0], 2.0 / 15.0, 1e-15);
     assert_within(run.asked[1], 0.3, 1e-15);

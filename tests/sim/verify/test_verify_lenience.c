@@ -6,24 +6,10 @@
 
 #include <string.h>
 
-static const double target[][4] = {
-    {0.4, 0.3, 0.2, 0.1}, {0.15, 0.05, 0.55, 0.25}, {0.27, 0.36, 0.0, 0.37}};
-static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}};
-static const double *const rows[] = {drafts[0], drafts[1]};
-
-static rule_case chain_of(const int *token, int n)
-{
-    rule_case run;
-    rule_case_init(&run, 4);
-    for (int i = 0; i <= n; i++) run.target[i] = target[i];
-    rule_case_chain(&run, token, rows, n);
-    return run;
-}
-
 static void acceptance_is_divided_by_l(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){3, 1}, 2);
+    rule_case run = rule_case_text((const int[]){3, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.4", (const int[]){1, 1, 3}, 3);
     assert_within(run.asked[0], 0.1 / 0.16, 1e-15);
     assert_within(run.asked[1], 0.05 / 0.1, 1e-15);
@@ -41,7 +27,7 @@ static void acceptance_is_divided_by_l(void **state)
 static void a_rejection_corrects_from_the_residual_without_l(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){2, 1}, 2);
+    rule_case run = rule_case_text((const int[]){2, 1}, 2);
     rule_case_verify(&run, "lenience?l=0.8", (const int[]){1, 0, 2}, 3);
     assert_within(run.asked[0], 0.2 / 0.24, 1e-15);
     assert_within(run.asked[1], 0.75, 1e-15);
@@ -50,9 +36,9 @@ static void a_rejection_corrects_from_the_residual_without_l(void **state)
     rule_case_free(&run);
 
     rule_case_init(&run, 4); /* a chosen token */
-    run.target[0] = target[0];
-    run.target[1] = target[1];
-    spec_draft_append(&run.draft, 3, -1, drafts[0], false);
+    run.target[0] = rule_case_target[0];
+    run.target[1] = rule_case_target[1];
+    spec_draft_append(&run.draft, 3, -1, rule_case_draft[0], false);
     rule_case_verify(&run, "lenience?l=0.8", (const int[]){0, 0}, 2);
     assert_within(run.asked[0], 1.0 - 0.1 / 0.8, 1e-15);
     assert_within(run.asked[1], 0.4 / 0.9, 1e-15);

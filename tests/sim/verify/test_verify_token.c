@@ -7,27 +7,10 @@
 
 /* Three positions of a text: the target's and the draft's rows, all different. Overlaps .6, .65,
  * .71. */
-static const double target[][4] = {{0.4, 0.3, 0.2, 0.1},
-                                   {0.15, 0.05, 0.55, 0.25},
-                                   {0.27, 0.36, 0.0, 0.37},
-                                   {0.02, 0.9, 0.03, 0.05}};
-static const double drafts[][4] = {
-    {0.1, 0.2, 0.3, 0.4}, {0.3, 0.25, 0.3, 0.15}, {0.0, 0.5, 0.15, 0.35}};
-static const double *const rows[] = {drafts[0], drafts[1], drafts[2]};
-
-static rule_case chain_of(const int *token, int n)
-{
-    rule_case run;
-    rule_case_init(&run, 4);
-    for (int i = 0; i <= n; i++) run.target[i] = target[i];
-    rule_case_chain(&run, token, rows, n);
-    return run;
-}
-
 static void acceptance_has_probability_target_over_draft(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){2, 1, 1}, 3);
+    rule_case run = rule_case_text((const int[]){2, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 1, 3}, 4);
     assert_within(run.asked[0], 0.2 / 0.3, 1e-15);
     assert_within(run.asked[1], 0.05 / 0.25, 1e-15);
@@ -42,7 +25,7 @@ static void acceptance_has_probability_target_over_draft(void **state)
 static void acceptance_is_certain_where_the_target_has_more(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){0, 2}, 2);
+    rule_case run = rule_case_text((const int[]){0, 2}, 2);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0}, 3);
     assert_true(run.asked[0] == 1.0 && run.asked[1] == 1.0);
     rule_case_free(&run);
@@ -52,9 +35,9 @@ static void the_bonus_is_drawn_from_the_target_after_the_last_token(void **state
 {
     (void)state;
     for (int bonus = 0; bonus < 4; bonus++) {
-        rule_case run = chain_of((const int[]){0, 2, 1}, 3);
+        rule_case run = rule_case_text((const int[]){0, 2, 1}, 3);
         rule_case_verify(&run, "token", (const int[]){1, 1, 1, bonus}, 4);
-        assert_within(run.asked[3], target[3][bonus], 1e-15);
+        assert_within(run.asked[3], rule_case_target[3][bonus], 1e-15);
         assert_int_equal(run.round.token[3], bonus);
         rule_case_free(&run);
     }
@@ -63,7 +46,7 @@ static void the_bonus_is_drawn_from_the_target_after_the_last_token(void **state
 static void a_rejection_draws_from_the_residual_of_its_own_place(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){3, 1, 1}, 3);
+    rule_case run = rule_case_text((const int[]){3, 1, 1}, 3);
     rule_case_verify(&run, "token", (const int[]){0, 1}, 2);
     assert_within(run.asked[0], 1.0 - 0.1 / 0.4, 1e-15);
     assert_within(run.asked[1], 0.1 / 0.4, 1e-15); /* (.3,.1,0,0) / .4 */
@@ -86,7 +69,7 @@ static void a_rejection_draws_from_the_residual_of_its_own_place(void **state)
 static void a_token_that_the_target_excludes_is_always_rejected(void **state)
 {
     (void)state;
-    rule_case run = chain_of((const int[]){0, 2, 2}, 3);
+    rule_case run = rule_case_text((const int[]){0, 2, 2}, 3);
     rule_case_verify(&run, "token", (const int[]){1, 1, 0, 3}, 4);
     assert_true(run.asked[2] == 1.0);
     assert_int_equal(run.round.n_accepted, 2);
@@ -100,9 +83,9 @@ static void a_chosen_token_is_accepted_with_the_targets_probability_of_it(void *
          with_row++) { /* with a model's row, which is not its law, and without */
         rule_case run;
         rule_case_init(&run, 4);
-        run.target[0] = target[0];
-        run.target[1] = target[1];
-        spec_draft_append(&run.draft, 1, -1, with_row ? drafts[0] : NULL, false);
+        run.target[0] = rule_case_target[0];
+        run.target[1] = rule_case_target[1];
+        spec_draft_append(&run.draft, 1, -1, with_row ? rule_case_draft[0] : NULL, false);
         rule_case_verify(&run, "token", (const int[]){1, 2}, 2);
         assert_within(run.asked[0], 0.3, 1e-15);
         assert_within(run.asked[1], 0.55, 1e-15);
@@ -141,7 +124,7 @@ static void a_residual_that_rounding_emptied_is_the_target(void **state)
 static void a_draft_of_nothing_gives_one_token_of_the_target(void **state)
 {
     (void)state;
-    rule_case run = chain_of(NULL, 0);
+    rule_case run = rule_case_text(NULL, 0);
     rule_case_verify(&run, "token", (const int[]){2}, 1);
     assert_within(run.asked[0], 0.2, 1e-15);
     assert_int_equal(run.round.n_accepted, 0);
@@ -157,12 +140,12 @@ static void in_a_tree_the_first_child_is_followed(void **state)
                                       {0.3, 0.3, 0.2, 0.2}};
     rule_case run;
     rule_case_init(&run, 4);
-    run.target[0] = target[0];
+    run.target[0] = rule_case_target[0];
     for (int i = 0; i < 4; i++) run.target[i + 1] = after[i];
-    spec_draft_append(&run.draft, 0, -1, drafts[0], true); /* node 0 */
-    spec_draft_append(&run.draft, 1, -1, drafts[0], true); /* its sibling */
-    spec_draft_append(&run.draft, 2, 1, drafts[1], true);  /* the sibling's child */
-    spec_draft_append(&run.draft, 3, 0, drafts[1], true);  /* node 0's child, last */
+    spec_draft_append(&run.draft, 0, -1, rule_case_draft[0], true); /* node 0 */
+    spec_draft_append(&run.draft, 1, -1, rule_case_draft[0], true); /* its sibling */
+    spec_draft_append(&run.draft, 2, 1, rule_case_draft[1], true);  /* the sibling's child */
+    spec_draft_append(&run.draft, 3, 0, rule_case_draft[1], true);  /* node 0's child, last */
     rule_case_verify(&run, "token", (const int[]){1, 1, 1}, 3);
     assert_int_equal(run.round.n_accepted, 2);
     assert_int_equal(run.round.node[0], 0);
