@@ -6,15 +6,16 @@
 #ifndef SPECLAB_PARALLEL_H
 #define SPECLAB_PARALLEL_H
 
+#include "base/thread_pool.h"
+
 #include <stdint.h>
 
 /* Run one item, 0..items-1, as worker 0..workers-1; each worker may have its own workspace. */
 typedef void spec_parallel_work(void *job, uint64_t item, int worker);
 
-/* The number of workers for `wanted` threads; 0: as many as the thread pool has. */
-int spec_parallel_workers(int wanted);
-
-/* Run all items; returns when all are finished. */
-void spec_parallel_run(spec_parallel_work *work, void *job, uint64_t items, int workers);
+/* Run all items with `workers` workers, at most spec_thread_pool_size of them at a time; returns
+ * when all are finished. Without a pool the calling thread runs all items. */
+void spec_parallel_run(spec_thread_pool *opt_pool, spec_parallel_work *work, void *job,
+                       uint64_t items, int workers);
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/thread_pool.h"
 
+#include "speclab/no_memory.h"
+
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -28,7 +33,7 @@ enum {
  * runs its chunks in order, and then helps with the unfinished chunks of other parts. Storing
  * `left` publishes a job: a thread that takes a part may read the job, which lasts until that part
  * is done. A preempted thread delays the job only if it holds a chunk. */
-static struct {
+struct spec_thread_pool {
     _Alignas(LINE) atomic_int left; /* parts of the job not yet taken; less than 1: none */
     spec_thread_pool_work *work;
     void *job;
@@ -45,16 +50,12 @@ static struct {
     pthread_cond_t wake;
     atomic_int asleep;
 
-    pthread_mutex_t members;    /* guards the fields below */
-    int holders;
-    pthread_t *thread;
+    pid_t process;              /* that created the pool */
+    pthread_t *thread;          /* changed by the owner of `locked` alone, as are the next two */
     int n_threads, wanted;      /* besides the caller's: running; requested */
-    bool forks;                 /* the fork handlers are registered */
     atomic_int chosen;          /* threads for a job; 0: OpenMP's number */
     atomic_int missed, granted; /* see spec_thread_pool_missing */
-} pool = {.sleep = PTHREAD_MUTEX_INITIALIZER,
-          .wake = PTHREAD_COND_INITIALIZER,
-          .members = PTHREAD_MUTEX_INITIALIZER};
+};
 
 static int64_t now(void)
 {
@@ -63,53 +64,53 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int part_begin(int part)
+static int part_begin(const spec_thread_pool *pool, int part)
 {
-    return (int)((int64_t)pool.n * part / pool.parts);
+    return (int)((int64_t)pool->n * part / pool->parts);
 }
 
 /* Take a part of the current job and run unfinished chunks; false if no part is free. */
-static bool do_part(void)
+static bool do_part(spec_thread_pool *pool)
 {
-    if (atomic_load_explicit(&pool.left, memory_order_relaxed) < 1) return false;
-    const int left = atomic_fetch_sub_explicit(&pool.left, 1, memory_order_acquire);
+    if (atomic_load_explicit(&pool->left, memory_order_relaxed) < 1) return false;
+    const int left = atomic_fetch_sub_explicit(&pool->left, 1, memory_order_acquire);
     if (left < 1) return false;
-    for (int i = 0; i < pool.parts; i++) {
-        const int part = (pool.parts - left + i) % pool.parts, end = part_begin(part + 1);
-        for (int c;
-             (c = atomic_fetch_add_explicit(&pool.part[part].next, 1, memory_order_relaxed)) < end;)
-            pool.work(pool.job, c);
+    for (int i = 0; i < pool->parts; i++) {
+        const int part = (pool->parts - left + i) % pool->parts, end = part_begin(pool, part + 1);
+        for (int c; (c = atomic_fetch_add_explicit(&pool->part[part].next, 1,
+                                                   memory_order_relaxed)) < end;)
+            pool->work(pool->job, c);
     }
-    atomic_fetch_add_explicit(&pool.done, 1, memory_order_release);
+    atomic_fetch_add_explicit(&pool->done, 1, memory_order_release);
     return true;
 }
 
-static void sleep_until_locked(void)
+static void sleep_until_locked(spec_thread_pool *pool)
 {
-    pthread_mutex_lock(&pool.sleep);
-    atomic_fetch_add(&pool.asleep, 1);
-    while (!atomic_load(&pool.locked) && !atomic_load(&pool.stop))
-        pthread_cond_wait(&pool.wake, &pool.sleep);
-    atomic_fetch_sub(&pool.asleep, 1);
-    pthread_mutex_unlock(&pool.sleep);
+    pthread_mutex_lock(&pool->sleep);
+    atomic_fetch_add(&pool->asleep, 1);
+    while (!atomic_load(&pool->locked) && !atomic_load(&pool->stop))
+        pthread_cond_wait(&pool->wake, &pool->sleep);
+    atomic_fetch_sub(&pool->asleep, 1);
+    pthread_mutex_unlock(&pool->sleep);
 }
 
-static void wake_all(void)
+static void wake_all(spec_thread_pool *pool)
 {
-    if (atomic_load(&pool.asleep) == 0) return;
-    pthread_mutex_lock(&pool.sleep);
-    pthread_cond_broadcast(&pool.wake);
-    pthread_mutex_unlock(&pool.sleep);
+    if (atomic_load(&pool->asleep) == 0) return;
+    pthread_mutex_lock(&pool->sleep);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->sleep);
 }
 
 /* The scheduler may wake a thread on the caller's processor and keep it there for many passes
  * although another processor is idle; a pass then takes as long as on one thread. The thread
  * therefore moves to another processor once, and keeps its whole affinity mask. */
-static void leave_the_callers_processor(void)
+static void leave_the_callers_processor(spec_thread_pool *pool)
 {
     const int here = sched_getcpu();
     cpu_set_t all, others;
-    if (here < 0 || here != atomic_load_explicit(&pool.processor, memory_order_relaxed) ||
+    if (here < 0 || here != atomic_load_explicit(&pool->processor, memory_order_relaxed) ||
         sched_getaffinity(0, sizeof all, &all) != 0)
         return;
     others = all;
@@ -120,13 +121,13 @@ static void leave_the_callers_processor(void)
 
 /* A thread yields now and then between two chunks: preempted within a chunk, it would delay the
  * job. */
-static void *run_member(void *unused)
+static void *run_member(void *self)
 {
-    (void)unused;
-    leave_the_callers_processor();
+    spec_thread_pool *const pool = self;
+    leave_the_callers_processor(pool);
     int64_t turn = now(), busy = turn, looked = turn;
-    for (int waited = 0; !atomic_load_explicit(&pool.stop, memory_order_relaxed);) {
-        if (do_part()) {
+    for (int waited = 0; !atomic_load_explicit(&pool->stop, memory_order_relaxed);) {
+        if (do_part(pool)) {
             waited = 0;
             busy = now();
             if (busy - turn < TURN) continue;
@@ -139,158 +140,135 @@ static void *run_member(void *unused)
         } else {
             sched_yield();
             turn = now();
-            if (atomic_load_explicit(&pool.locked, memory_order_relaxed)) busy = turn;
+            if (atomic_load_explicit(&pool->locked, memory_order_relaxed)) busy = turn;
             if (turn - busy >= LINGER) {
-                sleep_until_locked();
+                sleep_until_locked(pool);
                 waited = 0;
                 busy = turn = now();
                 looked = turn - TURN;
             }
         }
         if (turn - looked < TURN) continue;
-        leave_the_callers_processor();
+        leave_the_callers_processor(pool);
         looked = turn;
     }
     return NULL;
 }
 
-/* A forked child has no threads of the pool. */
-static void before_fork(void)
+/* Start n threads besides the caller's, or as many as the system grants. */
+static void start(spec_thread_pool *pool, int n)
 {
-    pthread_mutex_lock(&pool.members);
-    pthread_mutex_lock(&pool.sleep);
-}
-
-static void after_fork_in_parent(void)
-{
-    pthread_mutex_unlock(&pool.sleep);
-    pthread_mutex_unlock(&pool.members);
-}
-
-static void after_fork_in_child(void)
-{
-    free(pool.thread);
-    pool.thread = NULL;
-    pool.n_threads = pool.wanted = 0;
-    atomic_store(&pool.asleep, 0);
-    atomic_store(&pool.locked, false);
-    pool.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    pthread_mutex_unlock(&pool.sleep);
-    pthread_mutex_unlock(&pool.members);
-}
-
-/* Start n threads besides the caller's, or as many as the system grants. `members` is locked. */
-static void start(int n)
-{
-    if (!pool.forks) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    pool.forks = true;
-    pool.wanted = n;
-    pool.thread = malloc((size_t)n * sizeof *pool.thread);
-    const int most = pool.thread != NULL ? n : 0;
+    pool->wanted = n;
+    pool->thread = malloc((size_t)n * sizeof *pool->thread);
+    const int most = pool->thread != NULL ? n : 0;
     /* Signals go to the threads of the program. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool.n_threads < most &&
-           pthread_create(&pool.thread[pool.n_threads], NULL, run_member, NULL) == 0)
-        pool.n_threads++;
+    while (pool->n_threads < most &&
+           pthread_create(&pool->thread[pool->n_threads], NULL, run_member, pool) == 0)
+        pool->n_threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (pool.n_threads == n || atomic_load(&pool.missed) > n) return;
-    atomic_store(&pool.granted, pool.n_threads + 1);
-    atomic_store(&pool.missed, n + 1);
+    if (pool->n_threads == n || atomic_load(&pool->missed) > n) return;
+    atomic_store(&pool->granted, pool->n_threads + 1);
+    atomic_store(&pool->missed, n + 1);
 }
 
-static void stop(void)
+static void stop(spec_thread_pool *pool)
 {
-    atomic_store(&pool.stop, true);
-    wake_all();
-    for (int i = 0; i < pool.n_threads; i++) pthread_join(pool.thread[i], NULL);
-    atomic_store(&pool.stop, false);
-    free(pool.thread);
-    pool.thread = NULL;
-    pool.n_threads = pool.wanted = 0;
+    atomic_store(&pool->stop, true);
+    wake_all(pool);
+    for (int i = 0; i < pool->n_threads; i++) pthread_join(pool->thread[i], NULL);
+    atomic_store(&pool->stop, false);
+    free(pool->thread);
+    pool->thread = NULL;
+    pool->n_threads = pool->wanted = 0;
 }
 
-void spec_thread_pool_retain(void)
+int spec_thread_pool_init(spec_thread_pool **ret_pool, int size, spec_error *error)
 {
-    pthread_mutex_lock(&pool.members);
-    pool.holders++;
-    pthread_mutex_unlock(&pool.members);
+    spec_thread_pool *pool = aligned_alloc(LINE, sizeof *pool);
+    *ret_pool = pool;
+    if (pool == NULL) return spec_no_memory(error);
+    memset(pool, 0, sizeof *pool);
+    pthread_mutex_init(&pool->sleep, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pool->process = getpid();
+    atomic_store(&pool->chosen, size);
+    return GSL_SUCCESS;
 }
 
-void spec_thread_pool_release(void)
+/* A forked child has no threads of the pool, and its copy of a lock may stay held. */
+void spec_thread_pool_free(spec_thread_pool *pool)
 {
-    pthread_mutex_lock(&pool.members);
-    if (--pool.holders == 0) stop();
-    pthread_mutex_unlock(&pool.members);
+    if (pool == NULL) return;
+    if (pool->process == getpid()) {
+        stop(pool);
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->sleep);
+    }
+    free(pool->thread);
+    free(pool);
 }
 
-int spec_thread_pool_size(void)
+int spec_thread_pool_size(const spec_thread_pool *opt_pool)
 {
-    if (omp_in_parallel()) return 1;
-    const int chosen = atomic_load_explicit(&pool.chosen, memory_order_relaxed);
+    if (opt_pool == NULL || omp_in_parallel()) return 1;
+    const int chosen = atomic_load_explicit(&opt_pool->chosen, memory_order_relaxed);
     return chosen > 0 ? chosen : omp_get_max_threads();
 }
 
-void spec_thread_pool_set_size(int size)
+void spec_thread_pool_set_size(spec_thread_pool *pool, int size)
 {
-    atomic_store(&pool.chosen, size);
+    atomic_store(&pool->chosen, size);
 }
 
-int spec_thread_pool_missing(int *ret_granted)
+int spec_thread_pool_missing(const spec_thread_pool *pool, int *ret_granted)
 {
-    *ret_granted = atomic_load(&pool.granted);
-    return atomic_load(&pool.missed);
+    *ret_granted = atomic_load(&pool->granted);
+    return atomic_load(&pool->missed);
 }
 
-/* Lock the pool with exactly `size` threads, or (`more`) with at least that many. */
-static bool try_lock(int size, bool more)
+spec_thread_pool *spec_thread_pool_try_lock(spec_thread_pool *opt_pool)
 {
+    spec_thread_pool *const pool = opt_pool;
+    const int size = spec_thread_pool_size(pool);
     bool free_until_now = false;
-    if (size == 1 || !atomic_compare_exchange_strong(&pool.locked, &free_until_now, true))
-        return false;
-    atomic_store_explicit(&pool.processor, sched_getcpu(), memory_order_relaxed);
-    pthread_mutex_lock(&pool.members);
-    if (more ? pool.wanted < size - 1 : pool.wanted != size - 1) {
-        stop();
-        if (pool.holders > 0) start(size - 1);
+    if (size == 1 || pool->process != getpid() ||
+        !atomic_compare_exchange_strong(&pool->locked, &free_until_now, true))
+        return NULL;
+    atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
+    if (pool->wanted != size - 1) {
+        stop(pool);
+        start(pool, size - 1);
     }
-    pthread_mutex_unlock(&pool.members);
-    wake_all();
-    return true;
+    wake_all(pool);
+    return pool;
 }
 
-bool spec_thread_pool_try_lock(void)
+void spec_thread_pool_unlock(spec_thread_pool *opt_locked)
 {
-    return try_lock(spec_thread_pool_size(), false);
+    if (opt_locked != NULL) atomic_store(&opt_locked->locked, false);
 }
 
-bool spec_thread_pool_try_lock_size(int size)
+void spec_thread_pool_run(spec_thread_pool *opt_locked, spec_thread_pool_work *work, void *job,
+                          int n)
 {
-    return !omp_in_parallel() && try_lock(size, true);
-}
-
-void spec_thread_pool_unlock(void)
-{
-    atomic_store(&pool.locked, false);
-}
-
-void spec_thread_pool_run(spec_thread_pool_work *work, void *job, int n, bool locked)
-{
-    if (!locked || n <= 1) {
+    spec_thread_pool *const pool = opt_locked;
+    if (pool == NULL || n <= 1) {
         for (int i = 0; i < n; i++) work(job, i);
         return;
     }
-    const int size = pool.n_threads < PARTS_MAX ? pool.n_threads + 1 : PARTS_MAX;
-    pool.work = work;
-    pool.job = job;
-    pool.n = n;
-    pool.parts = size < n ? size : n;
-    for (int i = 0; i < pool.parts; i++) atomic_init(&pool.part[i].next, part_begin(i));
-    atomic_store_explicit(&pool.done, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool.left, pool.parts, memory_order_release);
-    while (do_part()) continue;
-    for (int waited = 0; atomic_load_explicit(&pool.done, memory_order_acquire) < pool.parts;
+    const int size = pool->n_threads < PARTS_MAX ? pool->n_threads + 1 : PARTS_MAX;
+    pool->work = work;
+    pool->job = job;
+    pool->n = n;
+    pool->parts = size < n ? size : n;
+    for (int i = 0; i < pool->parts; i++) atomic_init(&pool->part[i].next, part_begin(pool, i));
+    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->left, pool->parts, memory_order_release);
+    while (do_part(pool)) continue;
+    for (int waited = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < pool->parts;
          waited++) {
         if (waited < SPINS) PAUSE();
         else sched_yield();

@@ -137,7 +137,8 @@ static void choose_output(spec_generate_args *args, const char *verb)
     args->coloured = always || (automatic && args->shown && wanted);
 }
 
-void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
+void spec_generate_args_parse(spec_generate_args *args, spec_context *context, int argc,
+                              char **argv)
 {
     static const struct argp_child children[] = {
         {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
@@ -168,8 +169,8 @@ void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv)
         NULL,
         NULL};
     const char *verb = argv[0];
-    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT,
-                                 .pair = SPEC_PAIR_OPTIONS_DEFAULT,
+    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT(context),
+                                 .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
                                  .K = 5,
                                  .tokens = 256,
                                  .texts = 1,

@@ -23,7 +23,8 @@ typedef struct {
     size_t n_prompt;
 } spec_generate_args;
 
-void spec_generate_args_parse(spec_generate_args *args, int argc, char **argv);
+void spec_generate_args_parse(spec_generate_args *args, spec_context *context, int argc,
+                              char **argv);
 void spec_generate_args_free(spec_generate_args *args);
 
 /* The prompt's tokens for this model, which the caller frees; token numbers between blanks if the

@@ -6,7 +6,6 @@
 #include "base/cpu.h"
 #include "base/names.h"
 #include "base/table.h"
-#include "base/thread_pool.h"
 #include "conformance/samplers/supervisor.h"
 
 #include <argp.h>
@@ -57,10 +56,10 @@ static void print_help(FILE *out)
 }
 
 /* Print the number of threads if the system granted fewer than requested. */
-static void say_threads(const char *verb)
+static void say_threads(const spec_context *context, const char *verb)
 {
     int granted;
-    const int missed = spec_thread_pool_missing(&granted);
+    const int missed = spec_thread_pool_missing(context->pool, &granted);
     if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
 }
 
@@ -115,8 +114,12 @@ int main(int argc, char **argv)
         char title[64];
         snprintf(title, sizeof title, "speclab %s", verb->name);
         argv[1] = title;
-        const int code = verb->run(argc - 1, argv + 1);
-        if (code != SPEC_EXIT_USAGE) say_threads(title);
+        spec_context context;
+        if (spec_context_init(&context, 0, &error) != GSL_SUCCESS)
+            spec_usage_fail(title, "%s", error.text);
+        const int code = verb->run(&context, argc - 1, argv + 1);
+        if (code != SPEC_EXIT_USAGE) say_threads(&context, title);
+        spec_context_free(&context);
         return close_output(title, code);
     }
     names[n] = NULL;

@@ -80,8 +80,8 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
         options->seed_given = true;
         return 0;
     case KEY_THREADS:
-        options->threads = (int)spec_options_count(state->name, "threads", arg, 1, 4096);
-        spec_thread_pool_set_size(options->threads);
+        spec_thread_pool_set_size(options->context->pool,
+                                  (int)spec_options_count(state->name, "threads", arg, 1, 4096));
         return 0;
     case 'o':
         if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
@@ -203,7 +203,7 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         .opt_csv = csv && options->output == NULL ? stdout : NULL,
         .resume = plan->resume,
         .no_point = plan->no_point,
-        .threads = options->threads,
+        .opt_context = options->context,
         .limit = plan->limit,
         .stop = &spec_options_stop,
         .progress = rows_appear ? NULL : spec_progress_reports_points,

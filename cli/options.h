@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "cli/usage.h"
 #include "experiments/experiment.h"
+#include "models/context.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -19,12 +20,12 @@ typedef struct {
     bool wide; /* do not fit tables to the terminal */
     uint64_t seed;
     bool seed_given;
-    int threads;        /* 0: all */
+    spec_context *context;
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
 } spec_options;
 
-#define SPEC_OPTIONS_DEFAULT ((spec_options){.seed = 42})
+#define SPEC_OPTIONS_DEFAULT(of) ((spec_options){.seed = 42, .context = (of)})
 
 extern const struct argp spec_options_argp;
 

@@ -138,7 +138,7 @@ static void check_names(const spec_pair_options *options, const char *verb)
     spec_rule_free(&rule);
     if (spec_policy_init(&policy, options->policy, 1, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--policy: %s", error.text);
-    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&any, "uniform?V=2", NULL, NULL, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
     if (spec_drafter_init(&drafter, options->drafting, any, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--drafting: %s", error.text);
@@ -225,12 +225,13 @@ int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
     *ret_target = NULL;
     if (opt_draft != NULL) *opt_draft = NULL;
     spec_progress_phase("loading the models"); /* n-gram models count their text now */
-    SPEC_TRY(spec_model_open_unloaded(&target, options->target, NULL, &inner));
+    SPEC_TRY(spec_model_open_unloaded(&target, options->target, NULL, options->context, &inner));
     if (opt_draft != NULL && options->draft != NULL) {
         const spec_memory_budget_need alone = spec_transformer_memory(target, 1, 1, 0);
         SPEC_TRY(spec_memory_budget_check(&alone, 1, &inner));
         which = "draft";
-        SPEC_TRY(spec_model_open_unloaded(&draft, options->draft, target, &inner));
+        SPEC_TRY(
+            spec_model_open_unloaded(&draft, options->draft, target, options->context, &inner));
         SPEC_TRY(spec_vocabularies_check(target, draft, &inner));
         SPEC_TRY(check_room(target, draft, options, &inner));
         which = "target";

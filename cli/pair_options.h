@@ -13,6 +13,7 @@
 enum { SPEC_PAIR_SAMPLING = 4 };
 
 typedef struct {
+    spec_context *context; /* of the models */
     char *target, *draft; /* specs, owned; draft NULL: none */
     const char *rule, *drafting, *policy;
     const char *device; /* as given, or NULL */
@@ -27,8 +28,9 @@ typedef struct {
                          target */
 } spec_pair_options;
 
-#define SPEC_PAIR_OPTIONS_DEFAULT                                                                  \
-    ((spec_pair_options){.rule = "token", .policy = "fixed", .verify = SPEC_VERIFY_AUTO})
+#define SPEC_PAIR_OPTIONS_DEFAULT(of)                                                              \
+    ((spec_pair_options){                                                                          \
+        .context = (of), .rule = "token", .policy = "fixed", .verify = SPEC_VERIFY_AUTO})
 
 extern const struct argp spec_pair_options_argp;
 

@@ -16,17 +16,18 @@ static bool is_transformer(const char *spec)
     return kind != NULL && kind->session_init == spec_transformer_session_init;
 }
 
-spec_pair_size spec_pair_size_of(const char *target_spec, const char *draft_spec)
+spec_pair_size spec_pair_size_of(const char *target_spec, const char *draft_spec,
+                                 spec_context *context)
 {
     spec_pair_size size = {.on_one_device = false};
     spec_model *target = NULL, *draft = NULL;
     spec_error error;
     if (!is_transformer(target_spec) ||
-        spec_model_open_unloaded(&target, target_spec, NULL, &error) != GSL_SUCCESS)
+        spec_model_open_unloaded(&target, target_spec, NULL, context, &error) != GSL_SUCCESS)
         return size;
     const spec_transformer *a = spec_transformer_of(target), *b = NULL;
     if (is_transformer(draft_spec) &&
-        spec_model_open_unloaded(&draft, draft_spec, target, &error) == GSL_SUCCESS)
+        spec_model_open_unloaded(&draft, draft_spec, target, context, &error) == GSL_SUCCESS)
         b = spec_transformer_of(draft);
     if (a != NULL) size.target = spec_pass_work_weight_bytes(a);
     if (b != NULL) size.draft = spec_pass_work_weight_bytes(b);

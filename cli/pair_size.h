@@ -4,6 +4,8 @@
 #ifndef SPECLAB_PAIR_SIZE_H
 #define SPECLAB_PAIR_SIZE_H
 
+#include "models/context.h"
+
 #include <stdbool.h>
 
 typedef struct {
@@ -13,7 +15,7 @@ typedef struct {
 
 /* Inspect both specs. A spec that cannot be inspected counts as no transformer: opening the model
  * reports the error. */
-spec_pair_size spec_pair_size_of(const char *target, const char *draft);
+spec_pair_size spec_pair_size_of(const char *target, const char *draft, spec_context *context);
 
 /* The default number of positions to measure: 20,000; for a transformer as many as read 100 GB of
  * weights, about ten seconds, but at least 200. Rounded to two digits. */

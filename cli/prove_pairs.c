@@ -61,7 +61,7 @@ static void open_drafter(spec_drafter *drafter, const char *verb, const char *op
 {
     spec_error error = {{0}};
     spec_model *any = NULL;
-    if (spec_model_open(&any, "uniform?V=2", NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&any, "uniform?V=2", NULL, NULL, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
     if (spec_drafter_init(drafter, drafting, any, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--%s: %s", option, error.text);

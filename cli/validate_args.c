@@ -317,15 +317,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-void spec_validate_args_parse(spec_validate_args *args, int argc, char **argv, const char *doc)
+void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
+                              char **argv, const char *doc)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options_table, parse, "SAMPLER", doc, children, NULL, NULL};
-    *args =
-        (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT, .plan = SPEC_VALIDATE_PLAN_DEFAULT};
+    *args = (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT(context),
+                                 .plan = SPEC_VALIDATE_PLAN_DEFAULT};
     spec_usage_parse(&argp, argc, argv, args);
     args->plan.seed = args->common.seed;
-    args->plan.threads = args->common.threads;
+    args->plan.opt_pool = context->pool;
     args->plan.limits.opt_stop = &spec_options_stop;
     args->plan.limits.opt_env = args->env;
     args->plan.limits.supervisor = "/proc/self/exe"; /* this program: see main */

@@ -27,7 +27,8 @@ typedef struct {
     const char *report, *junit, *figure;
 } spec_validate_args;
 
-void spec_validate_args_parse(spec_validate_args *args, int argc, char **argv, const char *doc);
+void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
+                              char **argv, const char *doc);
 void spec_validate_args_free(spec_validate_args *args);
 
 /* The format of the main report: --format, or the ending of -o, else text (SPEC_FORMAT_TABLE). */

@@ -46,7 +46,7 @@ int spec_validate_self_test(const spec_validate_args *args, const char *verb)
     spec_error error = {{0}};
     int code = SPEC_EXIT_USAGE;
     plan.seed = args->plan.seed;
-    plan.threads = args->plan.threads;
+    plan.opt_pool = args->plan.opt_pool;
     plan.opt_only = args->plan.opt_only;
     plan.progress = spec_progress_reports_mistakes;
     if (args->budget_given) plan.draws = args->plan.draws;

@@ -6,6 +6,8 @@
 #ifndef SPECLAB_VERB_H
 #define SPECLAB_VERB_H
 
+#include "models/context.h"
+
 enum {
     SPEC_EXIT_HOLDS = 0,
     SPEC_EXIT_FAILS = 1,
@@ -16,23 +18,23 @@ enum {
 
 typedef struct {
     const char *name, *summary;
-    int (*run)(int argc, char **argv);
+    int (*run)(spec_context *context, int argc, char **argv);
 } spec_verb;
 
 extern const spec_verb spec_verbs[]; /* ends with a NULL name; cli/main.c */
 
-int spec_verb_predict(int argc, char **argv);
-int spec_verb_sweep(int argc, char **argv);
-int spec_verb_run(int argc, char **argv);
-int spec_verb_plot(int argc, char **argv);
-int spec_verb_prove(int argc, char **argv);
-int spec_verb_accept(int argc, char **argv);
-int spec_verb_plan(int argc, char **argv);
-int spec_verb_bench(int argc, char **argv);
-int spec_verb_validate(int argc, char **argv);
-int spec_verb_rows(int argc, char **argv);
-int spec_verb_generate(int argc, char **argv);
-int spec_verb_quantize(int argc, char **argv);
-int spec_verb_list(int argc, char **argv);
+int spec_verb_predict(spec_context *context, int argc, char **argv);
+int spec_verb_sweep(spec_context *context, int argc, char **argv);
+int spec_verb_run(spec_context *context, int argc, char **argv);
+int spec_verb_plot(spec_context *context, int argc, char **argv);
+int spec_verb_prove(spec_context *context, int argc, char **argv);
+int spec_verb_accept(spec_context *context, int argc, char **argv);
+int spec_verb_plan(spec_context *context, int argc, char **argv);
+int spec_verb_bench(spec_context *context, int argc, char **argv);
+int spec_verb_validate(spec_context *context, int argc, char **argv);
+int spec_verb_rows(spec_context *context, int argc, char **argv);
+int spec_verb_generate(spec_context *context, int argc, char **argv);
+int spec_verb_quantize(spec_context *context, int argc, char **argv);
+int spec_verb_list(spec_context *context, int argc, char **argv);
 
 #endif

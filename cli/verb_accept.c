@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-int spec_verb_accept(int argc, char **argv)
+int spec_verb_accept(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -66,7 +66,7 @@ int spec_verb_accept(int argc, char **argv)
         NULL,
         NULL};
     arguments args = {
-        .common = SPEC_OPTIONS_DEFAULT,
+        .common = SPEC_OPTIONS_DEFAULT(context),
         .target = "probs:0.5,0.3,0.2",
         .draft = "probs:0.2,0.5,0.3",
         .n = "1",

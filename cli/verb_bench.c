@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "base/thread_pool.h"
 #include "cli/options.h"
+#include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
 #include "timing/timing_advice.h"
 #include "timing/timing_page.h"
@@ -138,7 +139,7 @@ static void choose_widths(arguments *args, const char *list, const char *verb)
 static bool is_on_card(const spec_model *opt_model)
 {
     const spec_transformer *transformer = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
-    return transformer != NULL && transformer->weights->backend != &spec_backend_cpu;
+    return transformer != NULL && !spec_device_is_cpu(transformer->weights->backend);
 }
 
 static void complete(arguments *args, const char *verb)
@@ -150,7 +151,7 @@ static void complete(arguments *args, const char *verb)
     choose_widths(args, args->opt_widths != NULL ? args->opt_widths : "1:16", verb);
     plan->seed = args->common.seed;
     plan->clock = args->processor ? spec_clock_processor() : spec_clock_wall();
-    if (args->processor && spec_thread_pool_size() > 1)
+    if (args->processor && spec_thread_pool_size(args->common.context->pool) > 1)
         spec_usage_fail(
             verb, "--clock processor needs --threads 1, because it adds the times of all threads");
     plan->load = spec_machine_load_here();
@@ -300,7 +301,7 @@ static int show_again(const arguments *args, int argc, char **argv)
     return code;
 }
 
-int spec_verb_bench(int argc, char **argv)
+int spec_verb_bench(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
@@ -339,8 +340,8 @@ int spec_verb_bench(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT,
-                      .pair = SPEC_PAIR_OPTIONS_DEFAULT,
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
+                      .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
                       .K = DEFAULT_K,
                       .context = 64,
                       .plan = {.texts = 16, .tokens = 64, .turn = 32}};

@@ -27,10 +27,10 @@ done:
     return status;
 }
 
-int spec_verb_generate(int argc, char **argv)
+int spec_verb_generate(spec_context *context, int argc, char **argv)
 {
     spec_generate_args args;
-    spec_generate_args_parse(&args, argc, argv);
+    spec_generate_args_parse(&args, context, argc, argv);
     const char *verb = argv[0];
 
     int status = GSL_SUCCESS;

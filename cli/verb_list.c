@@ -221,7 +221,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-int spec_verb_list(int argc, char **argv)
+int spec_verb_list(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -239,7 +239,7 @@ int spec_verb_list(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_usage_parse(&argp, argc, argv, &args);
 
     char share[PATH_MAX];

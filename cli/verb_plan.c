@@ -170,7 +170,8 @@ static assumption assume(const arguments *args, const spec_pass_costs *costs, co
 {
     assumption ret = {.c_is_axis = false};
     spec_pair_size size = {.target = 0.0};
-    if (args->target != NULL) size = spec_pair_size_of(args->target, args->draft);
+    if (args->target != NULL)
+        size = spec_pair_size_of(args->target, args->draft, args->common.context);
     char also[120] = "";
     if (args->positions == NULL && size.target > 0.0) {
         snprintf(ret.positions, sizeof ret.positions, "%d", spec_pair_size_positions(&size));
@@ -197,7 +198,7 @@ static assumption assume(const arguments *args, const spec_pass_costs *costs, co
     return ret;
 }
 
-int spec_verb_plan(int argc, char **argv)
+int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -220,7 +221,7 @@ int spec_verb_plan(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_pass_costs costs;
     spec_usage_parse(&argp, argc, argv, &args);
     check(&args, argv[0]);

@@ -131,9 +131,10 @@ static void default_output(char *path, size_t size, const char *csv, const char 
     snprintf(path, size, "%.*s%s", (int)length, csv, suffix);
 }
 
-int spec_verb_plot(int argc, char **argv)
+int spec_verb_plot(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
+    (void)context;
     static const struct argp argp = {
         options_table,
         parse,

@@ -77,7 +77,7 @@ static void assume(arguments *args, char alpha[32], char c[32], const char *verb
     spec_pass_costs_free(&costs);
 }
 
-int spec_verb_predict(int argc, char **argv)
+int spec_verb_predict(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -106,7 +106,7 @@ int spec_verb_predict(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "5"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "5"};
     char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
     assume(&args, alpha, c, argv[0]);

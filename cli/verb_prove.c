@@ -118,7 +118,7 @@ static char *with_models(const char *draftings, const char *model, const char *v
     return lines;
 }
 
-int spec_verb_prove(int argc, char **argv)
+int spec_verb_prove(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -139,7 +139,7 @@ int spec_verb_prove(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_usage_parse(&argp, argc, argv, &args);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
     if (args.tokens == NULL) args.tokens = trees ? "2" : "3";

@@ -128,7 +128,7 @@ static int announce(void *self, uint64_t bytes, spec_error *error)
     return spec_large_file_announce("speclab quantize", self, (double)bytes, NAN, NULL, error);
 }
 
-int spec_verb_quantize(int argc, char **argv)
+int spec_verb_quantize(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -146,7 +146,7 @@ int spec_verb_quantize(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .type = "q8_0"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .type = "q8_0"};
     spec_usage_parse(&argp, argc, argv, &args);
 
     spec_error error = {{0}};
@@ -160,7 +160,8 @@ int spec_verb_quantize(int argc, char **argv)
     spec_output_say_left_over(args.out, argv[0]);
     spec_options_catch_interrupts();
     const spec_listener listener = {.hear = spec_progress_reports_share};
-    const spec_conversion_watch watch = {.opt_stop = &spec_options_stop,
+    const spec_conversion_watch watch = {.opt_pool = context->pool,
+                                         .opt_stop = &spec_options_stop,
                                          .opt_listener = &listener,
                                          .opt_announce = announce,
                                          .self = (void *)(uintptr_t)args.out};

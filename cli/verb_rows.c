@@ -249,7 +249,8 @@ static int look_at_side(spec_model **ret_model, const arguments *args, int side,
     if (spec == NULL) return spec_no_memory(error);
     spec_error inner = {{0}};
     spec_device_option_add(&spec, args->device, "speclab rows");
-    int status = spec_model_open_unloaded(ret_model, spec, opt_target, &inner);
+    int status =
+        spec_model_open_unloaded(ret_model, spec, opt_target, args->common.context, &inner);
     if (status == GSL_SUCCESS && opt_target != NULL)
         status = spec_vocabularies_check(opt_target, *ret_model, &inner);
     free(spec);
@@ -308,7 +309,7 @@ done:
     return status;
 }
 
-int spec_verb_rows(int argc, char **argv)
+int spec_verb_rows(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -327,7 +328,7 @@ int spec_verb_rows(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .cutoff = -1.0};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .cutoff = -1.0};
     spec_error error = {{0}};
     spec_table table;
     spec_usage_parse(&argp, argc, argv, &args);
@@ -343,7 +344,7 @@ int spec_verb_rows(int argc, char **argv)
         file = args.common.output;
         show.output = NULL;
     }
-    if (spec_rows_summary(&table, file, args.common.threads, &error) != GSL_SUCCESS)
+    if (spec_rows_summary(&table, file, context->pool, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     const int code = spec_options_show(&table, &show, argv[0]);
     spec_table_free(&table);

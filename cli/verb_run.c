@@ -215,7 +215,7 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     snprintf(svg, sizeof svg, "%.*ssvg", (int)strlen(csv) - 3, csv);
     spec_run_options run = {.csv_path = csv,
                             .resume = args->resume,
-                            .threads = args->common.threads,
+                            .opt_context = args->common.context,
                             .limit = args->limit,
                             .stop = &spec_options_stop,
                             .progress = spec_progress_reports_points};
@@ -357,7 +357,7 @@ static int print_digests(const arguments *args, const char *verb)
     return SPEC_EXIT_HOLDS;
 }
 
-int spec_verb_run(int argc, char **argv)
+int spec_verb_run(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -376,6 +376,7 @@ int spec_verb_run(int argc, char **argv)
         NULL,
         NULL};
     static arguments args = {.common = {.seed = 42}};
+    args.common.context = context;
     spec_usage_parse(&argp, argc, argv, &args);
 
     if (args.digest) return print_digests(&args, argv[0]);

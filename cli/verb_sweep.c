@@ -107,7 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Measuring alpha_mean takes time at each grid point, so large transformers get fewer positions. */
 static void assume_positions(arguments *args, char positions[32], const char *verb)
 {
-    const spec_pair_size size = spec_pair_size_of(args->target, args->draft);
+    const spec_pair_size size = spec_pair_size_of(args->target, args->draft, args->common.context);
     snprintf(positions, 32, "%d", spec_pair_size_positions(&size));
     spec_usage_note(
         verb,
@@ -116,7 +116,7 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
     if (size.target > 0.0) args->positions = positions;
 }
 
-int spec_verb_sweep(int argc, char **argv)
+int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -136,7 +136,7 @@ int spec_verb_sweep(int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT, .K = "1:8:1", .c = "0.1"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "1:8:1", .c = "0.1"};
     spec_usage_parse(&argp, argc, argv, &args);
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */

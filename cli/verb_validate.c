@@ -209,12 +209,12 @@ static int validate(spec_validate_args *args, const char *verb)
                : SPEC_EXIT_USAGE;
 }
 
-int spec_verb_validate(int argc, char **argv)
+int spec_verb_validate(spec_context *context, int argc, char **argv)
 {
     spec_validate_args args;
     spec_fixtures_rows rows = {0};
     spec_error error = {{0}};
-    spec_validate_args_parse(&args, argc, argv, what_it_does);
+    spec_validate_args_parse(&args, context, argc, argv, what_it_does);
     if (args.plan.opt_rows != NULL &&
         spec_fixtures_rows_init(&rows, args.plan.opt_rows, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "--rows: %s", error.text);

@@ -34,7 +34,7 @@ static void run_once(outcome *ret, const char *subject, int i, const spec_valida
     char name[32];
     snprintf(name, sizeof name, "calibrate %d", i);
     fresh.seed = spec_rng_named_seed(plan->seed, name);
-    fresh.threads = 1;
+    fresh.opt_pool = NULL;
     fresh.progress = NULL;
     fresh.stage = NULL;
     fresh.hints = false;
@@ -148,7 +148,8 @@ int spec_calibrate(spec_calibration *ret, const char *subject, int n,
              .n = n,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .bad = n};
-    spec_parallel_run(run_one, &j, (uint64_t)n, spec_parallel_workers(plan->threads));
+    spec_parallel_run(plan->opt_pool, run_one, &j, (uint64_t)n,
+                      spec_thread_pool_size(plan->opt_pool));
     bad = j.bad;
     if (bad < n) {
         if (error != NULL) *error = run[bad].error;

@@ -50,7 +50,7 @@ static int validate(spec_validation *ret, const char *subject, const char *fixtu
     one.opt_only = only;
     one.scopes = scope;
     one.seed = spec_rng_named_seed(plan->seed, what);
-    one.threads = 1;
+    one.opt_pool = NULL;
     one.hints = false;
     one.progress = NULL;
     one.stage = NULL;
@@ -179,8 +179,8 @@ static int run_all(spec_power_check_result *ret, int runs, const spec_validate_p
     job j = {
         .ret = ret, .plan = plan, .runs = runs, .lock = PTHREAD_MUTEX_INITIALIZER, .error = error};
     for (int i = 0; i < ret->n; i++) j.all += ret->line[i].runs;
-    spec_parallel_run(run_one, &j, (uint64_t)ret->n * (uint64_t)runs,
-                      spec_parallel_workers(plan->threads));
+    spec_parallel_run(plan->opt_pool, run_one, &j, (uint64_t)ret->n * (uint64_t)runs,
+                      spec_thread_pool_size(plan->opt_pool));
     return j.status == GSL_SUCCESS && is_stopped(plan)
                ? spec_fail(error, GSL_EFAILED, "interrupted")
                : j.status;

@@ -49,7 +49,7 @@ static int run_once(spec_self_test_line *line, double *ret_draws, const spec_sel
     snprintf(spec, sizeof spec, "mutant:%s", line->mutant->name);
     how.draws = is_sought(line->mutant) ? plan->draws : plan->draws / SMALLER;
     how.hints = run == 0;
-    how.threads = plan->threads;
+    how.opt_pool = plan->opt_pool;
     how.seed = spec_rng_named_seed(plan->seed + (uint64_t)run, spec);
     const int status = spec_validate(&v, spec, &how, error);
     if (status != GSL_SUCCESS) return status;
@@ -114,7 +114,8 @@ static int measure_all(spec_self_test_result *ret, const spec_self_test_plan *pl
                        spec_error *error)
 {
     job j = {.result = ret, .plan = plan, .lock = PTHREAD_MUTEX_INITIALIZER, .error = error};
-    spec_parallel_run(measure_one, &j, (uint64_t)ret->n, spec_parallel_workers(plan->threads));
+    spec_parallel_run(plan->opt_pool, measure_one, &j, (uint64_t)ret->n,
+                      spec_thread_pool_size(plan->opt_pool));
     return j.status;
 }
 

@@ -6,6 +6,7 @@
 #ifndef SPECLAB_SELF_TEST_H
 #define SPECLAB_SELF_TEST_H
 
+#include "base/thread_pool.h"
 #include "conformance/mutants/mutants_run.h"
 #include "conformance/validate.h"
 
@@ -26,7 +27,7 @@ typedef struct {
     uint64_t draws; /* per run; a mutant that need not be found gets one run with a sixteenth */
     uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
-    int threads;
+    spec_thread_pool *opt_pool;
     const char *const *opt_only; /* names of mutants, NULL-terminated; NULL: all */
     void (*progress)(void *self, const char *mutant, int done, int all); /* or NULL */
     void *self;

@@ -6,6 +6,7 @@
 #ifndef SPECLAB_VALIDATE_H
 #define SPECLAB_VALIDATE_H
 
+#include "base/thread_pool.h"
 #include "conformance/evidence/detectable.h"
 #include "conformance/reproducer.h"
 
@@ -30,7 +31,7 @@ typedef struct {
     uint64_t draws; /* budget in tokens of full rounds, over all fixtures; 0: SPEC_VALIDATE_DRAWS */
     double seconds;      /* budget in seconds instead; 0: none */
     uint64_t seed;
-    int threads;
+    spec_thread_pool *opt_pool;
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
     const spec_fixture_kind *const
         *opt_more;        /* fixtures besides those of the table, NULL-terminated; NULL: none */

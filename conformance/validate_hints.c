@@ -63,11 +63,11 @@ int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
     }
     if (failed.fixture != NULL) on[n++] = failed; /* last, when few mistakes remain */
     if (n > 0)
-        status = spec_nearest(
-            v->hint, &v->n_hints, &r->worker[0].subject,
-            &(spec_hint_request){on, n, scope, spec_rng_named_seed(r->plan->seed, "hints"),
-                                 r->threads},
-            r->error);
+        status = spec_nearest(v->hint, &v->n_hints, &r->worker[0].subject,
+                              &(spec_hint_request){on, n, scope,
+                                                   spec_rng_named_seed(r->plan->seed, "hints"),
+                                                   r->threads > 1 ? r->plan->opt_pool : NULL},
+                              r->error);
     free(on);
     return status;
 }

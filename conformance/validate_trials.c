@@ -119,7 +119,7 @@ done:
 int spec_validate_make_workers(spec_validate_run *r)
 {
     int status = GSL_SUCCESS;
-    r->threads = spec_parallel_workers(r->plan->threads);
+    r->threads = spec_thread_pool_size(r->plan->opt_pool);
     r->worker = calloc((size_t)r->threads, sizeof *r->worker);
     if (r->worker == NULL) return spec_no_memory(r->error);
     for (int i = 0; i < r->threads; i++) {
@@ -351,7 +351,7 @@ static int run_trial(spec_validate_run *r, int i, uint64_t draws)
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .merged = PTHREAD_COND_INITIALIZER,
                    .status = GSL_SUCCESS};
-    spec_parallel_run(run_one, &j, batches, r->threads);
+    spec_parallel_run(r->plan->opt_pool, run_one, &j, batches, r->threads);
     status = j.status;
     for (int k = 0;
          k < r->threads && status == GSL_SUCCESS && spec_evidence_hard(t->evidence) == NULL; k++)

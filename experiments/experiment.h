@@ -59,12 +59,12 @@ typedef struct {
     /* keep the finished rows of csv_path; GSL_EINVAL if its head differs from that of this run */
     bool resume;
     bool no_point; /* errors of a point begin with the parameter at fault, not with the point */
-    int threads;              /* 0: all */
+    spec_context *opt_context; /* whose threads and devices the run uses */
     uint64_t limit;
     const volatile int *stop;
     /* points done, with the share of the current one, of `total`; may be NULL */
-    void (*progress)(void *context, double done, uint64_t total);
-    void *context;
+    void (*progress)(void *self, double done, uint64_t total);
+    void *self;
 } spec_run_options;
 
 typedef struct {

@@ -142,7 +142,7 @@ static spec_cell cell_of(const char *text)
 static void hear_share(void *self, double share)
 {
     const runner *run = self;
-    run->options->progress(run->options->context, (double)run->next + share, run->size);
+    run->options->progress(run->options->self, (double)run->next + share, run->size);
 }
 
 static spec_point point_at(runner *run, uint64_t index)
@@ -151,7 +151,7 @@ static spec_point point_at(runner *run, uint64_t index)
                         .index = index,
                         .rounds = run->experiment->rounds,
                         .standard_error = run->experiment->standard_error,
-                        .threads = run->options->threads,
+                        .opt_context = run->options->opt_context,
                         .limit = run->options->limit,
                         .stop = run->options->stop,
                         .opt_listener = run->options->progress != NULL ? &run->listener : NULL,
@@ -347,7 +347,11 @@ static int check_parameters(runner *run)
 int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
                         const spec_run_options *options, spec_error *error)
 {
-    runner run = {.experiment = experiment, .options = options, .result = result, .error = error};
+    runner run = {.experiment = experiment,
+                  .options = options,
+                  .result = result,
+                  .models = {.opt_context = options->opt_context},
+                  .error = error};
     int status = GSL_SUCCESS, closed;
     *result = (spec_result){0};
     run.listener = (spec_listener){.hear = hear_share, .self = &run};
@@ -359,12 +363,11 @@ int spec_experiment_run(spec_result *result, const spec_experiment *experiment,
     if (options->resume && options->csv_path != NULL) SPEC_TRY(resume(&run));
     SPEC_TRY(spec_result_file_open(&run.file, error));
     for (; run.next < run.size; run.next++) {
-        if (options->progress != NULL)
-            options->progress(options->context, (double)run.next, run.size);
+        if (options->progress != NULL) options->progress(options->self, (double)run.next, run.size);
         if (stopped(&run)) SPEC_TRY(interrupted(&run));
         SPEC_TRY(run_point(&run));
     }
-    if (options->progress != NULL) options->progress(options->context, (double)run.size, run.size);
+    if (options->progress != NULL) options->progress(options->self, (double)run.size, run.size);
 done:
     closed = spec_result_file_close(&run.file, &result->kept, status == GSL_SUCCESS ? error : NULL);
     if (status == GSL_SUCCESS) status = closed;

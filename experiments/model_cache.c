@@ -55,7 +55,7 @@ int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache,
         cache->entry = entry;
         cache->capacity = capacity;
     }
-    SPEC_TRY(spec_model_open(&model, spec, opt_target, error));
+    SPEC_TRY(spec_model_open(&model, spec, opt_target, cache->opt_context, error));
     cache->entry[cache->n++] = (struct spec_model_cache_entry){.key = key, .model = model};
     key = NULL;
     *ret_model = model;

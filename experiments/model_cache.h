@@ -8,6 +8,7 @@
 #include "models/model.h"
 
 typedef struct spec_model_cache {
+    spec_context *opt_context; /* of its models */
     int n, capacity;
     struct spec_model_cache_entry {
         char *key;

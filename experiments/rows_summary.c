@@ -73,14 +73,14 @@ static void read_one(void *self, uint64_t stretch, int worker)
 }
 
 /* Report the first failure by place, for any number of threads. */
-static int read_all(summary *all, int threads, spec_error *error)
+static int read_all(summary *all, spec_thread_pool *opt_pool, spec_error *error)
 {
-    const int workers = spec_parallel_workers(threads);
+    const int workers = spec_thread_pool_size(opt_pool);
     job j = {.all = all, .outcome = calloc(STRETCHES, sizeof *j.outcome)};
     int status = GSL_SUCCESS;
     j.row = malloc((size_t)workers * 2 * (size_t)all->file->vocab * sizeof *j.row);
     if (j.outcome == NULL || j.row == NULL) SPEC_TRY(spec_no_memory(error));
-    spec_parallel_run(read_one, &j, STRETCHES, workers);
+    spec_parallel_run(opt_pool, read_one, &j, STRETCHES, workers);
     for (int i = 0; i < STRETCHES; i++)
         if (j.outcome[i].status != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, j.outcome[i].status, "%s", j.outcome[i].error.text));
@@ -142,7 +142,8 @@ static void fill_spec(spec_table *table, const char *column, const spec_rows_sid
     spec_table_text(table, column, spec);
 }
 
-int spec_rows_summary(spec_table *ret_table, const char *path, int threads, spec_error *error)
+int spec_rows_summary(spec_table *ret_table, const char *path, spec_thread_pool *opt_pool,
+                      spec_error *error)
 {
     static const char *const columns[] = {"target",
                                           "draft",
@@ -180,7 +181,7 @@ int spec_rows_summary(spec_table *ret_table, const char *path, int threads, spec
     if (!room ||
         spec_table_init(ret_table, columns, sizeof columns / sizeof columns[0]) != GSL_SUCCESS)
         SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(read_all(&all, threads, error));
+    SPEC_TRY(read_all(&all, opt_pool, error));
     for (int s = file.sides > 1 ? 1 : 0; s < file.sides; s++) {
         fill_spec(ret_table, "target", &file.side[0]);
         if (s > 0) fill_spec(ret_table, "draft", &file.side[s]);

@@ -5,9 +5,11 @@
 #define SPECLAB_ROWS_SUMMARY_H
 
 #include "base/table.h"
+#include "base/thread_pool.h"
 
 /* The columns are in docs/notation.md. A file without a draft has one row, without columns about
- * drafts. `threads` 0: all; the table does not depend on it. */
-int spec_rows_summary(spec_table *ret_table, const char *path, int threads, spec_error *error);
+ * drafts. The table does not depend on the threads. */
+int spec_rows_summary(spec_table *ret_table, const char *path, spec_thread_pool *opt_pool,
+                      spec_error *error);
 
 #endif

@@ -16,6 +16,7 @@
  * of a synthetic model, a transformer or a file of rows. */
 enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
+typedef struct spec_context spec_context; /* models/context.h */
 typedef struct spec_model spec_model;
 typedef struct spec_model_kind spec_model_kind;
 typedef struct spec_session spec_session;
@@ -65,7 +66,7 @@ struct spec_model_kind {
      * new model. The kind reads its own keys from `settings`. The caller checks for unknown keys
      * and applies temperature, top_k, top_p and min_p. */
     int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                spec_error *error);
+                spec_context *opt_context, spec_error *error);
     void (*close)(spec_model *model);
 
     /* Load the weights, if open did not. GSL_ENOMEM, with the line, if they do not fit into memory

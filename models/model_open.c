@@ -37,9 +37,9 @@ static int read_spec(spec_settings *settings, const char *spec, spec_error *erro
 }
 
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
-                    spec_error *error)
+                    spec_context *opt_context, spec_error *error)
 {
-    int status = spec_model_open_unloaded(ret_model, spec, opt_target, error);
+    int status = spec_model_open_unloaded(ret_model, spec, opt_target, opt_context, error);
     if (status == GSL_SUCCESS) status = spec_model_load(*ret_model, opt_target, error);
     if (status == GSL_SUCCESS) return status;
     spec_model_close(*ret_model);
@@ -48,7 +48,7 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
 }
 
 int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
-                             spec_error *error)
+                             spec_context *opt_context, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_settings settings = {0};
@@ -73,7 +73,7 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
     SPEC_TRY(spec_transform_read(&transform, &settings, error));
     if (kind->applies_temperature) transform.temperature = 1.0;
 
-    SPEC_TRY(kind->open(&model, &settings, opt_target, error));
+    SPEC_TRY(kind->open(&model, &settings, opt_target, opt_context, error));
     assert(model->vocab >= 1 && model->order >= -1 && model->order <= SPEC_ORDER_MAX);
     model->kind = kind;
     model->spec = strdup(spec);

@@ -8,16 +8,17 @@
 #include "models/model.h"
 
 /* Open the model that `spec` names and apply temperature, top_k, top_p and min_p, if given. Unknown
- * kinds and keys are refused, with the nearest name, before any work is done. GSL_EINVAL if the
- * spec is invalid or lacks its path or target, else the kind's own failure. */
+ * kinds and keys are refused, with the nearest name, before any work is done. The model uses
+ * the threads and devices of the context, which must outlive it; NULL: the calling thread alone.
+ * GSL_EINVAL if the spec is invalid or lacks its path or target, else the kind's own failure. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
-                    spec_error *error);
+                    spec_context *opt_context, spec_error *error);
 
 /* The same without weights, so that one memory budget covers several models before any is loaded.
  * The model can be the target of another model opened this way. It has no sessions before
  * spec_model_load, and its target must be loaded first. */
 int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
-                             spec_error *error);
+                             spec_context *opt_context, spec_error *error);
 
 /* The kind that would open `spec`; NULL if there is none. */
 const spec_model_kind *spec_model_open_kind(const char *spec);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/montecarlo.h"
 
+#include "base/int_math.h"
 #include "base/parallel.h"
-#include "base/thread_pool.h"
 
 #include <assert.h>
 #include <math.h>
@@ -35,9 +35,6 @@ static int check_plan(const spec_montecarlo_plan *plan, spec_error *error)
     if (plan->rounds == 0 && plan->standard_error == 0)
         return spec_fail(error, GSL_EINVAL,
                          "a run needs a limit: a number of rounds or a standard error above 0");
-    if (plan->threads < 0)
-        return spec_fail(error, GSL_EINVAL, "the number of threads is %d: it must not be negative",
-                         plan->threads);
     return GSL_SUCCESS;
 }
 
@@ -63,8 +60,7 @@ static void complete_plan(spec_montecarlo *mc)
     plan->batch = spec_montecarlo_batch(&mc->source, plan);
     if (plan->max_rounds == 0) plan->max_rounds = usual_max_rounds;
 
-    plan->threads = spec_parallel_workers(plan->threads);
-    if (plan->threads > SPEC_MONTECARLO_GROUP) plan->threads = SPEC_MONTECARLO_GROUP;
+    mc->threads = spec_int_min(spec_thread_pool_size(plan->opt_pool), SPEC_MONTECARLO_GROUP);
 }
 
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
@@ -75,14 +71,12 @@ int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
     SPEC_TRY(check_plan(plan, error));
     complete_plan(mc);
     mc->slot = malloc(SPEC_MONTECARLO_GROUP * sizeof *mc->slot);
-    mc->worker = calloc((size_t)mc->plan.threads, sizeof *mc->worker);
+    mc->worker = calloc((size_t)mc->threads, sizeof *mc->worker);
     if (mc->slot == NULL || mc->worker == NULL) {
-        status = spec_fail(error, GSL_ENOMEM, "no memory for %d threads", mc->plan.threads);
+        status = spec_fail(error, GSL_ENOMEM, "no memory for %d threads", mc->threads);
         goto done;
     }
-    spec_thread_pool_retain(); /* keeps the threads from group to group */
-    mc->holds_team = true;
-    for (int i = 0; source->worker_init != NULL && i < mc->plan.threads; i++)
+    for (int i = 0; source->worker_init != NULL && i < mc->threads; i++)
         SPEC_TRY(source->worker_init(source->self, &mc->worker[i], error));
 done:
     if (status != GSL_SUCCESS) spec_montecarlo_free(mc);
@@ -91,10 +85,9 @@ done:
 
 void spec_montecarlo_free(spec_montecarlo *mc)
 {
-    for (int i = 0; mc->worker != NULL && i < mc->plan.threads; i++)
+    for (int i = 0; mc->worker != NULL && i < mc->threads; i++)
         if (mc->worker[i] != NULL && mc->source.worker_free != NULL)
             mc->source.worker_free(mc->worker[i]);
-    if (mc->holds_team) spec_thread_pool_release();
     free(mc->worker);
     free(mc->slot);
     *mc = (spec_montecarlo){0};
@@ -147,7 +140,7 @@ static void run_slot(void *self, uint64_t i, int worker)
 static void run_group(spec_montecarlo *mc, int n, const volatile int *opt_stop)
 {
     group g = {.mc = mc, .opt_stop = opt_stop};
-    spec_parallel_run(run_slot, &g, (uint64_t)n, mc->plan.threads);
+    spec_parallel_run(mc->plan.opt_pool, run_slot, &g, (uint64_t)n, mc->threads);
 }
 
 /* Weight a batch's ratio by its denominator [West79]: a ratio over twice the time has half the

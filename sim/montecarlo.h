@@ -6,6 +6,7 @@
 #ifndef SPECLAB_MONTECARLO_H
 #define SPECLAB_MONTECARLO_H
 
+#include "base/thread_pool.h"
 #include "speclab/round.h"
 #include "speclab/status.h"
 
@@ -40,7 +41,7 @@ typedef struct {
     uint64_t max_rounds; /* with standard_error: give up here; 0: 2^40 */
     uint64_t batch;      /* rounds in a batch; 0: the source's default, or less to fill one group */
     uint64_t seed;
-    int threads;         /* 0: all that OpenMP has; those above SPEC_MONTECARLO_GROUP stay idle */
+    spec_thread_pool *opt_pool; /* threads above SPEC_MONTECARLO_GROUP stay idle */
 } spec_montecarlo_plan;
 
 /* A mean with its standard error and the degrees of freedom of that, rounds or batches less one.
@@ -57,7 +58,7 @@ typedef struct {
 
 typedef struct {
     spec_round_source source;
-    spec_montecarlo_plan plan; /* with batch, max_rounds and threads filled in */
+    spec_montecarlo_plan plan; /* with batch and max_rounds filled in */
     uint64_t limit;            /* most rounds */
     spec_tally tally;          /* of all batches so far */
     uint64_t batches;          /* batches so far, and the index of the next */
@@ -66,16 +67,15 @@ typedef struct {
     spec_batch_means rate;     /* n_emitted per unit of virtual time */
     spec_batch_means hit;      /* rounds whose chain was drafted ahead */
     bool done;
-    bool holds_team;                   /* between init and free */
-    void **worker;                     /* (plan.threads) */
+    int threads;
+    void **worker;                     /* (threads) */
     struct spec_montecarlo_slot *slot; /* (SPEC_MONTECARLO_GROUP) results of the current group */
 } spec_montecarlo;
 
 /* Rounds in each batch of a run but the last. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
 
-/* GSL_EINVAL for a plan without a limit, with a negative or NaN limit, or with a negative number of
- * threads. */
+/* GSL_EINVAL for a plan without a limit, or with a negative or NaN limit. */
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
                          const spec_montecarlo_plan *plan, spec_error *error);
 void spec_montecarlo_free(spec_montecarlo *mc);

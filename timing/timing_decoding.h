@@ -37,6 +37,7 @@ typedef struct {
     bool one_session;
     spec_clock clock;
     spec_machine_load load; /* read at both ends of every timed interval; zeroed: off */
+    const spec_thread_pool *opt_pool; /* of the models, for the report */
     const volatile int *opt_stop;
     void (*opt_progress)(void *context, double share); /* after each text */
     void *context;

@@ -286,8 +286,9 @@ static void say_texts(const spec_timing *timed, FILE *out)
             "%llu\n",
             timed->n_blocks, plan->tokens, plan->turn, plan->prompts->n, plan->prompts->source,
             spec_timing_prompts_longest(plan->prompts), (unsigned long long)plan->seed);
-    fprintf(out, "machine: %s, %d thread%s, %s%s\n", name, spec_thread_pool_size(),
-            spec_thread_pool_size() > 1 ? "s" : "", spec_cpu_isa_name(spec_cpu_isa()),
+    const int threads = spec_thread_pool_size(plan->opt_pool);
+    fprintf(out, "machine: %s, %d thread%s, %s%s\n", name, threads, threads > 1 ? "s" : "",
+            spec_cpu_isa_name(spec_cpu_isa()),
             plan->clock.seconds == spec_clock_processor().seconds ? ", processor time" : "");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/timing_trust.h"
 
-#include "base/thread_pool.h"
+#include "models/context.h"
+#include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
 
 #include <gsl/gsl_sort.h>
@@ -20,8 +21,9 @@ void spec_timing_trust_of_models(spec_timing_trust *trust, const spec_model *tar
         const spec_transformer *transformer =
             model[i] != NULL ? spec_transformer_of(model[i]) : NULL;
         if (transformer == NULL) continue;
-        if (transformer->weights->backend == &spec_backend_cpu)
-            trust->threads = spec_thread_pool_size();
+        if (spec_device_is_cpu(transformer->weights->backend))
+            trust->threads = spec_thread_pool_size(
+                spec_context_pool(transformer->weights->backend->opt_context));
         else trust->waits_on_card = true;
     }
 }

@@ -188,8 +188,8 @@ int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
         for (int part = 0; part < SPEC_SPLIT_PARTS; part++) shows += bases[k].shows[part];
     }
     if (shows == 0.0) goto done;
-    spec_parallel_run(compare_one, &all, (uint64_t)n_mutants,
-                      spec_parallel_workers(request->threads));
+    spec_parallel_run(request->opt_pool, compare_one, &all, (uint64_t)n_mutants,
+                      spec_thread_pool_size(request->opt_pool));
     for (int i = 0; i < n_mutants; i++)
         if (all.error[i].text[0] != '\0')
             SPEC_TRY(spec_fail(error, GSL_EFAILED, "%s", all.error[i].text));

@@ -4,6 +4,7 @@
 #ifndef SPECLAB_NEAREST_H
 #define SPECLAB_NEAREST_H
 
+#include "base/thread_pool.h"
 #include "conformance/validate.h"
 
 /* A fixture, and how many tokens to draw from it. */
@@ -17,7 +18,7 @@ typedef struct {
     int n;
     uint32_t scope;
     uint64_t seed;
-    int threads;
+    spec_thread_pool *opt_pool;
 } spec_hint_request;
 
 /* Runs the sampler, an exact sampler and every mistake of the scope on each fixture, and compares

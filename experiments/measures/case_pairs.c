@@ -67,7 +67,7 @@ static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const
     snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d",
              pairs->vocab, pairs->order, spec_case_pairs_family(pairs, i),
              spec_case_pairs_seed(pairs, i), side, pairs->end);
-    return spec_model_open(ret_model, spec, NULL, error);
+    return spec_model_open(ret_model, spec, NULL, NULL, error);
 }
 
 int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule,

@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "experiments/grid.h"
 #include "experiments/model_cache.h"
+#include "models/context.h"
 #include "speclab/listener.h"
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ typedef struct {
     uint64_t rounds;           /* Monte Carlo rounds, or 0 to stop by standard_error */
     double standard_error;
     uint64_t seed; /* of this point, hashed from the seed of the run and the point's identity */
-    int threads;
+    spec_context *opt_context;
     uint64_t limit;            /* most branches of an enumeration; 0: the default */
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
     const spec_listener *opt_listener; /* receives the share of the point that is done */

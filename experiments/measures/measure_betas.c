@@ -55,7 +55,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_trajectory trajectory = {.visit = visit,
                                   .self = &bins,
                                   .seed = point->seed,
-                                  .threads = point->threads,
+                                  .opt_pool = spec_context_pool(point->opt_context),
                                   .opt_stop = point->stop,
                                   .opt_listener = point->opt_listener};
     SPEC_TRY(spec_point_int(&bins, point, measure, "bins", 1, BINS_MAX, error));

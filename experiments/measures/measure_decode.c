@@ -45,7 +45,7 @@ static int mean_acceptance(spec_estimate *ret, const spec_decoder_config *config
                                   .n_values = 1,
                                   .positions = (uint64_t)positions,
                                   .seed = spec_rng_named_seed(point->seed, "alpha"),
-                                  .threads = point->threads,
+                                  .opt_pool = spec_context_pool(point->opt_context),
                                   .opt_stop = point->stop};
     const spec_rows_file *file = spec_rows_of(config->target, NULL);
     int *text = NULL, status = GSL_SUCCESS;

@@ -107,11 +107,12 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         SPEC_TRY(
             spec_point_check_names(rules[i], pairs[i].config.policy, pairs[i].config.K, error));
     SPEC_TRY(spec_point_read(point));
+    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
     const int n = pairs[0].n;
     if ((of = calloc((size_t)n, sizeof *of)) == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", n));
-    spec_parallel_run(compare_one, &(job){of, pairs, rules}, (uint64_t)n,
-                      spec_parallel_workers(point->threads));
+    spec_parallel_run(pool, compare_one, &(job){of, pairs, rules}, (uint64_t)n,
+                      spec_thread_pool_size(pool));
     SPEC_TRY(summarise(&all, of, n, error));
     SPEC_TRY(judge(&verdict, rules, pairs[0].config.policy, all.least, error));
 

@@ -53,8 +53,9 @@ static spec_moments simulate(double alpha, int K, int tokens, uint64_t texts,
                              const spec_point *point)
 {
     spec_moments all = {0}, part[STREAMS] = {{0}};
-    spec_parallel_run(simulate_stream, &(job){part, alpha, K, tokens, texts, point}, STREAMS,
-                      spec_parallel_workers(point->threads));
+    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
+    spec_parallel_run(pool, simulate_stream, &(job){part, alpha, K, tokens, texts, point}, STREAMS,
+                      spec_thread_pool_size(pool));
     for (int s = 0; s < STREAMS; s++) spec_moments_merge(&all, &part[s]);
     return all;
 }

@@ -42,8 +42,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_goodness test;
     int samples, status = GSL_SUCCESS;
     SPEC_TRY(read_point(&config, &law, &samples, point, measure, error));
-    SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, point->seed, point->threads,
-                                point->stop, error));
+    SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples, point->seed,
+                                spec_context_pool(point->opt_context), point->stop, error));
 
     spec_table_number(table, "statistic", test.statistic);
     spec_table_integer(table, "df", test.df);
@@ -95,8 +95,8 @@ static int run_many(spec_table *table, const spec_point *point, const spec_measu
         char name[32];
         snprintf(name, sizeof name, "replica %d", i);
         SPEC_TRY(spec_text_law_test(&test, &law, (uint64_t)samples,
-                                    spec_rng_named_seed(point->seed, name), point->threads,
-                                    point->stop, error));
+                                    spec_rng_named_seed(point->seed, name),
+                                    spec_context_pool(point->opt_context), point->stop, error));
         p[i] = test.p;
     }
     qsort(p, (size_t)replicas, sizeof *p, ascending);

@@ -33,7 +33,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                                   .self = drafting,
                                   .n_values = N_VALUES,
                                   .seed = point->seed,
-                                  .threads = point->threads,
+                                  .opt_pool = spec_context_pool(point->opt_context),
                                   .opt_stop = point->stop,
                                   .opt_listener = point->opt_listener};
     double mean[N_VALUES], se[N_VALUES];

@@ -97,10 +97,11 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_check_names(name, pairs.config.policy, pairs.config.K, error));
     SPEC_TRY(spec_rule_init(&rule, name, error));
     SPEC_TRY(spec_point_read(point));
+    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
     if ((of = calloc((size_t)pairs.n, sizeof *of)) == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d cases", pairs.n));
-    spec_parallel_run(prove_one, &(job){of, &pairs, name, tokens, point->opt_listener},
-                      (uint64_t)pairs.n, spec_parallel_workers(point->threads));
+    spec_parallel_run(pool, prove_one, &(job){of, &pairs, name, tokens, point->opt_listener},
+                      (uint64_t)pairs.n, spec_thread_pool_size(pool));
     SPEC_TRY(summarise(&all, of, pairs.n, error));
 
     spec_table_number(table, "worst_tv", all.worst);

@@ -32,7 +32,7 @@ int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_
     const spec_montecarlo_plan plan = {.rounds = point->rounds,
                                        .standard_error = point->standard_error,
                                        .seed = point->seed,
-                                       .threads = point->threads};
+                                       .opt_pool = spec_context_pool(point->opt_context)};
     spec_montecarlo mc = {0};
     int status = GSL_SUCCESS;
     *ret_tally = (spec_tally){0};

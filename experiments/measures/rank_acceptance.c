@@ -197,9 +197,10 @@ int spec_rank_acceptance_measured(double *ret_accept, int width, const spec_deco
         status = spec_no_memory(error);
         goto done;
     }
+    spec_thread_pool *const pool = spec_context_pool(point->opt_context);
     for (int b = 0; b < BATCHES; b++) result[b].count = count + (size_t)b * (size_t)width;
-    spec_parallel_run(run_one, &(job){result, config, each, seed, point, &done}, BATCHES,
-                      spec_parallel_workers(point->threads));
+    spec_parallel_run(pool, run_one, &(job){result, config, each, seed, point, &done}, BATCHES,
+                      spec_thread_pool_size(pool));
     for (int b = 0; b < BATCHES; b++)
         if (result[b].status != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, result[b].status, "%s", result[b].error.text));

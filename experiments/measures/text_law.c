@@ -143,7 +143,8 @@ static void sample_one(void *self, uint64_t stream, int worker)
 }
 
 int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples,
-                       uint64_t seed, int threads, const volatile int *opt_stop, spec_error *error)
+                       uint64_t seed, spec_thread_pool *opt_pool, const volatile int *opt_stop,
+                       spec_error *error)
 {
     stream_result result[STREAMS];
     uint64_t *counts = calloc(law->size, sizeof *counts);
@@ -152,8 +153,8 @@ int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t sa
     *ret = (spec_goodness){0};
     if (counts == NULL || shared == NULL) SPEC_TRY(spec_no_memory(error));
     memset(result, 0, sizeof result);
-    spec_parallel_run(sample_one, &(job){result, shared, law, samples, seed, opt_stop}, STREAMS,
-                      spec_parallel_workers(threads));
+    spec_parallel_run(opt_pool, sample_one, &(job){result, shared, law, samples, seed, opt_stop},
+                      STREAMS, spec_thread_pool_size(opt_pool));
     for (size_t i = 0; i < law->size; i++) counts[i] = shared[i];
     for (int s = 0; s < STREAMS; s++) {
         if (result[s].status == GSL_SUCCESS) continue;

@@ -7,6 +7,7 @@
 #define SPECLAB_TEXT_LAW_H
 
 #include "analysis/statistics/goodness.h"
+#include "base/thread_pool.h"
 #include "sim/decode.h"
 
 /* Most texts of a law that is tested. */
@@ -29,6 +30,7 @@ void spec_text_law_free(spec_text_law *law);
 /* Sample texts and test them. The work is split into 64 streams of `seed`, and counts are
  * integers, so the result does not depend on the number of threads. */
 int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples,
-                       uint64_t seed, int threads, const volatile int *opt_stop, spec_error *error);
+                       uint64_t seed, spec_thread_pool *opt_pool, const volatile int *opt_stop,
+                       spec_error *error);
 
 #endif

@@ -197,7 +197,7 @@ int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajector
     const int n_batches = trajectory->positions < SPEC_TRAJECTORY_BATCHES
                               ? (int)trajectory->positions
                               : SPEC_TRAJECTORY_BATCHES;
-    const int wanted = spec_parallel_workers(trajectory->threads);
+    const int wanted = spec_thread_pool_size(trajectory->opt_pool);
     const int threads = wanted < n_batches ? wanted : n_batches;
     batch_result *result = calloc((size_t)n_batches, sizeof *result);
     double *sums = calloc((size_t)n_batches * (size_t)trajectory->n_values, sizeof *sums);
@@ -212,7 +212,8 @@ int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajector
         result[b].visited = &visited;
         share_out(&result[b], trajectory, (uint64_t)b, (uint64_t)n_batches);
     }
-    spec_parallel_run(run_one, &(job){result, trajectory}, (uint64_t)n_batches, threads);
+    spec_parallel_run(trajectory->opt_pool, run_one, &(job){result, trajectory},
+                      (uint64_t)n_batches, threads);
     for (int b = 0; b < n_batches && status == GSL_SUCCESS; b++)
         if (result[b].status != GSL_SUCCESS)
             status = spec_fail(error, result[b].status, "%s", result[b].error.text);

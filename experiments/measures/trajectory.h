@@ -6,6 +6,7 @@
 #ifndef SPECLAB_TRAJECTORY_H
 #define SPECLAB_TRAJECTORY_H
 
+#include "base/thread_pool.h"
 #include "models/model.h"
 #include "speclab/listener.h"
 
@@ -35,7 +36,7 @@ typedef struct {
     const int *opt_text; /* (positions) a given text; position i is after its first i tokens */
     double *opt_value;   /* (positions, n_values) with opt_text: the values at each position */
     uint64_t seed;
-    int threads;
+    spec_thread_pool *opt_pool;
     const volatile int *opt_stop;
     const spec_listener *opt_listener;
 } spec_trajectory;

@@ -2,6 +2,7 @@
 #include "models/gpu/backend_gpu.h"
 
 #include "base/int_math.h"
+#include "models/context.h"
 #include "models/gpu/card_roofline.h"
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
@@ -337,14 +338,15 @@ static const spec_backend operations = {
     .roofline = roofline,
 };
 
-int spec_backend_gpu_open(const spec_backend **ret_backend, int ordinal, spec_error *error)
+int spec_backend_gpu_open(const spec_backend **ret_backend, spec_context *context, int ordinal,
+                          spec_error *error)
 {
     int status = GSL_SUCCESS;
     gpu_backend *own = calloc(1, sizeof *own);
     *ret_backend = NULL;
     if (own == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(spec_card_open(&own->card, ordinal, error));
-    SPEC_TRY(spec_upload_init(&own->upload, own->card, error));
+    SPEC_TRY(spec_upload_init(&own->upload, own->card, context->pool, error));
     snprintf(own->name, sizeof own->name, "gpu:%d", ordinal);
     const char *records = getenv("SPECLAB_GPU_RECORD");
     own->records = records == NULL || strcmp(records, "0") != 0;
@@ -352,6 +354,7 @@ int spec_backend_gpu_open(const spec_backend **ret_backend, int ordinal, spec_er
     own->head.name = own->name;
     own->head.device = spec_card_name(own->card);
     own->head.self = own;
+    own->head.opt_context = context;
     *ret_backend = &own->head;
     own = NULL;
 done:

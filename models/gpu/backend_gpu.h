@@ -9,6 +9,7 @@
 
 /* A backend on GPU `ordinal`; the caller closes it with its _close. Fails as spec_card_open
  * does. */
-int spec_backend_gpu_open(const spec_backend **ret_backend, int ordinal, spec_error *error);
+int spec_backend_gpu_open(const spec_backend **ret_backend, spec_context *context, int ordinal,
+                          spec_error *error);
 
 #endif

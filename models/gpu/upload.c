@@ -2,7 +2,6 @@
 #include "models/gpu/upload.h"
 
 #include "base/int_math.h"
-#include "base/thread_pool.h"
 #include "models/gpu/layout.h"
 
 #include <stdatomic.h>
@@ -12,14 +11,14 @@ enum {
     CHUNK_BYTES = 1 << 16 /* bytes that one thread packs at a time */
 };
 
-int spec_upload_init(spec_upload *upload, spec_card *card, spec_error *error)
+int spec_upload_init(spec_upload *upload, spec_card *card, spec_thread_pool *opt_pool,
+                     spec_error *error)
 {
-    *upload = (spec_upload){.card = card};
+    *upload = (spec_upload){.card = card, .opt_pool = opt_pool};
     if (pthread_mutex_init(&upload->lock, NULL) != 0)
         return spec_fail(error, GSL_ENOMEM, "out of memory for a lock");
     const int status = spec_stream_init(&upload->stream, card, error);
-    if (status == GSL_SUCCESS) spec_thread_pool_retain();
-    else pthread_mutex_destroy(&upload->lock);
+    if (status != GSL_SUCCESS) pthread_mutex_destroy(&upload->lock);
     return status;
 }
 
@@ -35,7 +34,6 @@ static void free_pieces(spec_upload *upload)
 void spec_upload_free(spec_upload *upload)
 {
     if (upload->stream == NULL) return;
-    spec_thread_pool_release();
     free_pieces(upload);
     spec_stream_free(upload->stream);
     pthread_mutex_destroy(&upload->lock);
@@ -76,8 +74,8 @@ static void pack_chunk(void *job, int chunk)
 
 /* Packs a piece while the previous one is copied; then waits, so that its memory is free for the
  * next. */
-static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles, bool taken,
-                        spec_error *error)
+static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles,
+                        spec_thread_pool *opt_locked, spec_error *error)
 {
     const int tiles_of_piece = (int)(upload->bytes / job->tile_bytes);
     int status = GSL_SUCCESS;
@@ -85,7 +83,7 @@ static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tile
         job->end = spec_int_min(job->first + tiles_of_piece, tiles);
         job->to = upload->piece[piece];
         const int n = job->end - job->first;
-        spec_thread_pool_run(pack_chunk, job, spec_int_ceil_div(n, job->tiles), taken);
+        spec_thread_pool_run(opt_locked, pack_chunk, job, spec_int_ceil_div(n, job->tiles));
         if (atomic_load(&job->failed))
             SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix"));
         SPEC_TRY(spec_stream_wait(upload->stream, error));
@@ -115,9 +113,9 @@ int spec_upload_matrix(spec_upload *upload, void *data, spec_tensor_type type,
     pthread_mutex_lock(&upload->lock);
     int status = make_pieces(upload, least > tile_bytes ? least : tile_bytes, error);
     if (status == GSL_SUCCESS) {
-        const bool taken = spec_thread_pool_try_lock();
-        status = pack_and_put(upload, data, &job, tiles, taken, error);
-        if (taken) spec_thread_pool_unlock();
+        spec_thread_pool *locked = spec_thread_pool_try_lock(upload->opt_pool);
+        status = pack_and_put(upload, data, &job, tiles, locked, error);
+        spec_thread_pool_unlock(locked);
     }
     pthread_mutex_unlock(&upload->lock);
     return status;

@@ -5,6 +5,7 @@
 #ifndef SPECLAB_UPLOAD_H
 #define SPECLAB_UPLOAD_H
 
+#include "base/thread_pool.h"
 #include "models/gpu/card.h"
 #include "models/transformer/engine/backend.h"
 
@@ -12,13 +13,15 @@
 
 typedef struct {
     spec_card *card;
+    spec_thread_pool *opt_pool; /* packs */
     pthread_mutex_t lock;
     spec_stream *stream;
     char *piece[2]; /* pinned; allocated for the first matrix, and again for a larger one */
     size_t bytes;   /* of one piece */
 } spec_upload;
 
-int spec_upload_init(spec_upload *upload, spec_card *card, spec_error *error);
+int spec_upload_init(spec_upload *upload, spec_card *card, spec_thread_pool *opt_pool,
+                     spec_error *error);
 void spec_upload_free(spec_upload *upload);
 
 /* Uploads the stacked rows of all parts, packed as layout.h says, to `data` in GPU memory. */

@@ -120,7 +120,7 @@ static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kg
         realloc(law->successor, (law->n_successors + grams->n + 1) * sizeof *successor);
     if (successor == NULL) return spec_ngram_counts_no_memory(error);
     law->successor = successor;
-    spec_context *context = realloc(law->context, (law->n_contexts + n) * sizeof *context);
+    spec_ngram_context *context = realloc(law->context, (law->n_contexts + n) * sizeof *context);
     if (context == NULL) return spec_ngram_counts_no_memory(error);
     law->context = context;
     keys->word = malloc((n + 1) * words * sizeof *keys->word);
@@ -141,7 +141,7 @@ static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kg
             total += count;
         }
         context[keys->n] =
-            (spec_context){law->n_successors + begin, (uint32_t)(i - begin), (uint32_t)total};
+            (spec_ngram_context){law->n_successors + begin, (uint32_t)(i - begin), (uint32_t)total};
         memcpy(keys->word + keys->n * words, here.word, words * sizeof *keys->word);
         keys->n++;
     }
@@ -263,7 +263,8 @@ void spec_kneser_ney_free(spec_kneser_ney *law)
 const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n,
                                   double *scratch)
 {
-    const spec_context *found[SPEC_NGRAM_ORDER_MAX]; /* [m]: the last m tokens of the context */
+    const spec_ngram_context
+        *found[SPEC_NGRAM_ORDER_MAX]; /* [m]: the last m tokens of the context */
     int depth = 0;
     uint32_t at = 0;
     while (depth < law->order - 1 && (size_t)depth < n) {

@@ -19,7 +19,7 @@ typedef struct {
                        successor[first + n - 1] */
     uint32_t n;
     uint32_t total; /* the sum of their counts */
-} spec_context;
+} spec_ngram_context;
 
 /* A link from a shorter context to a longer one: `token` precedes context `parent`. */
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
     int order, vocab;
     double discount[SPEC_NGRAM_ORDER_MAX + 1]; /* [k] for the k-grams, 1 <= k <= order */
     double *unigram;                           /* (vocab) the row after the empty context */
-    spec_context *context; /* (n_contexts); 0 is the empty context, whose successors are not
+    spec_ngram_context *context; /* (n_contexts); 0 is the empty context, whose successors are not
                               stored */
     size_t n_contexts;
     spec_successor *successor;                 /* (n_successors) */

@@ -200,8 +200,9 @@ static void ngram_close(spec_model *model)
 }
 
 static int ngram_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                      spec_error *error)
+                      spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     int status = GSL_SUCCESS;
     int order, tokens, vocab;
     uint64_t limit;

@@ -131,8 +131,9 @@ static int read_place(int64_t *ret_place, const spec_settings *settings, const c
 }
 
 static int open_rows(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                     spec_error *error)
+                     spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     static const char *const sides[SPEC_ROWS_SIDES_MAX + 1] = {
         "target", "draft", "draft2", "draft3", "draft4", "draft5", "draft6", "draft7", NULL};
     (void)opt_target;

@@ -90,8 +90,9 @@ typedef struct {
 } cases;
 
 static int open_cases(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                      spec_error *error)
+                      spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     static const char *const sides[] = {"target", "draft", NULL};
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order, family, side, end;

@@ -91,8 +91,10 @@ typedef struct {
 } dirichlet;
 
 static int open_dirichlet(spec_model **ret_model, spec_settings *settings,
-                          const spec_model *opt_target, spec_error *error)
+                          const spec_model *opt_target, spec_context *opt_context,
+                          spec_error *error)
 {
+    (void)opt_context;
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order;
     spec_dirichlet law;

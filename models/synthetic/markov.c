@@ -16,8 +16,9 @@ typedef struct {
 } markov;
 
 static int open_markov(spec_model **ret_model, spec_settings *settings,
-                       const spec_model *opt_target, spec_error *error)
+                       const spec_model *opt_target, spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     (void)opt_target;
     int status = GSL_SUCCESS, vocab, order;
     spec_dirichlet law;

@@ -96,8 +96,9 @@ typedef struct {
 } perturb_session;
 
 static int open_perturb(spec_model **ret_model, spec_settings *settings,
-                        const spec_model *opt_target, spec_error *error)
+                        const spec_model *opt_target, spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     static const char *const of[] = {"target", NULL};
     int status = GSL_SUCCESS, unused;
     double alpha, noise;

@@ -136,8 +136,9 @@ static int find_vocab(int *ret_vocab, int n, int order, spec_error *error)
 }
 
 static int open_probs(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                      spec_error *error)
+                      spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     (void)opt_target;
     int status = GSL_SUCCESS, normalise, order, n, vocab;
     probs *model = NULL;

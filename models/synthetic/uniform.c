@@ -3,8 +3,9 @@
 #include "models/synthetic/fixed_row.h"
 
 static int open_uniform(spec_model **ret_model, spec_settings *settings,
-                        const spec_model *opt_target, spec_error *error)
+                        const spec_model *opt_target, spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     (void)opt_target;
     int status = GSL_SUCCESS, vocab;
     double *row;

@@ -6,8 +6,9 @@
 #include <math.h>
 
 static int open_zipf(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
-                     spec_error *error)
+                     spec_context *opt_context, spec_error *error)
 {
+    (void)opt_context;
     (void)opt_target;
     int status = GSL_SUCCESS, vocab;
     double *row, s;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -36,24 +37,31 @@ static void expect(marks *m, int n, int times)
     }
 }
 
+static spec_thread_pool *pool_of(int size)
+{
+    spec_thread_pool *pool;
+    assert_int_equal(spec_thread_pool_init(&pool, size, NULL), GSL_SUCCESS);
+    return pool;
+}
+
 static void every_chunk_is_done_once(void **state)
 {
     (void)state;
     static const int sizes[] = {1, 2, 3, 5};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         omp_set_num_threads(sizes[s]);
-        spec_thread_pool_retain();
+        spec_thread_pool *pool = pool_of(0);
         for (int n = 0; n <= CHUNKS; n = n * 3 + 1) {
             marks m = {0};
             for (int job = 0; job < 20; job++) {
-                const bool taken = spec_thread_pool_try_lock();
-                assert_int_equal(taken, sizes[s] > 1);
-                for (int again = 0; again < 5; again++) spec_thread_pool_run(mark, &m, n, taken);
-                if (taken) spec_thread_pool_unlock();
+                spec_thread_pool *locked = spec_thread_pool_try_lock(pool);
+                assert_int_equal(locked != NULL, sizes[s] > 1);
+                for (int again = 0; again < 5; again++) spec_thread_pool_run(locked, mark, &m, n);
+                spec_thread_pool_unlock(locked);
             }
             expect(&m, n, 100);
         }
-        spec_thread_pool_release();
+        spec_thread_pool_free(pool);
     }
 }
 
@@ -77,15 +85,15 @@ static void the_caller_waits_for_the_last(void **state)
     (void)state;
     caller = pthread_self();
     omp_set_num_threads(3);
-    spec_thread_pool_retain();
-    assert_true(spec_thread_pool_try_lock());
+    spec_thread_pool *pool = pool_of(0);
+    assert_non_null(spec_thread_pool_try_lock(pool));
     for (int job = 0; job < 5; job++) {
         marks m = {0};
-        spec_thread_pool_run(mark_late, &m, 30, true);
+        spec_thread_pool_run(pool, mark_late, &m, 30);
         expect(&m, 30, 1);
     }
-    spec_thread_pool_unlock();
-    spec_thread_pool_release();
+    spec_thread_pool_unlock(pool);
+    spec_thread_pool_free(pool);
 }
 
 /* Where chunks ran; the thread moves to the caller's processor while `pull` is set. */
@@ -127,26 +135,26 @@ static void a_member_leaves_the_callers_processor(void **state)
     }
     caller = pthread_self();
     omp_set_num_threads(2);
-    spec_thread_pool_retain();
-    assert_true(spec_thread_pool_try_lock()); /* the pool thread may run anywhere */
-    spec_thread_pool_unlock();
+    spec_thread_pool *pool = pool_of(0);
+    assert_non_null(spec_thread_pool_try_lock(pool)); /* the pool thread may run anywhere */
+    spec_thread_pool_unlock(pool);
     whereabouts w = {.callers = sched_getcpu()};
     CPU_ZERO(&one);
     CPU_SET((size_t)w.callers, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     int left = 0;
     for (int pass = 0; pass < 20; pass++) {
-        assert_true(spec_thread_pool_try_lock());
+        assert_non_null(spec_thread_pool_try_lock(pool));
         w.pull = true;
-        spec_thread_pool_run(look_around, &w, 40, true);
+        spec_thread_pool_run(pool, look_around, &w, 40);
         w.pull = false;
         atomic_store(&w.apart, 0);
-        for (int job = 0; job < 3; job++) spec_thread_pool_run(look_around, &w, 40, true);
+        for (int job = 0; job < 3; job++) spec_thread_pool_run(pool, look_around, &w, 40);
         left += w.apart > 0;
-        spec_thread_pool_unlock();
+        spec_thread_pool_unlock(pool);
     }
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    spec_thread_pool_release();
+    spec_thread_pool_free(pool);
     printf("left in %d of 20 passes\n", left);
     assert_true(left >= 10);
 }
@@ -155,42 +163,42 @@ static void who_finds_it_taken_works_alone(void **state)
 {
     (void)state;
     omp_set_num_threads(2);
-    spec_thread_pool_retain();
-    assert_true(spec_thread_pool_try_lock());
-    assert_false(spec_thread_pool_try_lock());
+    spec_thread_pool *pool = pool_of(0);
+    assert_non_null(spec_thread_pool_try_lock(pool));
+    assert_null(spec_thread_pool_try_lock(pool));
     marks m = {0};
-    spec_thread_pool_run(mark, &m, CHUNKS, false);
+    spec_thread_pool_run(NULL, mark, &m, CHUNKS);
     expect(&m, CHUNKS, 1);
-    spec_thread_pool_unlock();
-    assert_true(spec_thread_pool_try_lock());
-    spec_thread_pool_unlock();
-    spec_thread_pool_release();
+    spec_thread_pool_unlock(pool);
+    assert_non_null(spec_thread_pool_try_lock(pool));
+    spec_thread_pool_unlock(pool);
+    spec_thread_pool_free(pool);
 }
 
 static void inside_a_parallel_region_everybody_works_alone(void **state)
 {
     (void)state;
     omp_set_num_threads(3);
-    spec_thread_pool_retain();
+    spec_thread_pool *pool = pool_of(0);
     atomic_int taken = 0;
 #pragma omp parallel
     {
-        if (spec_thread_pool_try_lock()) atomic_fetch_add(&taken, 1);
+        if (spec_thread_pool_try_lock(pool) != NULL) atomic_fetch_add(&taken, 1);
     }
     assert_int_equal(taken, 0);
-    spec_thread_pool_release();
+    spec_thread_pool_free(pool);
 }
 
-/* Sessions of several threads; each retains the pool and locks it when it is free. */
+/* Sessions of several threads; each locks the pool when it is free. */
+static spec_thread_pool *shared;
+
 static void *read_own_text(void *result)
 {
     for (int pass = 0; pass < 40; pass++) {
         omp_set_num_threads(2 + pass / 10 % 2);
-        spec_thread_pool_retain();
-        const bool taken = spec_thread_pool_try_lock();
-        for (int job = 0; job < 10; job++) spec_thread_pool_run(mark, result, CHUNKS, taken);
-        if (taken) spec_thread_pool_unlock();
-        spec_thread_pool_release();
+        spec_thread_pool *locked = spec_thread_pool_try_lock(shared);
+        for (int job = 0; job < 10; job++) spec_thread_pool_run(locked, mark, result, CHUNKS);
+        spec_thread_pool_unlock(locked);
     }
     return NULL;
 }
@@ -201,9 +209,11 @@ static void threads_share_it_in_turns(void **state)
     enum { READERS = 4 };
     static marks m[READERS];
     pthread_t reader[READERS];
+    shared = pool_of(0);
     for (int i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&reader[i], NULL, read_own_text, &m[i]), 0);
     for (int i = 0; i < READERS; i++) pthread_join(reader[i], NULL);
+    spec_thread_pool_free(shared);
     for (int i = 0; i < READERS; i++) expect(&m[i], CHUNKS, 400);
 }
 
@@ -234,58 +244,82 @@ static int awake_now(void)
     return n;
 }
 
-static void it_sleeps_between_passes_and_ends_with_its_last_holder(void **state)
+static void it_sleeps_between_passes_and_ends_with_the_pool(void **state)
 {
     (void)state;
     omp_set_num_threads(3);
-    spec_thread_pool_retain();
-    spec_thread_pool_retain();
+    const int before = threads_now();
+    spec_thread_pool *pool = pool_of(3);
     marks m = {0};
     for (int pass = 1; pass <= 3; pass++) {
-        assert_true(spec_thread_pool_try_lock());
-        spec_thread_pool_run(mark, &m, CHUNKS, true);
-        spec_thread_pool_unlock();
+        assert_non_null(spec_thread_pool_try_lock(pool));
+        spec_thread_pool_run(pool, mark, &m, CHUNKS);
+        spec_thread_pool_unlock(pool);
         for (int i = 0; i < 1000 && awake_now() > 1; i++) usleep(10000);
         assert_int_equal(awake_now(), 1);
         expect(&m, CHUNKS, pass);
     }
-    const int with_team = threads_now();
-    spec_thread_pool_release();
-    assert_int_equal(threads_now(), with_team);
-    spec_thread_pool_release();
-    assert_int_equal(threads_now(), with_team - 2);
+    assert_int_equal(threads_now(), before + 2);
+    spec_thread_pool_free(pool);
+    assert_int_equal(threads_now(), before);
 }
 
-static void a_child_of_a_fork_works_on(void **state)
+static void work_in_a_child(bool locked)
 {
-    (void)state;
-    if (getenv("SPEC_TEST_NO_FORKED_THREADS") != NULL) {
-        printf("skipped: the emulator cannot start threads in a forked child\n");
-        skip();
-    }
-    omp_set_num_threads(3);
-    spec_thread_pool_retain();
+    spec_thread_pool *pool = pool_of(3);
     marks m = {0};
-    bool taken = spec_thread_pool_try_lock();
-    spec_thread_pool_run(mark, &m, CHUNKS, taken);
-    spec_thread_pool_unlock();
+    assert_ptr_equal(spec_thread_pool_try_lock(pool), pool);
+    spec_thread_pool_run(pool, mark, &m, CHUNKS);
+    if (!locked) spec_thread_pool_unlock(pool);
     const pid_t child = fork();
     if (child == 0) {
+        bool alone = true;
         for (int i = 0; i < 3; i++) {
-            taken = spec_thread_pool_try_lock();
-            spec_thread_pool_run(mark, &m, CHUNKS, taken);
-            if (taken) spec_thread_pool_unlock();
+            spec_thread_pool *own = spec_thread_pool_try_lock(pool);
+            alone = alone && own == NULL;
+            spec_thread_pool_run(own, mark, &m, CHUNKS);
+            spec_thread_pool_unlock(own);
         }
-        bool right = taken;
+        bool right = alone;
         for (int i = 0; i < CHUNKS; i++)
             right = right && m.times[i] == 4 && m.plain[i] == 4 * (i + 1);
-        spec_thread_pool_release();
+        spec_thread_pool_free(pool);
         _exit(right ? 0 : 1);
     }
     int code;
     assert_int_equal(waitpid(child, &code, 0), child);
     assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
-    spec_thread_pool_release();
+    if (locked) spec_thread_pool_unlock(pool);
+    assert_ptr_equal(spec_thread_pool_try_lock(pool), pool); /* the parent's threads remain */
+    spec_thread_pool_run(pool, mark, &m, CHUNKS);
+    spec_thread_pool_unlock(pool);
+    expect(&m, CHUNKS, 2);
+    spec_thread_pool_free(pool);
+}
+
+static void a_child_of_a_fork_works_on(void **state)
+{
+    (void)state;
+    work_in_a_child(false);
+}
+
+/* Another thread may hold the pool at the fork, and no thread of the child unlocks it. */
+static void a_child_of_a_fork_does_not_wait_for_a_lock(void **state)
+{
+    (void)state;
+    work_in_a_child(true);
+}
+
+static void without_a_pool_the_caller_works_alone(void **state)
+{
+    (void)state;
+    marks m = {0};
+    assert_null(spec_thread_pool_try_lock(NULL));
+    spec_thread_pool_run(NULL, mark, &m, CHUNKS);
+    spec_thread_pool_unlock(NULL);
+    expect(&m, CHUNKS, 1);
+    assert_int_equal(spec_thread_pool_size(NULL), 1);
+    spec_thread_pool_free(NULL);
 }
 
 int main(void)
@@ -297,8 +331,10 @@ int main(void)
         cmocka_unit_test(who_finds_it_taken_works_alone),
         cmocka_unit_test(inside_a_parallel_region_everybody_works_alone),
         cmocka_unit_test(threads_share_it_in_turns),
-        cmocka_unit_test(it_sleeps_between_passes_and_ends_with_its_last_holder),
+        cmocka_unit_test(it_sleeps_between_passes_and_ends_with_the_pool),
         cmocka_unit_test(a_child_of_a_fork_works_on),
+        cmocka_unit_test(a_child_of_a_fork_does_not_wait_for_a_lock),
+        cmocka_unit_test(without_a_pool_the_caller_works_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "tests/bench/bench.h"
+#include "tests/support/contexts.h"
 
 #include <stdlib.h>
 
@@ -35,8 +36,10 @@ static const char *open_loop(void **ret_state, const void *setup)
     if (l == NULL) return "no memory";
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     l->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
-    if (spec_model_open(&l->target, s->target, NULL, NULL) != GSL_SUCCESS) goto failed;
-    if (spec_model_open(&l->draft, s->draft, l->target, NULL) != GSL_SUCCESS) goto failed;
+    if (spec_model_open(&l->target, s->target, NULL, spec_test_context(0), NULL) != GSL_SUCCESS)
+        goto failed;
+    if (spec_model_open(&l->draft, s->draft, l->target, spec_test_context(0), NULL) != GSL_SUCCESS)
+        goto failed;
     config.target = l->target;
     config.opt_draft = l->draft;
     config.drafting = s->drafting;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/sources.h"
 #include "tests/bench/bench.h"
+#include "tests/support/contexts.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static uint64_t run_engine(void *state, uint64_t n)
     spec_round_source source = spec_sources_acceptance(e->config);
     const uint64_t group = SPEC_MONTECARLO_GROUP * source.usual_batch,
                    rounds = (n + group - 1) / group * group;
-    const spec_montecarlo_plan plan = {.rounds = rounds, .seed = e->seed++, .threads = e->threads};
+    const spec_montecarlo_plan plan = {
+        .rounds = rounds, .seed = e->seed++, .opt_pool = spec_test_pool(e->threads)};
     spec_montecarlo mc;
     if (spec_montecarlo_init(&mc, &source, &plan, NULL) != GSL_SUCCESS) return 0;
     const bool ran = spec_montecarlo_run(&mc, NULL, NULL) == GSL_SUCCESS;

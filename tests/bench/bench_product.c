@@ -2,6 +2,7 @@
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/bandwidth.h"
 #include "tests/bench/bench.h"
+#include "tests/support/contexts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static uint64_t read_memory(void *state, uint64_t n)
 {
     const spec_bandwidth *const bandwidth = state;
     uint64_t done = 0;
-    for (; done < n; done += bandwidth->bytes) spec_bandwidth_read(bandwidth);
+    for (; done < n; done += bandwidth->bytes) spec_bandwidth_read(bandwidth, spec_test_pool(0));
     return done;
 }
 
@@ -83,7 +84,7 @@ static void release_weights(spec_tensor_type type)
 {
     if (--weights_of[type].used_by > 0) return;
     for (int i = 0; i < MATRICES; i++)
-        spec_backend_cpu.matrix_free(&spec_backend_cpu, &weights_of[type].matrix[i]);
+        spec_backend_cpu.matrix_free(spec_test_context(0)->cpu, &weights_of[type].matrix[i]);
 }
 
 /* The same few rows repeated: only their addresses affect the time. */
@@ -104,8 +105,8 @@ static int hold_weights(spec_tensor_type type)
                                   value + (size_t)r * (size_t)cols, cols);
         for (int p = 0; p < rows / PART; p++)
             part[p] = (spec_tensor){.type = type, .rows = PART, .cols = cols, .data = data};
-        status = spec_backend_cpu.matrix_init(&spec_backend_cpu, &weights_of[type].matrix[i], type,
-                                              part, rows / PART, NULL);
+        status = spec_backend_cpu.matrix_init(
+            spec_test_context(0)->cpu, &weights_of[type].matrix[i], type, part, rows / PART, NULL);
     }
     return status;
 }
@@ -138,7 +139,8 @@ static const char *open_pass(void **ret_state, const void *setup)
     p->x = malloc(sizeof *p->x * SPEC_COLUMNS_MAX * FFN);
     p->y = malloc(sizeof *p->y * SPEC_COLUMNS_MAX * VOCAB);
     if (hold_weights(p->setup->type) != GSL_SUCCESS || p->x == NULL || p->y == NULL ||
-        spec_backend_cpu.queue_init(&spec_backend_cpu, &p->queue, &shape, NULL) != GSL_SUCCESS) {
+        spec_backend_cpu.queue_init(spec_test_context(0)->cpu, &p->queue, &shape, NULL) !=
+            GSL_SUCCESS) {
         close_pass(p);
         return "no memory";
     }

@@ -4,6 +4,7 @@
 #include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "tests/bench/bench.h"
+#include "tests/support/contexts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static const spec_model *hold_model(int type)
     char spec[64];
     snprintf(spec, sizeof spec, "random?type=%s&context=256", type_name[type]);
     if (models[type].used_by++ == 0 &&
-        spec_model_open(&models[type].model, spec, NULL, NULL) != GSL_SUCCESS)
+        spec_model_open(&models[type].model, spec, NULL, spec_test_context(0), NULL) != GSL_SUCCESS)
         models[type].model = NULL;
     return models[type].model;
 }
@@ -133,7 +134,8 @@ static const char *open_rounds(void **ret_state, const void *setup)
     config.K = K;
     r->rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     if (config.target == NULL || r->rng == NULL) goto failed;
-    if (spec_model_open(&r->draft, spec, config.target, NULL) != GSL_SUCCESS) goto failed;
+    if (spec_model_open(&r->draft, spec, config.target, spec_test_context(0), NULL) != GSL_SUCCESS)
+        goto failed;
     config.opt_draft = r->draft;
     fill_text(text, TEXT, config.target->vocab);
     if (spec_decoder_init(&r->decoder, &config, NULL) != GSL_SUCCESS) goto failed;
@@ -169,7 +171,7 @@ typedef struct {
 static void close_bare(void *state)
 {
     bare *b = state;
-    spec_backend_cpu.kv_free(&spec_backend_cpu, &b->kv);
+    spec_backend_cpu.kv_free(spec_test_context(0)->cpu, &b->kv);
     spec_forward_free(&b->forward);
     release_model(0);
     free(b);
@@ -196,7 +198,7 @@ static const char *open_bare(void **ret_state, const void *setup)
     const spec_model *model = hold_model(0);
     if (model != NULL && (b->model = spec_transformer_of(model)) != NULL &&
         spec_forward_init(&b->forward, b->model->weights, NULL) == GSL_SUCCESS &&
-        spec_backend_cpu.kv_init(&spec_backend_cpu, &b->kv, &b->model->weights->shape,
+        spec_backend_cpu.kv_init(spec_test_context(0)->cpu, &b->kv, &b->model->weights->shape,
                                  SPEC_TENSOR_F32, TEXT + K, NULL) == GSL_SUCCESS) {
         fill_text(b->token, TEXT + K, model->vocab);
         if (bare_pass(b, 0, TEXT, b->model->n_layers) == GSL_SUCCESS) {

@@ -3,6 +3,7 @@
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/logits.h"
 #include "tests/bench/bench.h"
+#include "tests/support/contexts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static uint64_t attend(void *state, uint64_t n)
     const uint64_t bytes = (uint64_t)m->context * 2 * DIM * sizeof(float);
     uint64_t done = 0;
     for (; done < n; done += bytes, m->layer = (m->layer + 1) % LAYERS)
-        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, &m->batch, false);
+        spec_attention_attend(&m->attention, m->o, m->qkv, &m->kv, m->layer, &m->batch, NULL);
     return done;
 }
 
@@ -143,7 +144,7 @@ static uint64_t softmax(void *state, uint64_t n)
     uint64_t done = 0;
     for (; done < n; done++)
         spec_logits_rows(row, v->x, 0.7, 1, VOCAB, spec_vector_kernels_of(spec_cpu_best_isa()),
-                         false, NULL);
+                         NULL, NULL);
     return done;
 }
 
@@ -166,15 +167,13 @@ static const char *open_team(void **ret_state, const void *unused)
 {
     (void)unused;
     *ret_state = NULL;
-    if (spec_thread_pool_size() == 1) return "one processor";
-    spec_thread_pool_retain();
+    if (spec_thread_pool_size(spec_test_pool(0)) == 1) return "one processor";
     return NULL;
 }
 
 static void close_team(void *state)
 {
     (void)state;
-    spec_thread_pool_release();
 }
 
 static void nothing(void *job, int chunk)
@@ -186,19 +185,20 @@ static void nothing(void *job, int chunk)
 static uint64_t fork_and_join(void *state, uint64_t n)
 {
     (void)state;
-    const bool taken = spec_thread_pool_try_lock();
+    spec_thread_pool *pool = spec_test_pool(0), *locked = spec_thread_pool_try_lock(pool);
     for (uint64_t i = 0; i < n; i++)
-        spec_thread_pool_run(nothing, NULL, 2 * spec_thread_pool_size(), taken);
-    if (taken) spec_thread_pool_unlock();
+        spec_thread_pool_run(locked, nothing, NULL, 2 * spec_thread_pool_size(pool));
+    spec_thread_pool_unlock(locked);
     return n;
 }
 
 static uint64_t openmp_region(void *state, uint64_t n)
 {
     (void)state;
+    const int chunks = 2 * spec_thread_pool_size(spec_test_pool(0));
     for (uint64_t i = 0; i < n; i++) {
 #pragma omp parallel for schedule(dynamic)
-        for (int chunk = 0; chunk < 2 * spec_thread_pool_size(); chunk++) nothing(NULL, chunk);
+        for (int chunk = 0; chunk < chunks; chunk++) nothing(NULL, chunk);
     }
     return n;
 }

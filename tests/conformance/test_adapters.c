@@ -5,6 +5,7 @@
  * the root of the sources. */
 #include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <limits.h>
@@ -21,10 +22,11 @@ static spec_validate_verdict verdict_on(const char *subject, const char *fixture
     spec_validation validation;
     spec_error error = {{0}};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     const char *const only[] = {fixture, NULL};
     plan.seed = spec_test_seed();
     plan.draws = spec_test_samples(DRAWS);
-    plan.threads = 1;
+    plan.opt_pool = spec_test_pool(1);
     plan.hints = false;
     plan.opt_only = only;
     plan.limits.supervisor = "/proc/self/exe";

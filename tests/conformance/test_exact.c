@@ -6,6 +6,7 @@
 #include "conformance/validate.h"
 
 #include "analysis/statistics/goodness.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -341,11 +342,12 @@ static void every_exact_sampler_passes(void **state)
                                       "greedy-8",
                                       NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     const spec_mutant *m;
     int n = 0;
     plan.draws = 150000;
     plan.hints = false;
-    plan.threads = 1;
+    plan.opt_pool = spec_test_pool(1);
     plan.seed = spec_test_seed();
     plan.opt_only = few;
     for (int i = 0; (m = spec_mutants_at(i)) != NULL; i++) {

@@ -3,6 +3,7 @@
  * and by endless runs. */
 #include "conformance/power_check.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -16,6 +17,7 @@
 static void check(const char *const *only, uint64_t draws, int runs, bool endless, int least_lines)
 {
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_power_check_result result;
     spec_error error = {""};
     int found[SPEC_PLACES] = {0}, all[SPEC_PLACES] = {0}, lines = 0;
@@ -62,12 +64,13 @@ static void the_result_is_the_same_for_any_number_of_threads(void **state)
     (void)state;
     static const char *const only[] = {"two-2", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_power_check_result one, more;
     plan.opt_only = only;
     plan.draws = 10000;
-    plan.threads = 1;
+    plan.opt_pool = spec_test_pool(1);
     assert_int_equal(spec_power_check(&one, 3, &plan, NULL), GSL_SUCCESS);
-    plan.threads = 3;
+    plan.opt_pool = spec_test_pool(3);
     assert_int_equal(spec_power_check(&more, 3, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(one.n, more.n);
     for (int i = 0; i < one.n; i++) {
@@ -100,6 +103,7 @@ static void unknown_names_are_errors(void **state)
     (void)state;
     static const char *const only[] = {"plain-5", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_power_check_result result;
     spec_error error = {""};
     plan.opt_only = only;

@@ -4,6 +4,7 @@
 #include "conformance/validate.h"
 
 #include "tests/conformance/validation.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -47,7 +48,8 @@ static void the_result_is_the_same_for_any_number_of_threads(void **state)
         spec_validate_plan plan = plan_of(150000, 1, s < 2 ? few : coins);
         spec_validation one, more;
         run(&one, subjects[s], &plan);
-        for (plan.threads = 2; plan.threads <= 3; plan.threads++) {
+        for (int threads = 2; threads <= 3; threads++) {
+            plan.opt_pool = spec_test_pool(threads);
             run(&more, subjects[s], &plan);
             same(&one, &more);
             spec_validation_free(&more);

@@ -5,13 +5,15 @@
 #define SPECLAB_TESTS_VALIDATION_H
 
 #include "conformance/validate.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 static inline spec_validate_plan plan_of(uint64_t draws, int threads, const char *const *only)
 {
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     plan.draws = draws;
-    plan.threads = threads;
+    plan.opt_pool = spec_test_pool(threads);
     plan.opt_only = only;
     plan.hints = false;
     return plan;

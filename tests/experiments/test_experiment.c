@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -55,7 +56,8 @@ static char *run_to(const char *path, const char *text, const char *const *set, 
     spec_experiment e;
     spec_result result;
     spec_error error = {""};
-    spec_run_options options = {.csv_path = path, .threads = threads, .resume = resume};
+    spec_run_options options = {
+        .csv_path = path, .opt_context = spec_test_context(threads), .resume = resume};
     parse(&e, text, set);
     if (spec_experiment_run(&result, &e, &options, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
@@ -84,7 +86,7 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
         if (child == 0) {
             spec_experiment e;
             spec_result result;
-            spec_run_options options = {.csv_path = path, .threads = 1};
+            spec_run_options options = {.csv_path = path, .opt_context = spec_test_context(1)};
             if (spec_experiment_parse(&e, "run.cfg", grid_text, strlen(grid_text), slow, NULL) ==
                 GSL_SUCCESS)
                 spec_experiment_run(&result, &e, &options, NULL);
@@ -301,7 +303,7 @@ static void adding_a_point_changes_no_other(void **state)
     static const char *const more[] = {"alpha=0.3,0.5,0.6,0.7", NULL};
     spec_experiment few, many;
     spec_result a, b;
-    spec_run_options options = {.threads = 1};
+    spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error;
     size_t matched = 0;
     (void)state;
@@ -348,8 +350,11 @@ static void a_stopped_run_keeps_its_rows_and_goes_on(void **state)
     (void)state;
     temporary(path);
     temporary(whole_path);
-    spec_run_options options = {
-        .csv_path = path, .threads = 1, .stop = &b.stop, .progress = stop_after, .context = &b};
+    spec_run_options options = {.csv_path = path,
+                                .opt_context = spec_test_context(1),
+                                .stop = &b.stop,
+                                .progress = stop_after,
+                                .self = &b};
     parse(&e, grid_text, NULL);
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EFAILED);
     assert_string_equal(error.text,
@@ -376,7 +381,7 @@ static void a_full_disk_and_a_closed_pipe_are_told(void **state)
     int end[2];
     (void)state;
     parse(&e, grid_text, NULL);
-    spec_run_options full = {.csv_path = "/dev/full", .threads = 1};
+    spec_run_options full = {.csv_path = "/dev/full", .opt_context = spec_test_context(1)};
     assert_int_equal(spec_experiment_run(&result, &e, &full, &error), GSL_EFAILED);
     assert_string_equal(error.text, "/dev/full: No space left on device after 0 of 18 points");
     spec_result_free(&result);
@@ -385,13 +390,13 @@ static void a_full_disk_and_a_closed_pipe_are_told(void **state)
     assert_int_equal(pipe(end), 0);
     close(end[0]);
     FILE *out = fdopen(end[1], "w");
-    spec_run_options closed = {.opt_csv = out, .threads = 1};
+    spec_run_options closed = {.opt_csv = out, .opt_context = spec_test_context(1)};
     assert_int_equal(spec_experiment_run(&result, &e, &closed, &error), GSL_EFAILED);
     assert_string_equal(error.text, "standard output: Broken pipe after 0 of 18 points");
     spec_result_free(&result);
     fclose(out);
 
-    spec_run_options folder = {.csv_path = "/tmp", .threads = 1};
+    spec_run_options folder = {.csv_path = "/tmp", .opt_context = spec_test_context(1)};
     assert_int_equal(spec_experiment_run(&result, &e, &folder, &error), GSL_EFAILED);
     assert_string_equal(error.text, "/tmp: Is a directory");
     spec_result_free(&result);
@@ -426,7 +431,7 @@ static void an_experiment_that_cannot_run_says_why(void **state)
         spec_experiment e;
         spec_result result;
         spec_error error = {""};
-        spec_run_options options = {.threads = 1};
+        spec_run_options options = {.opt_context = spec_test_context(1)};
         parse(&e, cases[i][0], NULL);
         assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
         if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0)

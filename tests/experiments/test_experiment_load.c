@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/config.h"
 #include "experiments/experiment.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -37,7 +38,7 @@ static void points_load_with_labels_and_columns(void **state)
 {
     spec_experiment e;
     spec_result result;
-    spec_run_options options = {.threads = 1};
+    spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error = {""};
     char *csv = NULL;
     size_t n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/generation.h"
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
@@ -154,8 +155,9 @@ static void a_baseline_needs_no_keys_and_values_of_its_own(void **state)
     spec_model *target, *draft;
     drawing_backend drawing;
     const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
-    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1", target, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1", target, spec_test_context(0), NULL),
+                     GSL_SUCCESS);
     drawing_backend_init(&drawing, 16);
     drawing.backend.kv_init = count_caches;
     drawing_backend_take(&drawing, target);

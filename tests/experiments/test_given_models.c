@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/experiment.h"
 #include "experiments/given_models.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -123,7 +124,7 @@ static void overrides_that_set_nothing_are_refused(void **state)
     };
     spec_experiment e;
     spec_result result;
-    spec_run_options options = {.threads = 1};
+    spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,6 +6,7 @@
 #include "experiments/report/report.h"
 #include "models/ngram/corpus.h"
 #include "sim/draft/drafter.h"
+#include "tests/support/contexts.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
 
@@ -281,7 +282,7 @@ static bool check_page(size_t i, const spec_experiment *was, const overrides *li
     spec_experiment is = {0};
     spec_result result = {0};
     spec_error error = {""};
-    const spec_run_options options = {.threads = 1, .limit = LIMIT};
+    const spec_run_options options = {.opt_context = spec_test_context(1), .limit = LIMIT};
     bool good = spec_experiment_load(&is, files.gl_pathv[i], (const char *const *)list->set,
                                      &error) == GSL_SUCCESS;
     if (good) good = spec_experiment_run(&result, &is, &options, &error) == GSL_SUCCESS;
@@ -424,7 +425,7 @@ static void a_shipped_experiment_prints_its_finding(void **state)
         for (size_t k = 0; k < sizeof quickest / sizeof *quickest; k++) {
             spec_result result;
             spec_error error = {""};
-            const spec_run_options options = {.threads = 1};
+            const spec_run_options options = {.opt_context = spec_test_context(1)};
             if (strcmp(e.name, quickest[k]) != 0) continue;
             assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
             char *page = page_of(&e, &result), first[41];

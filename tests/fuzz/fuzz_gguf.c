@@ -54,7 +54,7 @@ static int open_model(spec_checkpoint *ret, const char *path, spec_error *error)
     spec_settings settings;
     snprintf(spec, sizeof spec, "gguf:%s", path);
     REQUIRE(spec_settings_init(&settings, spec, error) == GSL_SUCCESS);
-    const int status = spec_checkpoint_load_gguf(ret, &settings, error);
+    const int status = spec_checkpoint_load_gguf(ret, &settings, NULL, error);
     spec_settings_free(&settings);
     return status;
 }

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     spec_error error = {""};
     snprintf(spec, sizeof spec, "llama2c:%s?tokenizer=%s", path, n > 0 ? vocabulary : "");
     REQUIRE(spec_settings_init(&settings, spec, &error) == GSL_SUCCESS);
-    if (spec_checkpoint_load_llama2c(&model, &settings, &error) == GSL_SUCCESS) {
+    if (spec_checkpoint_load_llama2c(&model, &settings, NULL, &error) == GSL_SUCCESS) {
         read_model(&model, (const char *)data, size < 256 ? size : 256);
         spec_checkpoint_free(&model);
     } else {

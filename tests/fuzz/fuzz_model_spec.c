@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static spec_model *target;
     spec_error error = {""};
     if (target == NULL &&
-        spec_model_open(&target, "markov?V=5&zeros=0.2", NULL, &error) != GSL_SUCCESS)
+        spec_model_open(&target, "markov?V=5&zeros=0.2", NULL, NULL, &error) != GSL_SUCCESS)
         abort();
     if (size > SIZE_MAX_TRIED) return 0;
 
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (spec_settings_init(&settings, spec, &error) == GSL_SUCCESS) {
         spec_model *model;
         if (is_small(&settings)) {
-            if (spec_model_open(&model, spec, target, &error) == GSL_SUCCESS) {
+            if (spec_model_open(&model, spec, target, NULL, &error) == GSL_SUCCESS) {
                 check_model(model, &error);
                 spec_model_close(model);
             } else {

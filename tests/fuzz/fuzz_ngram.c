@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              1 + data[0] / 4 % 6, tokens[data[0] % 4]);
     spec_model *model;
     spec_error error;
-    if (spec_model_open(&model, spec, NULL, &error) == GSL_SUCCESS) {
+    if (spec_model_open(&model, spec, NULL, NULL, &error) == GSL_SUCCESS) {
         read_model(model, (const char *)data + 2, size - 2, data[1]);
         spec_model_close(model);
     } else {

@@ -126,7 +126,7 @@ static void read_bytes(const uint8_t *data, size_t size)
     } else {
         REQUIRE(strncmp(error.text, path, strlen(path)) == 0 && strchr(error.text, '\n') == NULL);
     }
-    if (spec_model_open(&model, spec, NULL, &error) == GSL_SUCCESS) {
+    if (spec_model_open(&model, spec, NULL, NULL, &error) == GSL_SUCCESS) {
         REQUIRE(status == GSL_SUCCESS);
         read_model(model);
         spec_model_close(model);

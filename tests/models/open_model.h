@@ -6,6 +6,7 @@
 
 #include "models/model_open.h"
 #include "models/row.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ static inline opened open_model(const char *spec, const spec_model *opt_target)
 {
     opened o = {0};
     spec_error error = {""};
-    if (spec_model_open(&o.model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&o.model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_session_init(&o.session, o.model, &error), GSL_SUCCESS);
     o.scratch = calloc((size_t)o.model->vocab, sizeof o.scratch[0]);
@@ -61,7 +62,8 @@ static inline void assert_refused(const char *spec, const spec_model *opt_target
 {
     spec_model *model = (spec_model *)&model;
     spec_error error = {""};
-    assert_int_not_equal(spec_model_open(&model, spec, opt_target, &error), GSL_SUCCESS);
+    assert_int_not_equal(spec_model_open(&model, spec, opt_target, spec_test_context(0), &error),
+                         GSL_SUCCESS);
     assert_null(model);
     if (strstr(error.text, expected) == NULL) fail_msg("'%s' lacks '%s'", error.text, expected);
     assert_null(strchr(error.text, '\n'));

@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "models/transformed_model.h"
 #include "tests/models/open_model.h"
+#include "tests/support/contexts.h"
 
 /* A test model whose row is a hash of the context, computed into the scratch; `calls` counts the
  * calls. */
@@ -182,7 +183,9 @@ static void wrappers_of_a_stateful_model_use_its_score(void **state)
     int calls = 0;
     spec_error error = {""};
     spec_model *base = new_hashed(&stateful, 6, -1, &calls), *warm, *draft;
-    assert_int_equal(spec_model_open(&draft, "perturb?alpha=0.651", base, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "perturb?alpha=0.651", base, spec_test_context(0), &error),
+        GSL_SUCCESS);
     assert_int_equal(draft->order, -1);
     assert_int_equal(draft->end_of_text, 2);
     assert_null(draft->kind->tokenize);

@@ -7,6 +7,7 @@
 #include "sim/chance/rng.h"
 #include "sim/decode.h"
 #include "sim/output_law.h"
+#include "tests/support/contexts.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/near.h"
 #include "tests/support/stage.h"
@@ -25,7 +26,7 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "models/model_open.h"
 #include "sim/decode.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <omp.h>
@@ -24,7 +25,7 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }

@@ -4,6 +4,7 @@
  * with a product of the target's rows. */
 #include "models/model_open.h"
 #include "sim/output_law.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -156,9 +157,11 @@ static void library_models_are_decoded_without_loss(void **state)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         spec_model *target, *draft;
         spec_error error = {""};
-        if (spec_model_open(&target, pairs[i][0], NULL, &error) != GSL_SUCCESS)
+        if (spec_model_open(&target, pairs[i][0], NULL, spec_test_context(0), &error) !=
+            GSL_SUCCESS)
             fail_msg("%s", error.text);
-        if (spec_model_open(&draft, pairs[i][1], target, &error) != GSL_SUCCESS)
+        if (spec_model_open(&draft, pairs[i][1], target, spec_test_context(0), &error) !=
+            GSL_SUCCESS)
             fail_msg("%s", error.text);
         for (int c = 0; c < N_RULES * N_DRAFTINGS * 3; c++) {
             const method by = {rules[c % N_RULES], draftings[c / N_RULES % N_DRAFTINGS], "fixed"};

@@ -3,6 +3,7 @@
 #include "sim/chance/rng.h"
 #include "sim/montecarlo.h"
 #include "sim/sources.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -115,7 +116,7 @@ static void assert_threads_do_not_matter(const spec_round_source *source, spec_m
     spec_montecarlo first = {0}, mc = {0};
     spec_error error = {""};
     for (int i = 0; i < 4; i++) {
-        plan.threads = threads[i];
+        plan.opt_pool = spec_test_pool(threads[i]);
         assert_int_equal(spec_montecarlo_init(&mc, source, &plan, &error), GSL_SUCCESS);
         if (spec_montecarlo_run(&mc, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
         if (i == 0) {
@@ -147,9 +148,12 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     assert_int_equal(f.n_free, f.n_init);
 
     spec_model *target = NULL, *draft = NULL;
-    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, NULL),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, spec_test_context(0), NULL),
+        GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, spec_test_context(0), NULL),
+        GSL_SUCCESS);
     spec_decoding_config decoding = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 3};
     decoding.decoder.target = target;
     decoding.decoder.opt_draft = draft;
@@ -169,7 +173,8 @@ static void a_run_ends_at_its_rounds_to_the_round(void **state)
         fake f;
         spec_round_source source = fake_source(&f);
         spec_montecarlo mc;
-        spec_montecarlo_plan plan = {.rounds = rounds[i], .batch = 100, .seed = 77, .threads = 2};
+        spec_montecarlo_plan plan = {
+            .rounds = rounds[i], .batch = 100, .seed = 77, .opt_pool = spec_test_pool(2)};
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
         uint64_t batches = (rounds[i] + 99) / 100, calls = 0;
         for (; !mc.done; calls++)
@@ -197,7 +202,7 @@ static void batch_means_weigh_a_batch_by_its_denominator(void **state)
     fake f;
     spec_round_source source = fake_source(&f);
     spec_montecarlo mc;
-    spec_montecarlo_plan plan = {.rounds = 9950, .batch = 100, .threads = 2};
+    spec_montecarlo_plan plan = {.rounds = 9950, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
     double rounds = 0, emitted = 0, time = 0, passed = 0, spread[3] = {0};
@@ -276,8 +281,10 @@ static void a_wished_standard_error_is_met_at_the_end_of_a_group(void **state)
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
     spec_montecarlo mc;
-    spec_montecarlo_plan plan = {
-        .standard_error = 0.01, .batch = 50, .seed = spec_test_seed(), .threads = 2};
+    spec_montecarlo_plan plan = {.standard_error = 0.01,
+                                 .batch = 50,
+                                 .seed = spec_test_seed(),
+                                 .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     double before = INFINITY;
     while (!mc.done) {
@@ -322,12 +329,13 @@ static void short_runs_still_have_a_group_of_batches(void **state)
         GSL_SUCCESS);
     assert_int_equal(mc.plan.batch, 16); /* 1000/64, upwards */
     spec_montecarlo_free(&mc);
-    assert_int_equal(spec_montecarlo_init(&mc, &source,
-                                          &(spec_montecarlo_plan){.rounds = 640, .threads = 100},
-                                          NULL),
+    assert_int_equal(spec_montecarlo_init(
+                         &mc, &source,
+                         &(spec_montecarlo_plan){.rounds = 640, .opt_pool = spec_test_pool(100)},
+                         NULL),
                      0);
     assert_int_equal(mc.plan.batch, 10);
-    assert_int_equal(mc.plan.threads, SPEC_MONTECARLO_GROUP);
+    assert_int_equal(mc.threads, SPEC_MONTECARLO_GROUP);
     spec_montecarlo_free(&mc);
     assert_int_equal(
         spec_montecarlo_init(&mc, &source, &(spec_montecarlo_plan){.rounds = 1000000}, NULL),
@@ -347,7 +355,8 @@ static void the_first_failure_by_number_is_reported_and_nothing_is_lost(void **s
         f.jitter = true;
         spec_montecarlo mc, clean;
         spec_error error = {""};
-        spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .threads = threads};
+        spec_montecarlo_plan plan = {
+            .rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(threads)};
         assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_ERUNAWAY);
         assert_string_equal(error.text, "batch 99 broke");
@@ -376,7 +385,7 @@ static void a_worker_that_cannot_start_leaves_nothing_behind(void **state)
     f.fail_workers_from = 2;
     spec_montecarlo mc;
     spec_error error = {""};
-    spec_montecarlo_plan plan = {.rounds = 20000, .threads = 5};
+    spec_montecarlo_plan plan = {.rounds = 20000, .opt_pool = spec_test_pool(5)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, &error), GSL_ENOMEM);
     assert_string_equal(error.text, "worker 2 has no memory");
     assert_int_equal(f.n_init, 2);
@@ -395,7 +404,7 @@ static void an_interrupted_run_keeps_its_groups_and_can_go_on(void **state)
     f.stops_at = 70;
     spec_montecarlo mc, clean;
     spec_error error = {""};
-    spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .threads = 2};
+    spec_montecarlo_plan plan = {.rounds = 20000, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, &stop, &error), GSL_EFAILED);
     assert_string_equal(error.text, "interrupted");
@@ -422,12 +431,12 @@ static void plans_without_an_end_are_refused(void **state)
     const spec_montecarlo_plan bad[] = {{0},
                                         {.standard_error = -0.27},
                                         {.standard_error = NAN, .rounds = 1},
-                                        {.rounds = 1, .threads = -1}};
+                                        {.rounds = 1, .standard_error = -1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(spec_montecarlo_init(&mc, &source, &bad[i], &error), GSL_EINVAL);
         assert_null(mc.slot);
     }
-    assert_string_equal(error.text, "the number of threads is -1: it must not be negative");
+    assert_string_equal(error.text, "the standard error is -1: it must not be negative");
     assert_int_equal(f.n_init, 0);
 }
 
@@ -437,7 +446,8 @@ static void memory_is_flat_in_the_number_of_rounds(void **state)
     spec_acceptance_config config = iid(0.615, 5);
     spec_round_source source = spec_sources_acceptance(&config);
     spec_montecarlo mc;
-    spec_montecarlo_plan plan = {.rounds = 100 * 64 * 300, .batch = 100, .threads = 2};
+    spec_montecarlo_plan plan = {
+        .rounds = 100 * 64 * 300, .batch = 100, .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_next(&mc, NULL, NULL), GSL_SUCCESS);
     size_t before = mallinfo2().uordblks;

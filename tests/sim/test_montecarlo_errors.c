@@ -3,6 +3,7 @@
 #include "sim/chance/rng.h"
 #include "sim/montecarlo.h"
 #include "sim/sources.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -53,7 +54,7 @@ static void assert_honest(const spec_round_source *source, spec_montecarlo_plan 
     for (uint64_t i = 0; i < runs; i++) {
         spec_montecarlo mc;
         plan.seed = seed + i;
-        plan.threads = 1;
+        plan.opt_pool = spec_test_pool(1);
         assert_int_equal(spec_montecarlo_init(&mc, source, &plan, NULL), GSL_SUCCESS);
         assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
         spec_estimate emitted = spec_montecarlo_emitted(&mc), rate = spec_montecarlo_rate(&mc);

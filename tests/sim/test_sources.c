@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
 #include "sim/sources.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -196,9 +197,11 @@ static void a_prompt_outside_the_vocabulary_is_reported(void **state)
     spec_round_source source = spec_sources_decoding(&config);
     spec_montecarlo mc;
     spec_error error = {""};
-    assert_int_equal(spec_montecarlo_init(
-                         &mc, &source, &(spec_montecarlo_plan){.rounds = 10, .threads = 2}, NULL),
-                     0);
+    assert_int_equal(
+        spec_montecarlo_init(&mc, &source,
+                             &(spec_montecarlo_plan){.rounds = 10, .opt_pool = spec_test_pool(2)},
+                             NULL),
+        0);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, &error), GSL_EINVAL);
     assert_string_equal(error.text, "token 1 of the prompt is 4, outside 0..3");
     assert_int_equal(mc.tally.rounds, 0);
@@ -211,16 +214,20 @@ static void a_decoding_source_agrees_with_the_closed_form(void **state)
 {
     (void)state;
     spec_model *target = NULL, *draft = NULL;
-    assert_int_equal(spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "probs:0.2,0.5,0.3", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&target, "probs:0.5,0.3,0.2", NULL, spec_test_context(0), NULL),
+        GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "probs:0.2,0.5,0.3", NULL, spec_test_context(0), NULL),
+                     GSL_SUCCESS);
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
     config.decoder.target = target;
     config.decoder.opt_draft = draft;
     config.decoder.K = 3;
     spec_round_source source = spec_sources_decoding(&config);
     spec_montecarlo mc;
-    spec_montecarlo_plan plan = {
-        .rounds = spec_test_samples(100000), .seed = spec_test_seed(), .threads = 2};
+    spec_montecarlo_plan plan = {.rounds = spec_test_samples(100000),
+                                 .seed = spec_test_seed(),
+                                 .opt_pool = spec_test_pool(2)};
     assert_int_equal(spec_montecarlo_init(&mc, &source, &plan, NULL), GSL_SUCCESS);
     assert_int_equal(spec_montecarlo_run(&mc, NULL, NULL), GSL_SUCCESS);
     assert_int_equal(mc.tally.rounds, plan.rounds); /* without the burn-in */
@@ -245,9 +252,10 @@ static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, in
     char spec[64];
     spec_model *target = NULL, *draft = NULL;
     snprintf(spec, sizeof spec, "zipf?V=%d", vocab);
-    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "perturb?of=target&alpha=0.7", target, NULL),
-                     GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), NULL), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "perturb?of=target&alpha=0.7", target, spec_test_context(0), NULL),
+        GSL_SUCCESS);
     draft->end_of_text = end_of_text;
     spec_decoding_config config = {.decoder = SPEC_DECODER_DEFAULT, .burn_in = 2};
     config.decoder.target = target;

@@ -5,6 +5,7 @@
 #define SPECLAB_TESTS_BACKEND_GPU_GROUP_H
 
 #include "models/gpu/backend_gpu.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 
 static const spec_backend *gpu;
@@ -14,7 +15,7 @@ static inline int open_gpu(void **state)
 {
     (void)state;
     spec_error error = {""};
-    if (spec_backend_gpu_open(&gpu, 0, &error) == GSL_SUCCESS) return 0;
+    if (spec_backend_gpu_open(&gpu, spec_test_context(0), 0, &error) == GSL_SUCCESS) return 0;
     printf("%s\n", error.text);
     return -1;
 }

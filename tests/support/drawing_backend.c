@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/support/drawing_backend.h"
+#include "tests/support/contexts.h"
 
 #include "sim/verify/verify.h"
 #include "tests/support/support.h"
@@ -120,7 +121,7 @@ static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *l
 
 void drawing_backend_init(drawing_backend *drawing, int vocab)
 {
-    *drawing = (drawing_backend){.backend = spec_backend_cpu, .vocab = vocab};
+    *drawing = (drawing_backend){.backend = *spec_test_context(0)->cpu, .vocab = vocab};
     drawing->backend.name = "drawing";
     drawing->backend.self = drawing;
     drawing->backend.rows = count_rows;

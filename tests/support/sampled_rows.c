@@ -60,7 +60,7 @@ void sampled_row(double *ret_row, const float *logits, int vocab, const spec_tra
     spec_transform filters = *transform;
     if (order == NULL) abort();
     const double heat = transform->temperature > 0.0 ? transform->temperature : 1.0;
-    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, false, NULL) !=
+    if (spec_logits_rows(&ret_row, logits, heat, 1, vocab, &spec_vector_kernels_ref, NULL, NULL) !=
         GSL_SUCCESS)
         abort();
     if (transform->temperature > 0.0) filters.temperature = 1.0;

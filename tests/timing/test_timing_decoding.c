@@ -3,6 +3,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/drawing_backend.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -173,8 +174,9 @@ static void a_device_verifies_the_same_chains(void **state)
     (void)state;
     spec_model *target, *draft;
     const char *spec = "random?dim=32&layers=2&heads=2&ffn=32&vocab=16&context=128&type=f32&seed=1";
-    assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1&temperature=0.8", target, NULL),
+    assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1&temperature=0.8", target,
+                                     spec_test_context(0), NULL),
                      GSL_SUCCESS);
     spec_tally tally[2];
     drawing_backend drawing; /* outlives the models on it */
@@ -230,8 +232,11 @@ static void one_session_serves_all_lengths_with_the_same_texts(void **state)
         spec_model *target, *draft;
         spec_tally tally[2][7];
         drawing_backend drawing;
-        assert_int_equal(spec_model_open(&target, spec, NULL, NULL), GSL_SUCCESS);
-        assert_int_equal(spec_model_open(&draft, drafts[c >> 2], target, NULL), GSL_SUCCESS);
+        assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), NULL),
+                         GSL_SUCCESS);
+        assert_int_equal(
+            spec_model_open(&draft, drafts[c >> 2], target, spec_test_context(0), NULL),
+            GSL_SUCCESS);
         drawing_backend_init(&drawing, 16);
         drawing.backend.kv_init = count_caches;
         drawing_backend_take(&drawing, target);

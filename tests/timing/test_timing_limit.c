@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "timing/timing_limit.h"
@@ -81,10 +82,11 @@ static void models_of_one_device_share_its_roofline(void **state)
     spec_timing_limit target, draft, none;
     spec_model *model, *uniform;
     spec_error error = {{0}};
-    assert_int_equal(
-        spec_model_open(&model, "random?dim=64&layers=2&heads=4&ffn=96&vocab=100", NULL, &error),
-        0);
-    assert_int_equal(spec_model_open(&uniform, "uniform?V=10", NULL, &error), 0);
+    assert_int_equal(spec_model_open(&model, "random?dim=64&layers=2&heads=4&ffn=96&vocab=100",
+                                     NULL, spec_test_context(0), &error),
+                     0);
+    assert_int_equal(spec_model_open(&uniform, "uniform?V=10", NULL, spec_test_context(0), &error),
+                     0);
     assert_int_equal(spec_timing_limit_init(&target, model, NULL, &error), GSL_SUCCESS);
     target.roofline.read = 12345.0;
     assert_int_equal(spec_timing_limit_init(&draft, model, &target, &error), GSL_SUCCESS);

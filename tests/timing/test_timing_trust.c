@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "timing/machine_load.h"
@@ -148,8 +149,10 @@ static void threads_are_those_of_transformers(void **state)
     spec_model *transformer, *zipf;
     spec_timing_trust trust;
     const char *spec = "random?dim=8&layers=1&heads=1&ffn=8&vocab=9&context=8&type=f32";
-    assert_int_equal(spec_model_open(&transformer, spec, NULL, NULL), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&zipf, "zipf?V=9", NULL, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&transformer, spec, NULL, spec_test_context(0), NULL),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&zipf, "zipf?V=9", NULL, spec_test_context(0), NULL),
+                     GSL_SUCCESS);
     spec_timing_trust_of_models(&trust, zipf, NULL);
     assert_true(trust.threads == 1 && !trust.waits_on_card);
     spec_timing_trust_of_models(&trust, zipf, transformer);

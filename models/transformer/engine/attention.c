@@ -331,7 +331,7 @@ static void join_parts(const work *w, int i)
 }
 
 void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv,
-                           int layer, const spec_batch *batch, bool taken)
+                           int layer, const spec_batch *batch, spec_thread_pool *opt_locked)
 {
     work w = {.a = attention, .o = o, .qkv = qkv, .kv = kv, .layer = layer, .batch = batch};
     w.group = attention->n_heads / attention->n_kv_heads;
@@ -353,10 +353,10 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     w.units_a_chunk = split ? PART_UNITS : spec_int_ceil_div(w.units, wanted);
     const int chunks = spec_int_ceil_div(w.units, w.units_a_chunk);
     if (!split) {
-        spec_thread_pool_run(attend_units, &w, chunks, taken);
+        spec_thread_pool_run(opt_locked, attend_units, &w, chunks);
         return;
     }
-    spec_thread_pool_run(attend_parts, &w, chunks * w.blocks, taken);
+    spec_thread_pool_run(opt_locked, attend_parts, &w, chunks * w.blocks);
     for (int i = 0; i < w.units; i++) join_parts(&w, i);
 }
 

@@ -32,8 +32,8 @@ int spec_attention_init(spec_attention *attention, const spec_shape *shape,
                         const spec_vector_kernels *kernels, spec_error *error);
 void spec_attention_free(spec_attention *attention);
 
-/* See the backend's attend. Runs on the thread pool if this thread has locked it. */
+/* See the backend's attend. Runs on the thread pool that the caller has locked, if any. */
 void spec_attention_attend(spec_attention *attention, float *o, const float *qkv, const spec_kv *kv,
-                           int layer, const spec_batch *batch, bool taken);
+                           int layer, const spec_batch *batch, spec_thread_pool *opt_locked);
 
 #endif

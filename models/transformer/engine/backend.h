@@ -13,6 +13,7 @@
 enum { SPEC_COLUMNS_MAX = 64 }; /* the most tokens of one pass */
 
 typedef struct spec_backend spec_backend;
+typedef struct spec_context spec_context; /* models/context.h */
 
 /* The operations of one session, run in order, for one thread. */
 typedef struct spec_queue {
@@ -65,6 +66,7 @@ struct spec_backend {
     const char *name;   /* "cpu", "gpu:0": the key `device` of a model's spec */
     const char *device; /* its name for users: "NVIDIA H200" */
     void *self;         /* the backend's own data */
+    spec_context *opt_context; /* whose threads it uses; NULL: the calling thread alone */
 
     /* Close the backend; only spec_device_close calls it (models/transformer/engine/device.h). */
     void (*close)(const spec_backend *backend);
@@ -181,6 +183,7 @@ struct spec_backend {
     int (*roofline)(const spec_backend *backend, spec_roofline *ret, spec_error *error);
 };
 
+/* Without a context. */
 extern const spec_backend spec_backend_cpu; /* models/transformer/engine/backend_cpu.c */
 
 #endif

@@ -2,7 +2,7 @@
 #include "models/transformer/engine/backend.h"
 
 #include "base/int_math.h"
-#include "base/thread_pool.h"
+#include "models/context.h"
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/logits.h"
 #include "models/transformer/kernels/bandwidth.h"
@@ -27,7 +27,7 @@ typedef struct {
     const spec_vector_kernels *kernels;
     const spec_product_kernels *products;
     const spec_batch *batch;
-    bool taken;
+    spec_thread_pool *locked; /* during a pass */
     void *activation;      /* columns in the format of the products */
     double *frequency;     /* (head_dim/2) radians per position */
     float *cosine, *sine;  /* (SPEC_COLUMNS_MAX, head_dim/2) */
@@ -95,7 +95,6 @@ static size_t matrix_bytes(spec_tensor_type type, int rows, int cols)
 static void matrix_free(const spec_backend *backend, spec_matrix *matrix)
 {
     (void)backend;
-    if (matrix->data != NULL) spec_thread_pool_release();
     free(matrix->data);
     *matrix = (spec_matrix){0};
 }
@@ -145,11 +144,10 @@ static int matrix_init(const spec_backend *backend, spec_matrix *matrix, spec_te
     if (matrix->data == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %zu bytes",
                          matrix->bytes);
-    spec_thread_pool_retain();
     pack_job job = {matrix, part, n_parts, panels_of_chunk(matrix), false};
-    const bool taken = spec_thread_pool_try_lock();
-    spec_thread_pool_run(pack_chunk, &job, spec_int_ceil_div(panels, job.panels), taken);
-    if (taken) spec_thread_pool_unlock();
+    spec_thread_pool *locked = spec_thread_pool_try_lock(spec_context_pool(backend->opt_context));
+    spec_thread_pool_run(locked, pack_chunk, &job, spec_int_ceil_div(panels, job.panels));
+    spec_thread_pool_unlock(locked);
     if (!atomic_load(&job.failed)) return GSL_SUCCESS;
     matrix_free(backend, matrix);
     return spec_fail(error, GSL_ENOMEM, "out of memory for packing a matrix");
@@ -161,7 +159,6 @@ static void queue_free(spec_queue *queue)
 {
     cpu_queue *q = queue->state;
     if (q != NULL) {
-        spec_thread_pool_release();
         free(q->frequency);
         free_memory(queue->backend, q->activation);
         free_memory(queue->backend, q->cosine);
@@ -180,7 +177,6 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
     cpu_queue *q = calloc(1, sizeof *q);
     *queue = (spec_queue){backend, q};
     if (q == NULL) return spec_no_memory(error);
-    spec_thread_pool_retain();
     q->shape = *shape;
     q->kernels = spec_vector_kernels_of(spec_cpu_isa());
     q->products = spec_product_kernels_of(spec_cpu_isa());
@@ -216,7 +212,7 @@ static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
     cpu_queue *q = queue->state;
     const int half = q->shape.head_dim / 2;
     q->batch = batch;
-    q->taken = spec_thread_pool_try_lock();
+    q->locked = spec_thread_pool_try_lock(spec_context_pool(queue->backend->opt_context));
     for (int u = 0; u < batch->n; u++)
         for (int i = 0; i < half; i++) {
             const double angle = batch->position[u] * q->frequency[i];
@@ -229,8 +225,8 @@ static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
 static void end(spec_queue *queue)
 {
     cpu_queue *q = queue->state;
-    if (q->taken) spec_thread_pool_unlock();
-    q->taken = false;
+    spec_thread_pool_unlock(q->locked);
+    q->locked = NULL;
 }
 
 static int wait(spec_queue *queue, spec_error *error)
@@ -263,7 +259,7 @@ typedef struct {
 /* Use the thread pool if `width` floats per column are worth it. */
 static void run_columns(spec_thread_pool_work *work, column_job job, int n, size_t width)
 {
-    spec_thread_pool_run(work, &job, n, job.q->taken && (size_t)n * width >= SHARED_FLOATS);
+    spec_thread_pool_run((size_t)n * width >= SHARED_FLOATS ? job.q->locked : NULL, work, &job, n);
 }
 
 static void norm_column(void *job, int u)
@@ -317,11 +313,10 @@ static void matmul(spec_queue *queue, float *y, const spec_matrix *w, const floa
     const int n = count(q, columns);
     product_job job = {q, y, w, x, opt_bias, add, n, panels_of_chunk(w)};
     const bool large = (size_t)n * (size_t)w->cols >= SHARED_FLOATS;
-    spec_thread_pool_run(fill_chunk, &job,
-                         spec_int_ceil_div(spec_product_activation_pieces(w->cols), FILL_PIECES),
-                         large && q->taken);
-    spec_thread_pool_run(multiply_chunk, &job,
-                         spec_int_ceil_div(spec_panels_count(w->rows), job.panels), q->taken);
+    spec_thread_pool_run(large ? q->locked : NULL, fill_chunk, &job,
+                         spec_int_ceil_div(spec_product_activation_pieces(w->cols), FILL_PIECES));
+    spec_thread_pool_run(q->locked, multiply_chunk, &job,
+                         spec_int_ceil_div(spec_panels_count(w->rows), job.panels));
 }
 
 static size_t qkv_width(const spec_shape *shape)
@@ -357,7 +352,7 @@ static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv 
 {
     (void)reader;
     cpu_queue *q = queue->state;
-    spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->taken);
+    spec_attention_attend(&q->attention, o, qkv, kv, layer, q->batch, q->locked);
 }
 
 static void gate_column(void *job, int u)
@@ -391,17 +386,18 @@ static int rows(spec_queue *queue, double *const *row, const float *logits, doub
                 int n, spec_error *error)
 {
     const cpu_queue *q = queue->state;
-    const bool taken = spec_thread_pool_try_lock();
+    spec_thread_pool *locked =
+        spec_thread_pool_try_lock(spec_context_pool(queue->backend->opt_context));
     const int status =
-        spec_logits_rows(row, logits, temperature, n, q->shape.vocab, q->kernels, taken, error);
-    if (taken) spec_thread_pool_unlock();
+        spec_logits_rows(row, logits, temperature, n, q->shape.vocab, q->kernels, locked, error);
+    spec_thread_pool_unlock(locked);
     return status;
 }
 
 static int roofline(const spec_backend *backend, spec_roofline *ret, spec_error *error)
 {
-    (void)backend, (void)error;
-    *ret = (spec_roofline){.read = spec_bandwidth_measure()};
+    (void)error;
+    *ret = (spec_roofline){.read = spec_bandwidth_measure(spec_context_pool(backend->opt_context))};
     return GSL_SUCCESS;
 }
 

@@ -2,53 +2,56 @@
 #include "models/transformer/engine/device.h"
 
 #include "base/settings.h"
+#include "models/context.h"
 #include "speclab/no_memory.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The backend of a GPU, and its number of users. */
-typedef struct device device;
-struct device {
+typedef struct spec_device_opened device;
+struct spec_device_opened {
     device *next;
     int ordinal, users;
     const spec_backend *backend;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static device *devices; /* open devices */
-
-static int open_gpu(const spec_backend **ret_backend, int ordinal, spec_error *error)
+static int open_gpu(const spec_backend **ret_backend, spec_context *context, int ordinal,
+                    spec_error *error)
 {
     int status = GSL_SUCCESS;
-    pthread_mutex_lock(&lock);
-    device *fresh = NULL, *found = devices;
+    pthread_mutex_lock(&context->lock);
+    device *fresh = NULL, *found = context->devices;
     while (found != NULL && found->ordinal != ordinal) found = found->next;
     if (found == NULL) {
         fresh = calloc(1, sizeof *fresh);
         if (fresh == NULL) SPEC_TRY(spec_no_memory(error));
-        SPEC_TRY(spec_device_nvidia.open(&fresh->backend, ordinal, error));
+        SPEC_TRY(spec_device_nvidia.open(&fresh->backend, context, ordinal, error));
         fresh->ordinal = ordinal;
-        fresh->next = devices;
-        devices = found = fresh;
+        fresh->next = context->devices;
+        context->devices = found = fresh;
         fresh = NULL;
     }
     found->users++;
     *ret_backend = found->backend;
 done:
     free(fresh);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&context->lock);
     return status;
 }
 
-/* The first usable GPU, else the CPU. */
-static void open_auto(const spec_backend **ret_backend)
+static const spec_backend *cpu_of(const spec_context *opt_context)
 {
-    const int count = spec_device_nvidia.count(NULL);
+    return opt_context != NULL ? opt_context->cpu : &spec_backend_cpu;
+}
+
+/* The first usable GPU, else the CPU. */
+static void open_auto(const spec_backend **ret_backend, spec_context *opt_context)
+{
+    const int count = opt_context != NULL ? spec_device_nvidia.count(NULL) : 0;
     for (int ordinal = 0; ordinal < count; ordinal++)
-        if (open_gpu(ret_backend, ordinal, NULL) == GSL_SUCCESS) return;
-    *ret_backend = &spec_backend_cpu;
+        if (open_gpu(ret_backend, opt_context, ordinal, NULL) == GSL_SUCCESS) return;
+    *ret_backend = cpu_of(opt_context);
 }
 
 /* "gpu" or "gpu:N". */
@@ -67,26 +70,30 @@ bool spec_device_is_name(const char *name)
     return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0 || is_gpu(&ordinal, name);
 }
 
-int spec_device_open(const spec_backend **ret_backend, const char *name, spec_error *error)
+int spec_device_open(const spec_backend **ret_backend, spec_context *opt_context, const char *name,
+                     spec_error *error)
 {
     int ordinal, status = GSL_SUCCESS;
     *ret_backend = NULL;
     if (strcmp(name, "cpu") == 0)
-        *ret_backend = &spec_backend_cpu;
+        *ret_backend = cpu_of(opt_context);
     else if (strcmp(name, "auto") == 0)
-        open_auto(ret_backend);
-    else if (is_gpu(&ordinal, name))
-        status = open_gpu(ret_backend, ordinal, error);
-    else
+        open_auto(ret_backend, opt_context);
+    else if (!is_gpu(&ordinal, name))
         status = spec_fail(error, GSL_EINVAL, "no such device: type one of %s", SPEC_DEVICE_USAGE);
+    else if (opt_context == NULL)
+        status = spec_fail(error, GSL_EINVAL, "a GPU needs a context");
+    else
+        status = open_gpu(ret_backend, opt_context, ordinal, error);
     return status;
 }
 
 void spec_device_close(const spec_backend *backend)
 {
-    if (backend == NULL) return;
-    pthread_mutex_lock(&lock);
-    for (device **at = &devices; *at != NULL; at = &(*at)->next) {
+    if (backend == NULL || backend->opt_context == NULL) return;
+    spec_context *const context = backend->opt_context;
+    pthread_mutex_lock(&context->lock);
+    for (device **at = &context->devices; *at != NULL; at = &(*at)->next) {
         device *one = *at;
         if (one->backend != backend) continue;
         if (--one->users == 0) {
@@ -96,16 +103,21 @@ void spec_device_close(const spec_backend *backend)
         }
         break;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&context->lock);
 }
 
-int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings,
-                     spec_error *error)
+bool spec_device_is_cpu(const spec_backend *backend)
+{
+    return backend == cpu_of(backend->opt_context);
+}
+
+int spec_device_read(const spec_backend **ret_backend, spec_context *opt_context,
+                     const spec_settings *settings, spec_error *error)
 {
     spec_error why = {{0}};
     const char *name = spec_settings_text(settings, "device");
     if (name == NULL) name = "cpu";
-    const int status = spec_device_open(ret_backend, name, &why);
+    const int status = spec_device_open(ret_backend, opt_context, name, &why);
     return status == GSL_SUCCESS ? status
                                  : spec_fail(error, status, "device=%.60s: %.430s", name, why.text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* device: the processor that a model computes on: cpu, gpu, gpu:N, auto.
- * The caller opens a device by name and closes it; opening one twice gives one backend. GPUs are
- * searched only on request: a machine without any loses no time. */
+ * The caller opens a device by name and closes it; opening one twice in a context gives one
+ * backend. GPUs are searched only on request: a machine without any loses no time. */
 #ifndef SPECLAB_DEVICE_H
 #define SPECLAB_DEVICE_H
 
@@ -14,7 +14,8 @@ typedef struct {
 
     /* GSL_EINVAL for a GPU that does not exist, GSL_EFAILED for one that cannot be used. The
      * backend's own close closes it. */
-    int (*open)(const spec_backend **ret_backend, int ordinal, spec_error *error);
+    int (*open)(const spec_backend **ret_backend, spec_context *context, int ordinal,
+                spec_error *error);
 
     /* Write its name and memory, "NVIDIA H200, 139 GiB", or why it cannot be used. */
     void (*describe)(char *line, size_t size, int ordinal);
@@ -31,12 +32,15 @@ bool spec_device_is_name(const char *name);
  * auto  the first usable GPU, else the CPU
  * GSL_EINVAL for another name or a missing GPU. The line says which, and why: no driver, an old
  * driver, no GPU, an unsupported GPU, built without nvcc. */
-int spec_device_open(const spec_backend **ret_backend, const char *name, spec_error *error);
+int spec_device_open(const spec_backend **ret_backend, spec_context *opt_context, const char *name,
+                     spec_error *error);
 void spec_device_close(const spec_backend *backend); /* NULL is fine */
 
 /* Open the device that the key `device` of a model's spec names; the CPU if there is no key. */
-int spec_device_read(const spec_backend **ret_backend, const spec_settings *settings,
-                     spec_error *error);
+int spec_device_read(const spec_backend **ret_backend, spec_context *opt_context,
+                     const spec_settings *settings, spec_error *error);
+
+bool spec_device_is_cpu(const spec_backend *backend);
 
 /* Describe device `index` of this machine, where the CPU is 0: "gpu:0  NVIDIA H200, 139 GiB". false
  * past the last device; the line then says why there is no GPU, or is empty if there are GPUs. */

@@ -58,7 +58,8 @@ int spec_logits_argmax(int *ret_token, const float *logits, int n, int vocab,
 }
 
 int spec_logits_rows(double *const *row, const float *logits, double temperature, int n, int vocab,
-                     const spec_vector_kernels *kernels, bool taken, spec_error *error)
+                     const spec_vector_kernels *kernels, spec_thread_pool *opt_locked,
+                     spec_error *error)
 {
     assert(vocab <= SPEC_VOCAB_MAX && temperature > 0.0);
     const int chunks = spec_int_ceil_div(vocab, CHUNK);
@@ -69,9 +70,9 @@ int spec_logits_rows(double *const *row, const float *logits, double temperature
         job.factor = fmin(1.0 / temperature, DBL_MAX);
         const int status = find_largest(&job.largest, job.logits, vocab, kernels, error);
         if (status != GSL_SUCCESS) return status;
-        spec_thread_pool_run(exps_of_chunk, &job, chunks, taken);
+        spec_thread_pool_run(opt_locked, exps_of_chunk, &job, chunks);
         job.factor = 1.0 / spec_row_sum(job.sum, spec_int_ceil_div(vocab, BLOCK));
-        spec_thread_pool_run(scale_chunk, &job, chunks, taken);
+        spec_thread_pool_run(opt_locked, scale_chunk, &job, chunks);
     }
     return GSL_SUCCESS;
 }

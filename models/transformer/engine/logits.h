@@ -7,11 +7,12 @@
 
 #include "models/transformer/kernels/vector.h"
 
-/* The backend's argmax and rows, of logits (n, vocab). _rows runs on the thread pool if this thread
- * has locked it. */
+/* The backend's argmax and rows, of logits (n, vocab). _rows runs on the thread pool that the
+ * caller has locked, if any. */
 int spec_logits_argmax(int *ret_token, const float *logits, int n, int vocab,
                        const spec_vector_kernels *kernels, spec_error *error);
 int spec_logits_rows(double *const *row, const float *logits, double temperature, int n, int vocab,
-                     const spec_vector_kernels *kernels, bool taken, spec_error *error);
+                     const spec_vector_kernels *kernels, spec_thread_pool *opt_locked,
+                     spec_error *error);
 
 #endif

@@ -46,11 +46,13 @@ static int skip_layers(spec_transformer *model, const char *text, int exit, spec
 }
 
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
-                                const spec_model *opt_target, spec_error *error)
+                                const spec_model *opt_target, spec_context *opt_context,
+                                spec_error *error)
 {
     const spec_transformer *target;
     spec_transformer *model = NULL;
     int status = GSL_SUCCESS, exit;
+    (void)opt_context;
     *ret_model = NULL;
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_transformer_init(model, target->checkpoint, target->weights, settings, error));
@@ -73,18 +75,19 @@ done:
 /* Open the named device, or use the target's. */
 static int choose_device(const spec_backend **ret_backend, spec_transformer *model,
                          const spec_transformer *target, const spec_settings *settings,
-                         spec_error *error)
+                         spec_context *opt_context, spec_error *error)
 {
     const char *name = spec_settings_text(settings, "device");
     *ret_backend = target->weights->backend;
     if (name == NULL || strcmp(name, "target") == 0) return GSL_SUCCESS;
-    const int status = spec_device_read(&model->own_device, settings, error);
+    const int status = spec_device_read(&model->own_device, opt_context, settings, error);
     *ret_backend = model->own_device;
     return status;
 }
 
 int spec_self_draft_quantised_open(spec_model **ret_model, spec_settings *settings,
-                                   const spec_model *opt_target, spec_error *error)
+                                   const spec_model *opt_target, spec_context *opt_context,
+                                   spec_error *error)
 {
     const spec_transformer *target;
     const spec_backend *backend;
@@ -94,7 +97,7 @@ int spec_self_draft_quantised_open(spec_model **ret_model, spec_settings *settin
     SPEC_TRY(begin(&model, &target, settings, opt_target, error));
     SPEC_TRY(spec_settings_choice(&type, settings, "type", SPEC_TENSOR_Q8_0, spec_tensor_type_names,
                                   error));
-    SPEC_TRY(choose_device(&backend, model, target, settings, error));
+    SPEC_TRY(choose_device(&backend, model, target, settings, opt_context, error));
     SPEC_TRY(spec_transformer_plan_weights(model, target->checkpoint, (spec_tensor_type)type,
                                            backend, settings, error));
     SPEC_TRY(

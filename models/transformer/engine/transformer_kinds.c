@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/context.h"
 #include "models/model_kinds.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/self_draft.h"
@@ -7,17 +8,18 @@
 
 #include <stdlib.h>
 
-typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+typedef int loader(spec_checkpoint *ret, spec_settings *settings, spec_thread_pool *opt_pool,
+                   spec_error *error);
 
 static int open_checkpoint(spec_model **ret_model, loader *load, spec_settings *settings,
-                           spec_error *error)
+                           spec_context *opt_context, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_transformer *model = calloc(1, sizeof *model);
     *ret_model = NULL;
     if (model == NULL) return spec_no_memory(error);
-    SPEC_TRY(spec_device_read(&model->own_device, settings, error));
-    SPEC_TRY(load(&model->own_checkpoint, settings, error));
+    SPEC_TRY(spec_device_read(&model->own_device, opt_context, settings, error));
+    SPEC_TRY(load(&model->own_checkpoint, settings, spec_context_pool(opt_context), error));
     SPEC_TRY(spec_transformer_plan_weights(model, &model->own_checkpoint, SPEC_TENSOR_TYPES,
                                            model->own_device, settings, error));
     SPEC_TRY(
@@ -31,10 +33,12 @@ done:
 
 #define OPENS(name)                                                                                \
     static int open_##name(spec_model **ret_model, spec_settings *settings,                        \
-                           const spec_model *opt_target, spec_error *error)                        \
+                           const spec_model *opt_target, spec_context *opt_context,                \
+                           spec_error *error)                                                      \
     {                                                                                              \
         (void)opt_target;                                                                          \
-        return open_checkpoint(ret_model, spec_checkpoint_load_##name, settings, error);           \
+        return open_checkpoint(ret_model, spec_checkpoint_load_##name, settings, opt_context,      \
+                               error);                                                             \
     }
 OPENS(llama2c)
 OPENS(gguf)

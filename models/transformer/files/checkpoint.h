@@ -62,6 +62,7 @@ struct spec_checkpoint {
     void (*free_owned)(void *owned);
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */
     uint64_t seed;                                 /* of opt_draw */
+    spec_thread_pool *opt_pool;                    /* draws and checks the weights */
 };
 
 /* Draw the weights, if the loader left that for later; once. */
@@ -71,9 +72,12 @@ void spec_checkpoint_draw(spec_checkpoint *checkpoint);
  * transformer_kinds.c. GSL_EINVAL with one line naming the file if it is truncated, of another
  * format, malformed or unsupported, or has non-finite norms or scales. No allocation exceeds what
  * the file's size accounts for. On failure *ret is zeroed. */
-int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
-int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings, spec_error *error);
+int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
+                                 spec_thread_pool *opt_pool, spec_error *error);
+int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
+                              spec_thread_pool *opt_pool, spec_error *error);
 int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
+                                spec_thread_pool *opt_pool,
                                 spec_error *error); /* without weights; see _draw */
 
 /* The checks of every loader, before any allocation that depends on the shape: widths and counts

@@ -97,7 +97,8 @@ int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *p
             const spec_tensor *tensor =
                 spec_checkpoint_parts_tensor_const((spec_part)part, checkpoint, layer);
             if (part == SPEC_PART_OUTPUT && tensor->data == checkpoint->embedding.data) continue;
-            const int row = tensor->data != NULL ? spec_tensor_first_bad_row(tensor) : -1;
+            const int row =
+                tensor->data != NULL ? spec_tensor_first_bad_row(tensor, checkpoint->opt_pool) : -1;
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
             return spec_fail(error, GSL_EINVAL,

@@ -83,7 +83,8 @@ static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type typ
     const size_t bytes = spec_tensor_row_bytes(type, tensor->cols), cols = (size_t)tensor->cols;
     const size_t rows = (size_t)tensor->rows, chunk = bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1;
     const size_t most = rows < chunk ? rows : chunk;
-    const int workers = spec_parallel_workers(0);
+    spec_thread_pool *pool = to->watch.opt_pool;
+    const int workers = spec_thread_pool_size(pool);
     unsigned char *data = malloc(most * bytes);
     row_loss *loss = malloc(most * sizeof *loss);
     float *floats = malloc((size_t)workers * 2 * cols * sizeof *floats);
@@ -92,8 +93,8 @@ static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type typ
         SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
     for (int row = 0; row < tensor->rows; row += (int)most) {
         const int n = (size_t)(tensor->rows - row) < most ? tensor->rows - row : (int)most;
-        spec_parallel_run(write_one, &(row_job){data, loss, type, tensor, row, floats}, (uint64_t)n,
-                          workers);
+        spec_parallel_run(pool, write_one, &(row_job){data, loss, type, tensor, row, floats},
+                          (uint64_t)n, workers);
         spec_gguf_writer_data(&to->writer, data, (size_t)n * bytes);
         for (int i = 0; i < n; i++) { /* in the order of rows, for any number of threads */
             ret_loss->squared_error += loss[i].squared_error;
@@ -314,8 +315,8 @@ int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings 
     spec_gguf gguf = {0};
     *ret = (spec_conversion){0};
     SPEC_TRY(refuse_itself(path, settings->path, error));
-    SPEC_TRY((is_gguf ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(&to.model,
-                                                                                  settings, error));
+    SPEC_TRY((is_gguf ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(
+        &to.model, settings, to.watch.opt_pool, error));
     if (is_gguf) SPEC_TRY(spec_gguf_init(&gguf, settings->path, error));
     SPEC_TRY(write_all(ret, &to, settings, is_gguf ? &gguf : NULL));
 done:

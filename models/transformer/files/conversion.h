@@ -7,6 +7,7 @@
 #define SPECLAB_CONVERSION_H
 
 #include "base/settings.h"
+#include "base/thread_pool.h"
 #include "models/transformer/files/tensor.h"
 #include "speclab/listener.h"
 
@@ -24,8 +25,9 @@ typedef struct {
     int kept; /* the number of the former file at `path`, which was kept (base/new_file.h), or 0 */
 } spec_conversion;
 
-/* Hooks of a conversion; each may be NULL. */
+/* How a conversion runs; each field may be NULL. */
 typedef struct {
+    spec_thread_pool *opt_pool;
     const volatile int *opt_stop;
     const spec_listener *opt_listener;
     int (*opt_announce)(void *self, uint64_t bytes,

@@ -251,10 +251,11 @@ static void free_source(void *owned)
     free(own);
 }
 
-int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
+                              spec_thread_pool *opt_pool, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    *ret = (spec_checkpoint){.free_owned = free_source};
+    *ret = (spec_checkpoint){.free_owned = free_source, .opt_pool = opt_pool};
     source *own = ret->owned = calloc(1, sizeof *own);
     if (own == NULL || (own->path = strdup(settings->path)) == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", settings->path));

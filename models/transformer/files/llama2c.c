@@ -192,12 +192,13 @@ done:
     return status;
 }
 
-int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
+                                 spec_thread_pool *opt_pool, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const char *path = settings->path;
     header head;
-    *ret = (spec_checkpoint){.free_owned = free_mapping};
+    *ret = (spec_checkpoint){.free_owned = free_mapping, .opt_pool = opt_pool};
     spec_mapping *file = ret->owned = calloc(1, sizeof *file);
     if (file == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     SPEC_TRY(spec_mapping_init(file, path, error));

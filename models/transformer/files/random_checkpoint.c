@@ -95,7 +95,7 @@ static void draw_row(void *self, uint64_t row, int worker)
 }
 
 static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_part part, int layer,
-                        uint64_t seed)
+                        const spec_checkpoint *checkpoint)
 {
     if (spec_checkpoint_parts_is_vector(part)) {
         for (int i = 0; i < tensor->cols; i++)
@@ -105,8 +105,9 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
     /* A product keeps the scale of its input, and the embedding has the scale of the layers'
      * outputs. */
     const double sd = part == SPEC_PART_EMBEDDING ? 1.0 : 1.0 / sqrt((double)tensor->cols);
-    spec_parallel_run(draw_row, &(row_job){tensor, data, part, layer, seed, sd},
-                      (uint64_t)tensor->rows, spec_parallel_workers(0));
+    spec_parallel_run(checkpoint->opt_pool, draw_row,
+                      &(row_job){tensor, data, part, layer, checkpoint->seed, sd},
+                      (uint64_t)tensor->rows, spec_thread_pool_size(checkpoint->opt_pool));
 }
 
 static bool is_bias(spec_part part)
@@ -147,8 +148,7 @@ static void draw_all(spec_checkpoint *checkpoint)
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
             const ptrdiff_t at =
                 (const unsigned char *)tensor->data - (const unsigned char *)checkpoint->owned;
-            draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer,
-                        checkpoint->seed);
+            draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer, checkpoint);
         }
     }
 }
@@ -187,11 +187,13 @@ done:
     return status;
 }
 
-int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings, spec_error *error)
+int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
+                                spec_thread_pool *opt_pool, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_tensor_type type = SPEC_TENSOR_Q8_0;
     *ret = (spec_checkpoint){.free_owned = free,
+                             .opt_pool = opt_pool,
                              .opt_draw = draw_all,
                              .begin_of_text = 1,
                              .adds_begin = true,

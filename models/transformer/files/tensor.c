@@ -196,12 +196,13 @@ static void search_stretch(void *self, uint64_t stretch, int worker)
     }
 }
 
-int spec_tensor_first_bad_row(const spec_tensor *tensor)
+int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool)
 {
     search s = {.tensor = tensor};
     const bool small =
         (size_t)tensor->rows * spec_tensor_row_bytes(tensor->type, tensor->cols) <= 1 << 20;
-    spec_parallel_run(search_stretch, &s, STRETCHES, small ? 1 : spec_parallel_workers(0));
+    spec_parallel_run(opt_pool, search_stretch, &s, STRETCHES,
+                      small ? 1 : spec_thread_pool_size(opt_pool));
     for (int i = 0; i < STRETCHES; i++)
         if (s.bad[i] >= 0) return s.bad[i];
     return -1;

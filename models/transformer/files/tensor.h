@@ -6,6 +6,7 @@
 #ifndef SPECLAB_TENSOR_H
 #define SPECLAB_TENSOR_H
 
+#include "base/thread_pool.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -41,8 +42,8 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 /* Convert row `row` to floats (cols). Exact for every type. */
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
-/* The first row with a non-finite weight (quantised: scale), or -1. Uses all threads. */
-int spec_tensor_first_bad_row(const spec_tensor *tensor);
+/* The first row with a non-finite weight (quantised: scale), or -1. */
+int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool);
 
 /* Write a row of `cols` floats in another type. Rounding is to nearest (ties to even); F16
  * overflows to infinity. Q8_0: scale = max|w| / 127, w / scale rounded (ties away from zero). Q4_0:

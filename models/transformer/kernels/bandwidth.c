@@ -2,7 +2,6 @@
 #include "models/transformer/kernels/bandwidth.h"
 
 #include "base/clock.h"
-#include "base/thread_pool.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,12 +18,10 @@ void spec_bandwidth_init(spec_bandwidth *bandwidth, size_t bytes)
     if (bandwidth->memory == NULL) return;
     madvise(bandwidth->memory, bytes, MADV_HUGEPAGE);
     memset(bandwidth->memory, 1, bytes);
-    spec_thread_pool_retain();
 }
 
 void spec_bandwidth_free(spec_bandwidth *bandwidth)
 {
-    if (bandwidth->memory != NULL) spec_thread_pool_release();
     free(bandwidth->memory);
     *bandwidth = (spec_bandwidth){0};
 }
@@ -47,17 +44,17 @@ static void read_chunk(void *job, int chunk)
     atomic_fetch_or_explicit(&r->all, all, memory_order_relaxed);
 }
 
-uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth)
+uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth, spec_thread_pool *opt_pool)
 {
     reading r = {.memory = bandwidth->memory};
-    const bool taken = spec_thread_pool_try_lock();
-    spec_thread_pool_run(read_chunk, &r,
-                         (int)(bandwidth->bytes / sizeof *bandwidth->memory / CHUNK), taken);
-    if (taken) spec_thread_pool_unlock();
+    spec_thread_pool *locked = spec_thread_pool_try_lock(opt_pool);
+    spec_thread_pool_run(locked, read_chunk, &r,
+                         (int)(bandwidth->bytes / sizeof *bandwidth->memory / CHUNK));
+    spec_thread_pool_unlock(locked);
     return atomic_load(&r.all);
 }
 
-double spec_bandwidth_measure(void)
+double spec_bandwidth_measure(spec_thread_pool *opt_pool)
 {
     const long pages = sysconf(_SC_AVPHYS_PAGES);
     if (pages <= 0 || MEASURED > (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) / 4) return 0.0;
@@ -67,7 +64,7 @@ double spec_bandwidth_measure(void)
     spec_bandwidth_init(&bandwidth, MEASURED);
     for (int i = 0; i < REPEATS && bandwidth.memory != NULL; i++) {
         const double begun = spec_clock_monotonic();
-        seen |= spec_bandwidth_read(&bandwidth);
+        seen |= spec_bandwidth_read(&bandwidth, opt_pool);
         const double rate = (double)bandwidth.bytes / (spec_clock_monotonic() - begun);
         if (rate > best) best = rate;
     }

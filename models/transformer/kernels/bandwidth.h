@@ -5,6 +5,8 @@
 #ifndef SPECLAB_BANDWIDTH_H
 #define SPECLAB_BANDWIDTH_H
 
+#include "base/thread_pool.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,10 +20,10 @@ void spec_bandwidth_init(spec_bandwidth *bandwidth, size_t bytes);
 void spec_bandwidth_free(spec_bandwidth *bandwidth);
 
 /* Read all of it once; returns a value of what was read, so that the compiler keeps the reads. */
-uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth);
+uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth, spec_thread_pool *opt_pool);
 
 /* Bytes per second, the best of a few reads of 256 MiB, several times the caches of a core; takes
  * some tenths of a second. 0 if that is more than a quarter of the free memory. */
-double spec_bandwidth_measure(void);
+double spec_bandwidth_measure(spec_thread_pool *opt_pool);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/device.h"
 #include "tests/bench/gpu/gpu_rows.h"
+#include "tests/support/contexts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
                                "usage: bench_gpu [-d DEVICE] [-t] [FILE.csv]; -t: tiny shapes"));
     }
     path = optind < argc ? argv[optind] : "bench-gpu.csv";
-    SPEC_TRY(spec_device_open(&backend, device, &error));
+    SPEC_TRY(spec_device_open(&backend, spec_test_context(0), device, &error));
     if (strcmp(backend->name, "cpu") == 0)
         SPEC_TRY(spec_fail(&error, GSL_EINVAL, "%s is no card", device));
     SPEC_TRY(gpu_rows_init(&rows, backend, path, &error));

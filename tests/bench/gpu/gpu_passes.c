@@ -2,6 +2,7 @@
 #include "base/int_math.h"
 #include "models/transformer/engine/forward.h"
 #include "tests/bench/gpu/gpu_rows.h"
+#include "tests/support/contexts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static int open_weights(bench *b, const gpu_model *model, spec_tensor_type type,
              "random?dim=%d&layers=1&heads=%d&kv_heads=%d&ffn=%d&vocab=%d&type=%s", model->dim,
              model->heads, model->kv_heads, model->ffn, model->vocab, spec_tensor_type_names[type]);
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    SPEC_TRY(spec_checkpoint_load_random(&b->layer_of, &settings, error));
+    SPEC_TRY(spec_checkpoint_load_random(&b->layer_of, &settings, spec_test_pool(0), error));
     spec_checkpoint_draw(&b->layer_of);
     b->checkpoint = b->layer_of;
     b->checkpoint.shape.n_layers = model->layers;

@@ -4,6 +4,7 @@
 #include "conformance/samplers/supervisor.h"
 #include "conformance/self_test.h"
 #include "tests/conformance/plugin_stand.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -14,6 +15,7 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
 {
     const char *const only[] = {fixture, NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_validation v;
     spec_error error = {{0}};
     int found = 0;
@@ -77,6 +79,7 @@ static void a_forbidden_token_is_traced_to_its_source(void **state)
     for (int i = 0; i < 4; i += spec_test_stride(1)) {
         const char *const only[] = {lines[i][1], NULL};
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+        plan.opt_pool = spec_test_pool(0);
         spec_validation v;
         char sampler[64];
         snprintf(sampler, sizeof sampler, "mutant:%s", lines[i][0]);
@@ -110,6 +113,7 @@ static void inventions_get_no_hint(void **state)
                                         "page-boundary"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i += spec_test_stride(3)) {
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+        plan.opt_pool = spec_test_pool(0);
         spec_validation v;
         spec_error error = {{0}};
         plan.limits.supervisor = "/proc/self/exe";
@@ -138,6 +142,7 @@ static void the_first_hint_is_right_for_nine_in_ten(void **state)
     const char *some[NAMES + 1] = {NULL};
     int n = 0;
     spec_self_test_plan plan = SPEC_SELF_TEST_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_self_test_result result;
     for (int i = 0; i < NAMES; i += spec_test_stride(3)) some[n++] = names[i];
     plan.runs = 1;

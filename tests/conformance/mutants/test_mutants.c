@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/mutants.h"
 #include "conformance/validate.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -190,6 +191,7 @@ static spec_validate_verdict verdict_of(const char *name, uint64_t draws)
 {
     const char *const only[] = {"plain-4", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_validation v;
     spec_error error = {{0}};
     char spec[96];

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <dirent.h>
@@ -273,12 +274,13 @@ static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validat
     static const char *const only[] = {"plain-4", "fixed-4",  "blind-3",
                                        "coins-8", "text-5-3", NULL};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     spec_validation result;
     spec_error error = {{0}};
     plan.seed = spec_test_seed();
     plan.draws = spec_test_samples(draws);
     plan.scopes = scopes;
-    plan.threads = 1;
+    plan.opt_pool = spec_test_pool(1);
     plan.hints = false;
     plan.opt_only = only;
     plan.limits.supervisor = supervised.supervisor;

@@ -4,6 +4,7 @@
 #include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
 #include "tests/conformance/plugin_stand.h"
+#include "tests/support/contexts.h"
 
 #include <dlfcn.h>
 #include <omp.h>
@@ -310,11 +311,12 @@ static void instances_that_draw_the_same_numbers_are_not_mixed(void **state)
     static const char *const options[] = {"unseeded", NULL};
     for (int i = 0; i < 2; i++) {
         spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+        plan.opt_pool = spec_test_pool(0);
         spec_validation v;
         spec_error error;
         plan.draws = 400000;
         plan.opt_only = only;
-        plan.threads = 8;
+        plan.opt_pool = spec_test_pool(8);
         plan.limits = patient;
         plan.limits.opt_options = options[i];
         if (spec_validate(&v, path_of("newcomer.so"), &plan, &error) != GSL_SUCCESS)
@@ -347,9 +349,10 @@ static void validate_slow(spec_validation *ret, const char *const *only, const c
                           int threads, int status, spec_error *error)
 {
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     plan.draws = 200000;
     plan.opt_only = only;
-    plan.threads = threads;
+    plan.opt_pool = spec_test_pool(threads);
     plan.scopes = SPEC_SCOPE_VERIFY;
     plan.limits = (spec_subject_limits){
         .timeout = 2.0, .opt_options = options, .supervisor = "/proc/self/exe"};

@@ -2,6 +2,7 @@
 #include "conformance/traces/trace.h"
 #include "conformance/traces/trace_read.h"
 #include "conformance/traces/trace_write.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -371,6 +372,7 @@ static void a_lossy_engine_may_say_so_and_a_test_may_be_chosen(void **state)
     spec_validation v;
     spec_error error = {{0}};
     spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.opt_pool = spec_test_pool(0);
     fputs("{\"speclab_trace\": 1, \"vocab\": 3, \"lossy\": true, \"engine\": \"mine\"}\n", file);
     for (int i = 0; i < 500; i++)
         fputs("{\"token\": 1, \"target_logprob\": -2.3, \"draft_logprob\": -1.1}\n", file);

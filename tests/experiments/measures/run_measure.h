@@ -5,6 +5,7 @@
 #define SPECLAB_TESTS_RUN_MEASURE_H
 
 #include "experiments/experiment.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static inline void run(spec_result *result, const char *measure, uint64_t rounds
              (unsigned long long)spec_test_seed(), grid);
     if (spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
-    const spec_run_options options = {.threads = 2};
+    const spec_run_options options = {.opt_context = spec_test_context(2)};
     if (spec_experiment_run(result, &e, &options, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     spec_experiment_free(&e);
@@ -51,7 +52,8 @@ static inline void assert_grids_refused(const char *measure, const char *const w
         snprintf(source, sizeof source, "measure = \"%s\"; grid = { %s };", measure, wrong[i][0]);
         int status = spec_experiment_parse(&e, "test.cfg", source, strlen(source), NULL, &error);
         if (status == GSL_SUCCESS) {
-            status = spec_experiment_run(&result, &e, &(spec_run_options){.threads = 2}, &error);
+            status = spec_experiment_run(
+                &result, &e, &(spec_run_options){.opt_context = spec_test_context(2)}, &error);
             spec_result_free(&result); /* also of a run that failed */
             spec_experiment_free(&e);
         }

@@ -51,8 +51,8 @@ static void open_by_hand(spec_output_law *ret, const char *family, int seed)
     spec_error error = {""};
     char spec[100];
     snprintf(spec, sizeof spec, "cases?V=%d&order=1&family=%s&seed=%d", VOCAB, family, seed);
-    if (spec_model_open(&target, spec, NULL, &error) != GSL_SUCCESS ||
-        spec_model_open(&draft, "uniform?V=3", NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&target, spec, NULL, NULL, &error) != GSL_SUCCESS ||
+        spec_model_open(&draft, "uniform?V=3", NULL, NULL, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     config.K = 1;
     config.rule = "token";

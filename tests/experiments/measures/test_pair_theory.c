@@ -5,6 +5,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/rules/rrsw.h"
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -21,9 +22,9 @@ static void pair_open(pair *p, const char *target, const char *draft, const char
 {
     spec_error error;
     p->config = SPEC_DECODER_DEFAULT;
-    if (spec_model_open(&p->target, target, NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&p->target, target, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
-    if (spec_model_open(&p->draft, draft, p->target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&p->draft, draft, p->target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     p->config.target = p->target;
     p->config.opt_draft = p->draft;
@@ -66,10 +67,12 @@ static void theory_is_the_stationary_mean_over_contexts(void **state)
     spec_error error;
     double target_law[V][V], draft_law[V][V], start[V] = {1.0}, next[V], mean = 0.0, theory;
     (void)state;
-    assert_int_equal(spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, &error),
-                     GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, &error),
-                     GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&target, "markov?V=4&order=1&seed=3", NULL, spec_test_context(0), &error),
+        GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "markov?V=4&order=1&seed=4", NULL, spec_test_context(0), &error),
+        GSL_SUCCESS);
     config.target = target;
     config.opt_draft = draft;
     config.K = 1;

@@ -6,6 +6,7 @@
 #include "experiments/measures/tree_choice.h"
 #include "experiments/pass_costs.h"
 #include "sim/output_law.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/table_model.h"
@@ -210,7 +211,8 @@ static void measured_chances_are_those_of_the_closed_forms(void **state)
     const uint64_t seed = spec_test_seed(), positions = spec_test_samples(20000);
     for (int j = 0; j < N_JUDGED; j++) {
         double exact[V], measured[V], again[V];
-        const spec_point one = {.threads = 1}, two = {.threads = 2};
+        const spec_point one = {.opt_context = spec_test_context(1)},
+                         two = {.opt_context = spec_test_context(2)};
         bool known;
         char drafting[64];
         spec_error error = {""};

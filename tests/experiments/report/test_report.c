@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/input_digest.h"
 #include "experiments/report/report.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void the_page_says_what_was_asked_and_what_came_out(void **state)
     char folder[] = "/tmp/speclab-test-XXXXXX", figure[100], *page = NULL;
     spec_result result;
     spec_error error = {""};
-    spec_run_options run = {.threads = 1};
+    spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
     (void)state;
     assert_non_null(mkdtemp(folder));
@@ -107,7 +108,7 @@ static void a_changed_experiment_reports_its_own_inputs_alone(void **state)
     static const char *const set[] = {"K=2:6:2", "rounds=900", NULL},
                              *const command[] = {"speclab run my/table.cfg"};
     spec_report_options options = SPEC_REPORT_DEFAULT;
-    spec_run_options run = {.threads = 1};
+    spec_run_options run = {.opt_context = spec_test_context(1)};
     spec_error error = {""};
     spec_result result;
     char *page = NULL;
@@ -140,7 +141,7 @@ static void equal_rows_keep_their_table(void **state)
     spec_experiment e;
     spec_result result;
     spec_error error = {""};
-    const spec_run_options run = {.threads = 1};
+    const spec_run_options run = {.opt_context = spec_test_context(1)};
     size_t n;
     (void)state;
     assert_int_equal(spec_experiment_parse(&e, "twice.cfg", text, strlen(text), NULL, &error),

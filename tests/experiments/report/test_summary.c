@@ -4,6 +4,7 @@
 #include "experiments/report/row_keys.h"
 #include "experiments/report/summary.h"
 #include "sim/chance/rng.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ static void exact_columns_count_ties_and_names_are_ranked(void **state)
                                "\"verdict\"];";
     spec_experiment e = parse(text);
     spec_result result;
-    spec_run_options options = {.threads = 1};
+    spec_run_options options = {.opt_context = spec_test_context(1)};
     spec_error error = {""};
     (void)state;
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);

@@ -5,6 +5,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/gpu/backend_gpu_case.h"
+#include "tests/support/contexts.h"
 
 #define SMALL "random?dim=32&layers=2&heads=4&kv_heads=2&ffn=64&vocab=37&context=300&seed=3&type="
 enum { WIDTH = 37 }; /* floats per row */
@@ -21,7 +22,8 @@ static void open_whole(whole *w, const spec_backend *on, const char *type)
     char spec[200];
     spec_error error = {""};
     snprintf(spec, sizeof spec, SMALL "%s", type);
-    assert_int_equal(spec_model_open(&w->model, spec, NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&w->model, spec, NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     const spec_checkpoint *checkpoint = spec_transformer_of(w->model)->checkpoint;
     if (spec_weights_init(&w->weights, checkpoint, SPEC_TENSOR_TYPES, on, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
@@ -218,7 +220,8 @@ static void too_little_memory_is_reported(void **state)
     if (spec_card_is_real()) skip();
     spec_model *model;
     spec_error error = {""};
-    assert_int_equal(spec_model_open(&model, SMALL "f16", NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&model, SMALL "f16", NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     const spec_checkpoint *checkpoint = spec_transformer_of(model)->checkpoint;
     int refused = 0, made = 0;
     for (size_t bytes = 1 << 12; bytes <= (size_t)1 << 26; bytes += bytes / 2) {

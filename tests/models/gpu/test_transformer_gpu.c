@@ -7,6 +7,7 @@
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/backend_gpu_group.h"
+#include "tests/support/contexts.h"
 
 /* A model's weights on both devices. */
 typedef struct {
@@ -18,7 +19,7 @@ static pair open_pair(const char *spec)
 {
     pair p;
     spec_error error = {""};
-    if (spec_model_open(&p.model, spec, NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&p.model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     if (spec_weights_init(&p.weights, spec_transformer_of(p.model)->checkpoint, SPEC_TENSOR_TYPES,
                           gpu, &error) != GSL_SUCCESS)

@@ -7,6 +7,7 @@
 #include "models/ngram/kneser_ney.h"
 #include "models/ngram/text_unit.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -51,7 +52,7 @@ static spec_model *open_model(const char *spec)
 {
     spec_model *model;
     spec_error error = {{0}};
-    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }
@@ -316,7 +317,7 @@ static void unlearnable_inputs_are_refused_in_one_line(void **state)
         spec_model *model = (spec_model *)path;
         spec_error error = {{0}};
         const char *spec = spec_of(wrong[i].file == NULL ? path : wrong[i].file, wrong[i].keys);
-        const int status = spec_model_open(&model, spec, NULL, &error);
+        const int status = spec_model_open(&model, spec, NULL, spec_test_context(0), &error);
         if (status == GSL_SUCCESS || model != NULL) fail_msg("%s is opened", spec);
         if (strstr(error.text, wrong[i].says) == NULL || strchr(error.text, '\n') != NULL)
             fail_msg("%s: %s", spec, error.text);
@@ -385,9 +386,9 @@ static void tokens_of_a_target_are_counted_like_bytes(void **state)
             snprintf(keys, sizeof keys, "order=3&tokens=%s", tokens[t]);
             spec_model *target = open_model(spec_of(path, keys)), *draft;
             spec_error error = {""};
-            assert_int_equal(
-                spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target, &error),
-                GSL_SUCCESS);
+            assert_int_equal(spec_model_open(&draft, spec_of(path, "order=3&tokens=target"), target,
+                                             spec_test_context(0), &error),
+                             GSL_SUCCESS);
             assert_int_equal(draft->vocab, target->vocab);
             const size_t size = (size_t)target->vocab * sizeof(double);
             double *one = malloc(size), *other = malloc(size);
@@ -417,13 +418,16 @@ static void tokens_of_no_target_are_refused(void **state)
     spec_model *model, *zipf = open_model("zipf?V=3");
     spec_error error = {""};
     write_text("abc", 3);
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), NULL, &error),
-                     GSL_EINVAL);
+    assert_int_equal(
+        spec_model_open(&model, spec_of(path, "tokens=target"), NULL, spec_test_context(0), &error),
+        GSL_EINVAL);
     assert_non_null(strstr(error.text, "only a draft has a target"));
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target"), zipf, &error),
-                     GSL_EINVAL);
+    assert_int_equal(
+        spec_model_open(&model, spec_of(path, "tokens=target"), zipf, spec_test_context(0), &error),
+        GSL_EINVAL);
     assert_non_null(strstr(error.text, "no tokenizer"));
-    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target&V=9"), zipf, &error),
+    assert_int_equal(spec_model_open(&model, spec_of(path, "tokens=target&V=9"), zipf,
+                                     spec_test_context(0), &error),
                      GSL_EINVAL);
     spec_model_close(zipf);
 }

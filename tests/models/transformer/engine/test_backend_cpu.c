@@ -2,13 +2,14 @@
 #include "base/cpu.h"
 #include "base/noise.h"
 #include "models/transformer/engine/backend.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-static const spec_backend *const cpu = &spec_backend_cpu;
+static const spec_backend *cpu; /* with as many threads as OpenMP has */
 
 /* A reproducible number with a triangular law on (-2, 2). */
 static float draw(uint64_t i)
@@ -403,6 +404,7 @@ static void a_long_window_takes_no_memory_before_it_is_read(void **state)
 
 int main(void)
 {
+    cpu = spec_test_context(0)->cpu;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_agrees_with_double_precision),
         cmocka_unit_test(a_tree_in_its_slots_equals_its_paths_as_texts),

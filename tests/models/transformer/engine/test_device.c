@@ -4,6 +4,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -16,7 +17,7 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {{0}};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }
@@ -26,12 +27,14 @@ static void a_device_is_opened_by_name_and_twice_is_once(void **state)
     (void)state;
     const spec_backend *cpu, *gpu, *again, *automatic;
     spec_error error = {{0}};
-    assert_int_equal(spec_device_open(&cpu, "cpu", &error), GSL_SUCCESS);
-    assert_ptr_equal(cpu, &spec_backend_cpu);
-    if (spec_device_open(&gpu, "gpu", &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(spec_device_open(&cpu, spec_test_context(0), "cpu", &error), GSL_SUCCESS);
+    assert_ptr_equal(cpu, spec_test_context(0)->cpu);
+    if (spec_device_open(&gpu, spec_test_context(0), "gpu", &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     assert_string_equal(gpu->name, "gpu:0");
-    assert_int_equal(spec_device_open(&again, "gpu:0", &error), GSL_SUCCESS);
-    assert_int_equal(spec_device_open(&automatic, "auto", &error), GSL_SUCCESS);
+    assert_int_equal(spec_device_open(&again, spec_test_context(0), "gpu:0", &error), GSL_SUCCESS);
+    assert_int_equal(spec_device_open(&automatic, spec_test_context(0), "auto", &error),
+                     GSL_SUCCESS);
     assert_ptr_equal(again, gpu);
     assert_ptr_equal(automatic, gpu);
     spec_device_close(gpu);
@@ -49,16 +52,18 @@ static void invalid_names_are_refused(void **state)
     (void)state;
     static const char *const bad[] = {
         "", "CPU", "gpu:", "gpu:-1", "gpu: 1", "gpu:1x", "gpu:99999999999", "gpux", "cuda"};
-    const spec_backend *backend = &spec_backend_cpu;
+    const spec_backend *backend = spec_test_context(0)->cpu;
     spec_error error = {{0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(spec_device_is_name(bad[i]));
-        assert_int_equal(spec_device_open(&backend, bad[i], &error), GSL_EINVAL);
+        assert_int_equal(spec_device_open(&backend, spec_test_context(0), bad[i], &error),
+                         GSL_EINVAL);
         assert_null(backend);
         assert_string_equal(error.text, "no such device: type one of cpu, gpu, gpu:N, auto");
     }
     assert_true(spec_device_is_name("gpu:12"));
-    assert_int_equal(spec_device_open(&backend, "gpu:99999", &error), GSL_EINVAL);
+    assert_int_equal(spec_device_open(&backend, spec_test_context(0), "gpu:99999", &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "there is no GPU 99999: this machine has "));
 }
 
@@ -69,9 +74,9 @@ static void auto_is_the_first_card_that_can_be_used(void **state)
     spec_error error;
     if (spec_card_is_real()) skip();
     setenv("SIM_CAPABILITY", "7.5", 1);
-    assert_int_equal(spec_device_open(&backend, "auto", &error), GSL_SUCCESS);
+    assert_int_equal(spec_device_open(&backend, spec_test_context(0), "auto", &error), GSL_SUCCESS);
     unsetenv("SIM_CAPABILITY");
-    assert_ptr_equal(backend, &spec_backend_cpu);
+    assert_ptr_equal(backend, spec_test_context(0)->cpu);
     spec_device_close(backend);
 }
 
@@ -117,7 +122,7 @@ static void the_kv_cache_has_the_requested_or_the_automatic_type(void **state)
                      spec_transformer_of(target)->weights->backend);
     spec_model_close(draft);
     draft = open_model("quantised?type=bf16&device=cpu", target);
-    assert_ptr_equal(spec_transformer_of(draft)->weights->backend, &spec_backend_cpu);
+    assert_ptr_equal(spec_transformer_of(draft)->weights->backend, spec_test_context(0)->cpu);
     spec_model_close(draft);
     spec_model_close(target);
     target = open_model(
@@ -126,12 +131,14 @@ static void the_kv_cache_has_the_requested_or_the_automatic_type(void **state)
                      SPEC_TENSOR_BF16); /* one matrix is not of floats */
     spec_model_close(target);
     spec_error error;
-    assert_int_equal(spec_model_open(&target, MODEL "&kv=bf16", NULL, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&target, MODEL "&kv=bf16", NULL, spec_test_context(0), &error),
+                     GSL_EINVAL);
     assert_string_equal(
         error.text,
         "kv=bf16: cpu (the processor) keeps keys and values as floats: leave it out, or "
         "compute on a GPU");
-    assert_int_equal(spec_model_open(&target, MODEL "&kv=f16", NULL, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&target, MODEL "&kv=f16", NULL, spec_test_context(0), &error),
+                     GSL_EINVAL);
 }
 
 /* The stated need equals what weights, KV cache and buffers of a session take, counted by
@@ -216,10 +223,11 @@ static void a_draft_leaves_memory_for_the_text_of_its_target(void **state)
         spec_session one, other;
         assert_true(bytes < 1L << 30);
         have_memory(bytes);
-        if (spec_model_open(&target, MODEL "&type=f32&kv=bf16&device=gpu", NULL, &error) !=
-            GSL_SUCCESS)
+        if (spec_model_open(&target, MODEL "&type=f32&kv=bf16&device=gpu", NULL,
+                            spec_test_context(0), &error) != GSL_SUCCESS)
             continue;
-        const int status = spec_model_open(&draft, "quantised?type=q4_0", target, &error);
+        const int status =
+            spec_model_open(&draft, "quantised?type=q4_0", target, spec_test_context(0), &error);
         both = status == GSL_SUCCESS;
         target_alone += !both;
         if (both) {
@@ -250,7 +258,7 @@ static void a_context_that_needs_the_most_is_named(void **state)
     assert_int_equal(
         spec_model_open(&model,
                         "random?dim=64&layers=2&heads=4&ffn=96&vocab=99&context=65536&device=gpu",
-                        NULL, &error),
+                        NULL, spec_test_context(0), &error),
         GSL_ENOMEM);
     assert_null(model);
     static const char begin[] = "GPU 0 (simulated card) has 195 KiB free of 195 KiB, and ";
@@ -263,7 +271,7 @@ static void a_context_that_needs_the_most_is_named(void **state)
         spec_model_open(&model,
                         "random?dim=64&layers=2&heads=4&ffn=96&vocab=9999&context=32&type=f32&"
                         "device=gpu",
-                        NULL, &error),
+                        NULL, spec_test_context(0), &error),
         GSL_ENOMEM);
     assert_null(strstr(error.text, "context="));
     unsetenv("SIM_MEMORY");
@@ -289,7 +297,7 @@ static void random_weights_are_not_drawn_if_they_do_not_fit(void **state)
         spec_model_open(&model,
                         "random?dim=2048&layers=1&heads=8&ffn=2048&vocab=10000&context=32&type=f32&"
                         "device=gpu",
-                        NULL, &error),
+                        NULL, spec_test_context(0), &error),
         GSL_ENOMEM);
     unsetenv("SIM_MEMORY");
     assert_true(most_kilobytes() - before < 100000);

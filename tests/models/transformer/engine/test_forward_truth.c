@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "models/transformer/files/checkpoint_parts.h"
+#include "tests/support/contexts.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
@@ -141,7 +142,7 @@ static void open_model(model *m, const form *f, spec_tensor_type type)
     for (int t = 0; t < LONG; t++) m->token[t] = (7 * t * t + 3 * t + 1) % m->vocab;
     make_checkpoint(&m->checkpoint, f, type);
     assert_int_equal(spec_weights_init(&m->weights, &m->checkpoint, SPEC_TENSOR_TYPES,
-                                       &spec_backend_cpu, &error),
+                                       spec_test_context(0)->cpu, &error),
                      GSL_SUCCESS);
 }
 

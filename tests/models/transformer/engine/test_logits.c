@@ -4,11 +4,11 @@
 #include "base/noise.h"
 #include "base/thread_pool.h"
 #include "models/row.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 enum { VOCAB = 32000 };
@@ -59,7 +59,7 @@ static void rows_are_the_softmax_at_every_temperature(void **state)
         for (size_t t = 0; t < sizeof temperatures / sizeof temperatures[0]; t++) {
             fill(30.0f);
             assert_int_equal(spec_logits_rows(rows, logits, temperatures[t], 2, vocabs[v],
-                                              kernels(), false, &error),
+                                              kernels(), NULL, &error),
                              GSL_SUCCESS);
             for (int i = 0; i < 2; i++)
                 expect_softmax(row[i], logits + i * vocabs[v], vocabs[v],
@@ -67,7 +67,7 @@ static void rows_are_the_softmax_at_every_temperature(void **state)
         }
     logits[0] = FLT_MAX;
     logits[1] = -FLT_MAX;
-    assert_int_equal(spec_logits_rows(rows, logits, 1.0, 1, 3, kernels(), false, &error),
+    assert_int_equal(spec_logits_rows(rows, logits, 1.0, 1, 3, kernels(), NULL, &error),
                      GSL_SUCCESS);
     assert_true(row[0][0] == 1.0 && row[0][1] == 0.0 && row[0][2] == 0.0);
 }
@@ -78,20 +78,17 @@ static void rows_do_not_depend_on_threads_or_instructions(void **state)
     double *const rows[] = {row[0], row[1]}, *const others[] = {again};
     spec_error error;
     fill(12.0f);
-    assert_int_equal(spec_logits_rows(rows, logits, 0.7, 2, VOCAB, kernels(), false, &error),
+    assert_int_equal(spec_logits_rows(rows, logits, 0.7, 2, VOCAB, kernels(), NULL, &error),
                      GSL_SUCCESS);
-    omp_set_num_threads(3);
-    spec_thread_pool_retain();
-    const bool taken = spec_thread_pool_try_lock();
-    assert_true(taken);
+    spec_thread_pool *locked = spec_thread_pool_try_lock(spec_test_pool(3));
+    assert_non_null(locked);
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++) {
         assert_int_equal(spec_logits_rows(others, logits + VOCAB, 0.7, 1, VOCAB,
-                                          spec_vector_kernels_of(isa), taken, &error),
+                                          spec_vector_kernels_of(isa), locked, &error),
                          GSL_SUCCESS);
         assert_memory_equal(row[1], again, sizeof again);
     }
-    spec_thread_pool_unlock();
-    spec_thread_pool_release();
+    spec_thread_pool_unlock(locked);
 }
 
 static void the_largest_is_the_lowest_among_ties(void **state)
@@ -117,7 +114,7 @@ static void non_finite_weights_are_refused_in_one_line(void **state)
         int token[2];
         fill(12.0f);
         logits[VOCAB + 17] = broken[k];
-        assert_int_equal(spec_logits_rows(rows, logits, 1.0, 2, VOCAB, kernels(), false, &error),
+        assert_int_equal(spec_logits_rows(rows, logits, 1.0, 2, VOCAB, kernels(), NULL, &error),
                          GSL_EDOM);
         assert_non_null(strstr(error.text, "not finite"));
         assert_int_equal(spec_logits_argmax(token, logits, 2, VOCAB, kernels(), &error), GSL_EDOM);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_open.h"
 #include "models/transformer/engine/pass_work.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -8,7 +9,8 @@ static const spec_transformer *open_model(spec_model **ret, const char *spec,
                                           const spec_model *opt_target)
 {
     spec_error error;
-    if (spec_model_open(ret, spec, opt_target, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_model_open(ret, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return spec_transformer_of(*ret);
 }
 
@@ -59,8 +61,10 @@ static void the_bytes_of_weights_are_known_before_they_are_loaded(void **state)
         for (int d = 0; d < 4; d++) {
             spec_model *target, *draft;
             spec_error error;
-            if (spec_model_open_unloaded(&target, targets[t], NULL, &error) != GSL_SUCCESS ||
-                spec_model_open_unloaded(&draft, drafts[d], target, &error) != GSL_SUCCESS)
+            if (spec_model_open_unloaded(&target, targets[t], NULL, spec_test_context(0), &error) !=
+                    GSL_SUCCESS ||
+                spec_model_open_unloaded(&draft, drafts[d], target, spec_test_context(0), &error) !=
+                    GSL_SUCCESS)
                 fail_msg("%s", error.text);
             const double of_target = spec_pass_work_weight_bytes(spec_transformer_of(target));
             const double of_draft = spec_pass_work_weight_bytes(spec_transformer_of(draft));

@@ -4,6 +4,7 @@
  * sessions: the target's from the text in one pass, the draft's from the context and the path to
  * the node. */
 #include "models/model_open.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_rng.h>
@@ -33,7 +34,7 @@ static spec_model *open_model(const char *spec, const spec_model *opt_target)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }

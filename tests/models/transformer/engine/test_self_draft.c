@@ -5,6 +5,7 @@
 #include "models/model_kinds.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -40,8 +41,9 @@ static spec_transformer *open_target(const spec_backend *backend)
     spec_transformer *model = calloc(1, sizeof *model);
     assert_non_null(model);
     assert_int_equal(spec_settings_init(&settings, target_spec, &error), GSL_SUCCESS);
-    assert_int_equal(spec_checkpoint_load_random(&model->own_checkpoint, &settings, &error),
-                     GSL_SUCCESS);
+    assert_int_equal(
+        spec_checkpoint_load_random(&model->own_checkpoint, &settings, spec_test_pool(0), &error),
+        GSL_SUCCESS);
     spec_checkpoint_draw(&model->own_checkpoint);
     assert_int_equal(spec_weights_init(&model->own_weights, &model->own_checkpoint,
                                        SPEC_TENSOR_TYPES, backend, &error),
@@ -144,13 +146,15 @@ enum { ROUNDS = 25, ROWS = 2 * (NODES + 1) * V };
 static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once(void **state)
 {
     (void)state;
-    spec_backend counting = spec_backend_cpu;
+    spec_backend counting = *spec_test_context(0)->cpu;
     counting.begin = count_begin;
     counting.store = count_store;
     spec_transformer *target = open_target(&counting);
     spec_model *draft;
     spec_error error = {""};
-    assert_int_equal(spec_model_open(&draft, "layers?exit=2", &target->head, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "layers?exit=2", &target->head, spec_test_context(0), &error),
+        GSL_SUCCESS);
     for (int branches = 0; branches <= 1; branches++) {
         static double alone[ROUNDS][ROWS], shared[ROUNDS][ROWS];
         memset(alone, 0, sizeof alone);
@@ -185,10 +189,12 @@ static void a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_o
 static void a_shared_cache_behind_a_skipped_layer_depends_on_the_text_alone(void **state)
 {
     (void)state;
-    spec_transformer *target = open_target(&spec_backend_cpu);
+    spec_transformer *target = open_target(spec_test_context(0)->cpu);
     spec_model *draft;
     spec_error error = {""};
-    assert_int_equal(spec_model_open(&draft, "layers?skip=1", &target->head, &error), GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "layers?skip=1", &target->head, spec_test_context(0), &error),
+        GSL_SUCCESS);
     static double after[ROWS], fresh[ROWS], alone[ROWS];
     reading r, f;
     open_reading(&r, draft, &target->head, true);
@@ -236,7 +242,7 @@ static void row_of(double *ret_row, const char *spec, const spec_model *opt_targ
     spec_error error = {""};
     double scratch[V];
     const int context[] = {3, 1, 4, 1, 5};
-    if (spec_model_open(&model, spec, opt_target, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, opt_target, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     assert_int_equal(spec_session_init(&session, model, &error), GSL_SUCCESS);
     const double *row = spec_session_row(&session, context, 5, scratch, &error);
@@ -252,7 +258,8 @@ static void layers_and_types_are_what_their_specs_say(void **state)
     spec_model *target;
     spec_error error = {""};
     double whole[V], same[V], other[V];
-    assert_int_equal(spec_model_open(&target, target_spec, NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     row_of(whole, target_spec, NULL);
     static const char *const all[] = {"layers", "layers?exit=3",
                                       "layers?exit=0&skip=none&of=target", "quantised?type=f32"};
@@ -282,8 +289,9 @@ static void layers_and_types_are_what_their_specs_say(void **state)
 
     /* A draft has its own temperature. */
     spec_model *cold;
-    assert_int_equal(spec_model_open(&cold, "layers?exit=2&temperature=0", target, &error),
-                     GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&cold, "layers?exit=2&temperature=0", target, spec_test_context(0), &error),
+        GSL_SUCCESS);
     assert_true(cold->one_hot);
     assert_int_equal(cold->vocab, V);
     assert_int_equal(cold->window, target->window);
@@ -300,18 +308,21 @@ static void a_draft_of_a_wrapped_target_is_of_the_model_inside(void **state)
     double inside[V], whole[V];
     reading r;
     snprintf(spec, sizeof spec, "%s&temperature=0.7&top_k=3", target_spec);
-    assert_int_equal(spec_model_open(&target, spec, NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, spec, NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     row_of(inside, "layers", target);
     row_of(whole, target_spec, NULL);
     assert_memory_equal(inside, whole, sizeof whole);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, &error),
-                     GSL_SUCCESS);
+    assert_int_equal(
+        spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, spec_test_context(0), &error),
+        GSL_SUCCESS);
     open_reading(&r, draft, target, true); /* through the wrappers of both */
     double rows[ROWS];
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
     close_reading(&r);
     spec_model_close(draft);
-    assert_int_equal(spec_model_open(&draft, "quantised", target, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "quantised", target, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     spec_session one, other;
     assert_int_equal(spec_session_init(&one, draft, &error), GSL_SUCCESS);
     assert_int_equal(spec_session_init(&other, target, &error), GSL_SUCCESS);
@@ -337,16 +348,21 @@ static void bad_specs_are_refused_with_a_line(void **state)
     };
     spec_model *target, *draft, *zipf;
     spec_error error = {""};
-    assert_int_equal(spec_model_open(&target, target_spec, NULL, &error), GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&target, target_spec, NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(spec_model_open(&draft, bad[i].spec, target, &error), GSL_EINVAL);
+        assert_int_equal(spec_model_open(&draft, bad[i].spec, target, spec_test_context(0), &error),
+                         GSL_EINVAL);
         if (strstr(error.text, bad[i].says) == NULL) fail_msg("%s: '%s'", bad[i].spec, error.text);
         assert_null(draft);
     }
-    assert_int_equal(spec_model_open(&zipf, "zipf?V=11", NULL, &error), GSL_SUCCESS);
-    assert_int_equal(spec_model_open(&draft, "layers?exit=1", zipf, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&zipf, "zipf?V=11", NULL, spec_test_context(0), &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?exit=1", zipf, spec_test_context(0), &error),
+                     GSL_EINVAL);
     assert_non_null(strstr(error.text, "zipf"));
-    assert_int_equal(spec_model_open(&draft, "quantised", NULL, &error), GSL_EINVAL);
+    assert_int_equal(spec_model_open(&draft, "quantised", NULL, spec_test_context(0), &error),
+                     GSL_EINVAL);
     spec_model_close(zipf);
     spec_model_close(target);
 }

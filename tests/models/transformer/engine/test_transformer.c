@@ -4,6 +4,7 @@
 #include "base/noise.h"
 #include "models/model_open.h"
 #include "speclab/round.h"
+#include "tests/support/contexts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static spec_model *open_model(const char *spec)
 {
     spec_model *model;
     spec_error error = {""};
-    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS)
+    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
         fail_msg("%s: %s", spec, error.text);
     return model;
 }

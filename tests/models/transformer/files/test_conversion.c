@@ -8,6 +8,7 @@
 
 #include "base/noise.h"
 #include "models/model.h"
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -95,7 +96,8 @@ static int convert(spec_conversion *ret, const char *out, const char *spec, spec
 {
     spec_settings settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
-    const int status = spec_conversion_write(ret, out, &settings, type, NULL, error);
+    const spec_conversion_watch watch = {.opt_pool = spec_test_pool(0)};
+    const int status = spec_conversion_write(ret, out, &settings, type, &watch, error);
     spec_settings_free(&settings);
     return status;
 }
@@ -115,7 +117,7 @@ static void load(spec_checkpoint *ret, const char *spec)
     spec_error error = {""};
     assert_int_equal(spec_settings_init(&settings, spec, &error), GSL_SUCCESS);
     if ((strncmp(spec, "gguf", 4) == 0 ? spec_checkpoint_load_gguf : spec_checkpoint_load_llama2c)(
-            ret, &settings, &error) != GSL_SUCCESS)
+            ret, &settings, spec_test_pool(0), &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     spec_settings_free(&settings);
 }

@@ -5,6 +5,7 @@
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_writer.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -206,7 +207,7 @@ static int load(spec_checkpoint *ret, const char *keys, spec_error *error)
     spec_settings settings;
     snprintf(text, sizeof text, "gguf:%s%s", path, keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
-    const int status = spec_checkpoint_load_gguf(ret, &settings, error);
+    const int status = spec_checkpoint_load_gguf(ret, &settings, spec_test_pool(0), error);
     spec_settings_free(&settings);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -116,7 +117,7 @@ static int load(spec_checkpoint *ret, const char *name, const char *keys, spec_e
     spec_settings settings;
     snprintf(text, sizeof text, "llama2c:%s%s", name[0] == '/' ? name : in_folder(name), keys);
     assert_int_equal(spec_settings_init(&settings, text, error), GSL_SUCCESS);
-    const int status = spec_checkpoint_load_llama2c(ret, &settings, error);
+    const int status = spec_checkpoint_load_llama2c(ret, &settings, spec_test_pool(0), error);
     spec_settings_free(&settings);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
+#include "tests/support/contexts.h"
 
 #define STORIES "stories260K/stories260K.bin"
 #define BABY "babyllama/target.bin"
@@ -14,7 +15,8 @@ static spec_model *open_model(const char *path, const char *settings)
     spec_model *model;
     spec_error error;
     snprintf(spec, sizeof spec, "llama2c:%s%s", path, settings);
-    if (spec_model_open(&model, spec, NULL, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_model_open(&model, spec, NULL, spec_test_context(0), &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return model;
 }
 
@@ -266,9 +268,9 @@ static void four_of_five_layers_agree_as_known(void **state)
     FILE *file = fopen(text_path, "r");
     int agree = 0;
     assert_non_null(file);
-    assert_int_equal(
-        spec_model_open(&draft, "layers?of=target&exit=4&temperature=0", target, &error),
-        GSL_SUCCESS);
+    assert_int_equal(spec_model_open(&draft, "layers?of=target&exit=4&temperature=0", target,
+                                     spec_test_context(0), &error),
+                     GSL_SUCCESS);
     assert_int_equal(spec_session_init(&session[0], target, &error), GSL_SUCCESS);
     assert_int_equal(spec_session_init(&session[1], draft, &error), GSL_SUCCESS);
     for (int s = 0; s < TEXTS && fgets(story, sizeof story, file) != NULL;) {

@@ -4,6 +4,7 @@
 #include "models/transformer/files/checkpoint.h"
 #include "models/transformer/files/checkpoint_parts.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include <gsl/gsl_cdf.h>
@@ -15,7 +16,7 @@ static int load(spec_checkpoint *ret, const char *spec, spec_error *error)
 {
     spec_settings settings;
     assert_int_equal(spec_settings_init(&settings, spec, error), GSL_SUCCESS);
-    const int status = spec_checkpoint_load_random(ret, &settings, error);
+    const int status = spec_checkpoint_load_random(ret, &settings, spec_test_pool(0), error);
     if (status == GSL_SUCCESS) spec_checkpoint_draw(ret);
     spec_settings_free(&settings);
     return status;

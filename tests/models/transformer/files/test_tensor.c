@@ -3,6 +3,7 @@
  * definition. */
 #include "models/transformer/files/tensor.h"
 
+#include "tests/support/contexts.h"
 #include "tests/support/support.h"
 
 #include "base/noise.h"
@@ -234,16 +235,16 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
         for (int i = 0; i < COLS; i++) value[i] = i % 2 == 0 ? most : -0.27f;
         for (size_t row = 0; row < ROWS; row++)
             spec_tensor_row_write(data + row * bytes, tensor.type, value, COLS);
-        assert_int_equal(spec_tensor_first_bad_row(&tensor), -1);
+        assert_int_equal(spec_tensor_first_bad_row(&tensor, spec_test_pool(0)), -1);
         for (int i = 0; i < ROWS * COLS; i++) {
             unsigned char kept[COLS * 4], *row = data + (size_t)(i / COLS) * bytes,
                                           *last = data + (ROWS - 1) * bytes;
             memcpy(kept, row, bytes);
             value[i % COLS] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
             spec_tensor_row_write(row, tensor.type, value, COLS);
-            assert_int_equal(spec_tensor_first_bad_row(&tensor), i / COLS);
+            assert_int_equal(spec_tensor_first_bad_row(&tensor, spec_test_pool(0)), i / COLS);
             spec_tensor_row_write(last, tensor.type, value, COLS);
-            assert_int_equal(spec_tensor_first_bad_row(&tensor), i / COLS);
+            assert_int_equal(spec_tensor_first_bad_row(&tensor, spec_test_pool(0)), i / COLS);
             value[i % COLS] = i % 2 == 0 ? most : -0.27f;
             spec_tensor_row_write(last, tensor.type, value, COLS);
             memcpy(row, kept, bytes);
@@ -254,12 +255,12 @@ static void the_first_row_that_is_not_finite_is_found(void **state)
     float *weight = calloc(MANY, COLS * sizeof *weight);
     assert_non_null(weight);
     const spec_tensor large = {SPEC_TENSOR_F32, MANY, COLS, weight};
-    assert_int_equal(spec_tensor_first_bad_row(&large), -1);
+    assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), -1);
     weight[39999 * COLS] = NAN;
-    assert_int_equal(spec_tensor_first_bad_row(&large), 39999);
+    assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), 39999);
     weight[20001 * COLS + 63] = INFINITY;
     weight[12345 * COLS + 63] = INFINITY;
-    assert_int_equal(spec_tensor_first_bad_row(&large), 12345);
+    assert_int_equal(spec_tensor_first_bad_row(&large, spec_test_pool(0)), 12345);
     free(weight);
 }
 

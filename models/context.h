@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* context: what the models and computations of one program share: threads and open devices.
+ * The program creates a context, passes it on, and frees it after everything that was opened in it.
+ * Several threads may use one context, and a process may have several. */
+#ifndef SPECLAB_CONTEXT_H
+#define SPECLAB_CONTEXT_H
+
+#include "base/thread_pool.h"
+
+#include <pthread.h>
+
+typedef struct spec_context spec_context;
+struct spec_context {
+    spec_thread_pool *pool;
+    struct spec_backend *cpu; /* computes with the pool */
+
+    pthread_mutex_t lock;               /* guards the next field */
+    struct spec_device_opened *devices; /* open GPUs (models/transformer/engine/device.c) */
+};
+
+/* The pool of a context; NULL for NULL. */
+static inline spec_thread_pool *spec_context_pool(const spec_context *opt_context)
+{
+    return opt_context != NULL ? opt_context->pool : NULL;
+}
+
+/* A context whose pool has `threads` threads; 0: OpenMP's number. It must not move. */
+int spec_context_init(spec_context *context, int threads, spec_error *error);
+void spec_context_free(spec_context *context); /* a zeroed one is fine */
+
+#endif

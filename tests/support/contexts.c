@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/support/contexts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 129 };
+
+static spec_context contexts[MOST];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+spec_context *spec_test_context(int threads)
+{
+    spec_error error = {{0}};
+    int status = threads >= 0 && threads < MOST ? GSL_SUCCESS : GSL_EINVAL;
+    pthread_mutex_lock(&lock);
+    if (status == GSL_SUCCESS && contexts[threads].pool == NULL)
+        status = spec_context_init(&contexts[threads], threads, &error);
+    pthread_mutex_unlock(&lock);
+    if (status == GSL_SUCCESS) return &contexts[threads];
+    fprintf(stderr, "no context of %d threads: %s\n", threads, error.text);
+    abort();
+}
+
+spec_thread_pool *spec_test_pool(int threads)
+{
+    return spec_test_context(threads)->pool;
+}
+
+__attribute__((destructor)) static void free_contexts(void)
+{
+    for (int i = 0; i < MOST; i++) spec_context_free(&contexts[i]);
+}
