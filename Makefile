@@ -260,7 +260,8 @@ $(OOM)/oom_check: tests/oom/oom_check.c
 
 # Measures a card; a test runs it on the simulator.
 BENCH_GPU := $(BUILD)/tests/bench/gpu/bench_gpu
-$(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) tests/support/contexts.c) $(LIB)
+$(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
+    tests/support/contexts.c) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -436,7 +437,8 @@ demo: ## prove, simulate, sweep and plot into out/report.md, in 90 s (TEXT=FILE)
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@cli/demo.sh $(BIN) out $(call quoted,TEXT)
 
-BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c) tests/support/contexts.c)
+BENCH_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c) \
+    tests/support/contexts.c)
 $(BUILD)/tests/bench/bench: $(BENCH_OBJ) $(LIB) | $(PLUGINS) $(CLIENTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Checks the dependency rule: which folder may include which, and that no modules include one
-# another in a circle (tests/circles.awk). Prints every breach; fails on any.
+# another in a circle (tests/circles.awk). Library code also keeps no state of the process and reads
+# no environment. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
     find include base models sim analysis conformance timing experiments cli tests \
@@ -21,6 +22,15 @@ BEGIN {
     may["timing"] = may["sim"] " analysis timing"
     may["experiments"] = may["conformance"] " timing experiments"
     may["cli"] = may["experiments"] " cli"
+    # Files of a library folder that keep state of the process, with the reason.
+    keeps["base/cpu.c"] = "the limit of the instruction set, which the program sets once"
+    keeps["base/json_memory.c"] = "the allocator of jansson is one per process"
+    keeps["base/progress.c"] = "standard error has one progress line"
+    keeps["models/ngram/corpus.c"] = "the folder of shared files, set once"
+    keeps["models/gpu/driver.c"] = "the NVIDIA driver is loaded once; its settings"
+    keeps["models/gpu/card.c"] = "the open GPUs; a setting"
+    keeps["models/gpu/backend_gpu.c"] = "a setting"
+    keeps["models/gpu/simt.h"] = "shared memory of a simulated block; the program has none of it"
 }
 FNR == 1 {
     split(FILENAME, part, "/")
@@ -32,6 +42,21 @@ FNR == 1 {
     if (name in seen) { print FILENAME ": the name is taken by " seen[name]; bad++ }
     seen[name] = FILENAME
     files++
+}
+part[1] in may && part[1] != "cli" && part[1] != "include" && !(FILENAME in keeps) {
+    variable = $0 ~ /^(static|_Thread_local)[ \t]/ && $0 !~ /\(/ &&
+        $0 !~ /[^*]const [a-z_]+(\[| =|;)/ && $0 ~ /(;|=|\{)/ &&
+        $0 !~ /^static (inline )?(const|struct [a-z_]+ \{)/ &&
+        $0 !~ /\* *const/
+    if ($0 ~ /^static const [^=(]*\*[a-z_0-9]+(\[[^]]*\])? *(=|;)/) variable = 1
+    if (variable || $0 ~ /^[ \t]+static [^()]*(;|=)/ && $0 !~ /const/) {
+        print FILENAME ":" FNR ": a static variable that may change: " $0
+        bad++
+    }
+    if ($0 ~ /(getenv|pthread_atfork)[ \t]*\(/) {
+        print FILENAME ":" FNR ": library code may not call it: " $0
+        bad++
+    }
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path)

@@ -46,7 +46,7 @@ static double read_busy(void *self)
  * shortest of a few runs is one without interruption. */
 static double time_spin(void *self)
 {
-    static volatile uint64_t sink;
+    volatile uint64_t sink = 0;
     double least = INFINITY;
     (void)self;
     for (int i = 0; i < SPIN_REPEATS; i++) {
