@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <gsl/gsl_errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,20 @@ static void say_threads(const spec_context *context, const char *verb)
     if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
 }
 
+static bool is_off(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && strcmp(value, "0") == 0;
+}
+
+static spec_gpu_settings gpu_settings(void)
+{
+    return (spec_gpu_settings){.opt_library = getenv("SPECLAB_LIBCUDA"),
+                               .opt_visible = getenv("CUDA_VISIBLE_DEVICES"),
+                               .in_order = is_off("SPECLAB_GPU_EARLY"),
+                               .unrecorded = is_off("SPECLAB_GPU_RECORD")};
+}
+
 /* The exit code of a verb, or 2 if standard output could not be written. */
 static int close_output(const char *verb, int code)
 {
@@ -105,7 +120,6 @@ int main(int argc, char **argv)
         spec_usage_say("speclab", "SPECLAB_ISA=%s", error.text);
         return SPEC_EXIT_USAGE;
     }
-    spec_share_tell_models();
     const char *names[MAX_VERBS];
     int n = 0;
     for (const spec_verb *verb = spec_verbs; verb->name != NULL && n < MAX_VERBS - 1; verb++) {
@@ -115,8 +129,11 @@ int main(int argc, char **argv)
         snprintf(title, sizeof title, "speclab %s", verb->name);
         argv[1] = title;
         spec_context context;
+        char share[PATH_MAX];
         if (spec_context_init(&context, 0, &error) != GSL_SUCCESS)
             spec_usage_fail(title, "%s", error.text);
+        context.opt_share = spec_share_of_texts(share, sizeof share);
+        context.gpu = gpu_settings();
         const int code = verb->run(&context, argc - 1, argv + 1);
         if (code != SPEC_EXIT_USAGE) say_threads(&context, title);
         spec_context_free(&context);

@@ -2,7 +2,6 @@
 #include "cli/share.h"
 
 #include "base/names.h"
-#include "models/ngram/corpus.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -50,14 +49,10 @@ int spec_share_find(char *path, size_t size, const char *relative)
                : -1;
 }
 
-void spec_share_tell_models(void)
+const char *spec_share_of_texts(char *path, size_t size)
 {
-    static char folder[PATH_MAX];
     const char *given = getenv("SPECLAB_SHARE");
-    if (given != NULL)
-        spec_corpus_set_share(given);
-    else if (spec_share_folder(folder, sizeof folder) == 0)
-        spec_corpus_set_share(folder);
+    return given != NULL ? given : spec_share_folder(path, size) == 0 ? path : NULL;
 }
 
 int spec_share_nearest(char *near, size_t size, const char *subfolder, const char *ending,

@@ -7,8 +7,9 @@
 
 #include <stddef.h>
 
-/* Tell the models that folder, where they look for a text that is not in the current folder. */
-void spec_share_tell_models(void);
+/* That folder or else NULL, written to `path` (size): models look there for a text that is not in
+ * the current folder. $SPECLAB_SHARE is taken as it is. */
+const char *spec_share_of_texts(char *path, size_t size);
 
 /* The file name, without its ending, nearest to `name` in a subfolder, written to `near` (size).
  * Returns 0, or -1 if none is near. */

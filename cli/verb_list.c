@@ -62,11 +62,11 @@ static void list_policies(spec_table *table)
 }
 
 /* Add each GPU as "gpu:0 NVIDIA H200, 139 GiB"; if there is none, add a row with the reason. */
-static void list_devices(spec_table *table)
+static void list_devices(spec_table *table, spec_context *context)
 {
     char line[512];
     int i = 0;
-    for (; spec_device_describe(line, sizeof line, i); i++) {
+    for (; spec_device_describe(line, sizeof line, context, i); i++) {
         char *words = strstr(line, "  ");
         *words = '\0';
         add(table, "device", line, words + 2, "");
@@ -176,7 +176,7 @@ static const struct {
     {"processes", list_processes},
     {"measures", list_measures},
     {"figures", list_figures},
-    {"devices", list_devices},
+    {"devices", NULL}, /* list_devices, which needs the context */
     {"experiments", list_experiments}, /* the code refers to these two by index */
 };
 enum {
@@ -251,7 +251,8 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
     spec_table table = {0};
     if (spec_table_init(&table, columns, 4) != GSL_SUCCESS) spec_usage_no_memory(argv[0]);
     for (int i = 0; i < N_LISTS; i++) {
-        if (args.wanted[i] || (!args.any && i != DEVICES)) lists[i].list(&table);
+        if (i == DEVICES && args.wanted[i]) list_devices(&table, context);
+        else if (i != DEVICES && (args.wanted[i] || !args.any)) lists[i].list(&table);
     }
     const int code = spec_list_page_show(&table, headings, &args.common, argv[0]);
     spec_table_free(&table);

@@ -169,7 +169,8 @@ static int read_text(text *into, const arguments *args, spec_error *error)
     spec_block block;
     const double most = TOKEN_BYTES * (double)args->n * (double)(args->every > 0 ? args->every : 1);
     const bool less = args->n > 0 && most < (double)SPEC_CORPUS_BYTES_MAX;
-    SPEC_TRY(spec_corpus_init(&corpus, args->text, less ? (uint64_t)most : 0, error));
+    SPEC_TRY(spec_corpus_init(&corpus, args->text, spec_context_share(args->common.context),
+                              less ? (uint64_t)most : 0, error));
     do {
         SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));
         if (block.text != NULL) SPEC_TRY(append(into, block.text, block.length, error));

@@ -272,6 +272,7 @@ static int write_report(const spec_experiment *experiment, const spec_result *re
     spec_report_options options = SPEC_REPORT_DEFAULT;
     options.folder = args->directory;
     options.command = (const char *const *)command;
+    options.opt_share = args->common.context->opt_share;
     snprintf(path, sizeof path, "%s/report.md", args->directory);
     SPEC_TRY(spec_output_open(&output, path, verb, error));
     SPEC_TRY(spec_report_write(output.out, experiments, results, n, &options, error));
@@ -349,7 +350,8 @@ static int print_digests(const arguments *args, const char *verb)
         spec_error error = {{0}};
         char digest[SPEC_INPUT_DIGEST_SIZE];
         load(&experiment, args->file[i], args, verb);
-        if (spec_input_digest(digest, &experiment, &error) != GSL_SUCCESS)
+        if (spec_input_digest(digest, &experiment, args->common.context->opt_share, &error) !=
+            GSL_SUCCESS)
             spec_usage_fail(verb, "%s: %s", experiment.name, error.text);
         printf("%s %s\n", experiment.name, digest);
         spec_experiment_free(&experiment);

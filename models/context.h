@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* context: what the models and computations of one program share: threads and open devices.
+/* context: what the models and computations of one program share: threads, devices, settings.
  * The program creates a context, passes it on, and frees it after everything that was opened in it.
  * Several threads may use one context, and a process may have several. */
 #ifndef SPECLAB_CONTEXT_H
 #define SPECLAB_CONTEXT_H
 
 #include "base/thread_pool.h"
+#include "models/gpu/gpu_settings.h"
 
 #include <pthread.h>
 
@@ -14,14 +15,25 @@ struct spec_context {
     spec_thread_pool *pool;
     struct spec_backend *cpu; /* computes with the pool */
 
+    /* Set by the program before it opens a model. */
+    const char *opt_share;    /* the folder of shared texts (models/ngram/corpus.h); NULL: none */
+    spec_gpu_settings gpu;
+
+    struct spec_cards *cards;           /* the driver and the GPUs (models/gpu/card.h) */
     pthread_mutex_t lock;               /* guards the next field */
-    struct spec_device_opened *devices; /* open GPUs (models/transformer/engine/device.c) */
+    struct spec_device_opened *devices; /* their backends (models/transformer/engine/device.c) */
 };
 
 /* The pool of a context; NULL for NULL. */
 static inline spec_thread_pool *spec_context_pool(const spec_context *opt_context)
 {
     return opt_context != NULL ? opt_context->pool : NULL;
+}
+
+/* The folder of shared texts of a context; NULL for NULL. */
+static inline const char *spec_context_share(const spec_context *opt_context)
+{
+    return opt_context != NULL ? opt_context->opt_share : NULL;
 }
 
 /* A context whose pool has `threads` threads; 0: OpenMP's number. It must not move. */

@@ -23,14 +23,10 @@ BEGIN {
     may["experiments"] = may["conformance"] " timing experiments"
     may["cli"] = may["experiments"] " cli"
     # Files of a library folder that keep state of the process, with the reason.
-    keeps["base/cpu.c"] = "the limit of the instruction set, which the program sets once"
-    keeps["base/json_memory.c"] = "the allocator of jansson is one per process"
+    keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"
+    keeps["base/json_memory.c"] = "jansson has one allocator per process"
     keeps["base/progress.c"] = "standard error has one progress line"
-    keeps["models/ngram/corpus.c"] = "the folder of shared files, set once"
-    keeps["models/gpu/driver.c"] = "the NVIDIA driver is loaded once; its settings"
-    keeps["models/gpu/card.c"] = "the open GPUs; a setting"
-    keeps["models/gpu/backend_gpu.c"] = "a setting"
-    keeps["models/gpu/simt.h"] = "shared memory of a simulated block; the program has none of it"
+    keeps["models/gpu/simt.h"] = "shared memory of a simulated block, in tests alone"
 }
 FNR == 1 {
     split(FILENAME, part, "/")

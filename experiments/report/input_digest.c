@@ -46,12 +46,12 @@ static uint64_t digest_plan(const spec_experiment *e)
 /* ---- the files ------------------------------------------------------------------------------- */
 
 /* Hash the files of a path or pattern; without files *hash is unchanged. */
-static int absorb_files(uint64_t *hash, const char *path, spec_error *error)
+static int absorb_files(uint64_t *hash, const char *path, const char *opt_share, spec_error *error)
 {
     spec_corpus corpus = {0};
     spec_block block;
     int status = GSL_SUCCESS;
-    if (spec_corpus_init(&corpus, path, 0, NULL) != GSL_SUCCESS) return GSL_SUCCESS;
+    if (spec_corpus_init(&corpus, path, opt_share, 0, NULL) != GSL_SUCCESS) return GSL_SUCCESS;
     *hash = absorb_text(*hash, path);
     do {
         SPEC_TRY(spec_corpus_next(&block, &corpus, 0, error));
@@ -65,13 +65,15 @@ done:
 
 /* Hash the file that a model spec or a parameter names, if any: after its kind
  * ("ngram:a.txt?order=3"), or alone ("a.gguf"). */
-static int absorb_named(uint64_t *hash, const char *value, spec_error *error)
+static int absorb_named(uint64_t *hash, const char *value, const char *opt_share,
+                        spec_error *error)
 {
     spec_settings spec = {0};
     int status = spec_settings_init(&spec, spec_drafter_model_of(value), NULL);
     if (status != GSL_SUCCESS) return status == GSL_ENOMEM ? spec_no_memory(error) : GSL_SUCCESS;
-    if (spec.path[0] != '\0') status = absorb_files(hash, spec.path, error);
-    else if (strpbrk(spec.name, "./") != NULL) status = absorb_files(hash, spec.name, error);
+    if (spec.path[0] != '\0') status = absorb_files(hash, spec.path, opt_share, error);
+    else if (strpbrk(spec.name, "./") != NULL) 
+        status = absorb_files(hash, spec.name, opt_share, error);
     spec_settings_free(&spec);
     return status;
 }
@@ -94,7 +96,8 @@ static bool is_repeated(const spec_axis *axis, int i)
 }
 
 /* Hash all files; *ret_hash is `begin` if there are none. */
-static int digest_files(uint64_t *ret_hash, const spec_experiment *e, spec_error *error)
+static int digest_files(uint64_t *ret_hash, const spec_experiment *e, const char *opt_share,
+                        spec_error *error)
 {
     int status = GSL_SUCCESS;
     *ret_hash = begin;
@@ -102,7 +105,7 @@ static int digest_files(uint64_t *ret_hash, const spec_experiment *e, spec_error
         const spec_axis *axis = &e->grid.axis[a];
         for (int i = 0; i < axis->n; i++)
             if (names_files(axis->name, axis->value[i]) && !is_repeated(axis, i))
-                SPEC_TRY(absorb_named(ret_hash, axis->value[i], error));
+                SPEC_TRY(absorb_named(ret_hash, axis->value[i], opt_share, error));
     }
 done:
     return status;
@@ -111,11 +114,11 @@ done:
 /* ---- both ------------------------------------------------------------------------------------ */
 
 int spec_input_digest(char digest[SPEC_INPUT_DIGEST_SIZE], const spec_experiment *experiment,
-                      spec_error *error)
+                      const char *opt_share, spec_error *error)
 {
     uint64_t files;
     digest[0] = '\0';
-    const int status = digest_files(&files, experiment, error);
+    const int status = digest_files(&files, experiment, opt_share, error);
     if (status != GSL_SUCCESS) return status;
     const int n = snprintf(digest, SPEC_INPUT_DIGEST_SIZE, "%016" PRIx64, digest_plan(experiment));
     if (files != begin)
@@ -123,12 +126,12 @@ int spec_input_digest(char digest[SPEC_INPUT_DIGEST_SIZE], const spec_experiment
     return status;
 }
 
-bool spec_input_digest_agrees(const spec_experiment *experiment)
+bool spec_input_digest_agrees(const spec_experiment *experiment, const char *opt_share)
 {
     char digest[SPEC_INPUT_DIGEST_SIZE], plan[17];
     if (experiment->finding[0] == '\0' || experiment->finding_for[0] == '\0') return false;
     snprintf(plan, sizeof plan, "%016" PRIx64, digest_plan(experiment));
     if (strncmp(experiment->finding_for, plan, 16) != 0) return false;
-    return spec_input_digest(digest, experiment, NULL) == GSL_SUCCESS &&
+    return spec_input_digest(digest, experiment, opt_share, NULL) == GSL_SUCCESS &&
            strcmp(digest, experiment->finding_for) == 0;
 }

@@ -218,7 +218,8 @@ static int write_section(FILE *out, const spec_experiment *experiment, const spe
     fputs("\n**Evidence.** ", out);
     SPEC_TRY(spec_checked_rows_write(out, experiment, result, true));
     fputs(".\n\n", out);
-    if (spec_input_digest_agrees(experiment)) paragraph(out, "Finding.", experiment->finding);
+    if (spec_input_digest_agrees(experiment, options->opt_share))
+        paragraph(out, "Finding.", experiment->finding);
     fputs("**Command.** `", out);
     if (opt_command != NULL) fputs(opt_command, out);
     else fprintf(out, "speclab run %s", experiment->name);

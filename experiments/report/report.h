@@ -16,6 +16,7 @@ typedef struct {
     int rows;  /* most rows of a table; 0: 24 */
     /* (n) the command that repeats each result, without overrides; NULL: "speclab run NAME" */
     const char *const *command;
+    const char *opt_share; /* the folder of shared texts (models/ngram/corpus.h) */
 } spec_report_options;
 
 #define SPEC_REPORT_DEFAULT ((spec_report_options){.rows = 24})

@@ -345,11 +345,10 @@ int spec_backend_gpu_open(const spec_backend **ret_backend, spec_context *contex
     gpu_backend *own = calloc(1, sizeof *own);
     *ret_backend = NULL;
     if (own == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    SPEC_TRY(spec_card_open(&own->card, ordinal, error));
+    SPEC_TRY(spec_card_open(&own->card, context->cards, ordinal, error));
     SPEC_TRY(spec_upload_init(&own->upload, own->card, context->pool, error));
     snprintf(own->name, sizeof own->name, "gpu:%d", ordinal);
-    const char *records = getenv("SPECLAB_GPU_RECORD");
-    own->records = records == NULL || strcmp(records, "0") != 0;
+    own->records = !context->gpu.unrecorded;
     own->head = operations;
     own->head.name = own->name;
     own->head.device = spec_card_name(own->card);

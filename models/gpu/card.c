@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "models/gpu/card_parts.h"
 #include "models/gpu/images.h"
+#include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,6 @@ enum { SHARED_PERCENT = 85 };
 /* Launches begin early if kernels were compiled for 9.0 or later, whose code can wait for the
  * previous launch, and if the driver can record that. */
 enum { OLDEST_CAPABILITY = 80, EARLY_CAPABILITY = 90, EARLY_DRIVER = 12030 };
-
-static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
-static spec_card *cards; /* all open GPUs */
 
 /* X(theme, name, threads) */
 #define THEME(theme, name, threads) SPEC_KERNEL_THEME_##theme,
@@ -72,14 +70,41 @@ static int call_failed(const spec_card *card, CUresult result, const char *what,
 
 /* -- GPUs -- */
 
-int spec_card_count(spec_error *error)
+int spec_cards_init(spec_cards **ret_cards, const spec_gpu_settings *settings, spec_error *error)
 {
-    const spec_driver *driver;
+    spec_cards *cards = calloc(1, sizeof *cards);
+    *ret_cards = cards;
+    if (cards == NULL) return spec_no_memory(error);
+    cards->settings = settings;
+    pthread_mutex_init(&cards->lock, NULL);
+    return GSL_SUCCESS;
+}
+
+void spec_cards_free(spec_cards *cards)
+{
+    if (cards == NULL) return;
+    pthread_mutex_destroy(&cards->lock);
+    free(cards);
+}
+
+/* Requires the lock. */
+static int count_cards(spec_cards *cards, spec_error *error)
+{
+    spec_driver *const driver = &cards->driver;
     int count = 0;
-    if (spec_driver_load(&driver, error) != GSL_SUCCESS) return 0;
+    if (driver->version == 0 && spec_driver_load(driver, cards->settings, error) != GSL_SUCCESS)
+        return 0;
     if (driver->cuDeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
     if (count <= 0) spec_fail(error, GSL_EFAILED, "this machine has no NVIDIA GPU");
     return count > 0 ? count : 0;
+}
+
+int spec_card_count(spec_cards *cards, spec_error *error)
+{
+    pthread_mutex_lock(&cards->lock);
+    const int count = count_cards(cards, error);
+    pthread_mutex_unlock(&cards->lock);
+    return count;
 }
 
 /* Reports why a GPU accepts none of the kernels. */
@@ -103,9 +128,8 @@ static int refuse_image(const spec_card *card, CUresult result, spec_error *erro
 static int load_kernels(spec_card *card, spec_error *error)
 {
     const spec_driver *driver = card->driver;
-    const char *early = getenv("SPECLAB_GPU_EARLY");
     int status = GSL_SUCCESS;
-    card->early = driver->version >= EARLY_DRIVER && (early == NULL || strcmp(early, "0") != 0);
+    card->early = driver->version >= EARLY_DRIVER && !card->cards->settings->in_order;
     for (int theme = 0; theme < SPEC_KERNEL_THEMES_COUNT; theme++) {
         const CUresult result =
             driver->cuModuleLoadData(&card->module[theme], spec_image((spec_kernel_theme)theme));
@@ -150,12 +174,13 @@ static void dismantle(spec_card *card)
     free(card);
 }
 
-static int open_card(spec_card **ret_card, const spec_driver *driver, int ordinal,
-                     spec_error *error)
+static int open_card(spec_card **ret_card, spec_cards *cards, int ordinal, spec_error *error)
 {
+    const spec_driver *const driver = &cards->driver;
     int status = GSL_SUCCESS, major = 0, minor = 0;
     spec_card *card = calloc(1, sizeof *card);
     if (card == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
+    card->cards = cards;
     card->driver = driver;
     card->ordinal = ordinal;
     card->users = 1;
@@ -204,42 +229,41 @@ static int no_such_card(int ordinal, int count, spec_error *error)
                      ordinal, count, count - 1);
 }
 
-int spec_card_open(spec_card **ret_card, int ordinal, spec_error *error)
+int spec_card_open(spec_card **ret_card, spec_cards *cards, int ordinal, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_driver *driver;
     *ret_card = NULL;
-    pthread_mutex_lock(&cards_lock);
-    const int count = spec_card_count(error);
+    pthread_mutex_lock(&cards->lock);
+    const int count = count_cards(cards, error);
     if (count == 0) SPEC_TRY(GSL_EFAILED);
     if (ordinal < 0 || ordinal >= count) SPEC_TRY(no_such_card(ordinal, count, error));
-    spec_card *card = cards;
+    spec_card *card = cards->open;
     while (card != NULL && card->ordinal != ordinal) card = card->next;
     if (card != NULL) {
         card->users++;
     } else {
-        SPEC_TRY(spec_driver_load(&driver, error));
-        SPEC_TRY(open_card(&card, driver, ordinal, error));
-        card->next = cards;
-        cards = card;
+        SPEC_TRY(open_card(&card, cards, ordinal, error));
+        card->next = cards->open;
+        cards->open = card;
     }
     *ret_card = card;
 done:
-    pthread_mutex_unlock(&cards_lock);
+    pthread_mutex_unlock(&cards->lock);
     return status;
 }
 
 void spec_card_close(spec_card *card)
 {
     if (card == NULL) return;
-    pthread_mutex_lock(&cards_lock);
+    spec_cards *const cards = card->cards;
+    pthread_mutex_lock(&cards->lock);
     if (--card->users == 0) {
-        spec_card **at = &cards;
+        spec_card **at = &cards->open;
         while (*at != card) at = &(*at)->next;
         *at = card->next;
         dismantle(card);
     }
-    pthread_mutex_unlock(&cards_lock);
+    pthread_mutex_unlock(&cards->lock);
 }
 
 const char *spec_card_name(const spec_card *card) { return card->name; }

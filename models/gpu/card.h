@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* card: one NVIDIA GPU: its memory, and streams that run kernels in order.
- * A GPU is opened once per process and counts its users. All functions are thread-safe; a stream
+ * A GPU is opened once per context and counts its users. All functions are thread-safe; a stream
  * belongs to one thread. The next _wait reports a failure in a stream; work queued before that is
  * skipped. */
 #ifndef SPECLAB_CARD_H
 #define SPECLAB_CARD_H
 
+#include "models/gpu/gpu_settings.h"
 #include "models/gpu/kernels.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef struct spec_cards spec_cards;
 typedef struct spec_card spec_card;
 typedef struct spec_stream spec_stream;
 typedef struct spec_recording spec_recording;
 
+/* The GPUs of a context, none of them open. The driver is loaded at first use, and again after a
+ * failure. The settings must live as long. Close all GPUs before _free; NULL is fine there. */
+int spec_cards_init(spec_cards **ret_cards, const spec_gpu_settings *settings, spec_error *error);
+void spec_cards_free(spec_cards *cards);
+
 /* Number of GPUs; 0 and a reason in `error` when none is available. */
-int spec_card_count(spec_error *error);
+int spec_card_count(spec_cards *cards, spec_error *error);
 
 /* GSL_EINVAL: no such GPU. GSL_EFAILED: compute capability below 8.0, no image for it, a build
  * without nvcc, or a driver older than the kernels. Loads all kernels. */
-int spec_card_open(spec_card **ret_card, int ordinal, spec_error *error);
+int spec_card_open(spec_card **ret_card, spec_cards *cards, int ordinal, spec_error *error);
 void spec_card_close(spec_card *card);
 
 const char *spec_card_name(const spec_card *card);      /* "NVIDIA H200" */
@@ -61,8 +68,7 @@ spec_card *spec_stream_card(const spec_stream *stream);
 /* SPEC_RUN(stream, norm, n, 1, 1, .y = y, .x = x, ...): omitted fields are 0, and the list of
  * kernels gives the threads per block. A grid without blocks launches nothing. On compute
  * capability 9.0 with CUDA 12.3 or later, a launch starts while the previous one still runs, up to
- * its after_previous() (simt.h). SPECLAB_GPU_EARLY=0 in the environment disables that when the GPU
- * is opened. */
+ * its after_previous() (simt.h). The setting `in_order` disables that when the GPU is opened. */
 #define SPEC_RUN(stream, name, x, y, z, ...)                                                       \
     spec_stream_run((stream), SPEC_KERNEL_##name, (x), (y), (z), &(struct name##_args){__VA_ARGS__})
 void spec_stream_run(spec_stream *stream, spec_kernel kernel, int blocks_x, int blocks_y,

@@ -12,7 +12,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct spec_cards {
+    const spec_gpu_settings *settings;
+    pthread_mutex_t lock; /* guards the rest */
+    spec_driver driver;   /* constant once its version is set */
+    spec_card *open;
+};
+
 struct spec_card {
+    spec_cards *cards;
     const spec_driver *driver;
     spec_card *next;
     int ordinal, users;

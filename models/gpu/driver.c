@@ -2,14 +2,9 @@
 #include "models/gpu/driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_LIBRARY "libcuda.so.1"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static spec_driver loaded; /* permanent once its version is set */
 
 #define NAME(name, parameters) #name,
 static const char *const names[] = {SPEC_DRIVER_FUNCTIONS(NAME) NULL};
@@ -46,15 +41,15 @@ static int find_functions(spec_driver *driver, void *library, const char *name, 
 }
 
 /* Reports a driver that does not start. */
-static int refuse(const spec_driver *driver, CUresult result, spec_error *error)
+static int refuse(const spec_driver *driver, const spec_gpu_settings *settings, CUresult result,
+                  spec_error *error)
 {
     char text[200];
     spec_driver_describe(text, sizeof text, driver, result);
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    if (result == CUDA_ERROR_NO_DEVICE && visible != NULL)
+    if (result == CUDA_ERROR_NO_DEVICE && settings->opt_visible != NULL)
         return spec_fail(error, GSL_EFAILED,
                          "no NVIDIA GPU is visible: %s; CUDA_VISIBLE_DEVICES is '%.80s'", text,
-                         visible);
+                         settings->opt_visible);
     if (result == CUDA_ERROR_NO_DEVICE)
         return spec_fail(error, GSL_EFAILED, "there is no NVIDIA GPU: %s", text);
     if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
@@ -69,11 +64,12 @@ static int refuse(const spec_driver *driver, CUresult result, spec_error *error)
                      "the NVIDIA driver does not start: %s; nvidia-smi may say more", text);
 }
 
-static int load(spec_driver *driver, spec_error *error)
+int spec_driver_load(spec_driver *driver, const spec_gpu_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS, version = 0;
-    const char *given = getenv("SPECLAB_LIBCUDA"),
+    const char *given = settings->opt_library,
                *name = given != NULL && *given != '\0' ? given : DEFAULT_LIBRARY;
+    *driver = (spec_driver){0};
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL && name == given)
         SPEC_TRY(spec_fail(error, GSL_EFAILED,
@@ -88,7 +84,7 @@ static int load(spec_driver *driver, spec_error *error)
     library = NULL; /* a started driver is never unloaded */
     CUresult result = driver->cuInit(0);
     if (result == CUDA_SUCCESS) result = driver->cuDriverGetVersion(&version);
-    if (result != CUDA_SUCCESS) SPEC_TRY(refuse(driver, result, error));
+    if (result != CUDA_SUCCESS) SPEC_TRY(refuse(driver, settings, result, error));
     if (version < SPEC_DRIVER_OLDEST)
         SPEC_TRY(spec_fail(
             error, GSL_EFAILED,
@@ -98,20 +94,7 @@ static int load(spec_driver *driver, spec_error *error)
     driver->version = version;
 done:
     if (library != NULL) dlclose(library);
-    return status;
-}
-
-int spec_driver_load(const spec_driver **ret_driver, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    pthread_mutex_lock(&lock);
-    if (loaded.version == 0) {
-        spec_driver fresh = {0};
-        status = load(&fresh, error);
-        if (status == GSL_SUCCESS) loaded = fresh;
-    }
-    *ret_driver = status == GSL_SUCCESS ? &loaded : NULL;
-    pthread_mutex_unlock(&lock);
+    if (status != GSL_SUCCESS) *driver = (spec_driver){0};
     return status;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* driver: the CUDA driver library, loaded with dlopen at its first use.
  * The build and the program need no CUDA toolkit: types are declared here, and tests compare them
- * with cuda.h. SPECLAB_LIBCUDA in the environment replaces libcuda.so.1. */
+ * with cuda.h. A driver that has started is never unloaded. */
 #ifndef SPECLAB_DRIVER_H
 #define SPECLAB_DRIVER_H
 
 #include "models/gpu/driver_functions.h"
+#include "models/gpu/gpu_settings.h"
 #include "speclab/status.h"
 
 #include <stddef.h>
@@ -57,9 +58,9 @@ typedef struct {
 
 enum { SPEC_DRIVER_OLDEST = 12000 }; /* CUDA 12.0 */
 
-/* The initialised driver, loaded once per process. GSL_EFAILED names what is missing: the library,
- * a function of it (an old driver), or a GPU; the next call tries again. */
-int spec_driver_load(const spec_driver **ret_driver, spec_error *error);
+/* Load and initialise the driver. GSL_EFAILED names what is missing: the library, a function of it
+ * (an old driver), or a GPU; the driver is then zeroed. */
+int spec_driver_load(spec_driver *driver, const spec_gpu_settings *settings, spec_error *error);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */
 void spec_driver_describe(char *text, size_t size, const spec_driver *driver, CUresult result);

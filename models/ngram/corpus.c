@@ -57,14 +57,8 @@ static int check_sizes(const spec_corpus *corpus, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static const char *share_folder;
-
-void spec_corpus_set_share(const char *opt_folder)
-{
-    share_folder = opt_folder;
-}
-
-int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error)
+int spec_corpus_init(spec_corpus *corpus, const char *path, const char *opt_share, uint64_t limit,
+                     spec_error *error)
 {
     int status = GSL_SUCCESS;
     *corpus = (spec_corpus){.descriptor = -1,
@@ -77,10 +71,9 @@ int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec
     }
     int found = find(corpus, path);
     const int reason = errno;
-    const char *share = share_folder;
-    if (found != 0 && share != NULL && path[0] != '/') {
+    if (found != 0 && opt_share != NULL && path[0] != '/') {
         char *below = NULL;
-        if (asprintf(&below, "%s/%s", share, path) < 0)
+        if (asprintf(&below, "%s/%s", opt_share, path) < 0)
             SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
         if ((found = find(corpus, below)) == 0) {
             free(corpus->path);

@@ -34,14 +34,11 @@ typedef struct {
 /* The limit in bytes if the caller gives none. */
 #define SPEC_CORPUS_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Set the folder of shared texts for the whole process; NULL: none. A program sets it before it
- * starts threads; the string must live as long as the process. */
-void spec_corpus_set_share(const char *opt_folder);
-
-/* Find the files in the current folder, or else, for a relative path, in the share folder. At most
- * `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX). A path that names an existing
- * file is that file, even if it contains pattern characters. */
-int spec_corpus_init(spec_corpus *corpus, const char *path, uint64_t limit, spec_error *error);
+/* Find the files in the current folder, or else, for a relative path, in the folder `opt_share` of
+ * shared texts. At most `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX). A path
+ * that names an existing file is that file, even if it contains pattern characters. */
+int spec_corpus_init(spec_corpus *corpus, const char *path, const char *opt_share, uint64_t limit,
+                     spec_error *error);
 void spec_corpus_free(spec_corpus *corpus); /* may be zeroed */
 
 /* Read the next block. It starts with the last `unread` bytes of the block before (at most half a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ngram/ngram.h"
 
+#include "models/context.h"
 #include "models/ngram/corpus.h"
 #include "models/ngram/kneser_ney.h"
 #include "models/ngram/ngram_counts.h"
@@ -156,8 +157,8 @@ done:
     return status;
 }
 
-static int learn(learner *learning, spec_tokens tokens, const char *path, uint64_t limit,
-                 spec_error *error)
+static int learn(learner *learning, spec_tokens tokens, const char *path, const char *opt_share,
+                 uint64_t limit, spec_error *error)
 {
     int status = GSL_SUCCESS;
     ngram *model = learning->model;
@@ -169,7 +170,7 @@ static int learn(learner *learning, spec_tokens tokens, const char *path, uint64
                                         target != NULL ? target->vocab : model->vocabulary.limit,
                                         error));
     }
-    SPEC_TRY(spec_corpus_init(&learning->corpus, path, limit, error));
+    SPEC_TRY(spec_corpus_init(&learning->corpus, path, opt_share, limit, error));
     spec_block block;
     size_t unread = 0;
     do {
@@ -202,7 +203,6 @@ static void ngram_close(spec_model *model)
 static int ngram_open(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
                       spec_context *opt_context, spec_error *error)
 {
-    (void)opt_context;
     int status = GSL_SUCCESS;
     int order, tokens, vocab;
     uint64_t limit;
@@ -241,7 +241,8 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
                         .order = order,
                         .max_vocab = vocab == 0 ? SPEC_VOCABULARY_WORDS_DEFAULT : vocab};
     learning.corpus.descriptor = -1;
-    SPEC_TRY(learn(&learning, (spec_tokens)tokens, settings->path, limit, error));
+    SPEC_TRY(learn(&learning, (spec_tokens)tokens, settings->path, spec_context_share(opt_context),
+                   limit, error));
     model->head = (spec_model){.kind = &spec_model_ngram,
                                .vocab = model->vocabulary.size,
                                .order = order - 1,

@@ -4,7 +4,6 @@
 #include "experiments/number_list.h"
 #include "experiments/report/input_digest.h"
 #include "experiments/report/report.h"
-#include "models/ngram/corpus.h"
 #include "sim/draft/drafter.h"
 #include "tests/support/contexts.h"
 #include "tests/support/folder.h"
@@ -25,7 +24,7 @@ static int set_up(void **state)
 {
     char pattern[4200];
     if (spec_folder_enter(state) != 0) return -1;
-    spec_corpus_set_share(spec_folder_before);
+    spec_test_context(1)->opt_share = spec_folder_before;
     snprintf(pattern, sizeof pattern, "%s/experiments/cfg/*.cfg", spec_folder_before);
     FILE *out = fopen("other.txt", "w");
     for (int i = 0; out != NULL && i < 300; i++)
@@ -60,7 +59,7 @@ static void every_finding_is_for_the_inputs_as_they_are(void **state)
         n++;
         if (found != (e.missing[0] == '\0'))
             fail_msg("%s: a finding is about inputs that are shipped", e.name);
-        if (found && !spec_input_digest_agrees(&e)) {
+        if (found && !spec_input_digest_agrees(&e, spec_folder_before)) {
             print_message("%s: read its finding again, then type 'make findings CONFIRM=%s'\n",
                           e.name, e.name);
             stale++;
@@ -267,7 +266,8 @@ static char *page_of(const spec_experiment *e, const spec_result *result)
     size_t n;
     spec_error error = {""};
     FILE *out = open_memstream(&page, &n);
-    if (spec_report_write(out, &e, &result, 1, NULL, &error) != GSL_SUCCESS)
+    const spec_report_options options = {.opt_share = spec_folder_before};
+    if (spec_report_write(out, &e, &result, 1, &options, &error) != GSL_SUCCESS)
         fail_msg("%s", error.text);
     fclose(out);
     char *copy = strdup(page);
@@ -358,7 +358,7 @@ static void another_value_of_any_number_leaves_nothing_stale(void **state)
                 add(&one, "%s=%s", e.grid.axis[a].name, value[k]);
                 spec_experiment is = load(i, (const char *const *)one.set);
                 check_prose(&e, &is);
-                if (spec_input_digest_agrees(&is))
+                if (spec_input_digest_agrees(&is, spec_folder_before))
                     fail_msg("%s: %s is not in its digest", e.name, one.set[0]);
                 spec_experiment_free(&is);
                 release(&one);

@@ -5,6 +5,7 @@
 #define SPECLAB_TESTS_CARD_GROUP_H
 
 #include "models/gpu/card.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -16,7 +17,7 @@ static inline int open_card(void **state)
 {
     (void)state;
     spec_error error = {""};
-    if (spec_card_open(&card, 0, &error) == GSL_SUCCESS &&
+    if (spec_card_open(&card, spec_test_context(0)->cards, 0, &error) == GSL_SUCCESS &&
         spec_stream_init(&stream, card, &error) == GSL_SUCCESS)
         return 0;
     print_error("%s\n", error.text);

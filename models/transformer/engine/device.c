@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char needs_context[] = "a GPU needs a context";
+
 /* The backend of a GPU, and its number of users. */
 typedef struct spec_device_opened device;
 struct spec_device_opened {
@@ -48,7 +50,7 @@ static const spec_backend *cpu_of(const spec_context *opt_context)
 /* The first usable GPU, else the CPU. */
 static void open_auto(const spec_backend **ret_backend, spec_context *opt_context)
 {
-    const int count = opt_context != NULL ? spec_device_nvidia.count(NULL) : 0;
+    const int count = opt_context != NULL ? spec_device_nvidia.count(opt_context, NULL) : 0;
     for (int ordinal = 0; ordinal < count; ordinal++)
         if (open_gpu(ret_backend, opt_context, ordinal, NULL) == GSL_SUCCESS) return;
     *ret_backend = cpu_of(opt_context);
@@ -82,7 +84,7 @@ int spec_device_open(const spec_backend **ret_backend, spec_context *opt_context
     else if (!is_gpu(&ordinal, name))
         status = spec_fail(error, GSL_EINVAL, "no such device: type one of %s", SPEC_DEVICE_USAGE);
     else if (opt_context == NULL)
-        status = spec_fail(error, GSL_EINVAL, "a GPU needs a context");
+        status = spec_fail(error, GSL_EINVAL, "%s", needs_context);
     else
         status = open_gpu(ret_backend, opt_context, ordinal, error);
     return status;
@@ -122,20 +124,23 @@ int spec_device_read(const spec_backend **ret_backend, spec_context *opt_context
                                  : spec_fail(error, status, "device=%.60s: %.430s", name, why.text);
 }
 
-bool spec_device_describe(char *line, size_t size, int index)
+bool spec_device_describe(char *line, size_t size, spec_context *opt_context, int index)
 {
     spec_error error = {{0}};
     if (index == 0) {
         snprintf(line, size, "cpu  %s", spec_backend_cpu.device);
         return true;
     }
-    const int count = spec_device_nvidia.count(&error);
+    const int count = opt_context != NULL
+                          ? spec_device_nvidia.count(opt_context, &error)
+                          : (spec_fail(&error, GSL_EINVAL, "%s", needs_context), 0);
     if (index > count) {
         snprintf(line, size, "%s", count == 0 ? error.text : "");
         return false;
     }
     const int used = snprintf(line, size, "gpu:%d  ", index - 1);
     if (used >= 0 && (size_t)used < size)
-        spec_device_nvidia.describe(line + used, size - (size_t)used, index - 1);
+        spec_device_nvidia.describe(line + used, size - (size_t)used, opt_context,
+                                    index - 1);
     return true;
 }

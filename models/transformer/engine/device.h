@@ -10,7 +10,8 @@
 /* The table of this machine's GPUs, ordinals 0..count-1, for an engine that includes no GPU code.
  */
 typedef struct {
-    int (*count)(spec_error *error); /* 0, with the reason, if there are none */
+    /* 0, with the reason, if there are none. */
+    int (*count)(spec_context *context, spec_error *error);
 
     /* GSL_EINVAL for a GPU that does not exist, GSL_EFAILED for one that cannot be used. The
      * backend's own close closes it. */
@@ -18,7 +19,7 @@ typedef struct {
                 spec_error *error);
 
     /* Write its name and memory, "NVIDIA H200, 139 GiB", or why it cannot be used. */
-    void (*describe)(char *line, size_t size, int ordinal);
+    void (*describe)(char *line, size_t size, spec_context *context, int ordinal);
 } spec_device_gpus;
 
 extern const spec_device_gpus spec_device_nvidia; /* models/gpu/device_nvidia.c */
@@ -44,6 +45,6 @@ bool spec_device_is_cpu(const spec_backend *backend);
 
 /* Describe device `index` of this machine, where the CPU is 0: "gpu:0  NVIDIA H200, 139 GiB". false
  * past the last device; the line then says why there is no GPU, or is empty if there are GPUs. */
-bool spec_device_describe(char *line, size_t size, int index);
+bool spec_device_describe(char *line, size_t size, spec_context *opt_context, int index);
 
 #endif

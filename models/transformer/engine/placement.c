@@ -33,12 +33,12 @@ static void add(char *text, const char *before, const spec_backend *opt_backend)
 }
 
 /* Append why there is no GPU, or why the first one cannot be used. */
-static void add_reason(char *text)
+static void add_reason(char *text, spec_context *opt_context)
 {
     static const char useless[] = "  cannot be used: "; /* follows its name */
     char line[600];
     const size_t used = strlen(text);
-    spec_device_describe(line, sizeof line, 1);
+    spec_device_describe(line, sizeof line, opt_context, 1);
     const char *found = strstr(line, useless);
     snprintf(text + used, SPEC_PLACEMENT_SIZE - used, "; auto found no card: %s",
              found != NULL ? found + strlen(useless) : line);
@@ -50,9 +50,10 @@ bool spec_placement_text(char *text, const spec_model *target, const spec_model 
     text[0] = '\0';
     add(text, "target", of_target);
     add(text, "draft", of_draft);
-    if ((asked_for_auto(target) && is_cpu(of_target)) ||
-        (asked_for_auto(opt_draft) && is_cpu(of_draft)))
-        add_reason(text);
+    if (asked_for_auto(target) && is_cpu(of_target))
+        add_reason(text, of_target->opt_context);
+    else if (asked_for_auto(opt_draft) && is_cpu(of_draft))
+        add_reason(text, of_draft->opt_context);
     return text[0] != '\0';
 }
 

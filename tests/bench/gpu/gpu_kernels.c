@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/context.h"
 #include "models/gpu/launch_attention.h"
 #include "models/gpu/launch_columns.h"
 #include "models/gpu/launch_product.h"
@@ -220,7 +221,9 @@ static int open_bench(bench *b, const gpu_model *model)
     const size_t columns = (size_t)SPEC_COLUMNS_MAX * 3 * (size_t)widest;
     if (product > workspace) workspace = product;
     if (vector > workspace) workspace = vector;
-    SPEC_TRY(spec_card_open(&b->card, atoi(strchr(b->rows->backend->name, ':') + 1), b->error));
+    const spec_backend *backend = b->rows->backend;
+    SPEC_TRY(spec_card_open(&b->card, backend->opt_context->cards,
+                            atoi(strchr(backend->name, ':') + 1), b->error));
     SPEC_TRY(spec_stream_init(&b->stream, b->card, b->error));
     SPEC_TRY(spec_card_alloc(b->card, &b->x, columns * sizeof(float), b->error));
     SPEC_TRY(spec_card_alloc(b->card, &b->y, columns * sizeof(float), b->error));

@@ -3,6 +3,7 @@
 
 #include "base/build_info.h"
 #include "base/clock.h"
+#include "models/context.h"
 #include "models/gpu/driver.h"
 
 #include <gsl/gsl_sort.h>
@@ -20,11 +21,11 @@ static const char *const columns[] = {"what", "asked", "measured", "unit",
 int gpu_rows_init(gpu_rows *rows, const spec_backend *backend, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_driver *driver;
+    spec_driver driver;
     *rows = (gpu_rows){.backend = backend};
-    SPEC_TRY(spec_driver_load(&driver, error));
-    snprintf(rows->driver, sizeof rows->driver, "CUDA %d.%d", driver->version / 1000,
-             driver->version % 1000 / 10);
+    SPEC_TRY(spec_driver_load(&driver, &backend->opt_context->gpu, error));
+    snprintf(rows->driver, sizeof rows->driver, "CUDA %d.%d", driver.version / 1000,
+             driver.version % 1000 / 10);
     SPEC_TRY(backend->roofline(backend, &rows->roofline, error));
     SPEC_TRY(spec_table_init(&rows->table, columns, (int)(sizeof columns / sizeof columns[0])));
     if ((rows->out = fopen(path, "w")) == NULL)

@@ -7,6 +7,7 @@
 
 #include "base/noise.h"
 #include "models/gpu/launch_attention.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -77,7 +78,8 @@ static inline attention_case attention_open(spec_shape shape, spec_tensor_type t
     c.o_width = heads * head_dim;
     c.o_bytes = PASS_COLUMNS * (c.o_width + 127) / 128 * 128 * sizeof(float);
     c.kv_floats = (size_t)(shape.n_layers * shape.n_kv_heads) * 2 * (size_t)slots * head_dim;
-    if (spec_card_open(&c.card, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_card_open(&c.card, spec_test_context(0)->cards, 0, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     if (spec_stream_init(&c.stream, c.card, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     const size_t element = type == SPEC_TENSOR_BF16 ? sizeof(uint16_t) : sizeof(float);
     c.kv = (spec_kv){shape.n_layers, slots, shape.n_kv_heads, shape.head_dim, type,

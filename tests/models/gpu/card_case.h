@@ -5,6 +5,7 @@
 #define SPECLAB_TESTS_CARD_CASE_H
 
 #include "models/gpu/card.h"
+#include "tests/support/contexts.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
 
@@ -16,7 +17,8 @@ static inline spec_card *open_card(void)
 {
     spec_card *card;
     spec_error error = {{0}};
-    if (spec_card_open(&card, 0, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    if (spec_card_open(&card, spec_test_context(0)->cards, 0, &error) != GSL_SUCCESS)
+        fail_msg("%s", error.text);
     return card;
 }
 

@@ -201,11 +201,12 @@ static void all_kernels_request_shared_memory_and_a_refusal_is_no_failure(void *
     spec_card_close(card);
 }
 
-/* Whether launches begin early with that value of a variable of the environment. */
-static bool begins_early(const char *variable, const char *value)
+/* Whether launches begin early on a GPU of that capability, with that setting. */
+static bool begins_early(const char *opt_capability, bool in_order)
 {
     const long before = counted("simulated_early_launches");
-    setenv(variable, value, 1);
+    if (opt_capability != NULL) setenv("SIM_CAPABILITY", opt_capability, 1);
+    spec_test_context(0)->gpu.in_order = in_order;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
@@ -214,7 +215,8 @@ static bool begins_early(const char *variable, const char *value)
     spec_stream_free(stream);
     spec_card_free(card, seen);
     spec_card_close(card);
-    unsetenv(variable);
+    unsetenv("SIM_CAPABILITY");
+    spec_test_context(0)->gpu.in_order = false;
     return counted("simulated_early_launches") > before;
 }
 
@@ -222,11 +224,11 @@ static void launches_begin_early_where_supported_unless_disabled(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
-    assert_true(begins_early("SIM_CAPABILITY", "9.0"));
-    assert_true(begins_early("SIM_CAPABILITY", "12.0"));
-    assert_false(begins_early("SIM_CAPABILITY", "8.9"));
-    assert_false(begins_early("SPECLAB_GPU_EARLY", "0"));
-    assert_true(begins_early("SPECLAB_GPU_EARLY", "1"));
+    assert_true(begins_early("9.0", false));
+    assert_true(begins_early("12.0", false));
+    assert_false(begins_early("8.9", false));
+    assert_false(begins_early(NULL, true));
+    assert_true(begins_early(NULL, false));
 }
 
 static void *launch(void *self)

@@ -60,16 +60,16 @@ static void calls_of_other_threads_spoil_no_recording(void **state)
 static void a_spoilt_recording_is_null_and_harms_nothing_else(void **state)
 {
     (void)state;
-    const spec_driver *driver;
+    spec_driver driver;
     spec_card *card = open_card();
     spec_stream *stream = stream_of(card);
     uint32_t *seen = memory_of(card, BLOCKS * sizeof *seen);
     CUdeviceptr memory = 0;
-    assert_int_equal(spec_driver_load(&driver, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_driver_load(&driver, &spec_test_context(0)->gpu, NULL), GSL_SUCCESS);
     spec_stream_record(stream);
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
-    if (driver->cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS)
-        driver->cuMemFree_v2(memory); /* forbidden while recording */
+    if (driver.cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS)
+        driver.cuMemFree_v2(memory); /* forbidden while recording */
     SPEC_RUN(stream, roofline_nothing, 2, 1, 1, .opt_seen = seen);
     spec_recording *recording = spec_stream_recorded(stream, NULL);
     if (!spec_card_is_real()) assert_null(recording);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/noise.h"
 #include "models/gpu/card_roofline.h"
+#include "tests/support/contexts.h"
 #include "tests/support/near.h"
 #include "tests/support/simulated_card.h"
 #include "tests/support/support.h"
@@ -23,7 +24,7 @@ static bench open_bench(void)
 {
     bench b;
     spec_error error = {{0}};
-    expect(spec_card_open(&b.card, 0, &error), &error);
+    expect(spec_card_open(&b.card, spec_test_context(0)->cards, 0, &error), &error);
     expect(spec_stream_init(&b.stream, b.card, &error), &error);
     return b;
 }

@@ -11,20 +11,37 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Sets the library and one more variable of the environment, for this call. */
+static spec_gpu_settings settings;
+static spec_cards *cards;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return spec_cards_init(&cards, &settings, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spec_cards_free(cards);
+    return 0;
+}
+
+/* Sets the library, and one variable of the environment for this call. */
 static void refused(const char *library, const char *name, const char *value, const char *begin)
 {
-    const spec_driver *driver = (const spec_driver *)&driver;
+    spec_driver driver;
+    memset(&driver, 1, sizeof driver);
     spec_error error = {{0}};
-    if (library != NULL) setenv("SPECLAB_LIBCUDA", library, 1);
-    else unsetenv("SPECLAB_LIBCUDA");
+    settings.opt_library = library;
     if (name != NULL) setenv(name, value, 1);
-    assert_int_equal(spec_driver_load(&driver, &error), GSL_EFAILED);
-    assert_null(driver);
+    assert_int_equal(spec_driver_load(&driver, &settings, &error), GSL_EFAILED);
+    assert_int_equal(driver.version, 0);
+    assert_null(driver.cuInit);
     if (strncmp(error.text, begin, strlen(begin)) != 0)
         fail_msg("'%s' is not '%s'", error.text, begin);
     assert_null(strchr(error.text, '\n'));
-    assert_int_equal(spec_card_count(&error), 0);
+    assert_int_equal(spec_card_count(cards, &error), 0);
     if (strncmp(error.text, begin, strlen(begin)) != 0)
         fail_msg("'%s' is not '%s'", error.text, begin);
     if (name != NULL) unsetenv(name);
@@ -68,50 +85,81 @@ static void drivers_without_a_gpu_or_too_old_are_refused(void **state)
     if (spec_card_is_real()) skip();
     refused(simulator, "SIM_CARDS", "0",
             "there is no NVIDIA GPU: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)");
-    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    settings.opt_visible = "-1";
     refused(simulator, "SIM_CARDS", "0",
             "no NVIDIA GPU is visible: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is "
             "detected); "
             "CUDA_VISIBLE_DEVICES is '-1'");
-    unsetenv("CUDA_VISIBLE_DEVICES");
+    settings.opt_visible = NULL;
     refused(simulator, "SIM_VERSION", "11080",
             "the NVIDIA driver is too old: it supports CUDA 11.8, and 12.0 or later is needed");
 }
 
-static void *ask(void *ret)
+/* The library of the simulated GPU, or of the real one. */
+static void choose_a_working_driver(void)
 {
-    spec_driver_load(ret, NULL);
+    spec_simulated_card();
+    settings.opt_library = getenv("SPECLAB_LIBCUDA");
+}
+
+static void *open_first(void *ret)
+{
+    spec_card_open(ret, cards, 0, NULL);
     return NULL;
 }
 
-static void concurrent_loads_return_the_same_driver(void **state)
+static void concurrent_opens_load_one_driver_and_return_the_same_gpu(void **state)
 {
     (void)state;
     enum { THREADS = 8 };
     pthread_t thread[THREADS];
-    const spec_driver *driver[THREADS] = {NULL};
-    spec_simulated_card();
+    spec_card *card[THREADS] = {NULL};
+    choose_a_working_driver();
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, ask, (void *)&driver[i]), 0);
+        assert_int_equal(pthread_create(&thread[i], NULL, open_first, (void *)&card[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++) {
-        assert_non_null(driver[i]);
-        assert_ptr_equal(driver[i], driver[0]);
+        assert_non_null(card[i]);
+        assert_ptr_equal(card[i], card[0]);
     }
-    assert_true(driver[0]->version >= SPEC_DRIVER_OLDEST);
+    for (int i = 0; i < THREADS; i++) spec_card_close(card[i]);
+}
+
+static void two_contexts_open_the_same_gpu_independently(void **state)
+{
+    (void)state;
+    spec_cards *others;
+    spec_card *mine, *other;
+    choose_a_working_driver();
+    assert_int_equal(spec_cards_init(&others, &settings, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_card_open(&mine, cards, 0, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_card_open(&other, others, 0, NULL), GSL_SUCCESS);
+    assert_ptr_not_equal(mine, other);
+    spec_card_close(mine);
+    const unsigned sent = 2385;
+    unsigned back = 0;
+    void *memory;
+    assert_int_equal(spec_card_alloc(other, &memory, sizeof sent, NULL), GSL_SUCCESS);
+    spec_card_put(other, memory, &sent, sizeof sent);
+    spec_card_get(other, &back, memory, sizeof back);
+    assert_int_equal(back, sent);
+    spec_card_free(other, memory);
+    spec_card_close(other);
+    spec_cards_free(others);
 }
 
 static void results_have_names_or_else_numbers(void **state)
 {
     (void)state;
-    const spec_driver *driver;
+    spec_driver driver;
     char text[200];
     spec_error error;
-    spec_simulated_card();
-    assert_int_equal(spec_driver_load(&driver, &error), GSL_SUCCESS);
-    spec_driver_describe(text, sizeof text, driver, CUDA_ERROR_OUT_OF_MEMORY);
+    choose_a_working_driver();
+    assert_int_equal(spec_driver_load(&driver, &settings, &error), GSL_SUCCESS);
+    assert_true(driver.version >= SPEC_DRIVER_OLDEST);
+    spec_driver_describe(text, sizeof text, &driver, CUDA_ERROR_OUT_OF_MEMORY);
     assert_string_equal(text, "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
-    spec_driver_describe(text, sizeof text, driver, 987654);
+    spec_driver_describe(text, sizeof text, &driver, 987654);
     assert_string_equal(text, "CUDA error 987654");
 }
 
@@ -121,18 +169,18 @@ static void unusable_gpus_are_refused_with_a_reason(void **state)
     spec_card *card = (spec_card *)&card;
     spec_error error = {{0}};
     if (spec_card_is_real()) skip();
-    spec_simulated_card();
-    assert_int_equal(spec_card_open(&card, 1, &error), GSL_EINVAL);
+    choose_a_working_driver();
+    assert_int_equal(spec_card_open(&card, cards, 1, &error), GSL_EINVAL);
     assert_null(card);
     assert_string_equal(error.text, "there is no GPU 1: this machine has one NVIDIA GPU, gpu:0");
-    assert_int_equal(spec_card_open(&card, -1, &error), GSL_EINVAL);
+    assert_int_equal(spec_card_open(&card, cards, -1, &error), GSL_EINVAL);
     setenv("SIM_CAPABILITY", "7.5", 1);
-    assert_int_equal(spec_card_open(&card, 0, &error), GSL_EFAILED);
+    assert_int_equal(spec_card_open(&card, cards, 0, &error), GSL_EFAILED);
     assert_non_null(strstr(
         error.text, "GPU 0 (simulated card) has compute capability 7.5, and the kernels need 8.0"));
     unsetenv("SIM_CAPABILITY");
     setenv("SIM_IMAGES", "0", 1);
-    assert_int_equal(spec_card_open(&card, 0, &error), GSL_EFAILED);
+    assert_int_equal(spec_card_open(&card, cards, 0, &error), GSL_EFAILED);
     assert_null(card);
     if (spec_images_are_there())
         assert_string_equal(
@@ -146,7 +194,7 @@ static void unusable_gpus_are_refused_with_a_reason(void **state)
             "the CUDA toolkit and build it again");
     unsetenv("SIM_IMAGES");
     setenv("SIM_CAPABILITY", "8.0", 1);
-    assert_int_equal(spec_card_open(&card, 0, &error), GSL_SUCCESS);
+    assert_int_equal(spec_card_open(&card, cards, 0, &error), GSL_SUCCESS);
     spec_card_close(card);
     unsetenv("SIM_CAPABILITY");
 }
@@ -156,9 +204,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_libraries_and_functions_are_named),
         cmocka_unit_test(drivers_without_a_gpu_or_too_old_are_refused),
-        cmocka_unit_test(concurrent_loads_return_the_same_driver),
+        cmocka_unit_test(concurrent_opens_load_one_driver_and_return_the_same_gpu),
+        cmocka_unit_test(two_contexts_open_the_same_gpu_independently),
         cmocka_unit_test(results_have_names_or_else_numbers),
         cmocka_unit_test(unusable_gpus_are_refused_with_a_reason),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -62,7 +62,7 @@ static void evicted_recordings_change_no_result(void **state)
     for (int records = 0; records < 2; records++) {
         whole w;
         spec_kv text[TEXTS];
-        setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
+        spec_test_context(0)->gpu.unrecorded = !records;
         close_gpu(NULL);
         open_gpu(NULL);
         open_whole(&w, gpu, "q8_0");
@@ -91,7 +91,7 @@ static void evicted_recordings_change_no_result(void **state)
         close_whole(&w);
     }
     assert_true((int)ALL > (int)SPEC_RECORDINGS_MAX);
-    unsetenv("SPECLAB_GPU_RECORD");
+    spec_test_context(0)->gpu.unrecorded = false;
     close_gpu(NULL);
     open_gpu(NULL);
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
@@ -161,7 +161,7 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
             double row[WIDTH], *into[] = {row};
             close_gpu(NULL);
             setenv("SIM_FAULT_AT", at[k], 1);
-            setenv("SPECLAB_GPU_RECORD", records ? "1" : "0", 1);
+            spec_test_context(0)->gpu.unrecorded = !records;
             open_gpu(NULL);
             open_whole(&w, gpu, "bf16");
             int status = GSL_SUCCESS;
@@ -188,7 +188,7 @@ static void a_fault_in_a_pass_fails_all_later_calls(void **state)
         }
     close_gpu(NULL);
     unsetenv("SIM_FAULT_AT");
-    unsetenv("SPECLAB_GPU_RECORD");
+    spec_test_context(0)->gpu.unrecorded = false;
     open_gpu(NULL);
 }
 

@@ -46,14 +46,14 @@ static void write_file(const char *name, const char *text, size_t length)
 
 /* Read all texts, leaving up to `left` bytes of each block unread; a bar after each text. Returns
  * the status. */
-static int read_all(char *out, size_t *ret_length, const char *path, uint64_t limit, size_t left,
-                    spec_error *error)
+static int read_shared(char *out, size_t *ret_length, const char *path, const char *opt_share,
+                       uint64_t limit, size_t left, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_corpus corpus;
     spec_block block;
     size_t unread = 0, n = 0;
-    SPEC_TRY(spec_corpus_init(&corpus, path, limit, error));
+    SPEC_TRY(spec_corpus_init(&corpus, path, opt_share, limit, error));
     for (;;) {
         SPEC_TRY(spec_corpus_next(&block, &corpus, unread, error));
         if (block.text == NULL) break;
@@ -67,6 +67,12 @@ done:
     *ret_length = n;
     spec_corpus_free(&corpus);
     return status;
+}
+
+static int read_all(char *out, size_t *ret_length, const char *path, uint64_t limit, size_t left,
+                    spec_error *error)
+{
+    return read_shared(out, ret_length, path, NULL, limit, left, error);
 }
 
 static void a_pattern_is_its_files_in_sorted_order(void **state)
@@ -162,18 +168,16 @@ static void a_relative_path_is_looked_for_below_the_share_folder_too(void **stat
     (void)state;
     write_file("a.txt", "first", 5);
     write_file("b.txt", "second", 6);
-    spec_corpus_set_share(folder);
-    assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_SUCCESS);
+    assert_int_equal(read_shared(out, &n, "a.txt", folder, 0, 0, &error), GSL_SUCCESS);
     assert_int_equal(n, 6);
     assert_memory_equal(out, "first|", 6);
-    assert_int_equal(read_all(out, &n, "[ab].txt", 0, 0, &error), GSL_SUCCESS);
+    assert_int_equal(read_shared(out, &n, "[ab].txt", folder, 0, 0, &error), GSL_SUCCESS);
     assert_int_equal(n, 13);
     assert_memory_equal(out, "first|second|", 13); /* a pattern also searches the share folder */
-    assert_int_equal(read_all(out, &n, "none.txt", 0, 0, &error), GSL_EFAILED);
+    assert_int_equal(read_shared(out, &n, "none.txt", folder, 0, 0, &error), GSL_EFAILED);
     assert_string_equal(error.text,
                         /* the error names the path as given */
                         "none.txt: No such file or directory");
-    spec_corpus_set_share(NULL);
     assert_int_equal(read_all(out, &n, "a.txt", 0, 0, &error), GSL_EFAILED);
 }
 

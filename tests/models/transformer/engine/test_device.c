@@ -83,14 +83,19 @@ static void auto_is_the_first_card_that_can_be_used(void **state)
 static void devices_are_described_in_a_line_each(void **state)
 {
     (void)state;
+    spec_context *context = spec_test_context(0);
     char line[512];
-    assert_true(spec_device_describe(line, sizeof line, 0));
+    assert_true(spec_device_describe(line, sizeof line, context, 0));
     assert_string_equal(line, "cpu  the processor");
-    assert_true(spec_device_describe(line, sizeof line, 1));
+    assert_true(spec_device_describe(line, sizeof line, context, 1));
     assert_int_equal(strncmp(line, "gpu:0  ", 7), 0);
     if (!spec_card_is_real()) assert_string_equal(line, "gpu:0  simulated card, 8 GiB");
-    assert_false(spec_device_describe(line, sizeof line, 1 + spec_card_count(NULL)));
+    const int count = spec_card_count(context->cards, NULL);
+    assert_false(spec_device_describe(line, sizeof line, context, 1 + count));
     assert_string_equal(line, "");
+    assert_true(spec_device_describe(line, sizeof line, NULL, 0));
+    assert_false(spec_device_describe(line, sizeof line, NULL, 1));
+    assert_string_equal(line, "a GPU needs a context");
 }
 
 static spec_tensor_type kv_of(const char *spec, const spec_model *opt_target)

@@ -83,6 +83,7 @@ static void a_card_launches_what_is_counted(void **state)
 {
     (void)state;
     if (spec_card_is_real()) skip();
+    spec_test_context(0)->gpu.unrecorded = true;
     for (int c = 0; c < 4; c++) {
         const int layers = c % 2 ? 3 : 1, n = c < 2 ? 1 : 40, token[40] = {0};
         for (int more = 0; more < 2; more++) {
@@ -94,7 +95,6 @@ static void a_card_launches_what_is_counted(void **state)
                 spec, sizeof spec,
                 "random?dim=64&layers=%d&heads=4&kv_heads=2&ffn=96&vocab=100&type=bf16&device=gpu",
                 layers);
-            setenv("SPECLAB_GPU_RECORD", "0", 1);
             snprintf(at, sizeof at, "%d", 10 * layers + 4 + more);
             setenv("SIM_FAULT_AT", at, 1);
             const spec_transformer *t = open_model(&model, spec, NULL);
@@ -112,7 +112,7 @@ static void a_card_launches_what_is_counted(void **state)
         }
     }
     unsetenv("SIM_FAULT_AT");
-    unsetenv("SPECLAB_GPU_RECORD");
+    spec_test_context(0)->gpu.unrecorded = false;
 }
 
 int main(void)
