@@ -26,30 +26,6 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 dotprod="qemu-aarch64 -cpu max" plain="qemu-aarch64 -cpu cortex-a53"
 
-# In qemu 7.2 an assertion fails when the child of a fork starts a thread, if its parent had a
-# thread. This program is free of speclab's code.
-aarch64-linux-gnu-gcc -pthread -o "$folder/forks" -x c - <<'PROGRAM'
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static void *wait_for_ever(void *unused) { pause(); return unused; }
-static void *end(void *unused) { return unused; }
-int main(void)
-{
-    pthread_t thread;
-    int code = 1;
-    if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0) return 1;
-    if (fork() == 0)
-        _exit(pthread_create(&thread, NULL, end, NULL) != 0 || pthread_join(thread, NULL) != 0);
-    wait(&code);
-    return code != 0;
-}
-PROGRAM
-$dotprod "$folder/forks" >"$folder/error" 2>&1 || {
-    echo "arm64: the emulator cannot start threads in a forked child: $(tail -n 1 "$folder/error")"
-    export SPEC_TEST_NO_FORKED_THREADS=1
-}
-
 make --no-print-directory "$@" CONFIG=arm64 RUNNER="$dotprod" arm64-tests
 tests=build/arm64/tests
 for pair in "dotprod:$dotprod" "neon:$plain"; do

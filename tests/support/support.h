@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* support: the shared test settings: seed, sample sizes, outside data, and skipping.
  * SPEC_TEST_SEED changes the seed (42), SPEC_TEST_LONG multiplies sample sizes, SPECLAB_DATA names
- * a folder of outside data; SPEC_TEST_NO_FORKED_THREADS states a defect of the emulator
- * (tests/arm64.sh). SPEC_TEST_P is the suite's only threshold for p-values. */
+ * a folder of outside data. SPEC_TEST_P is the suite's only threshold for p-values. */
 #ifndef SPECLAB_TESTS_SUPPORT_H
 #define SPECLAB_TESTS_SUPPORT_H
 
