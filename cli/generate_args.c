@@ -10,11 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEFAULT_K 5
+#define TEXT_OF(value) QUOTED(value)
+#define QUOTED(text) #text
+
 enum { COUNT_MAX = 1000000000 };
 enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR };
 
 static const struct argp_option options_table[] = {
-    {"K", 'K', "N", 0, "draft tokens per round (5)", 1},
+    {"K", 'K', "N", 0, "draft tokens per round (" TEXT_OF(DEFAULT_K) ")", 1},
     {"plain", KEY_PLAIN, 0, 0, "decode with the target alone, without speculation", 1},
     {"baseline", KEY_BASELINE, 0, 0, "also measure plain decoding, on the same text", 1},
     {0, 0, 0, 0, "The text:", 2},
@@ -150,7 +154,7 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
         "generated. On a terminal the text follows its prompt, colours tell accepted draft tokens, "
         "corrections and bonus tokens apart, and control characters are written as \\xNN; "
         "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
-        "with their origins. A line of ---- separates several texts. For a model without a "
+        "with their origins. Texts are separated by a line of dashes. For a model without a "
         "tokenizer, prompt and text are token numbers, separated by blanks.\n"
         "\n"
         "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
@@ -171,10 +175,11 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
     const char *verb = argv[0];
     *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
-                                 .K = 5,
+                                 .K = DEFAULT_K,
                                  .tokens = 256,
                                  .texts = 1,
                                  .colour = "auto"};
+    args->common.opt_formats = "json: the tokens with their origins (plain text)";
     spec_usage_parse(&argp, argc, argv, args);
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     spec_pair_options_complete(&args->pair, verb);

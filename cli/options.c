@@ -92,9 +92,18 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* The help of --format as the verb has it. argp frees it. */
+static char *filter_help(int key, const char *text, void *input)
+{
+    const spec_options *options = input;
+    if (key != 'f' || options == NULL || options->opt_formats == NULL) return (char *)text;
+    char *copy = strdup(options->opt_formats);
+    return copy != NULL ? copy : (char *)text;
+}
+
 static const struct argp_child usage_child[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
 const struct argp spec_options_argp = {common_options, parse_common, NULL, NULL,
-                                       usage_child,    NULL,         NULL};
+                                       usage_child,    filter_help,  NULL};
 
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
 {

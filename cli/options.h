@@ -21,6 +21,7 @@ typedef struct {
     uint64_t seed;
     bool seed_given;
     spec_context *context;
+    const char *opt_formats; /* help of --format, for a verb that prints more than a table */
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
 } spec_options;

@@ -24,7 +24,7 @@ static const struct argp_option options_table[] = {
      "tokens are; auto: device if both models support it (default: auto)",
      1},
     {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
-    {"rule", 'r', "RULE", 0, "verification rule (token)", 1},
+    {"rule", 'r', "RULE", 0, "verification rule, see 'speclab list rules' (token)", 1},
     {"drafting", KEY_DRAFTING, "STRATEGY", 0, "draft strategy (chain; lookup without --draft)", 1},
     {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
     {0, 0, 0, 0, "Sampling parameters of target and draft:", 3},

@@ -252,18 +252,23 @@ __attribute__((noreturn)) static void close_output(const char *verb)
     exit(SPEC_EXIT_HOLDS);
 }
 
+/* Ends the program. Help depends on the inputs of the parsers, which argp_state_help alone knows.
+ * It prints nothing with ARGP_NO_ERRS. */
+__attribute__((noreturn)) static void print_help(struct argp_state *state, unsigned parts)
+{
+    state->flags &= ~(unsigned)ARGP_NO_ERRS;
+    argp_state_help(state, stdout, parts);
+    close_output(state->name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
     switch (key) {
     case 'h':
     case '?':
-        argp_help(state->root_argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC,
-                  state->name);
-        close_output(state->name);
-    case KEY_USAGE:
-        argp_help(state->root_argp, stdout, ARGP_HELP_USAGE, state->name);
-        close_output(state->name);
+        print_help(state, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+    case KEY_USAGE: print_help(state, ARGP_HELP_USAGE);
     case 'V':
         puts(argp_program_version);
         close_output(state->name);

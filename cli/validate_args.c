@@ -324,6 +324,8 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
     const struct argp argp = {options_table, parse, "SAMPLER", doc, children, NULL, NULL};
     *args = (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .plan = SPEC_VALIDATE_PLAN_DEFAULT};
+    args->common.opt_formats =
+        "table: the report as text; json; csv, markdown or latex: a table of statistics (table)";
     spec_usage_parse(&argp, argc, argv, args);
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;

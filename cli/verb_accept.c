@@ -9,7 +9,7 @@ enum { KEY_TARGET = 0x4001, KEY_DRAFT, KEY_DRAFTING, KEY_CONTEXTS };
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the target distribution or model (probs:0.5,0.3,0.2)", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft distribution or model (probs:0.2,0.5,0.3)", 1},
-    {"rule", 'r', "LIST", 0, "verification rules (all of them)", 1},
+    {"rule", 'r', "LIST", 0, "verification rules, see 'speclab list rules' (all of them)", 1},
     {"drafting", KEY_DRAFTING, "LIST", 0,
      "how the drafts are drawn: iid, without (replacement), top, hub, greedy; lookup for one chain "
      "(all that the rule supports)",

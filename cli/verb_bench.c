@@ -39,7 +39,7 @@ static const struct argp_option options_table[] = {
      "largest length of a prompt in tokens; random prompts have exactly N (64)", 2},
     {"texts", KEY_TEXTS, "N", 0,
      "texts per K and for plain decoding; they take the prompts in turn (16)", 2},
-    {"tokens", 'n', "N", 0, "of a text (64)", 2},
+    {"tokens", 'n', "N", 0, "tokens of a text (64)", 2},
     {"turn", KEY_TURN, "N", 0, "tokens per turn, after which another K decodes (32)", 2},
     {"seconds", KEY_SECONDS, "S", 0, "time per K, instead of a number of texts (use --texts)", 2},
     {"clock", KEY_CLOCK, "NAME", 0,

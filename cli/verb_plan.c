@@ -45,7 +45,8 @@ static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "With a target and a draft:", 3},
     {"siblings", KEY_SIBLINGS, "NAME", 0,
      "how the children of a node are drawn: without (replacement), iid or top (without)", 3},
-    {"rule", 'r', "NAME", 0, "verification rule (rrsw, rrs or match, to suit --siblings)", 3},
+    {"rule", 'r', "NAME", 0,
+     "verification rule, see 'speclab list rules' (rrsw, rrs or match, to suit --siblings)", 3},
     {"width", KEY_WIDTH, "N", 0, "largest number of children per node (8)", 3},
     {"positions", KEY_POSITIONS, "N", 0,
      "positions of the target's text at which acceptance is measured (20000; fewer for large "
@@ -53,6 +54,7 @@ static const struct argp_option options_table[] = {
      3},
     {"rounds", KEY_ROUNDS, "N", 0, "simulate every tree for N rounds (0: no simulation)", 3},
     {0, 0, 0, 0, "", 4},
+    {0, 0, 0, 0, "The result:", 4},
     {"figure", KEY_FIGURE, "FILE", 0,
      "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 4},
     {0},

@@ -7,9 +7,11 @@
 
 enum { KEY_HANDED = 0x2001, KEY_COSTS };
 
+#define DEFAULT_K "5"
+
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8, or measured by --costs)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (5)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
     {"c", 'c', "LIST", 0,
      "time of a draft call over that of a target call (0.1, or measured by --costs)", 1},
     {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP, 1},
@@ -106,7 +108,7 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "5"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K};
     char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
     assume(&args, alpha, c, argv[0]);

@@ -13,7 +13,8 @@ enum { KEY_TARGET = 0x3001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_TREE, KEY_S
        KEY_CASES, KEY_VOCAB, KEY_FAMILY, KEY_LIMIT, KEY_AHEAD };
 
 static const struct argp_option options_table[] = {
-    {"rule", 'r', "LIST", 0, "verification rules (all that support the drafts)", 1},
+    {"rule", 'r', "LIST", 0,
+     "verification rules, see 'speclab list rules' (all that support the drafts)", 1},
     {"target", KEY_TARGET, "SPEC", 0, "the target model (dirichlet?V=3&concentration=1&seed=1)", 1},
     {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (dirichlet?V=3&concentration=1&seed=2)", 1},
     {"alpha", 'a', "LIST", 0, "instead of --draft: the target perturbed to these acceptance rates",

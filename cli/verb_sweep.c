@@ -19,9 +19,11 @@ enum {
     KEY_POSITIONS
 };
 
+#define DEFAULT_K "1:8:1"
+
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.5:0.9:0.1)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (1:8:1)", 1},
+    {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
     {"c", 'c', "LIST", 0, "time of a draft call over that of a target call (0.1)", 1},
     {"process", 'p', "SPEC", 0,
      "acceptance process: iid, decay?rate=0.95, markov?rho=0.5&spread=0.2 (iid)", 1},
@@ -36,7 +38,7 @@ static const struct argp_option options_table[] = {
      "the draft model (perturb?of=target&alpha={alpha}, the target perturbed to each --alpha)", 2},
     {"drafting", KEY_DRAFTING, "LIST", 0, "draft strategies (chain)", 2},
     {"policy", KEY_POLICY, "LIST", 0, "length policies (fixed)", 2},
-    {"rule", KEY_RULE, "LIST", 0, "verification rules (token)", 2},
+    {"rule", KEY_RULE, "LIST", 0, "verification rules, see 'speclab list rules' (token)", 2},
     {"positions", KEY_POSITIONS, "N", 0,
      "positions of the target's text at which alpha_mean is measured, per grid point (20000; fewer "
      "for large transformers)",
@@ -136,7 +138,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "1:8:1", .c = "0.1"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = DEFAULT_K, .c = "0.1"};
     spec_usage_parse(&argp, argc, argv, &args);
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */

@@ -31,7 +31,7 @@ static const char what_it_does[] =
     "\n"
     "SAMPLER is one of\n"
     "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
-    "  exec:'python3 F'  a program that reads and writes frames or JSON lines, as --exec\n"
+    "  exec:'python3 F'  a program that speaks the protocol, as with --exec\n"
     "  rule:NAME         a verification rule of 'speclab list rules'\n"
     "docs/conformance.md has complete examples.\n"
     "\n"

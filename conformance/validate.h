@@ -121,6 +121,7 @@ typedef struct spec_validation {
     bool alone; /* instances gave the same answers to different seeds, so only one was used */
     /* the test over all fixtures together that shows more than any single fixture; or NULL */
     const char *together;
+    const char *together_reason; /* what that test looks for */
     uint32_t together_scope;
     bool fresh; /* fresh data decided a borderline result: log_e and p are of these data */
     double first_log_e, first_p;   /* of all earlier data */

@@ -83,6 +83,7 @@ static void read_all(spec_validate_run *r)
             if (!product(r, scope, k, &together[n])) continue;
             if (together[n] > best) {
                 v->together = spec_tests[k].name;
+                v->together_reason = spec_tests[k].reason;
                 v->together_scope = scope;
             }
             best = fmax(best, together[n++]);
@@ -215,8 +216,8 @@ static void say_what_differs(spec_validation *v, const spec_validate_result *wor
 static void say_why(spec_validation *v, const spec_validate_result *opt_worst)
 {
     if (opt_worst == NULL)
-        say(v, "no fixture alone shows it, but the test '%s' over all of them together does",
-            v->together);
+        say(v, "no fixture alone shows it, but the test '%s' (%s) over all of them together does",
+            v->together, v->together_reason);
     else if (opt_worst->hard != SPEC_HARD_NONE)
         say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
     else

@@ -186,6 +186,35 @@ static void write_late(const spec_validation *v, int widest, FILE *out)
     }
 }
 
+static bool same_reason(const spec_validate_result *a, const spec_validate_result *b)
+{
+    return a->skipped != NULL && b->skipped != NULL && a->scope == b->scope &&
+           strcmp(a->skipped, b->skipped) == 0;
+}
+
+/* Fixtures that were not run, by scope and reason. */
+static void write_skipped(const spec_validation *v, FILE *out)
+{
+    enum { INDENT = 4, LINE = 78 };
+    fputs("\n  not run\n", out);
+    for (int i = 0; i < v->n_results; i++) {
+        const spec_validate_result *r = &v->result[i];
+        bool is_first = r->skipped != NULL;
+        for (int k = 0; k < i; k++) is_first = is_first && !same_reason(&v->result[k], r);
+        if (!is_first) continue;
+        fprintf(out, "  %s (scope %s):", r->skipped, spec_validate_report_scope(r->scope));
+        const char *comma = "";
+        for (int k = i, at = LINE; k < v->n_results; k++) {
+            const char *name = v->result[k].kind->name;
+            if (!same_reason(&v->result[k], r)) continue;
+            if (at + 2 + (int)strlen(name) < LINE) at += fprintf(out, "%s %s", comma, name);
+            else at = fprintf(out, "%s\n%*s%s", comma, INDENT, "", name);
+            comma = ",";
+        }
+        fputc('\n', out);
+    }
+}
+
 static void write_results(const spec_validation *v, FILE *out)
 {
     int widest = (int)strlen("fixture");
@@ -213,11 +242,7 @@ static void write_results(const spec_validation *v, FILE *out)
         fprintf(out, "  %s%s\n", best_test(r), r->failed ? "  FAIL" : "");
     }
     write_late(v, widest, out);
-    if (any) fputs("\n  not run\n", out);
-    for (int i = 0; i < v->n_results; i++)
-        if (v->result[i].skipped != NULL)
-            fprintf(out, "  %-*s  %-5s  %s\n", widest, v->result[i].kind->name,
-                    spec_validate_report_scope(v->result[i].scope), v->result[i].skipped);
+    if (any) write_skipped(v, out);
 }
 
 /* ---- the reproducer -------------------------------------------------------------------------- */

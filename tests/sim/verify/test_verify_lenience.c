@@ -129,6 +129,8 @@ static void a_rules_settings_are_read_and_mistakes_are_named(void **state)
         assert_int_equal(spec_rule_init(&rule, usage, &error), GSL_SUCCESS);
         assert_string_equal(rule.name, spec_rules[i]->name);
         assert_true((rule.init != NULL) == (strchr(usage, '?') != NULL));
+        if (rule.summary == NULL || rule.reference == NULL) /* 'speclab list' prints both */
+            fail_msg("%s has no summary or reference", rule.name);
     }
 }
 
