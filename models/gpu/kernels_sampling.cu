@@ -320,5 +320,5 @@ KERNEL(sampling_pick, 128)
     if (THREAD != 0) return;
     result->token = token;
     result->used = used + more;
-    result->bad = 0;
+    if (!a.chain) result->bad = 0; /* a chain's is 0 here, and other threads may still read it */
 }
