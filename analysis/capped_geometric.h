@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capped_geometric: the law of n_accepted under iid acceptance (A1).
+/* capped_geometric: the law of n_accepted under iid acceptance.
  * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K. n_emitted = n_accepted + 1:
  * the correction or bonus counts. Pure functions, NaN outside 0 <= alpha <= 1, K >= 0.
  * [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */

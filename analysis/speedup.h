@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speedup: gain and cost of speculation, from alpha, K and c, under iid acceptance (A1).
- * Times are in target calls (A3): a round costs K draft calls of c each and one verification, for
- * every K. Pure functions, NaN outside alpha in [0,1], K >= 0, 0 <= c < inf. [Leviathan23] Theorems
- * 3.8 and 3.11, Corollary 3.9, section 3.4; docs/formulas.md#speedup. */
+/* speedup: gain and cost of speculation, from alpha, K and c, under iid acceptance.
+ * Times are in target calls: a round costs K draft calls of c each and one verification, for every
+ * K (assumptions A1 and A3 of docs/formulas.md). Pure functions, NaN outside alpha in [0,1],
+ * K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
+ * docs/formulas.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
 
@@ -68,8 +69,7 @@ double spec_speedup_oracle(double alpha, double c);
  * and never again after that, so bisection finds the maximum in O(log K) steps.
  *   returns a whole number; 0 if no K gains (alpha <= c). inf if every further token gains: at
  *           c = 0 < alpha, and at alpha = 1 > c. NaN outside the domain. Within 1e-15 of alpha = 1,
- *           and beyond 2^53, rounding may choose a near neighbour, whose speed-up is the same to
- *           all digits of a double
+ *           and beyond 2^53, rounding may give a neighbour of K, of equal speed-up
  * Checked by: the largest of all speed-ups in extended precision; spec_speedup_best_K_lambert
  * within 1. */
 double spec_speedup_best_K(double alpha, double c);
@@ -78,8 +78,9 @@ double spec_speedup_best_K(double alpha, double c);
  * alpha = 1. */
 double spec_speedup_best(double alpha, double c);
 
-/* The same search for any round that takes `fixed` + c K (calls - guessed alpha^K) target calls:
- * the smallest K in low..high that maximises E[n_emitted] over this time.
+/* The same search for other rounds: the smallest K in low..high that maximises E[n_emitted] over
+ * the time of a round, `fixed` + c K (calls - guessed alpha^K) target calls. Such a round drafts
+ * `calls` times per token; in the share guessed alpha^K of rounds its chain is ready.
  *
  *   time    fixed > 0, the part without K; calls of the draft per token, >= 1; guessed alpha^K, the
  *           share of rounds that save K calls, with guessed in [0,1]
@@ -97,8 +98,9 @@ double spec_speedup_best_K_between(double alpha, double c, spec_round_time time,
  *
  *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]
  *
- *   returns a real, < 0 if even K = 0 is too long (-1 at c = 1). NaN at alpha = 0, alpha = 1, c = 0
- *           and c > 1, where the speed-up has no stationary point, and outside the domain
+ *   returns a real, negative if the maximum lies below K = 0 (-1 at c = 1). NaN
+ *           at alpha = 0, alpha = 1, c = 0 and c > 1, where the speed-up has no stationary point,
+ *           and outside the domain
  * Derivation: docs/formulas.md#best-K. Checked by: the derivative there is 0; GSL's Lambert
  * function where its argument does not underflow. */
 double spec_speedup_best_K_lambert(double alpha, double c);

@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
     int runs;                  /* seeds for each mutant */
-    uint64_t draws; /* per run; a mutant that need not be found gets one run with a sixteenth */
+    uint64_t draws; /* per run; a mutant that need not be found gets one run of draws / 16 */
     uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
     spec_thread_pool *opt_pool;
@@ -40,9 +40,8 @@ typedef struct {
 typedef struct {
     spec_self_test_line *line; /* (n) */
     int n, n_wrong;            /* n_wrong: lines with the wrong outcome */
-    /* lines whose first run was a FAIL; of these, those whose first hint is right */
-    int n_failed, n_hinted;
-    int n_misled;              /* of these, those whose first hint is wrong */
+    int n_failed;              /* lines whose first run was a FAIL */
+    int n_hinted, n_misled;    /* of these, lines with a right and with a wrong first hint */
 } spec_self_test_result;
 
 /* The share of failed lines whose first hint must be right. */

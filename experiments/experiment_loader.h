@@ -12,7 +12,7 @@ typedef struct {
     spec_experiment *experiment; /* its measure is known */
     spec_config config;
     bool models_given;      /* an override replaces models of the file */
-    spec_referred replaced; /* axes that replaced models referred to */
+    spec_referred replaced; /* axes in the specs of the models that were replaced */
     spec_referred dropped;  /* the replaced axes without references */
 } spec_experiment_loader;
 

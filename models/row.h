@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* row: arithmetic on rows, the (V) arrays of probabilities that models return.
+/* row: arithmetic on rows, the V probabilities that models return.
  * Sums are compensated: normalising a row of a million tokens is as accurate as one of two. The
  * caller owns the rows. */
 #ifndef SPECLAB_ROW_H

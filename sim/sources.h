@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sources: rounds for a Monte Carlo run, from acceptance processes and from decoding over models.
- * A source borrows its config, which must outlive the run. Virtual time is that of spec_costs
- * (sim/decode.h). */
+ * A source borrows its config, which must outlive the run. Times are computed
+ * from spec_costs (sim/decode.h), not measured. */
 #ifndef SPECLAB_SOURCES_H
 #define SPECLAB_SOURCES_H
 
@@ -20,13 +20,13 @@ spec_round_source spec_sources_acceptance(const spec_acceptance_config *config);
 
 /* Rounds of a decoder. Batch i begins a new text with the target's prompt number i (or the empty
  * context). It drops its first `burn_in` rounds and counts the rest. A new text begins after the
- * end of text, beyond SPEC_TEXT_MAX tokens, and when a window would cut the next draft; the batch's
- * stream chooses its prompt. Batches are independent. Rounds are not: the text and the policy's
- * state outlast a round.
+ * end of text, beyond SPEC_TEXT_MAX tokens, and when the context window would cut the next draft;
+ * its prompt is drawn from the batch's random stream. Batches are independent. Rounds are not: the
+ * text and the policy's state outlast a round.
  *
  * Alias tables (sim/fixed_pair.h) draw the same law in time independent of the vocabulary. They
  * require models of order 0 without an end of text, SPEC_SOURCES_FIXED_VOCAB tokens or more, and
- * the names chain, fixed and token. Smaller vocabularies run the decoder itself, because
+ * drafting chain, policy fixed and rule token. Smaller vocabularies run the decoder itself, because
  * enumeration can prove them. */
 enum { SPEC_TEXT_MAX = 16384, SPEC_PROMPT_MAX = 1024, SPEC_SOURCES_FIXED_VOCAB = 256 };
 

@@ -26,7 +26,7 @@ sim/verify|verification rules: one verify_RULE.c each, and their table in verify
 analysis|what should happen: closed forms of tokens, speed-ups and costs
 analysis/rules|acceptance by rule, and the optimum over all rules
 analysis/statistics|tests, intervals and sums
-conformance|`validate`: is a sampler lossless?
+conformance|`validate` tests whether a sampler is lossless
 conformance/fixtures|the inputs of the test: rows, draft trees and states
 conformance/samplers|access to the sampler under test: plug-ins, subprocesses, built-in rules
 conformance/evidence|p-values and bets, from the sampler's tokens
@@ -102,6 +102,10 @@ END
         said = $0
         sub(/^[ \t]*\/?\*+[ \t]*/, "", said); sub(/[ \t]*\*\/$/, "", said)
         sub(/^[a-z0-9_]+: /, "", said)
+        if (said !~ /[.?]$/) {
+            print FILENAME ": its first line does not end its sentence" >"/dev/stderr"
+            bad = 1
+        }
         home = folder_of(FILENAME)
         if (home == "") {
             print FILENAME ": its folder has no line in tests/map.sh" >"/dev/stderr"

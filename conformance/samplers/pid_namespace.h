@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pid_namespace: a child process in its own PID namespace (pid_namespaces(7)), if the system allows
- * one.
- * The child sees only its own descendants, and all of them end with the namespace's first process.
- * That process is speclab's: it starts the child, reaps, and reports how the child ended. Linux; as
- * root, or in a user namespace. */
+/* pid_namespace: a child process in its own PID namespace, if the system allows one.
+ * See pid_namespaces(7). The child sees only its own descendants, and all of them end with the
+ * namespace's first process. That process is speclab's: it starts the child, reaps, and reports how
+ * the child ended. Linux; as root, or in a user namespace. */
 #ifndef SPECLAB_PID_NAMESPACE_H
 #define SPECLAB_PID_NAMESPACE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trace_evidence: counts and tests of the tokens of a trace against the rows that the trace
- * records.
+/* trace_evidence: counts and tests of a trace's tokens against the rows that it records.
  * The null: the token has the law of the target's row, given all earlier lines and what the engine
  * logs for this place before it draws. Tests are lines of spec_trace_tests; those without the data
  * they need are skipped. docs/conformance.md#traces. */

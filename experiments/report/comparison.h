@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comparison: sentences that compare the rows of a result: trends along numbers, the largest of
- * names.
- * Rows are compared within a series, where all other keys are equal. Each function writes one
- * Markdown list item. It writes nothing if a series has two rows with the same value of the
- * axis, or over 1000 rows. GSL_ENOMEM. */
+/* comparison: sentences that compare the rows of a result by numbers and by names.
+ * Trends along numbers, the largest of names. Rows are compared within a series, where all other
+ * keys are equal. Each function writes one Markdown list item, or nothing if a series has two rows
+ * with the same value of the axis, or over 1000 rows. GSL_ENOMEM. */
 #ifndef SPECLAB_COMPARISON_H
 #define SPECLAB_COMPARISON_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* residual_loops: the loops of residual.h, vectorised for each instruction set.
  * Each step fills arrays before it adds them, so that gcc generates vectors, not branches. Lanes
- * are added in a fixed order: all sets give the same bytes. Included by residual.c and
+ * are added in a fixed order: all instruction sets give the same bytes. Included by residual.c and
  * residual_avx2.c only. */
 #ifndef SPECLAB_RESIDUAL_LOOPS_H
 #define SPECLAB_RESIDUAL_LOOPS_H
@@ -12,7 +12,7 @@
 
 enum { SPEC_RESIDUAL_LANES = 8 };
 
-/* 2 x+, exact, without the branch that gcc would generate for a comparison. */
+/* Twice max(x, 0), exact, without the branch that gcc would generate for a comparison. */
 static inline double spec_residual_twice(double x)
 {
     return x + fabs(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* validation: a plan without hints, which cost most of a failed run, and a validation that must
- * run. */
+/* validation: a plan without hints, and a validation that must run.
+ * Hints cost most of a failed run. */
 #ifndef SPECLAB_TESTS_VALIDATION_H
 #define SPECLAB_TESTS_VALIDATION_H
 

@@ -22,7 +22,7 @@ typedef struct {
  *   pairs_high, _low  (high 6, or low 6, bits of) two neighbours, without overlap           df 4095
  *   triples_high      (high 4 bits of) three neighbours, without overlap                    df 4095
  *   autocorrelation   of words one apart                                                    normal
- *   gaps              between visits of the lowest sixteenth: geometric, 0..31 and longer   df 32
+ *   gaps              between words below 2^28: geometric, 0..31 and longer               df 32
  *   runs              lengths of ascending runs, a word skipped after each
  *                     [Knuth97] 3.3.2 G                                                     df 6
  *   birthdays         equal spacings of 4096 sorted words [Marsaglia02]: Poisson, mean 4
