@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LENGTH_MAX = 64, ALL_SIZE = 100 };
 
@@ -55,9 +56,9 @@ static void consider(nearest *best, const char *name, const char *candidate)
     if (n_name > LENGTH_MAX || n > LENGTH_MAX) return;
     const int longer = n > n_name ? n : n_name;
     const int distance = edit_distance(name, n_name, candidate, n);
-    if (distance >= longer || distance > (longer > 3 ? longer / 3 : 1) ||
-        distance >= best->distance)
-        return;
+    const bool is_slip = distance < longer && distance <= (longer > 3 ? longer / 3 : 1);
+    const bool is_beginning = n_name >= 4 && strncasecmp(name, candidate, (size_t)n_name) == 0;
+    if ((!is_slip && !is_beginning) || distance >= best->distance) return;
     *best = (nearest){candidate, distance};
 }
 

@@ -35,7 +35,8 @@ typedef int spec_verify_decision(const spec_rule *rule, const spec_draft *draft,
                                  const double *target, double *weight, spec_chance *chance);
 
 struct spec_rule {
-    const char *name, *summary, *reference;
+    const char *name, *summary;
+    const char *reference; /* a key of docs/references.md; "" if there is none, never NULL */
     const char *usage; /* the name with its keys and their defaults; NULL: the name alone */
     spec_rule_claim claim;
     /* Kinds of siblings that the claim holds for if a node has several children; 0: chains alone.

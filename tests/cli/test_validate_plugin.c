@@ -93,7 +93,7 @@ static void nothing_is_left_when_the_program_ends(void **state)
 static int set_up(void **state)
 {
     setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
-           0); /* crashes without the sanitizer's report */
+           1); /* crashes without the sanitizer's report */
     return spec_program_set_up(state) | orphans_adopt(state);
 }
 

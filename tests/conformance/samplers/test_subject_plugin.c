@@ -425,6 +425,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_header_is_one_for_c99_and_for_cpp),
     };
     setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
-           0); /* may crash */
+           1); /* may crash */
     return cmocka_run_group_tests(tests, orphans_adopt, NULL);
 }
