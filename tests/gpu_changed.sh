@@ -6,6 +6,7 @@
 #   tests/gpu_changed.sh             tests/gpu_changed.sh --record: a full run has passed
 folders="models/gpu models/transformer tests/models/gpu tests/simulator"
 trees() {
+    echo "# SPDX-License-Identifier: GPL-3.0-or-later"
     for folder in $folders; do echo "$(git rev-parse "HEAD:$folder") $folder"; done
 }
 if [ "${1:-}" = --record ]; then
