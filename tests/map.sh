@@ -18,7 +18,7 @@ models/transformer/engine|the forward pass, the KV cache, and the backends that 
 models/transformer/files|checkpoints and GGUF files: reading, checking, writing, quantizing
 models/transformer/tokenizer|tokenizers that the files bring: BPE and SentencePiece
 models/transformer/kernels|vector kernels of the CPU, for each instruction set
-models/train|training of models: products of float matrices so far
+models/train|training of drafts: products of float matrices, and losses
 models/gpu|the backend for NVIDIA GPUs: driver, memory, kernels, launches
 sim|what happens when we speculate: the decoding loop, Monte Carlo, exact output laws
 sim/chance|random decisions: sampled, enumerated or scripted; random number generators

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/train/losses.h"
 
+#include "models/row.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -14,47 +16,46 @@ static double log_ratio(double a, double b)
     return log(fmax(a, least) / fmax(b, least));
 }
 
+/* KL(a||b), in nats. */
+static double divergence(const double *a, const double *b, int n)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        if (a[i] > 0.0) sum += a[i] * log_ratio(a[i], b[i]);
+    return sum;
+}
+
 static double forward(double *gradient, const double *q, const double *p, int n)
 {
-    double loss = 0.0;
-    for (int i = 0; i < n; i++) {
-        if (p[i] > 0.0) loss += p[i] * log_ratio(p[i], q[i]);
-        gradient[i] = q[i] - p[i];
-    }
-    return loss;
+    for (int i = 0; i < n; i++) gradient[i] = q[i] - p[i];
+    return divergence(p, q, n);
 }
 
 static double reverse(double *gradient, const double *q, const double *p, int n)
 {
-    double loss = 0.0;
-    for (int i = 0; i < n; i++) loss += q[i] * log_ratio(q[i], p[i]);
+    const double loss = divergence(q, p, n);
     for (int i = 0; i < n; i++) gradient[i] = q[i] * (log_ratio(q[i], p[i]) - loss);
     return loss;
 }
 
+/* The mean row m is in `gradient` until the gradient replaces it. */
 static double jensen_shannon(double *gradient, const double *q, const double *p, int n)
 {
-    double of_p = 0.0, of_q = 0.0;
-    for (int i = 0; i < n; i++) {
-        const double m = (p[i] + q[i]) / 2.0;
-        of_p += p[i] * log_ratio(p[i], m);
-        of_q += q[i] * log_ratio(q[i], m);
-    }
-    for (int i = 0; i < n; i++)
-        gradient[i] = q[i] / 2.0 * (log_ratio(q[i], (p[i] + q[i]) / 2.0) - of_q);
+    double *const m = gradient;
+    for (int i = 0; i < n; i++) m[i] = (p[i] + q[i]) / 2.0;
+    const double of_p = divergence(p, m, n), of_q = divergence(q, m, n);
+    for (int i = 0; i < n; i++) gradient[i] = q[i] / 2.0 * (log_ratio(q[i], m[i]) - of_q);
     return (of_p + of_q) / 2.0;
 }
 
 /* Only tokens with q_i < p_i change alpha to first order. */
 static double total_variation(double *gradient, const double *q, const double *p, int n)
 {
-    double alpha = 0.0, below = 0.0;
-    for (int i = 0; i < n; i++) {
-        alpha += fmin(p[i], q[i]);
+    double below = 0.0;
+    for (int i = 0; i < n; i++)
         if (q[i] < p[i]) below += q[i];
-    }
     for (int i = 0; i < n; i++) gradient[i] = q[i] * (below - (q[i] < p[i] ? 1.0 : 0.0));
-    return 1.0 - alpha;
+    return 1.0 - spec_row_overlap(p, q, n);
 }
 
 static double log_acceptance(double *gradient, const double *q, const double *p, int n)
@@ -66,16 +67,9 @@ static double log_acceptance(double *gradient, const double *q, const double *p,
 
 static double mixture(double *gradient, const double *q, const double *p, int n)
 {
-    double divergence = 0.0, alpha = 0.0, below = 0.0;
-    for (int i = 0; i < n; i++) {
-        if (p[i] > 0.0) divergence += p[i] * log_ratio(p[i], q[i]);
-        alpha += fmin(p[i], q[i]);
-        if (q[i] < p[i]) below += q[i];
-    }
-    const double w = exp(-3.0 * alpha);
-    for (int i = 0; i < n; i++)
-        gradient[i] = w * (q[i] - p[i]) + (1.0 - w) * q[i] * (below - (q[i] < p[i] ? 1.0 : 0.0));
-    return w * divergence + (1.0 - w) * (1.0 - alpha);
+    const double variation = total_variation(gradient, q, p, n), w = exp(-3.0 * (1.0 - variation));
+    for (int i = 0; i < n; i++) gradient[i] = w * (q[i] - p[i]) + (1.0 - w) * gradient[i];
+    return w * divergence(p, q, n) + (1.0 - w) * variation;
 }
 
 double spec_losses_row(double *ret_gradient, const double *q, const double *p, int n,

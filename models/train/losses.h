@@ -23,7 +23,7 @@ extern const char *const spec_losses_names[]; /* "ce", "fkl", ..., NULL */
 
 /* The loss of one row, in nats, and its gradient by the logits of q.
  *
- *   ret_gradient  (n), sums to 0; may be q
+ *   ret_gradient  (n), sums to 0; not p or q
  *   p, q          (n), each sums to 1; q > 0 except where exp underflows
  * A logarithm's probability is at least 2^-60, and so is alpha in NLA: the loss stays finite.
  * Where p_i = q_i the gradient of alpha is one-sided: i counts as q_i >= p_i. */
