@@ -59,20 +59,25 @@ static void pack_turned(float *panel, size_t width, const spec_sgemm_kernel *ker
         memcpy(panel + q * width, block + q * TURN, (size_t)n * sizeof *panel);
 }
 
-/* Pack `lines` lines of k elements in panels of `width` lines: panel[q * width + line], zero beyond
- * the last line. Element q of a line is from[line * across + q * along]. `spare`: the lines whose
- * memory exists behind these. */
-static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const float *from,
-                 const size_t step[2], const int size[3])
+/* n lines of k elements: element q of a line is at[line * across + q * along]. `spare` more lines
+ * follow in memory. */
+typedef struct {
+    const float *at;
+    size_t across, along;
+    int n, k, spare;
+} lines;
+
+/* Pack panels of `width` lines, (k, width) each, with zeros beyond the last line. */
+static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const lines *from)
 {
-    const size_t across = step[0], along = step[1], w = (size_t)width;
-    const int lines = size[0], k = size[1], spare = size[2];
-    for (int first = 0; first < lines; first += width, panel += w * (size_t)k) {
-        const float *const base = from + (size_t)first * across;
-        const int n = spec_int_min(width, lines - first);
+    const size_t across = from->across, along = from->along, w = (size_t)width;
+    const int k = from->k, there = from->n + from->spare;
+    for (int first = 0; first < from->n; first += width, panel += w * (size_t)k) {
+        const float *const base = from->at + (size_t)first * across;
+        const int n = spec_int_min(width, from->n - first);
         const int whole = (width + TURN - 1) / TURN * TURN; /* lines that `turn` reads */
         int q = 0;
-        if (along == 1 && first + whole <= lines + spare && n == width)
+        if (along == 1 && first + whole <= there && n == width)
             for (; q + TURN <= k; q += TURN)
                 for (size_t r = 0; r < w; r += TURN)
                     pack_turned(panel + (size_t)q * w + r, w, kernel, base + r * across + q, across,
@@ -80,7 +85,7 @@ static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const
         for (; q < k; q++) {
             const float *const column = base + (size_t)q * along;
             float *const to = panel + (size_t)q * w;
-            if (across == 1 && width <= TURN && first + TURN <= lines + spare && n == width) {
+            if (across == 1 && width <= TURN && first + TURN <= there && n == width) {
                 memcpy(to, column, TURN * sizeof *to); /* the next element covers the excess */
                 continue;
             }
@@ -134,13 +139,13 @@ void spec_sgemm_run(const spec_sgemm *work, const spec_sgemm_product *p)
         for (int q = 0; q < p->k; q += DEPTH) {
             const int k = spec_int_min(DEPTH, p->k - q);
             pack(work->b, kernel, kernel->cols,
-                 p->b.at + (size_t)q * p->b.row + (size_t)j * p->b.col,
-                 (size_t[]){p->b.col, p->b.row}, (int[]){cols, k, p->n - j - cols});
+                 &(lines){p->b.at + (size_t)q * p->b.row + (size_t)j * p->b.col, p->b.col, p->b.row,
+                          cols, k, p->n - j - cols});
             for (int i = 0; i < p->m; i += rows_most) {
                 const int rows = spec_int_min(rows_most, p->m - i);
                 pack(work->a, kernel, kernel->rows,
-                     p->a.at + (size_t)i * p->a.row + (size_t)q * p->a.col,
-                     (size_t[]){p->a.row, p->a.col}, (int[]){rows, k, p->m - i - rows});
+                     &(lines){p->a.at + (size_t)i * p->a.row + (size_t)q * p->a.col, p->a.row,
+                              p->a.col, rows, k, p->m - i - rows});
                 multiply(work, p, i, rows, j, cols, k, p->add || q > 0);
             }
         }
