@@ -92,7 +92,8 @@ static void nothing_is_left_when_the_program_ends(void **state)
 
 static int set_up(void **state)
 {
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
+    setenv("ASAN_OPTIONS",
+           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
            1); /* crashes without the sanitizer's report */
     return spec_program_set_up(state) | orphans_adopt(state);
 }

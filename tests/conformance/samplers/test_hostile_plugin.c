@@ -196,7 +196,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(forbidden_writes_are_recorded_at_their_round),
         cmocka_unit_test(a_row_that_is_written_spoils_its_call),
     };
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
+    setenv("ASAN_OPTIONS",
+           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
            1); /* may crash */
     return cmocka_run_group_tests(tests, orphans_adopt, NULL);
 }

@@ -424,7 +424,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_fixture_that_takes_too_long_is_left_out),
         cmocka_unit_test(the_header_is_one_for_c99_and_for_cpp),
     };
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1",
+    setenv("ASAN_OPTIONS",
+           "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
            1); /* may crash */
     return cmocka_run_group_tests(tests, orphans_adopt, NULL);
 }
