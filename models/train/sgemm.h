@@ -7,13 +7,14 @@
 #define SPECLAB_SGEMM_H
 
 #include "base/cpu.h"
+#include "models/train/real.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Element (i, j) is at[i * row + j * col]: a transposed matrix exchanges row and col. */
 typedef struct {
-    const float *at;
+    const spec_real *at;
     size_t row, col;
 } spec_sgemm_matrix;
 
@@ -22,7 +23,7 @@ typedef struct {
 typedef struct {
     int m, n, k;
     spec_sgemm_matrix a, b;
-    float *c;
+    spec_real *c;
     size_t stride;
     bool add;
 } spec_sgemm_product;

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/train/elements.h"
+
+#if defined(__AVX2__)
+#include "models/train/elements_loops.h"
+
+const spec_elements spec_elements_avx2 = ELEMENTS;
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* graph: a computation for training, built once and then run forward and backward many times.
+ *     init; operations, each of which returns its result; allocate; then for each batch: forward,
+ *     backward
+ * A node is a matrix (rows, cols) without gaps; a row belongs to one place of a text. Results and
+ * gradients have the same bits for every number of threads and every instruction set. The graph
+ * owns its nodes and borrows parameters and tokens. */
+#ifndef SPECLAB_GRAPH_H
+#define SPECLAB_GRAPH_H
+
+#include "base/thread_pool.h"
+#include "models/train/elements.h"
+#include "models/train/losses.h"
+#include "models/train/parameters.h"
+#include "models/train/sgemm.h"
+#include "models/transformer/kernels/vector.h"
+
+enum { SPEC_GRAPH_MAX = 8192, SPEC_GRAPH_INPUTS = 3 }; /* operations; inputs of one */
+
+typedef struct {
+    int rows, cols;
+    spec_real *value;
+    spec_real *gradient; /* NULL if no parameter that learns is upstream */
+    bool needs_gradient;
+    bool has_gradient; /* during backward: a later operation has written it */
+} spec_graph_node;
+
+/* A parameter of a set, or of a frozen one. */
+typedef struct {
+    const spec_parameters *set;
+    int index;
+} spec_graph_weight;
+
+/* Attention among the rows of each text of a batch. */
+typedef struct {
+    int texts, places; /* rows = texts * places */
+    int heads, kv_heads, head_dim;
+    bool pairs_adjacent;            /* rotary pairs: 2i with 2i + 1, or i with i + head_dim / 2 */
+    const spec_real *cosine, *sine; /* (places, head_dim / 2) */
+} spec_graph_attention_shape;
+
+/* The rows that a loss compares logits with. */
+typedef struct {
+    spec_losses_kind kind;
+    const int *opt_token;              /* (rows), for the cross-entropy */
+    const spec_graph_node *opt_logits; /* (rows, cols) of the target, for all other kinds */
+    const spec_real *opt_share; /* (rows): the factor of each row's loss, 0 to ignore it; NULL: 1 /
+                                   rows */
+} spec_graph_target;
+
+typedef struct spec_graph spec_graph;
+typedef struct spec_graph_operation spec_graph_operation;
+
+/* What an operation computes; internal to models/train/graph*. */
+typedef struct {
+    void (*forward)(spec_graph *graph, spec_graph_operation *operation);
+    void (*backward)(spec_graph *graph, spec_graph_operation *operation);
+} spec_graph_kind;
+
+struct spec_graph_operation {
+    const spec_graph_kind *kind;
+    spec_graph_node *in[SPEC_GRAPH_INPUTS], *out;
+    spec_graph_weight weight, bias; /* set NULL: none */
+    const int *token;
+    double eps; /* of a norm */
+    bool adds;  /* backward: the gradient being written has content */
+    spec_graph_attention_shape attention;
+    spec_graph_target target;
+    size_t room; /* numbers that the forward pass keeps for the backward pass */
+    spec_real *kept;
+    double *row_loss;
+};
+
+/* One thread's workspace. */
+typedef struct {
+    spec_sgemm sgemm;
+    spec_real *room;
+    double *row; /* (3, largest number of columns of logits) */
+} spec_graph_worker;
+
+struct spec_graph {
+    const spec_elements *elements;
+    const spec_vector_kernels *kernels; /* exponentials in double */
+    spec_thread_pool *opt_pool, *locked;
+    int workers;
+    spec_graph_worker *worker;
+    spec_graph_node *node;
+    spec_graph_operation *operation;
+    int n;       /* operations, each with its node */
+    size_t room; /* numbers in a worker's room */
+    int row;     /* numbers in a third of a worker's row */
+};
+
+int spec_graph_init(spec_graph *graph, spec_isa isa, spec_thread_pool *opt_pool, spec_error *error);
+void spec_graph_free(spec_graph *graph); /* may be zeroed */
+
+/* Rows of a table (V, cols): row r is line token[r]. The tokens are read at each forward pass. */
+spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
+                                  int rows);
+
+/* (opt_base +) x w^T (+ bias): x (rows, cols), w (n, cols), bias (1, n). */
+spec_graph_node *spec_graph_product(spec_graph *graph, spec_graph_node *opt_base,
+                                    spec_graph_node *x, spec_graph_weight w,
+                                    const spec_graph_weight *opt_bias);
+
+/* RMSNorm of each row with a gain (1, cols). */
+spec_graph_node *spec_graph_norm(spec_graph *graph, spec_graph_node *x, spec_graph_weight gain,
+                                 double eps);
+
+/* Causal attention with rotary positions. `qkv` has the queries, keys and values of each place,
+ * ((heads + 2 kv_heads) head_dim); no other operation may read it, since the rotation replaces it.
+ * The result has (heads head_dim) columns. */
+spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *qkv,
+                                      const spec_graph_attention_shape *shape);
+
+/* silu(a) b of the two halves of each row. */
+spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab);
+
+/* The loss of each row of logits, (rows) in operation->row_loss; its sum times the shares is what
+ * the backward pass differentiates. */
+spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
+                                      const spec_graph_target *target);
+
+/* Allocate all buffers; for evaluation alone, without gradients. */
+int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
+
+/* Compute all nodes. Then add the gradients of the sum of all losses to those of the parameters. */
+void spec_graph_forward(spec_graph *graph);
+void spec_graph_backward(spec_graph *graph);
+
+/* The sum of the rows' losses times their shares, in nats, after _forward. */
+double spec_graph_loss_value(const spec_graph_operation *loss);
+
+/* ---- for operations (models/train/graph_*.c) ------------------------------------------------- */
+
+/* One item of an operation's work, on any thread. */
+typedef void spec_graph_work(spec_graph *graph, spec_graph_operation *operation, int item,
+                             spec_graph_worker *worker);
+void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_graph_work *work,
+                      int items);
+
+/* Whether the gradient of an input has been written, so that this operation adds to it. */
+bool spec_graph_adds(spec_graph_node *node);
+
+/* The next operation, with its node; at most SPEC_GRAPH_MAX. */
+spec_graph_operation *spec_graph_append(spec_graph *graph, const spec_graph_kind *kind, int rows,
+                                        int cols);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Losses of models/train/graph.h: the forward pass computes the gradients of the logits too. */
+#include "models/train/graph.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* The row of logits, normalised. */
+static void row_of_logits(double *ret_row, const spec_real *logit, int n,
+                          const spec_vector_kernels *kernels)
+{
+    double largest = -INFINITY, sum = 0.0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, (double)logit[i]);
+#ifdef SPEC_TRAIN_DOUBLE
+    (void)kernels;
+    for (int i = 0; i < n; i++) sum += ret_row[i] = exp(logit[i] - largest);
+#else
+    for (int i = 0; i < n; i += SPEC_VECTOR_EXPS) {
+        const int part = n - i < SPEC_VECTOR_EXPS ? n - i : SPEC_VECTOR_EXPS;
+        sum += kernels->exps(ret_row + i, logit + i, (float)largest, 1.0, part);
+    }
+#endif
+    for (int i = 0; i < n; i++) ret_row[i] /= sum;
+}
+
+/* `room` (n) is for the target's row. */
+static double loss_of_row(double *ret_gradient, const double *q, double *room,
+                          const spec_graph_operation *o, int row,
+                          const spec_vector_kernels *kernels)
+{
+    const spec_graph_target *target = &o->target;
+    const int n = o->out->cols;
+    if (target->kind != SPEC_LOSSES_CE) {
+        row_of_logits(room, target->opt_logits->value + (size_t)row * (size_t)n, n, kernels);
+        return spec_losses_row(ret_gradient, q, room, n, target->kind);
+    }
+    const int token = target->opt_token[row];
+    for (int i = 0; i < n; i++) ret_gradient[i] = q[i];
+    ret_gradient[token] -= 1.0;
+    return -log(fmax(q[token], 0x1p-60));
+}
+
+enum { ITEM_ROWS = 16 };
+
+static void loss_rows(spec_graph *graph, spec_graph_operation *o, int item,
+                      spec_graph_worker *worker)
+{
+    const int rows = o->out->rows, n = o->out->cols, first = item * ITEM_ROWS;
+    double *const q = worker->row, *const gradient = q + graph->row,
+                  *const room = gradient + graph->row;
+    for (int r = first; r < rows && r < first + ITEM_ROWS; r++) {
+        const double share =
+            o->target.opt_share != NULL ? (double)o->target.opt_share[r] : 1.0 / rows;
+        spec_real *d = o->out->value + (size_t)r * (size_t)n;
+        o->row_loss[r] = 0.0;
+        for (int i = 0; i < n; i++) d[i] = 0;
+        if (share == 0.0) continue;
+        row_of_logits(q, o->in[0]->value + (size_t)r * (size_t)n, n, graph->kernels);
+        o->row_loss[r] = loss_of_row(gradient, q, room, o, r, graph->kernels);
+        for (int i = 0; i < n; i++) d[i] = (spec_real)(share * gradient[i]);
+    }
+}
+
+static void loss_forward(spec_graph *graph, spec_graph_operation *o)
+{
+    spec_graph_share(graph, o, loss_rows, (o->out->rows + ITEM_ROWS - 1) / ITEM_ROWS);
+}
+
+static void loss_backward(spec_graph *graph, spec_graph_operation *o)
+{
+    const bool adds = spec_graph_adds(o->in[0]);
+    for (int r = 0; r < o->out->rows; r++) {
+        const size_t at = (size_t)r * (size_t)o->out->cols;
+        graph->elements->copy(o->in[0]->gradient + at, o->out->value + at, o->out->cols, adds);
+    }
+}
+
+spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
+                                      const spec_graph_target *target)
+{
+    static const spec_graph_kind kind = {loss_forward, loss_backward};
+    assert((target->kind == SPEC_LOSSES_CE ? (const void *)target->opt_token
+                                           : (const void *)target->opt_logits) != NULL);
+    assert(target->opt_logits == NULL ||
+           (target->opt_logits->rows == logits->rows && target->opt_logits->cols == logits->cols));
+    spec_graph_operation *o = spec_graph_append(graph, &kind, logits->rows, logits->cols);
+    o->in[0] = logits;
+    o->target = *target;
+    if (graph->row < logits->cols) graph->row = logits->cols;
+    return o;
+}
+
+double spec_graph_loss_value(const spec_graph_operation *loss)
+{
+    double sum = 0.0;
+    for (int r = 0; r < loss->out->rows; r++)
+        sum +=
+            loss->row_loss[r] * (loss->target.opt_share != NULL ? (double)loss->target.opt_share[r]
+                                                                : 1.0 / loss->out->rows);
+    return sum;
+}

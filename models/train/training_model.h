@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* training_model: a transformer of the Llama family in training: its weights as parameters, and
+ * its forward pass as operations of a graph.
+ * Queries, keys and values of a layer are one parameter, as are gate and up. Its `checkpoint` is a
+ * view of the parameters, tensor by tensor, for files and engines. The model owns everything. */
+#ifndef SPECLAB_TRAINING_MODEL_H
+#define SPECLAB_TRAINING_MODEL_H
+
+#include "models/train/graph.h"
+#include "models/transformer/files/checkpoint.h"
+
+/* Parameters of a layer, by index in the set; qkv_bias -1: none. */
+typedef struct {
+    int attention_norm, qkv, qkv_bias, attention_output, ffn_norm, gate_up, down;
+} spec_training_layer;
+
+typedef struct {
+    spec_parameters parameters;
+    int embedding, final_norm, output; /* output == embedding: tied */
+    spec_training_layer *layer;        /* (n_layers) */
+    spec_checkpoint checkpoint;        /* without a tokenizer; tensors are F32 */
+    float *rope_factor;
+    spec_real *cosine, *sine; /* (places, head_dim / 2) */
+    int places;               /* most places of a text */
+} spec_training_model;
+
+/* What shape a new model has, and whether its output matrix is the embedding. */
+typedef struct {
+    spec_shape shape;
+    bool is_tied, has_bias;
+} spec_training_shape;
+
+/* Copy a checkpoint's weights, in any type; frozen if it only serves as a target. GSL_EDOM if
+ * `places` exceeds its context. */
+int spec_training_model_load(spec_training_model *model, const spec_checkpoint *from, int places,
+                             bool is_frozen, spec_error *error);
+
+/* Draw the weights of a new model: standard deviation 0.02, of the matrices that add to the
+ * residual stream 0.02 / sqrt(2 n_layers); norms 1, biases 0. The same weights on every machine. */
+int spec_training_model_draw(spec_training_model *model, const spec_training_shape *shape,
+                             int places, uint64_t seed, spec_error *error);
+
+void spec_training_model_free(spec_training_model *model); /* may be zeroed */
+
+/* The nodes of a forward pass. */
+typedef struct {
+    spec_graph_node *hidden[SPEC_LAYERS_MAX + 1]; /* [l]: after l layers; (texts * places, dim) */
+    spec_graph_node *logits;                      /* (texts * places, vocab) */
+} spec_training_nodes;
+
+/* Add the forward pass over `texts` texts of `places` tokens each to a graph. token (texts, places)
+ * is read at each pass. */
+void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_training_model *model,
+                               spec_graph *graph, const int *token, int texts, int places);
+
+#endif
