@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf.h"
+#include "models/transformer/files/gguf_model.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
@@ -186,74 +187,15 @@ static void write_gguf_values(conversion *to, const spec_gguf *gguf)
     }
 }
 
-/* Spell a piece like SentencePiece, with U+2581 for a blank. Returns the end of the output. */
-static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece)
-{
-    static const char blank[] = "\xe2\x96\x81";
-    *ret_piece = (spec_piece){text, 0};
-    for (size_t i = 0; i < piece->length; i++) {
-        const char c = piece->bytes[i];
-        if (c == ' ') text = (char *)memcpy(text, blank, sizeof blank - 1) + sizeof blank - 1;
-        else *text++ = c;
-    }
-    ret_piece->length = (size_t)(text - ret_piece->bytes);
-    return text;
-}
-
-static int write_pieces(conversion *to, const spec_tokenizer_data *data)
-{
-    int status = GSL_SUCCESS;
-    const size_t n = (size_t)data->vocab;
-    size_t bytes = 1;
-    for (size_t i = 0; i < n; i++) bytes += 3 * data->piece[i].length;
-    char *text = malloc(bytes), *end = text;
-    spec_piece *piece = malloc(n * sizeof *piece);
-    if (text == NULL || piece == NULL)
-        SPEC_TRY(spec_fail(to->error, GSL_ENOMEM, "%.300s: out of memory", to->path));
-    for (size_t i = 0; i < n; i++) end = respell(&piece[i], end, &data->piece[i]);
-    spec_gguf_writer_texts(&to->writer, "tokenizer.ggml.tokens", piece, n);
-    spec_gguf_writer_reals(&to->writer, "tokenizer.ggml.scores", data->opt_score, n);
-    spec_gguf_writer_integers(&to->writer, "tokenizer.ggml.token_type", data->opt_type, n);
-done:
-    free(text);
-    free(piece);
-    return status;
-}
-
 static int write_llama2c_values(conversion *to, const spec_settings *settings)
 {
     int status = GSL_SUCCESS;
-    spec_gguf_writer *writer = &to->writer;
-    const spec_checkpoint *model = &to->model;
-    const spec_shape *shape = &model->shape;
     spec_llama2c_vocabulary vocabulary;
     SPEC_TRY(spec_llama2c_vocabulary_load(&vocabulary, settings->path,
-                                          spec_settings_text(settings, "tokenizer"), shape->vocab,
-                                          to->error));
-    spec_gguf_writer_text(writer, "general.architecture", "llama");
-    spec_gguf_writer_u32(writer, "llama.vocab_size", (uint32_t)shape->vocab);
-    spec_gguf_writer_u32(writer, "llama.context_length", (uint32_t)shape->context);
-    spec_gguf_writer_u32(writer, "llama.embedding_length", (uint32_t)shape->dim);
-    spec_gguf_writer_u32(writer, "llama.block_count", (uint32_t)shape->n_layers);
-    spec_gguf_writer_u32(writer, "llama.feed_forward_length", (uint32_t)shape->ffn_dim);
-    spec_gguf_writer_u32(writer, "llama.attention.head_count", (uint32_t)shape->n_heads);
-    spec_gguf_writer_u32(writer, "llama.attention.head_count_kv", (uint32_t)shape->n_kv_heads);
-    spec_gguf_writer_f32(writer, "llama.attention.layer_norm_rms_epsilon", shape->norm_eps);
-    spec_gguf_writer_u32(writer, "llama.rope.dimension_count", (uint32_t)shape->head_dim);
-    spec_gguf_writer_f32(writer, "llama.rope.freq_base", (float)shape->rope_base);
-    spec_gguf_writer_text(writer, "tokenizer.ggml.model",
-                          vocabulary.data.vocab > 0 ? "llama" : "none");
-    spec_gguf_writer_u32(writer, "tokenizer.ggml.bos_token_id", (uint32_t)model->begin_of_text);
-    spec_gguf_writer_u32(writer, "tokenizer.ggml.eos_token_id",
-                         (uint32_t)model->end_of_text); /* -1: none */
-    spec_gguf_writer_bool(writer, "tokenizer.ggml.add_bos_token", model->adds_begin);
-    if (vocabulary.data.vocab > 0) {
-        SPEC_TRY(write_pieces(to, &vocabulary.data));
-        spec_gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix",
-                              vocabulary.data.adds_space);
-        spec_gguf_writer_u32(writer, "tokenizer.ggml.unknown_token_id",
-                             (uint32_t)vocabulary.data.unknown);
-    }
+                                          spec_settings_text(settings, "tokenizer"),
+                                          to->model.shape.vocab, to->error));
+    spec_gguf_model_shape(&to->writer, &to->model.shape, false);
+    SPEC_TRY(spec_gguf_model_pieces(&to->writer, &to->model, &vocabulary.data, to->error));
 done:
     spec_llama2c_vocabulary_free(&vocabulary);
     return status;

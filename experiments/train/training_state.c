@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/train/training_state.h"
+
+#include "base/mapping.h"
+#include "base/new_file.h"
+#include "base/noise.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char magic[] = "speclab training state 1\n";
+
+/* The file: magic, head, settings, three arrays of floats, checksum. */
+typedef struct {
+    uint64_t settings;   /* bytes */
+    uint64_t numbers;    /* in each array */
+    int64_t step, steps; /* done, and in all */
+} state_head;
+
+static uint64_t checksum(uint64_t sum, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (; bytes >= sizeof(uint64_t); at += sizeof(uint64_t), bytes -= sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        sum = spec_noise_mix(sum ^ word);
+    }
+    for (; bytes > 0; at++, bytes--) sum = spec_noise_mix(sum ^ *at);
+    return sum;
+}
+
+/* A piece of the file, and the checksum so far. */
+static void put(FILE *out, uint64_t *sum, const void *data, size_t bytes)
+{
+    *sum = checksum(*sum, data, bytes);
+    fwrite(data, 1, bytes, out);
+}
+
+int spec_training_state_write(const spec_training *training, const char *settings, const char *path,
+                              spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_parameters *p = &training->model.parameters;
+    const state_head head = {strlen(settings), p->numbers, training->step, training->plan.steps};
+    const float *const array[] = {p->value, p->m, p->v};
+    spec_new_file file = {0};
+    uint64_t sum = 0;
+    char *former = NULL;
+    SPEC_TRY(spec_new_file_open(&file, path, error));
+    put(file.out, &sum, magic, sizeof magic - 1);
+    put(file.out, &sum, &head, sizeof head);
+    put(file.out, &sum, settings, head.settings);
+    for (int i = 0; i < 3; i++) put(file.out, &sum, array[i], p->numbers * sizeof *array[i]);
+    fwrite(&sum, 1, sizeof sum, file.out);
+    SPEC_TRY(spec_new_file_close(&file, error));
+    if (file.kept > 0 && (former = spec_new_file_former(path, file.kept)) != NULL) unlink(former);
+done:
+    free(former);
+    spec_new_file_free(&file);
+    return status;
+}
+
+/* The first line that differs, of each. */
+static int other_settings(const char *path, const char *was, size_t length, const char *is,
+                          spec_error *error)
+{
+    size_t line = 0, i = 0;
+    while (i < length && is[i] != '\0' && was[i] == is[i])
+        if (was[i++] == '\n') line = i;
+    if (i == length && is[i] == '\0') return GSL_SUCCESS;
+    size_t end = line;
+    while (end < length && was[end] != '\n') end++;
+    return spec_fail(error, GSL_EINVAL,
+                     "%.300s: was made with %.*s, now it is %.*s; give the same settings, or "
+                     "delete the file to begin again",
+                     path, (int)(end - line < 80 ? end - line : 80), was + line,
+                     (int)(strcspn(is + line, "\n") < 80 ? strcspn(is + line, "\n") : 80),
+                     is + line);
+}
+
+int spec_training_state_read(spec_training *training, const char *settings, const char *path,
+                             spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_parameters *p = &training->model.parameters;
+    spec_mapping file = {0};
+    state_head head;
+    uint64_t sum;
+    SPEC_TRY(spec_mapping_init(&file, path, error));
+    const size_t begin = sizeof magic - 1 + sizeof head;
+    if (file.length < begin + sizeof sum || memcmp(file.bytes, magic, sizeof magic - 1) != 0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is not the state of a training", path));
+    memcpy(&head, file.bytes + sizeof magic - 1, sizeof head);
+    if (head.settings > file.length - begin - sizeof sum)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
+    SPEC_TRY(
+        other_settings(path, (const char *)file.bytes + begin, head.settings, settings, error));
+    memcpy(&sum, file.bytes + file.length - sizeof sum, sizeof sum);
+    const size_t bytes = p->numbers * sizeof *p->value;
+    if (head.numbers != p->numbers || head.step < 0 || head.step > head.steps ||
+        file.length != begin + head.settings + 3 * bytes + sizeof sum)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
+    uint64_t found = checksum(0, file.bytes, sizeof magic - 1);
+    found = checksum(found, &head, sizeof head);
+    found = checksum(found, file.bytes + begin, head.settings);
+    float *const array[] = {p->value, p->m, p->v};
+    const unsigned char *at = file.bytes + begin + head.settings;
+    for (int i = 0; i < 3; i++) found = checksum(found, at + (size_t)i * bytes, bytes);
+    if (found != sum) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: is damaged", path));
+    for (int i = 0; i < 3; i++) memcpy(array[i], at + (size_t)i * bytes, bytes);
+    training->step = head.step;
+    training->plan.steps = head.steps;
+done:
+    spec_mapping_free(&file);
+    return status;
+}

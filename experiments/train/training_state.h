@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* training_state: a file from which a training continues after a kill, with the same bytes at the
+ * end.
+ * It has the settings, the number of steps, the weights and both moments, and a checksum. It
+ * replaces the former state only when it is complete, so one of the two always survives. */
+#ifndef SPECLAB_TRAINING_STATE_H
+#define SPECLAB_TRAINING_STATE_H
+
+#include "experiments/train/training.h"
+
+/* Settings are lines "key=value\n"; they say all that the weights depend on. */
+int spec_training_state_write(const spec_training *training, const char *settings, const char *path,
+                              spec_error *error);
+
+/* Continue a training that was set up with these settings, with the number of steps of its state.
+ * GSL_EINVAL, with the file and the first line that differs, if the state has other settings; also
+ * for a damaged file or another format. */
+int spec_training_state_read(spec_training *training, const char *settings, const char *path,
+                             spec_error *error);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* training_texts: the token sequences that a model is trained on, and those that judge it.
+ * They come from a text file, whose last tenth is held out, or are sampled from the target itself.
+ * A window is what the model reads, with the token that follows each place. Owns its tokens. */
+#ifndef SPECLAB_TRAINING_TEXTS_H
+#define SPECLAB_TRAINING_TEXTS_H
+
+#include "base/thread_pool.h"
+#include "models/model.h"
+#include "models/transformer/tokenizer/tokenizer.h"
+
+#include <stdint.h>
+
+typedef struct {
+    int *token;
+    size_t n;          /* tokens */
+    size_t n_training; /* windows for training end here */
+    size_t stride;     /* windows begin at multiples of it: 1 in a text, a whole text if sampled */
+    int places;        /* of a window */
+    int begin;         /* the token before each window, or -1: none */
+} spec_training_texts;
+
+/* Tokenize a file; begin -1 for models without such a token. GSL_EINVAL, with the file and the
+ * line, if it cannot be read, has text outside the vocabulary, or is too short: its training part
+ * and its held-out part each need one window. */
+int spec_training_texts_load(spec_training_texts *texts, const char *path,
+                             const spec_tokenizer *tokenizer, int begin, int places,
+                             spec_error *error);
+
+/* How texts are sampled from a model. */
+typedef struct {
+    const spec_model *model;
+    int begin, places;
+    size_t count;  /* texts */
+    int prompt;    /* tokens that each text takes from the prompts, < places */
+    bool greedy;   /* temperature 0 instead of 1 */
+    uint64_t seed; /* text i uses its random stream i */
+} spec_training_sampling;
+
+/* Sample texts. They begin with held-out windows of opt_prompts, or with its texts if these were
+ * sampled. No text ends early: the end of a text is a token like others. */
+int spec_training_texts_sample(spec_training_texts *texts, const spec_training_texts *opt_prompts,
+                               const spec_training_sampling *how, spec_thread_pool *opt_pool,
+                               spec_error *error);
+void spec_training_texts_free(spec_training_texts *texts); /* may be zeroed */
+
+/* Windows 0..count-1 of a step, drawn with replacement: what the model reads, and the token after
+ * each place. Both (count, places). */
+void spec_training_texts_batch(int *ret_token, int *ret_next, const spec_training_texts *texts,
+                               int count, uint64_t seed, long step);
+
+/* The i-th of `count` held-out windows, evenly spread; of sampled texts, text i. Both (places). */
+void spec_training_texts_held_out(int *ret_token, int *ret_next, const spec_training_texts *texts,
+                                  int i, int count);
+
+#endif
