@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_OUT = 10, SHOWN = 16 }; /* one part in so many is held out */
+/* One part in so many is held out; most missing characters in a row. */
+enum { HELD_OUT = 10, MISSING = 8 };
 
 /* Tokens of a window that come from the text: without a begin token the last place's next token
  * adds one. */
@@ -23,34 +24,68 @@ static size_t length_of(const spec_training_texts *texts)
 void spec_training_texts_free(spec_training_texts *texts)
 {
     free(texts->token);
+    free(texts->start);
     *texts = (spec_training_texts){0};
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-/* The line of the first character that the model reads as its unknown token: it decodes to other
- * text. */
-static int check_known(const spec_training_texts *texts, const spec_mapping *file,
-                       const spec_tokenizer *tokenizer, const char *path, spec_error *error)
+/* The bytes of a character of UTF-8 at text[at]. */
+static size_t character(const char *text, size_t at, size_t length)
 {
-    const char *text = (const char *)file->bytes;
+    size_t end = at + 1;
+    while (end < length && ((unsigned char)text[end] & 0xc0) == 0x80) end++;
+    return end - at;
+}
+
+/* Whether the token's text is at text[at]. */
+static bool is_at(const char *piece, size_t n, const char *text, size_t at, size_t length)
+{
+    return n <= length - at && memcmp(piece, text + at, n) == 0;
+}
+
+/* Compare the tokens' texts with the file. A character outside the vocabulary is an unknown token,
+ * or no token at all. ret_known[i]: token i is known, and no character is missing before it. */
+static void mark_unknown(spec_training_texts *texts, bool *ret_known, const char *text,
+                         size_t length, const spec_tokenizer *tokenizer)
+{
     char piece[256];
     size_t at = 0;
     long line = 1;
     for (size_t i = 0; i < texts->n; i++) {
-        size_t length = spec_tokenizer_text(tokenizer, texts->token[i], piece, sizeof piece);
+        size_t n = spec_tokenizer_text(tokenizer, texts->token[i], piece, sizeof piece), from = at;
         const char *spelled = piece;
-        if (i == 0 && length > 0 && *piece == ' ' && text[0] != ' ') spelled++, length--;
-        if (length > file->length - at || length >= sizeof piece ||
-            memcmp(spelled, text + at, length) != 0)
-            return spec_fail(error, GSL_EINVAL,
-                             "%.300s:%ld: the model's vocabulary has no token for '%.*s'", path,
-                             line, (int)(file->length - at < SHOWN ? file->length - at : SHOWN),
-                             text + at);
-        for (size_t k = 0; k < length; k++) line += text[at + k] == '\n';
-        at += length;
+        if (i == 0 && n > 0 && *piece == ' ' && text[0] != ' ') spelled++, n--;
+        ret_known[i] = n < sizeof piece && is_at(spelled, n, text, at, length);
+        if (!ret_known[i]) {
+            if (texts->n_unknown++ == 0) texts->unknown_line = line;
+            for (int k = 0; k < MISSING && from < length; k++) {
+                from += character(text, from, length);
+                if (n < sizeof piece && is_at(spelled, n, text, from, length)) break;
+            }
+            if (n < sizeof piece && is_at(spelled, n, text, from, length))
+                from += n;
+            else
+                from = at < length ? at + character(text, at, length) : at;
+        } else {
+            from += n;
+        }
+        for (; at < from; at++) line += text[at] == '\n';
     }
-    return GSL_SUCCESS;
+}
+
+/* The windows without unknown tokens: those for training, then those held out. */
+static void list_starts(spec_training_texts *texts, const bool *known)
+{
+    const size_t length = length_of(texts);
+    size_t clean = 0; /* known tokens before the present one, since the last unknown one */
+    for (size_t end = 1; end <= texts->n; end++) {
+        clean = known[end - 1] ? clean + 1 : 0;
+        if (end == texts->n_training + 1) clean = known[end - 1] ? 1 : 0;
+        if (clean < length) continue;
+        texts->start[texts->n_starts++] = end - length;
+        if (end <= texts->n_training) texts->n_training_starts = texts->n_starts;
+    }
 }
 
 int spec_training_texts_load(spec_training_texts *texts, const char *path,
@@ -59,6 +94,7 @@ int spec_training_texts_load(spec_training_texts *texts, const char *path,
 {
     int status = GSL_SUCCESS;
     spec_mapping file = {0};
+    bool *known = NULL;
     *texts = (spec_training_texts){.stride = 1, .places = places, .begin = begin};
     SPEC_TRY(spec_mapping_init(&file, path, error));
     const char *text = (const char *)file.bytes;
@@ -67,15 +103,20 @@ int spec_training_texts_load(spec_training_texts *texts, const char *path,
     if (texts->token == NULL ||
         spec_tokenizer_encode(tokenizer, text, file.length, texts->token, texts->n) != texts->n)
         SPEC_TRY(spec_no_memory_for(error, path));
-    SPEC_TRY(check_known(texts, &file, tokenizer, path, error));
-    const size_t length = length_of(texts), held_out = texts->n / HELD_OUT;
-    if (held_out < length)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%.300s: has %zu tokens; windows of %d tokens, with a tenth of the text "
-                           "held out, need %zu",
-                           path, texts->n, places, length * HELD_OUT));
-    texts->n_training = texts->n - held_out;
+    texts->start = malloc((texts->n + 1) * sizeof *texts->start);
+    known = malloc(texts->n + 1);
+    if (texts->start == NULL || known == NULL) SPEC_TRY(spec_no_memory_for(error, path));
+    mark_unknown(texts, known, text, file.length, tokenizer);
+    texts->n_training = texts->n - texts->n / HELD_OUT;
+    list_starts(texts, known);
+    if (texts->n_training_starts == 0 || texts->n_starts == texts->n_training_starts)
+        SPEC_TRY(
+            spec_fail(error, GSL_EINVAL,
+                      "%.300s: its %zu tokens, %zu of them unknown, have too few windows of %d "
+                      "known ones; the last tenth is held out",
+                      path, texts->n, texts->n_unknown, places));
 done:
+    free(known);
     spec_mapping_free(&file);
     if (status != GSL_SUCCESS) spec_training_texts_free(texts);
     return status;
@@ -128,9 +169,9 @@ static void sample_one(void *self, uint64_t item, int worker)
 
 static size_t held_out_at(const spec_training_texts *texts, size_t i, size_t count)
 {
-    if (texts->stride > 1) return i * texts->stride;
-    const size_t room = texts->n - texts->n_training - length_of(texts);
-    return texts->n_training + (count > 1 ? room * i / (count - 1) : 0);
+    if (texts->start == NULL) return i * texts->stride;
+    const size_t most = texts->n_starts - texts->n_training_starts - 1;
+    return texts->start[texts->n_training_starts + (count > 1 ? most * i / (count - 1) : 0)];
 }
 
 int spec_training_texts_sample(spec_training_texts *texts, const spec_training_texts *opt_prompts,
@@ -187,12 +228,13 @@ static void window(int *ret_token, int *ret_next, const spec_training_texts *tex
 void spec_training_texts_batch(int *ret_token, int *ret_next, const spec_training_texts *texts,
                                int count, uint64_t seed, long step)
 {
-    const uint64_t starts = (texts->n_training - length_of(texts)) / texts->stride + 1,
-                   key = spec_noise_key(seed, (const int[]){(int)step}, 1, -1);
+    const uint64_t key = spec_noise_key(seed, (const int[]){(int)step}, 1, -1),
+                   starts =
+                       texts->start != NULL ? texts->n_training_starts : texts->n / texts->stride;
     for (int i = 0; i < count; i++) {
         const uint64_t start = spec_noise_word(key, (uint64_t)i) % starts;
         window(ret_token + (long)i * texts->places, ret_next + (long)i * texts->places, texts,
-               (size_t)start * texts->stride);
+               texts->start != NULL ? texts->start[start] : (size_t)start * texts->stride);
     }
 }
 

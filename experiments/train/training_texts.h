@@ -16,13 +16,17 @@ typedef struct {
     size_t n;          /* tokens */
     size_t n_training; /* windows for training end here */
     size_t stride;     /* windows begin at multiples of it: 1 in a text, a whole text if sampled */
+    size_t *start;     /* of a text: the windows without unknown tokens, ascending; else NULL */
+    size_t n_starts, n_training_starts;
+    size_t n_unknown;  /* tokens for characters outside the vocabulary */
+    long unknown_line; /* of the first of them */
     int places;        /* of a window */
     int begin;         /* the token before each window, or -1: none */
 } spec_training_texts;
 
-/* Tokenize a file; begin -1 for models without such a token. GSL_EINVAL, with the file and the
- * line, if it cannot be read, has text outside the vocabulary, or is too short: its training part
- * and its held-out part each need one window. */
+/* Tokenize a file; begin -1 for models without such a token. Windows with characters outside the
+ * vocabulary are left out. GSL_EINVAL, with the file, if it cannot be read or is too short: its
+ * training part and its held-out part each need one window. */
 int spec_training_texts_load(spec_training_texts *texts, const char *path,
                              const spec_tokenizer *tokenizer, int begin, int places,
                              spec_error *error);
