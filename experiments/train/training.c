@@ -36,8 +36,9 @@ done:
     return status;
 }
 
-/* One graph serves training and judging: it has the draft's logits, the target's and the loss. */
-static int build_graph(spec_training *training, spec_error *error)
+/* The graphs serve training and judging. The loss reads the target's logits, but the cross-entropy
+ * does not, so the target is a graph of its own. */
+static int build_graphs(spec_training *training, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_training_plan *plan = &training->plan;
@@ -47,12 +48,15 @@ static int build_graph(spec_training *training, spec_error *error)
     training->next = calloc(rows, sizeof *training->next);
     if (nodes == NULL || training->token == NULL || training->next == NULL)
         SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_graph_init(&training->graph, spec_cpu_isa(), training->opt_pool, error));
     if (plan->opt_target != NULL) {
-        spec_training_model_build(nodes, &training->target, &training->graph, training->token,
-                                  plan->texts, plan->places);
+        spec_graph *graph = &training->target_graph;
+        SPEC_TRY(spec_graph_init(graph, spec_cpu_isa(), training->opt_pool, error));
+        spec_training_model_build(nodes, &training->target, graph, training->token, plan->texts,
+                                  plan->places);
         training->target_logits = nodes->logits;
+        SPEC_TRY(spec_graph_allocate(graph, false, error));
     }
+    SPEC_TRY(spec_graph_init(&training->graph, spec_cpu_isa(), training->opt_pool, error));
     spec_training_model_build(nodes, &training->model, &training->graph, training->token,
                               plan->texts, plan->places);
     training->logits = nodes->logits;
@@ -65,6 +69,12 @@ done:
     return status;
 }
 
+static void forward(spec_training *training, bool needs_target)
+{
+    if (needs_target) spec_graph_forward(&training->target_graph);
+    spec_graph_forward(&training->graph);
+}
+
 int spec_training_init(spec_training *training, const spec_training_plan *plan,
                        const spec_training_data *data, spec_thread_pool *opt_pool,
                        spec_error *error)
@@ -72,7 +82,7 @@ int spec_training_init(spec_training *training, const spec_training_plan *plan,
     int status = GSL_SUCCESS;
     *training = (spec_training){.plan = *plan, .data = *data, .opt_pool = opt_pool};
     SPEC_TRY(load_models(training, error));
-    SPEC_TRY(build_graph(training, error));
+    SPEC_TRY(build_graphs(training, error));
     const size_t vocab = (size_t)training->model.checkpoint.shape.vocab,
                  accept = (size_t)plan->places * (size_t)(plan->K + 2);
     training->accept = calloc(accept, sizeof *training->accept);
@@ -87,6 +97,7 @@ done:
 void spec_training_free(spec_training *training)
 {
     spec_graph_free(&training->graph);
+    spec_graph_free(&training->target_graph);
     spec_training_model_free(&training->model);
     spec_training_model_free(&training->target);
     free(training->token);
@@ -125,7 +136,7 @@ double spec_training_step_seconds(spec_training *training)
                               training->plan.texts, training->plan.seed, 0);
     for (int pass = 0; pass < 3; pass++) { /* the first one maps the memory */
         if (pass == 1) begin = spec_clock_monotonic();
-        spec_graph_forward(&training->graph);
+        forward(training, training->plan.loss != SPEC_LOSSES_CE);
         spec_graph_backward(&training->graph);
     }
     return (spec_clock_monotonic() - begin) / 2.0;
@@ -138,7 +149,7 @@ int spec_training_step(spec_training *training, double *ret_loss, spec_error *er
     spec_training_texts_batch(training->token, training->next, training->data.learn, plan->texts,
                               plan->seed, training->step);
     spec_parameters_clear_gradient(parameters);
-    spec_graph_forward(&training->graph);
+    forward(training, plan->loss != SPEC_LOSSES_CE);
     *ret_loss = spec_graph_loss_value(training->loss);
     spec_graph_backward(&training->graph);
     if (!isfinite(*ret_loss))
@@ -216,7 +227,7 @@ int spec_training_evaluate(spec_training *training, spec_training_score *ret_sco
                                              training->next + (long)k * plan->places,
                                              training->data.judge[i], first + k,
                                              training->data.judged);
-            spec_graph_forward(&training->graph);
+            forward(training, walks);
             for (int k = 0; k < plan->texts; k++)
                 SPEC_TRY(judge_text(training, i == 1 ? &nats : &other, walks ? walk : NULL, k,
                                     i == 0, error));

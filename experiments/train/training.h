@@ -39,7 +39,7 @@ typedef struct {
     spec_training_plan plan;
     spec_training_data data;
     spec_training_model model, target; /* target: zeroed without one */
-    spec_graph graph;
+    spec_graph graph, target_graph; /* target_graph: zeroed without a target */
     spec_graph_node *logits, *target_logits;
     spec_graph_operation *loss;
     int *token, *next;       /* (texts, places) */
