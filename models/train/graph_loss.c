@@ -37,7 +37,7 @@ static double loss_of_row(double *ret_gradient, const double *q, double *room,
     const int token = target->opt_token[row];
     for (int i = 0; i < n; i++) ret_gradient[i] = q[i];
     ret_gradient[token] -= 1.0;
-    return -log(fmax(q[token], 0x1p-60));
+    return -log(q[token] < 0x1p-60 ? 0x1p-60 : q[token]); /* NaN stays NaN */
 }
 
 enum { ITEM_ROWS = 16 };

@@ -15,8 +15,8 @@ static double chance(uint64_t i)
 }
 
 /* Expected rounds and tokens of a walk that is at `place`, over all outcomes of its rounds. */
-static void enumerate(double *ret_rounds, double *ret_tokens, double accept[PLACES][K],
-                      int place, int k)
+static void enumerate(double *ret_rounds, double *ret_tokens, double accept[PLACES][K], int place,
+                      int k)
 {
     *ret_rounds = *ret_tokens = 0.0;
     if (place >= PLACES) return;

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A training learns, has the same bits for every number of threads and instruction set, and
+ * continues from its state with the same bits. */
+#include "experiments/train/training_state.h"
+#include "models/model_open.h"
+#include "models/transformer/engine/transformer.h"
+#include "tests/support/contexts.h"
+#include "tests/support/folder.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PLACES = 24, STEPS = 30 };
+
+/* A target that is easy to imitate: one layer, with sharp rows. */
+static const char target_spec[] =
+    "random?dim=32&layers=1&heads=2&ffn=64&vocab=20&context=32&type=f32&seed=3&temperature=0.5";
+
+typedef struct {
+    spec_model *target;
+    spec_training_texts learn, judge[2];
+    spec_training training;
+} case_of;
+
+static spec_training_plan plan_of(const case_of *c, spec_losses_kind loss)
+{
+    const spec_shape shape = {.dim = 16,
+                              .n_layers = 2,
+                              .n_heads = 2,
+                              .n_kv_heads = 1,
+                              .head_dim = 8,
+                              .ffn_dim = 24,
+                              .vocab = 20,
+                              .context = 32,
+                              .norm_eps = 1e-5f,
+                              .rope_base = 10000.0};
+    return (spec_training_plan){.opt_target = spec_transformer_of(c->target)->checkpoint,
+                                .shape = {.shape = shape, .is_tied = true},
+                                .loss = loss,
+                                .texts = 4,
+                                .places = PLACES,
+                                .K = 3,
+                                .prompt = 4,
+                                .steps = STEPS,
+                                .rate = 0.01,
+                                .seed = 5};
+}
+
+static void open_case(case_of *c, spec_losses_kind loss, int threads)
+{
+    spec_error error;
+    *c = (case_of){0};
+    assert_int_equal(spec_model_open(&c->target, target_spec, NULL, spec_test_context(1), &error),
+                     GSL_SUCCESS);
+    const int begin = spec_transformer_of(c->target)->checkpoint->adds_begin ? 1 : -1;
+    spec_training_sampling how = {
+        .model = c->target, .begin = begin, .places = PLACES, .count = 64, .seed = 1};
+    assert_int_equal(spec_training_texts_sample(&c->learn, NULL, &how, NULL, &error), GSL_SUCCESS);
+    how.count = 8;
+    how.seed = 2;
+    assert_int_equal(spec_training_texts_sample(&c->judge[1], NULL, &how, NULL, &error),
+                     GSL_SUCCESS);
+    how.prompt = 4;
+    how.greedy = true;
+    assert_int_equal(spec_training_texts_sample(&c->judge[0], &c->judge[1], &how, NULL, &error),
+                     GSL_SUCCESS);
+    const spec_training_plan plan = plan_of(c, loss);
+    const spec_training_data data = {&c->learn, {&c->judge[0], &c->judge[1]}, 8};
+    if (spec_training_init(&c->training, &plan, &data, spec_test_pool(threads), &error) !=
+        GSL_SUCCESS)
+        fail_msg("%s", error.text);
+}
+
+static void close_case(case_of *c)
+{
+    spec_training_free(&c->training);
+    spec_training_texts_free(&c->learn);
+    for (int i = 0; i < 2; i++) spec_training_texts_free(&c->judge[i]);
+    spec_model_close(c->target);
+}
+
+static double run_steps(case_of *c, long until)
+{
+    spec_error error;
+    double loss = NAN;
+    while (c->training.step < until)
+        if (spec_training_step(&c->training, &loss, &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
+    return loss;
+}
+
+static void every_loss_brings_the_draft_nearer(void **state)
+{
+    (void)state;
+    for (int loss = 0; loss < SPEC_LOSSES_KINDS; loss++) {
+        case_of c;
+        spec_error error;
+        spec_training_score before, after;
+        open_case(&c, (spec_losses_kind)loss, 1);
+        assert_int_equal(spec_training_evaluate(&c.training, &before, &error), GSL_SUCCESS);
+        run_steps(&c, STEPS);
+        assert_int_equal(spec_training_evaluate(&c.training, &after, &error), GSL_SUCCESS);
+        const double gain =
+            spec_exact_walk_alpha(&after.walk[1], 1) - spec_exact_walk_alpha(&before.walk[1], 1);
+        if (!(gain > 0.02)) fail_msg("%s: alpha rose by %g", spec_losses_names[loss], gain);
+        close_case(&c);
+    }
+}
+
+static void the_bits_do_not_depend_on_threads_or_instructions(void **state)
+{
+    case_of one, other;
+    spec_error error;
+    (void)state;
+    open_case(&one, SPEC_LOSSES_JSD, 1);
+    run_steps(&one, 10);
+    const size_t bytes = one.training.model.parameters.numbers * sizeof(float);
+    for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
+        assert_int_equal(spec_cpu_limit(spec_cpu_isa_name((spec_isa)isa), &error), GSL_SUCCESS);
+        open_case(&other, SPEC_LOSSES_JSD, 1 + isa % 3);
+        run_steps(&other, 10);
+        assert_memory_equal(one.training.model.parameters.value,
+                            other.training.model.parameters.value, bytes);
+        close_case(&other);
+    }
+    assert_int_equal(spec_cpu_limit(NULL, &error), GSL_SUCCESS);
+    close_case(&one);
+}
+
+static void it_continues_from_its_state(void **state)
+{
+    static const char settings[] = "loss=jsd\nseed=5\n";
+    case_of whole, parts;
+    spec_error error;
+    (void)state;
+    open_case(&whole, SPEC_LOSSES_JSD, 1);
+    run_steps(&whole, STEPS);
+    for (int at = 1; at <= STEPS; at += 14) {
+        open_case(&parts, SPEC_LOSSES_JSD, 1);
+        run_steps(&parts, at);
+        assert_int_equal(spec_training_state_write(&parts.training, settings, "state", &error),
+                         GSL_SUCCESS);
+        close_case(&parts);
+        open_case(&parts, SPEC_LOSSES_JSD, 2);
+        if (spec_training_state_read(&parts.training, settings, "state", &error) != GSL_SUCCESS)
+            fail_msg("%s", error.text);
+        assert_int_equal(parts.training.step, at);
+        run_steps(&parts, STEPS);
+        assert_memory_equal(whole.training.model.parameters.value,
+                            parts.training.model.parameters.value,
+                            whole.training.model.parameters.numbers * sizeof(float));
+        close_case(&parts);
+    }
+    assert_int_not_equal(access("state.bak", F_OK), 0); /* the former state is not kept */
+    close_case(&whole);
+}
+
+static void other_settings_and_damage_are_refused(void **state)
+{
+    static const char settings[] = "loss=jsd\nseed=5\n";
+    case_of c;
+    spec_error error;
+    struct stat file;
+    (void)state;
+    open_case(&c, SPEC_LOSSES_JSD, 1);
+    run_steps(&c, 2);
+    const size_t bytes = c.training.model.parameters.numbers * sizeof(float);
+    float *value = malloc(bytes);
+    assert_non_null(value);
+    memcpy(value, c.training.model.parameters.value, bytes);
+    assert_int_equal(spec_training_state_write(&c.training, settings, "state", &error),
+                     GSL_SUCCESS);
+    assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\nseed=6\n", "state", &error),
+                     GSL_EINVAL);
+    assert_string_equal(error.text, "state: was made with seed=5, now it is seed=6; give the same "
+                                    "settings, or delete the file to begin again");
+    assert_int_equal(spec_training_state_read(&c.training, "loss=jsd\n", "state", &error),
+                     GSL_EINVAL);
+    assert_int_equal(stat("state", &file), 0);
+    for (long at = 0; at < file.st_size; at += 1 + file.st_size / 500) {
+        FILE *out = fopen("state", "r+");
+        assert_non_null(out);
+        fseek(out, at, SEEK_SET);
+        const int byte = fgetc(out);
+        fseek(out, at, SEEK_SET);
+        fputc(byte ^ 0x11, out);
+        assert_int_equal(fclose(out), 0);
+        if (spec_training_state_read(&c.training, settings, "state", &error) != GSL_EINVAL)
+            fail_msg("a state with byte %ld changed is read", at);
+        out = fopen("state", "r+");
+        fseek(out, at, SEEK_SET);
+        fputc(byte, out);
+        assert_int_equal(fclose(out), 0);
+    }
+    for (long length = 0; length < file.st_size; length += 1 + file.st_size / 40) {
+        assert_int_equal(spec_training_state_write(&c.training, settings, "cut", &error),
+                         GSL_SUCCESS);
+        assert_int_equal(truncate("cut", length), 0);
+        assert_int_not_equal(spec_training_state_read(&c.training, settings, "cut", &error),
+                             GSL_SUCCESS);
+    }
+    assert_memory_equal(value, c.training.model.parameters.value, bytes);
+    free(value);
+    close_case(&c);
+}
+
+static void a_loss_that_is_not_finite_ends_it(void **state)
+{
+    case_of c;
+    spec_error error;
+    double loss;
+    (void)state;
+    open_case(&c, SPEC_LOSSES_CE, 1);
+    run_steps(&c, 2);
+    spec_parameters *p = &c.training.model.parameters;
+    spec_parameters_value(p, c.training.model.embedding)[3] = (float)NAN;
+    const float before = p->value[p->numbers - 20];
+    assert_int_equal(spec_training_step(&c.training, &loss, &error), GSL_EFAILED);
+    assert_string_equal(error.text, "step 3: the loss is not finite; try a lower --rate");
+    assert_true(p->value[p->numbers - 20] == before);
+    assert_int_equal(c.training.step, 2);
+    close_case(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_loss_brings_the_draft_nearer),
+        cmocka_unit_test(the_bits_do_not_depend_on_threads_or_instructions),
+        cmocka_unit_test(it_continues_from_its_state),
+        cmocka_unit_test(other_settings_and_damage_are_refused),
+        cmocka_unit_test(a_loss_that_is_not_finite_ends_it),
+    };
+    return cmocka_run_group_tests(tests, spec_folder_enter, spec_folder_leave);
+}
