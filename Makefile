@@ -45,8 +45,8 @@ CFLAGS_tsan     := -O1 -g1 -fsanitize=thread
 CFLAGS_arm64    := -O3 -g1
 CFLAGS_coverage := -O0 -g --coverage
 CFLAGS  ?=
-ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(PIC) $(COUNTED) $(LOOPS) \
-    $(CFLAGS)
+ALL_CFLAGS = -std=c11 $(WARN) -fopenmp -ffp-contract=off $(CFLAGS_$(CONFIG)) $(PIC) $(COUNTED) \
+    $(LOOPS) $(CFLAGS)
 LDLIBS  += $(LIB_LDLIBS) -lm
 
 FOLDERS := base models sim analysis conformance timing experiments
@@ -127,7 +127,7 @@ $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUIL
     CC := $(GCC)
 $(BUILD)/%_avx2.o $(BUILD)/%_avx512.o $(BUILD)/%_vnni.o $(BUILD)/%_neon.o $(BUILD)/%_dotprod.o: \
     CFLAGS_asan := -O2 -g1 -fsanitize=address -fno-omit-frame-pointer
-# Without these, gcc does not vectorise loops with square roots or comparisons. Results are the same.
+# Without these, gcc does not vectorise square roots and comparisons. Results are the same.
 $(BUILD)/models/train/elements_%.o: LOOPS := -fno-math-errno -fno-trapping-math
 # The simulator's table of instructions: at -O3 it alone takes 20 s to compile.
 $(BUILD)/sim/tests/simulator/ptx/ptx_lanes.o: CFLAGS_release := -O1 -g1
@@ -340,8 +340,8 @@ docs: $(BIN) ## check links, the map and man pages; run the commands of the docu
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
-	@tests/docs.sh $(BIN) README.md docs/guide.md docs/ahead.md docs/conformance.md docs/formats.md \
-	    docs/formulas.md docs/gpu.md
+	@tests/docs.sh $(BIN) README.md docs/guide.md docs/training.md docs/ahead.md docs/conformance.md \
+	    docs/formats.md docs/formulas.md docs/gpu.md
 
 .PHONY: findings
 findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after a review

@@ -92,12 +92,15 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The help of --format as the verb has it. argp frees it. */
+/* The help of --format and --output as the verb has it. argp frees it. */
 static char *filter_help(int key, const char *text, void *input)
 {
     const spec_options *options = input;
-    if (key != 'f' || options == NULL || options->opt_formats == NULL) return (char *)text;
-    char *copy = strdup(options->opt_formats);
+    const char *own = options == NULL ? NULL
+                      : key == 'f'    ? options->opt_formats
+                      : key == 'o'    ? options->opt_output
+                                      : NULL;
+    char *copy = own != NULL ? strdup(own) : NULL;
     return copy != NULL ? copy : (char *)text;
 }
 

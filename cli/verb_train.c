@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/options.h"
 #include "cli/output.h"
+#include "cli/train_args.h"
 #include "cli/verb.h"
 
 #include "base/clock.h"
@@ -10,6 +10,7 @@
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "models/transformer/files/gguf_model.h"
+#include "models/transformer/tokenizer/byte_vocabulary.h"
 
 #include <limits.h>
 #include <math.h>
@@ -17,180 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    KEY_DATA = 0x8001,
-    KEY_LOSS,
-    KEY_START,
-    KEY_LAYERS,
-    KEY_DIM,
-    KEY_HEADS,
-    KEY_KV_HEADS,
-    KEY_FFN,
-    KEY_STEPS,
-    KEY_MINUTES,
-    KEY_RATE,
-    KEY_BATCH,
-    KEY_WINDOW,
-    KEY_OWN_TEXTS,
-    KEY_JUDGES,
-    KEY_TARGET,
-    KEY_RESUME
-};
-
-static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "What is trained, on what:", 1},
-    {"target", KEY_TARGET, "SPEC", 0,
-     "the target model, a transformer; for lm: the model whose vocabulary is used (bytes)", 1},
-    {"data", KEY_DATA, "FILE", 0, "a text file; own: texts sampled from the target", 1},
-    {"loss", KEY_LOSS, "LOSS", 0, "ce, fkl, rkl, jsd, tv, nla or lk (jsd; lm: ce)", 1},
-    {"draft", KEY_START, "SPEC", 0, "begin with the weights of this model (random weights)", 1},
-    {0, 0, 0, 0, "The shape of a new model:", 2},
-    {"layers", KEY_LAYERS, "N", 0, "number of layers (2)", 2},
-    {"dim", KEY_DIM, "N", 0, "width (half the target's; lm: 128)", 2},
-    {"heads", KEY_HEADS, "N", 0, "number of attention heads (width / 16)", 2},
-    {"kv-heads", KEY_KV_HEADS, "N", 0, "number of heads of keys and values (heads)", 2},
-    {"ffn", KEY_FFN, "N", 0, "width of the feed-forward layers (8/3 width, in steps of 16)", 2},
-    {0, 0, 0, 0, "The training:", 3},
-    {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
-    {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, measured first", 3},
-    {"rate", KEY_RATE, "X", 0, "largest learning rate (0.003; with --draft 0.001)", 3},
-    {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
-    {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
-    {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
-    {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model (32)", 3},
-    {"resume", KEY_RESUME, 0, 0, "continue from OUT.state, if it exists", 3},
-    {0},
-};
-
-typedef struct {
-    spec_options common;
-    const char *method, *target, *data, *start;
-    int layers, dim, heads, kv_heads, ffn, batch, window, own_texts, judges, loss;
-    long steps;
-    double minutes, rate;
-    bool resume;
-} arguments;
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-static int count(const struct argp_state *state, const char *option, const char *arg, int low,
-                 int high)
-{
-    return (int)spec_options_count(state->name, option, arg, (uint64_t)low, (uint64_t)high);
-}
-
-static double positive(const struct argp_state *state, const char *option, const char *arg,
-                       double high)
-{
-    double value;
-    if (!spec_settings_parse_double(&value, arg) || !(value > 0.0 && value <= high))
-        spec_usage_fail(state->name, "--%s: '%s' is not a number above 0, at most %g", option, arg,
-                        high);
-    return value;
-}
-
-static int loss_of(const struct argp_state *state, const char *arg)
-{
-    for (int i = 0; i < SPEC_LOSSES_KINDS; i++)
-        if (strcmp(arg, spec_losses_names[i]) == 0) return i;
-    spec_usage_fail(state->name, "--loss: '%s' is not ce, fkl, rkl, jsd, tv, nla or lk", arg);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TARGET: args->target = arg; return 0;
-    case KEY_DATA: args->data = arg; return 0;
-    case KEY_LOSS: args->loss = loss_of(state, arg); return 0;
-    case KEY_START: args->start = arg; return 0;
-    case KEY_LAYERS: args->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
-    case KEY_DIM: args->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;
-    case KEY_HEADS: args->heads = count(state, "heads", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_KV_HEADS: args->kv_heads = count(state, "kv-heads", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_FFN: args->ffn = count(state, "ffn", arg, 1, SPEC_DIM_MAX); return 0;
-    case KEY_STEPS: args->steps = count(state, "steps", arg, 1, INT_MAX); return 0;
-    case KEY_MINUTES: args->minutes = positive(state, "minutes", arg, 1e5); return 0;
-    case KEY_RATE: args->rate = positive(state, "rate", arg, 1.0); return 0;
-    case KEY_BATCH: args->batch = count(state, "batch", arg, 1, 4096); return 0;
-    case KEY_WINDOW: args->window = count(state, "window", arg, 2, SPEC_CONTEXT_MAX); return 0;
-    case KEY_OWN_TEXTS: args->own_texts = count(state, "own-texts", arg, 1, INT_MAX); return 0;
-    case KEY_JUDGES: args->judges = count(state, "judge-texts", arg, 1, 1 << 20); return 0;
-    case KEY_RESUME: args->resume = true; return 0;
-    case ARGP_KEY_ARG:
-        if (args->method != NULL)
-            spec_usage_fail(state->name, "'%s' is a second method; give one", arg);
-        args->method = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->method == NULL ||
-            (strcmp(args->method, "lm") != 0 && strcmp(args->method, "distill") != 0))
-            spec_usage_fail(state->name, "give a method, lm or distill%s%s%s",
-                            args->method != NULL ? ", not '" : "",
-                            args->method != NULL ? args->method : "",
-                            args->method != NULL ? "'" : "");
-        if (args->target == NULL && strcmp(args->method, "distill") == 0)
-            spec_usage_fail(state->name, "distill needs --target, the model that is imitated");
-        if (args->data == NULL)
-            spec_usage_fail(state->name, "give the texts with --data, a file or own");
-        if (args->common.output == NULL)
-            spec_usage_fail(state->name, "give the file of the trained model with -o OUT.gguf");
-        if (args->steps > 0 && args->minutes > 0.0)
-            spec_usage_fail(state->name, "--steps and --minutes exclude each other");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* ---- the vocabulary of bytes -------------------------------------------------------------------
- */
-
-enum { SPECIALS = 3, BYTES = 256, BYTE_TOKENS = SPECIALS + BYTES };
-
-/* <unk>, <s>, </s>, then a token for each byte, as SentencePiece spells them. */
-typedef struct {
-    spec_tokenizer_data data;
-    spec_piece piece[BYTE_TOKENS];
-    float score[BYTE_TOKENS];
-    int type[BYTE_TOKENS];
-    char text[BYTE_TOKENS][8];
-} byte_vocabulary;
-
-static void fill_bytes(byte_vocabulary *bytes)
-{
-    static const char *const special[SPECIALS] = {"<unk>", "<s>", "</s>"};
-    for (int i = 0; i < BYTE_TOKENS; i++) {
-        if (i < SPECIALS)
-            snprintf(bytes->text[i], sizeof bytes->text[i], "%s", special[i]);
-        else
-            snprintf(bytes->text[i], sizeof bytes->text[i], "<0x%02X>",
-                     (unsigned)(i - SPECIALS) & 0xff);
-        bytes->piece[i] = (spec_piece){bytes->text[i], strlen(bytes->text[i])};
-        bytes->score[i] = 0.0f;
-        bytes->type[i] = i == 0         ? SPEC_PIECE_UNKNOWN
-                         : i < SPECIALS ? SPEC_PIECE_CONTROL
-                                        : SPEC_PIECE_BYTE;
-    }
-    bytes->data = (spec_tokenizer_data){.kind = SPEC_TOKENIZER_SPM,
-                                        .vocab = BYTE_TOKENS,
-                                        .piece = bytes->piece,
-                                        .opt_score = bytes->score,
-                                        .opt_type = bytes->type,
-                                        .pre = ""};
-}
-
 /* ---- the run -----------------------------------------------------------------------------------
  */
 
 typedef struct {
-    const arguments *args;
+    const spec_train_args *args;
     const char *verb;
     bool distils;
     spec_model *target, *start;
     const spec_checkpoint *vocabulary_of; /* the target's, or `bytes` */
     spec_checkpoint bytes;
-    byte_vocabulary byte_data;
+    spec_byte_vocabulary byte_data;
     spec_training_texts learn, judge[2];
     spec_training training;
     char settings[2048], state[PATH_MAX];
@@ -224,7 +62,7 @@ static int or_default(int given, int otherwise)
 
 static spec_training_shape shape_of(const run *r)
 {
-    const arguments *args = r->args;
+    const spec_train_args *args = r->args;
     const spec_shape *target = &r->vocabulary_of->shape;
     spec_shape s = {.vocab = target->vocab, .norm_eps = 1e-5f, .rope_base = 10000.0};
     s.context = r->target != NULL ? target->context : or_default(args->window, 256);
@@ -254,7 +92,7 @@ enum { PROMPT = 32, WALK_K = 5 };
 static int make_texts(run *r, int places, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const arguments *args = r->args;
+    const spec_train_args *args = r->args;
     spec_thread_pool *pool = args->common.context->pool;
     const spec_checkpoint *c = r->vocabulary_of;
     const int begin = c->adds_begin ? c->begin_of_text : -1;
@@ -304,7 +142,7 @@ static uint64_t hash(const void *data, size_t bytes)
 /* All that the trained weights depend on. */
 static void describe(run *r, const spec_training_plan *plan)
 {
-    const arguments *args = r->args;
+    const spec_train_args *args = r->args;
     const spec_shape *s = &r->training.model.checkpoint.shape;
     const spec_parameters *target = &r->training.target.parameters,
                           *start = &r->training.model.parameters;
@@ -383,9 +221,8 @@ static void note(char *text, size_t size, const run *r, double loss)
 }
 
 enum { ROWS = 10 };
-static const double save_seconds = 30.0;
 
-/* Steps until the end, a row of the curve at each tenth, the state twice a minute. */
+/* Steps until the end, a row of the curve at each tenth, the state from time to time. */
 static int train(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -403,7 +240,7 @@ static int train(run *r, spec_error *error)
         note(line, sizeof line, r, loss);
         spec_progress_report((double)t->step, (double)t->plan.steps, "steps", line);
         const bool stops = spec_options_stop != 0;
-        if (stops || spec_clock_monotonic() - saved > save_seconds) {
+        if (stops || spec_clock_monotonic() - saved > r->args->save) {
             SPEC_TRY(spec_training_state_write(t, r->settings, r->state, error));
             saved = spec_clock_monotonic();
         }
@@ -419,17 +256,17 @@ done:
 static int set_up(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const arguments *args = r->args;
+    const spec_train_args *args = r->args;
     const spec_checkpoint *start = NULL;
     spec_context *context = args->common.context;
     if (args->target != NULL)
         SPEC_TRY(open_model(&r->target, &r->vocabulary_of, args->target, "target", context, error));
     else {
-        fill_bytes(&r->byte_data);
-        r->bytes.shape.vocab = BYTE_TOKENS;
-        r->bytes.begin_of_text = 1;
+        spec_byte_vocabulary_fill(&r->byte_data);
+        r->bytes.shape.vocab = SPEC_BYTE_TOKENS;
+        r->bytes.begin_of_text = SPEC_BYTE_BEGIN;
         r->bytes.adds_begin = true;
-        r->bytes.end_of_text = 2;
+        r->bytes.end_of_text = SPEC_BYTE_END;
         SPEC_TRY(spec_checkpoint_tokenizer(&r->bytes, &r->byte_data.data, "bytes", error));
         r->vocabulary_of = &r->bytes;
     }
@@ -508,28 +345,8 @@ static void free_run(run *r)
 
 int spec_verb_train(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "METHOD",
-        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own, or "
-        "distill, a draft that imitates the rows of --target. -o names the trained model, a GGUF "
-        "file; the table, its learning curve, goes to standard output.\n"
-        "\n"
-        "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
-        "tokens_T1 and tokens_T0 are tokens per round of 5 draft tokens at temperatures 1 and 0, "
-        "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
-        "before it. The state in OUT.gguf.state serves --resume; results do not depend on threads "
-        "or interruptions.\n"
-        "\n"
-        "  $ speclab train distill --target model.bin --data own -o draft.gguf",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .loss = -1};
-    spec_usage_parse(&argp, argc, argv, &args);
-
+    spec_train_args args;
+    spec_train_args_parse(&args, context, argc, argv);
     spec_error error = {{0}};
     int code = SPEC_EXIT_USAGE;
     run *r = calloc(1, sizeof *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_state: a file from which a training continues after a kill, with the same bytes at the
- * end.
+/* training_state: a file from which a training continues after a kill.
+ * The trained weights have the same bytes as without the kill.
  * It has the settings, the number of steps, the weights and both moments, and a checksum. It
  * replaces the former state only when it is complete, so one of the two always survives. */
 #ifndef SPECLAB_TRAINING_STATE_H

@@ -51,7 +51,7 @@ typedef struct {
 typedef struct spec_graph spec_graph;
 typedef struct spec_graph_operation spec_graph_operation;
 
-/* What an operation computes; internal to models/train/graph*. */
+/* The functions of an operation; internal to models/train/graph*. */
 typedef struct {
     void (*forward)(spec_graph *graph, spec_graph_operation *operation);
     void (*backward)(spec_graph *graph, spec_graph_operation *operation);

@@ -8,7 +8,7 @@
 
 enum { BLOCK = 56 }; /* a multiple of a tile's rows where these are 14 or 4 */
 
-/* What an item reads and writes: rows of `stride` numbers, one for each place. */
+/* The rows of an item's text, one for each place, `stride` numbers apart. */
 typedef struct {
     const spec_graph_attention_shape *shape;
     int text, kv_head, group; /* group: query heads that share the keys */
@@ -110,8 +110,8 @@ static void attention_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, attend, o->attention.texts * o->attention.kv_heads);
 }
 
-/* Blocks run from the last to the first, so that the widest writes the gradients of all keys and
- * values, and the others add to them. */
+/* Blocks run from the last to the first: the widest writes the gradients of all keys and values,
+ * then the others add to them. */
 static void attend_back(spec_graph *graph, spec_graph_operation *o, int item,
                         spec_graph_worker *worker)
 {

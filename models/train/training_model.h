@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_model: a transformer of the Llama family in training: its weights as parameters, and
- * its forward pass as operations of a graph.
+/* training_model: a transformer of the Llama family in training.
+ * Its weights are parameters, and its forward pass is operations of a graph.
  * Queries, keys and values of a layer are one parameter, as are gate and up. Its `checkpoint` is a
  * view of the parameters, tensor by tensor, for files and engines. The model owns everything. */
 #ifndef SPECLAB_TRAINING_MODEL_H
@@ -24,7 +24,7 @@ typedef struct {
     int places;               /* most places of a text */
 } spec_training_model;
 
-/* What shape a new model has, and whether its output matrix is the embedding. */
+/* The shape of a new model; tied: its output matrix is the embedding. */
 typedef struct {
     spec_shape shape;
     bool is_tied, has_bias;

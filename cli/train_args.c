@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/train_args.h"
+
+#include "models/train/losses.h"
+#include "models/transformer/files/checkpoint.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    KEY_DATA = 0x8001,
+    KEY_LOSS,
+    KEY_START,
+    KEY_LAYERS,
+    KEY_DIM,
+    KEY_HEADS,
+    KEY_KV_HEADS,
+    KEY_FFN,
+    KEY_STEPS,
+    KEY_MINUTES,
+    KEY_RATE,
+    KEY_BATCH,
+    KEY_WINDOW,
+    KEY_OWN_TEXTS,
+    KEY_JUDGES,
+    KEY_TARGET,
+    KEY_SAVE,
+    KEY_RESUME
+};
+
+static const struct argp_option options_table[] = {
+    {0, 0, 0, 0, "What is trained, on what:", 1},
+    {"target", KEY_TARGET, "SPEC", 0,
+     "the target model, a transformer; for lm: the model whose vocabulary is used (bytes)", 1},
+    {"data", KEY_DATA, "FILE", 0, "a text file; own: texts sampled from the target", 1},
+    {"loss", KEY_LOSS, "LOSS", 0, "ce, fkl, rkl, jsd, tv, nla or lk (jsd; lm: ce)", 1},
+    {"draft", KEY_START, "SPEC", 0, "begin with the weights of this model (random weights)", 1},
+    {0, 0, 0, 0, "The shape of a new model:", 2},
+    {"layers", KEY_LAYERS, "N", 0, "number of layers (2)", 2},
+    {"dim", KEY_DIM, "N", 0, "width (half the target's; lm: 128)", 2},
+    {"heads", KEY_HEADS, "N", 0, "number of attention heads (width / 16)", 2},
+    {"kv-heads", KEY_KV_HEADS, "N", 0, "number of heads of keys and values (heads)", 2},
+    {"ffn", KEY_FFN, "N", 0, "width of the feed-forward layers (8/3 width, in steps of 16)", 2},
+    {0, 0, 0, 0, "The training:", 3},
+    {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
+    {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, measured first", 3},
+    {"rate", KEY_RATE, "X", 0, "largest learning rate (0.003; with --draft 0.001)", 3},
+    {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
+    {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
+    {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
+    {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model (32)", 3},
+    {"save-every", KEY_SAVE, "X", 0, "seconds between writes of OUT.state (30)", 3},
+    {"resume", KEY_RESUME, 0, 0, "continue from OUT.state, if it exists", 3},
+    {0},
+};
+
+static int count(const struct argp_state *state, const char *option, const char *arg, int low,
+                 int high)
+{
+    return (int)spec_options_count(state->name, option, arg, (uint64_t)low, (uint64_t)high);
+}
+
+static double positive(const struct argp_state *state, const char *option, const char *arg,
+                       double high)
+{
+    double value;
+    if (!spec_settings_parse_double(&value, arg) || !(value > 0.0 && value <= high))
+        spec_usage_fail(state->name, "--%s: '%s' is not a number above 0, at most %g", option, arg,
+                        high);
+    return value;
+}
+
+static int loss_of(const struct argp_state *state, const char *arg)
+{
+    for (int i = 0; i < SPEC_LOSSES_KINDS; i++)
+        if (strcmp(arg, spec_losses_names[i]) == 0) return i;
+    spec_usage_fail(state->name, "--loss: '%s' is not ce, fkl, rkl, jsd, tv, nla or lk", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    spec_train_args *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
+    case KEY_TARGET: args->target = arg; return 0;
+    case KEY_DATA: args->data = arg; return 0;
+    case KEY_LOSS: args->loss = loss_of(state, arg); return 0;
+    case KEY_START: args->start = arg; return 0;
+    case KEY_LAYERS: args->layers = count(state, "layers", arg, 1, SPEC_LAYERS_MAX); return 0;
+    case KEY_DIM: args->dim = count(state, "dim", arg, 2, SPEC_DIM_MAX); return 0;
+    case KEY_HEADS: args->heads = count(state, "heads", arg, 1, SPEC_DIM_MAX); return 0;
+    case KEY_KV_HEADS: args->kv_heads = count(state, "kv-heads", arg, 1, SPEC_DIM_MAX); return 0;
+    case KEY_FFN: args->ffn = count(state, "ffn", arg, 1, SPEC_DIM_MAX); return 0;
+    case KEY_STEPS: args->steps = count(state, "steps", arg, 1, INT_MAX); return 0;
+    case KEY_MINUTES: args->minutes = positive(state, "minutes", arg, 1e5); return 0;
+    case KEY_RATE: args->rate = positive(state, "rate", arg, 1.0); return 0;
+    case KEY_BATCH: args->batch = count(state, "batch", arg, 1, 4096); return 0;
+    case KEY_WINDOW: args->window = count(state, "window", arg, 2, SPEC_CONTEXT_MAX); return 0;
+    case KEY_OWN_TEXTS: args->own_texts = count(state, "own-texts", arg, 1, INT_MAX); return 0;
+    case KEY_JUDGES: args->judges = count(state, "judge-texts", arg, 1, 1 << 20); return 0;
+    case KEY_SAVE: args->save = positive(state, "save-every", arg, 1e6); return 0;
+    case KEY_RESUME: args->resume = true; return 0;
+    case ARGP_KEY_ARG:
+        if (args->method != NULL)
+            spec_usage_fail(state->name, "'%s' is a second method; give one", arg);
+        args->method = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (args->method == NULL ||
+            (strcmp(args->method, "lm") != 0 && strcmp(args->method, "distill") != 0))
+            spec_usage_fail(state->name, "give a method, lm or distill%s%s%s",
+                            args->method != NULL ? ", not '" : "",
+                            args->method != NULL ? args->method : "",
+                            args->method != NULL ? "'" : "");
+        if (args->target == NULL && strcmp(args->method, "distill") == 0)
+            spec_usage_fail(state->name, "distill needs --target, the model that is imitated");
+        if (args->data == NULL)
+            spec_usage_fail(state->name, "give the texts with --data, a file or own");
+        if (args->common.output == NULL)
+            spec_usage_fail(state->name, "give the file of the trained model with -o OUT.gguf");
+        if (args->steps > 0 && args->minutes > 0.0)
+            spec_usage_fail(state->name, "--steps and --minutes exclude each other");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void spec_train_args_parse(spec_train_args *args, spec_context *context, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options_table,
+        parse,
+        "METHOD",
+        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own, or "
+        "distill, a draft that imitates the rows of --target. The table is the learning curve.\n"
+        "\n"
+        "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
+        "tokens_T1 and tokens_T0 are tokens per round of 5 draft tokens at temperatures 1 and 0, "
+        "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
+        "before it. The state in OUT.gguf.state serves --resume; results do not depend on threads "
+        "or interruptions.\n"
+        "\n"
+        "  $ speclab train distill --target model.bin --data own -o draft.gguf",
+        children,
+        NULL,
+        NULL};
+    *args = (spec_train_args){.common = SPEC_OPTIONS_DEFAULT(context), .loss = -1, .save = 30.0};
+    args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
+    spec_usage_parse(&argp, argc, argv, args);
+}

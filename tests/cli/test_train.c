@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab train as its users run it: a model from a text, a draft of it, kills and wrong input.
+ * SPECLAB names the program. */
+#include "tests/support/child.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A text that a small model learns: sentences of three words each. */
+static void write_text(const char *name)
+{
+    static const char *const who[] = {"the cat", "a dog", "my bird", "one fox"},
+                             *const does[] = {"sees", "likes", "finds"},
+                             *const what[] = {"milk", "bread", "a tree", "the sun", "it"};
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 900; i++)
+        fprintf(file, "%s %s %s.%s", who[i * i % 4], does[i * 7 % 3], what[i * i * i % 5],
+                i % 6 == 5 ? "\n" : " ");
+    assert_int_equal(fclose(file), 0);
+}
+
+#define LM                                                                                         \
+    "train lm --data text.txt --window 48 --batch 4 --dim 32 --layers 1 --judge-texts 4 "          \
+    "--steps 200 --rate 0.01 "
+#define DISTILL                                                                                    \
+    "train distill --target lm.gguf --data own --own-texts 24 --batch 4 --dim 16 --layers 1 "      \
+    "--judge-texts 4 --steps 60 --rate 0.01 "
+
+static double last_of(const char *text, int column)
+{
+    const char *line = text + strlen(text) - 1;
+    while (line > text && line[-1] != '\n') line--;
+    for (; column > 0; column--) line = strchr(line, ',') + 1;
+    return atof(line);
+}
+
+static void a_model_and_its_draft_are_trained_and_used(void **state)
+{
+    spec_child c;
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_child_run(&c, LM "-o lm.gguf --format csv");
+    assert_int_equal(c.code, 0);
+    assert_int_equal(strncmp(c.text, "step,loss,bits_per_token\n0,,", 28), 0);
+    assert_int_equal((int)last_of(c.text, 0), 200);
+    if (!(last_of(c.text, 2) < 3.5)) fail_msg("%g bits per byte", last_of(c.text, 2));
+    spec_child_free(&c);
+    assert_int_not_equal(access("lm.gguf.state", F_OK), 0);
+    spec_program_works("generate --target lm.gguf --plain --tokens 20 --prompt 'the'");
+
+    spec_child_run(&c, DISTILL "-o draft.gguf --format csv --threads 1");
+    assert_int_equal(c.code, 0);
+    assert_int_equal(
+        strncmp(c.text, "step,loss,bits_per_token,tokens_T1,tokens_T0,alpha_1_T1,", 56), 0);
+    if (!(last_of(c.text, 3) > 1.3)) fail_msg("%g tokens per round", last_of(c.text, 3));
+    spec_child_free(&c);
+    spec_program_works("generate --target lm.gguf --draft draft.gguf -K 2 --tokens 20");
+    spec_program_works(DISTILL "-o again.gguf --threads 3");
+    spec_files_same("draft.gguf", "again.gguf");
+    spec_program_works("train distill --target lm.gguf --data text.txt --draft draft.gguf --loss "
+                       "tv --window 48 --batch 4 --judge-texts 4 --steps 3 -o more.gguf");
+}
+
+/* It is killed after various times, and continues until it is done. */
+static void a_killed_training_resumes_with_the_same_bytes(void **state)
+{
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_program_works(LM "-o whole.gguf");
+    for (int round = 0, done = 0; round < 100 && !done; round++) {
+        spec_child c;
+        spec_child_start(&c, NULL, NULL, LM "-o parts.gguf --resume --save-every 0.001");
+        spec_pause(round < 12 ? 20 + 23 * round : 5000);
+        kill(c.pid, SIGKILL);
+        spec_child_listen(&c, NULL);
+        done = c.code == 0;
+        spec_child_free(&c);
+    }
+    spec_files_same("whole.gguf", "parts.gguf");
+}
+
+static void wrong_input_is_said_in_one_line(void **state)
+{
+    static const struct {
+        const char *arguments, *line;
+    } wrong[] = {
+        {"train", "speclab train: give a method, lm or distill\n"},
+        {"train eagle9", "speclab train: give a method, lm or distill, not 'eagle9'\n"},
+        {"train lm -o x.gguf", "speclab train: give the texts with --data, a file or own\n"},
+        {"train lm --data text.txt", "speclab train: give the file of the trained model"},
+        {"train distill --data own -o x.gguf", "speclab train: distill needs --target"},
+        {"train lm --data own -o x.gguf", "speclab train: --data own: lm has no target"},
+        {"train lm --data none.txt -o x.gguf", "speclab train: none.txt: "},
+        {"train lm --data text.txt --loss jsd -o x.gguf",
+         "speclab train: --loss jsd needs the rows of a target: use distill\n"},
+        {"train lm --data text.txt --loss kl -o x.gguf", "speclab train: --loss: 'kl' is not ce"},
+        {"train lm --data text.txt --heads 3 -o x.gguf", "speclab train: --heads: 3 heads"},
+        {"train lm --data text.txt --window 20 -o x.gguf", "speclab train: --window: 20 is not"},
+        {"train lm --data text.txt --rate 0 -o x.gguf", "speclab train: --rate: '0' is not"},
+        {"train lm --data text.txt --steps 5 --minutes 1 -o x.gguf",
+         "speclab train: --steps and --minutes exclude each other\n"},
+        {"train distill --target zipf?V=9 --data own -o x.gguf",
+         "speclab train: --target: zipf?V=9 is not a transformer"},
+        {"train lm --data text.txt --steps 1 -o missing/x.gguf", "speclab train: missing/x.gguf"},
+    };
+    (void)state;
+    spec_needs_program();
+    write_text("text.txt");
+    spec_program_works(LM "-o other.gguf");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        spec_program_fails(wrong[i].arguments, 2, wrong[i].line);
+    spec_program_fails("train distill --target "
+                       "random?dim=32&layers=1&heads=2&ffn=64&vocab=20&context=64 --draft "
+                       "other.gguf --data own --own-texts 4 --judge-texts 4 --window 48 -o x.gguf",
+                       2, "speclab train: the draft has 259 tokens and the target 20");
+    assert_int_not_equal(access("x.gguf", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_and_its_draft_are_trained_and_used),
+        cmocka_unit_test(a_killed_training_resumes_with_the_same_bytes),
+        cmocka_unit_test(wrong_input_is_said_in_one_line),
+    };
+    return cmocka_run_group_tests(tests, spec_program_set_up, spec_program_tear_down);
+}
